@@ -1,0 +1,279 @@
+//! The text of one file with its positions. Owns spans, line numbers and edits; never touches a disk.
+
+use std::fmt;
+
+/// A range of bytes in a [`Source`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Span {
+    /// First byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+}
+
+impl Span {
+    /// A span of the bytes `start..end`.
+    pub const fn new(start: usize, end: usize) -> Self {
+        Self { start, end }
+    }
+
+    /// The empty span in front of byte `at`.
+    pub const fn at(at: usize) -> Self {
+        Self { start: at, end: at }
+    }
+
+    /// The number of bytes covered.
+    pub const fn len(self) -> usize {
+        self.end - self.start
+    }
+
+    /// Whether no byte is covered.
+    pub const fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+
+    /// Whether `other` lies wholly inside.
+    pub const fn covers(self, other: Span) -> bool {
+        self.start <= other.start && other.end <= self.end
+    }
+
+    /// The same span, `by` bytes further on.
+    #[must_use]
+    pub const fn shifted(self, by: usize) -> Self {
+        Self { start: self.start + by, end: self.end + by }
+    }
+}
+
+impl From<std::ops::Range<usize>> for Span {
+    fn from(range: std::ops::Range<usize>) -> Self {
+        Self::new(range.start, range.end)
+    }
+}
+
+/// A value and the bytes that said it.
+///
+/// Two of them are equal when their values are: a [`crate::draft::Draft`] that was moved or re-spelled still says the same.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Spanned<T> {
+    /// What was said.
+    pub value: T,
+    /// Where it was said.
+    pub span: Span,
+}
+
+impl<T> Spanned<T> {
+    /// `value`, said at `span`.
+    pub const fn new(value: T, span: Span) -> Self {
+        Self { value, span }
+    }
+}
+
+impl<T: PartialEq> PartialEq for Spanned<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+}
+
+impl<T: Eq> Eq for Spanned<T> {}
+
+/// Text that was lifted out of a file line by line: indentation of its container and carriage returns are gone.
+///
+/// Equal when the texts are, like [`Spanned`].
+#[derive(Debug, Clone, Default)]
+pub struct Excerpt {
+    /// The text, its lines ended by LF.
+    pub value: String,
+    /// The lines of the file that it came from.
+    pub span: Span,
+    /// Pairs of an offset in `value` and the offset in the file of the same byte, ascending; at least one a line.
+    anchors: Vec<(usize, usize)>,
+}
+
+impl Excerpt {
+    /// An excerpt from the lines `span`, with no text yet.
+    pub fn new(span: Span) -> Self {
+        Self { value: String::new(), span, anchors: Vec::new() }
+    }
+
+    /// Adds a piece that stands at `at` in the file.
+    pub fn push(&mut self, piece: &str, at: usize) {
+        self.anchors.push((self.value.len(), at));
+        self.value.push_str(piece);
+    }
+
+    /// Where a span of the text lies in the file.
+    pub fn locate(&self, span: Span) -> Span {
+        let start = self.offset(span.start);
+        Span::new(start, self.offset(span.end).max(start))
+    }
+
+    fn offset(&self, at: usize) -> usize {
+        let next = self.anchors.partition_point(|&(inner, _)| inner <= at);
+        match next.checked_sub(1).map(|index| self.anchors[index]) {
+            Some((inner, outer)) => (outer + at - inner).min(self.span.end),
+            None => self.span.start,
+        }
+    }
+}
+
+impl PartialEq for Excerpt {
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+}
+
+impl Eq for Excerpt {}
+
+/// A place as people count it: both numbers start at 1, the column counts characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// Line number.
+    pub line: usize,
+    /// Character in the line.
+    pub column: usize,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}
+
+/// The exact text of one file, byte order mark and line endings included.
+#[derive(Debug, Clone)]
+pub struct Source {
+    name: String,
+    text: String,
+    /// Byte offset of the first byte of every line; never empty.
+    lines: Vec<usize>,
+}
+
+impl Source {
+    /// A source called `name` (a path as the user would write it) with this text.
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+        let text = text.into();
+        let breaks = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n').map(|(at, _)| at + 1);
+        let lines = std::iter::once(0).chain(breaks).collect();
+        Self { name: name.into(), text, lines }
+    }
+
+    /// How the user calls this file.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Everything that the file holds.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The text under `span`.
+    pub fn slice(&self, span: Span) -> &str {
+        &self.text[span.start..span.end]
+    }
+
+    /// The line and column of a byte offset.
+    pub fn position(&self, offset: usize) -> Position {
+        let offset = self.text.floor_char_boundary(offset);
+        let line = self.lines.partition_point(|&start| start <= offset);
+        let column = self.text[self.lines[line - 1]..offset].chars().count() + 1;
+        Position { line, column }
+    }
+
+    /// The span of the line that holds `offset`, its line ending left out.
+    pub fn line_at(&self, offset: usize) -> Span {
+        let line = self.lines.partition_point(|&start| start <= offset);
+        let start = self.lines[line - 1];
+        let end = self.lines.get(line).copied().unwrap_or(self.text.len());
+        Span::new(start, start + self.text[start..end].trim_end_matches(['\n', '\r']).len())
+    }
+
+    /// Where the line after the one that holds `offset` begins, or the end of the text.
+    pub fn next_line(&self, offset: usize) -> usize {
+        let line = self.lines.partition_point(|&start| start <= offset);
+        self.lines.get(line).copied().unwrap_or(self.text.len())
+    }
+
+    /// The line ending that this file uses: that of its first line.
+    pub fn line_ending(&self) -> &'static str {
+        match self.lines.get(1) {
+            Some(&second) if self.text[..second].ends_with("\r\n") => "\r\n",
+            Some(_) | None => "\n",
+        }
+    }
+}
+
+/// A replacement of some bytes of a [`Source`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    /// The bytes that go.
+    pub span: Span,
+    /// The text that comes instead.
+    pub text: String,
+}
+
+impl Edit {
+    /// Replaces the bytes under `span` by `text`.
+    pub fn replace(span: Span, text: impl Into<String>) -> Self {
+        Self { span, text: text.into() }
+    }
+
+    /// Puts `text` in front of byte `at`.
+    pub fn insert(at: usize, text: impl Into<String>) -> Self {
+        Self::replace(Span::at(at), text)
+    }
+
+    /// Removes the bytes under `span`.
+    pub fn delete(span: Span) -> Self {
+        Self::replace(span, "")
+    }
+}
+
+/// Returns `text` with all `edits` made. Edits may come in any order but must not overlap; insertions at one place keep their order.
+pub fn apply(text: &str, edits: &[Edit]) -> String {
+    let mut ordered: Vec<&Edit> = edits.iter().collect();
+    ordered.sort_by_key(|edit| (edit.span.start, edit.span.end));
+    let mut result = String::with_capacity(text.len() + edits.iter().map(|edit| edit.text.len()).sum::<usize>());
+    let mut done = 0;
+    for edit in ordered {
+        assert!(done <= edit.span.start, "edits must not overlap: {edit:?} begins before byte {done}");
+        result.push_str(&text[done..edit.span.start]);
+        result.push_str(&edit.text);
+        done = edit.span.end;
+    }
+    result.push_str(&text[done..]);
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_count_lines_and_characters_from_one() {
+        let source = Source::new("x.md", "ab\r\nñß✅c\n");
+        let places: Vec<String> =
+            [0, 2, 4, 6, 8, 11, 12, 13].map(|at| source.position(at).to_string()).into();
+        assert_eq!(places, ["1:1", "1:3", "2:1", "2:2", "2:3", "2:4", "2:5", "3:1"]);
+        assert_eq!(source.slice(source.line_at(1)), "ab");
+        assert_eq!(source.slice(source.line_at(5)), "ñß✅c");
+        assert_eq!(source.line_ending(), "\r\n");
+    }
+
+    #[test]
+    fn edits_are_applied_by_place_and_insertions_keep_their_order() {
+        let edits = [
+            Edit::replace(Span::new(4, 5), "E"),
+            Edit::insert(0, "<"),
+            Edit::insert(0, "<"),
+            Edit::delete(Span::new(1, 3)),
+        ];
+        assert_eq!(apply("abcde", &edits), "<<adE");
+    }
+
+    #[test]
+    #[should_panic(expected = "edits must not overlap")]
+    fn overlapping_edits_are_a_bug() {
+        apply("abc", &[Edit::delete(Span::new(0, 2)), Edit::delete(Span::new(1, 3))]);
+    }
+}
