@@ -1,0 +1,439 @@
+//! Patterns of paths, as `touches` has them, and whether two of them can mean the same file.
+//! Works on text alone: never looks whether a path exists, and takes the same care of every platform: the separator is `/`.
+
+use std::fmt;
+
+mod automaton;
+
+use automaton::{Automaton, Set};
+
+/// How many patterns the braces of one pattern may stand for.
+pub const ALTERNATIVES_MAX: usize = 64;
+
+/// How many states the automaton of one pattern may have: about one a character of every alternative.
+pub const STATES_MAX: usize = 1_024;
+
+/// A pattern of paths, relative to the top of the repository.
+///
+/// | written | means |
+/// |---|---|
+/// | `*` | any characters but `/`, or none |
+/// | `**/` | any number of directories, or none |
+/// | `**` | any characters, `/` included |
+/// | `?` | one character but `/` |
+/// | `[a-z]` `[!a]` `[^a]` | one character of these, or none of these; never `/` |
+/// | `{a,b}` | `a` or `b` |
+/// | `\*` | the character itself |
+/// | `src/` | everything below `src` |
+///
+/// A name without a slash behind it is that path alone, since only the disk knows whether it is a directory. Paths are those
+/// that a file can have: no `/` in front, behind or twice in a row, no `.` or `..` between them. A leading `./` is dropped.
+#[derive(Debug, Clone)]
+pub struct Glob {
+    pattern: String,
+    automaton: Automaton,
+    /// What every match begins with.
+    prefix: String,
+    /// What every match ends with.
+    suffix: String,
+    /// The names that every match begins with, and those that it ends with, last first; empty where there are alternatives.
+    first_names: Vec<Name>,
+    last_names: Vec<Name>,
+    /// Some path that matches, for a literal the only one; `None` if nothing does.
+    example: Option<String>,
+    is_literal: bool,
+}
+
+/// Why a text is no pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Error {
+    /// Nothing was written.
+    Empty,
+    /// It begins with `/`, or has two in a row.
+    EmptySegment,
+    /// A name is `.` or `..`.
+    DotSegment,
+    /// A `{` without its `}`.
+    UnclosedBrace,
+    /// A `[` without its `]`.
+    UnclosedClass,
+    /// A range such as `z-a`.
+    ReversedRange,
+    /// A `\` with nothing behind it.
+    TrailingEscape,
+    /// More than [`ALTERNATIVES_MAX`] alternatives.
+    TooManyAlternatives,
+    /// More than [`STATES_MAX`] states.
+    TooLong,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("the pattern is empty"),
+            Self::EmptySegment => f.write_str("a name is missing in front of a `/`"),
+            Self::DotSegment => f.write_str("`.` and `..` are not taken inside a pattern"),
+            Self::UnclosedBrace => f.write_str("a `{` has no `}`"),
+            Self::UnclosedClass => f.write_str("a `[` has no `]`"),
+            Self::ReversedRange => f.write_str("a range in `[…]` runs backwards"),
+            Self::TrailingEscape => f.write_str("a `\\` has nothing behind it"),
+            Self::TooManyAlternatives => {
+                write!(f, "the braces stand for more than {ALTERNATIVES_MAX} patterns")
+            }
+            Self::TooLong => write!(f, "the pattern is longer than {STATES_MAX} characters"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl Glob {
+    /// Reads a pattern.
+    pub fn new(pattern: &str) -> Result<Glob, Error> {
+        let plain = without_dot(pattern);
+        let whole = match (pattern, plain) {
+            ("", _) => return Err(Error::Empty),
+            (_, "" | ".") => "**",
+            (_, plain) => plain,
+        };
+        if whole.len() > STATES_MAX {
+            return Err(Error::TooLong);
+        }
+        let alternatives = expand(whole)?;
+        let parsed = alternatives.iter().map(|text| parse(text)).collect::<Result<Vec<_>, _>>()?;
+        if parsed.iter().all(Vec::is_empty) {
+            return Err(Error::Empty);
+        }
+        let automaton = Automaton::new(&parsed);
+        if automaton.len() > STATES_MAX {
+            return Err(Error::TooLong);
+        }
+        let prefix = shared(parsed.iter().map(|parts| literal(parts.iter())));
+        let suffix = shared(parsed.iter().map(|parts| literal(parts.iter().rev())));
+        let is_literal = matches!(&parsed[..], [parts] if prefix.len() == parts.len());
+        let prefix: String = prefix.into_iter().collect();
+        let example = if is_literal {
+            Some(prefix.clone())
+        } else {
+            automaton.meet(&Automaton::new(&[vec![Part::Deep]]))
+        };
+        let suffix = suffix.into_iter().rev().collect();
+        let (first_names, last_names) = match &parsed[..] {
+            [parts] => (first_names(parts), last_names(parts)),
+            _ => (Vec::new(), Vec::new()),
+        };
+        let pattern = pattern.to_owned();
+        Ok(Glob { pattern, automaton, prefix, suffix, first_names, last_names, example, is_literal })
+    }
+
+    /// Whether `path` is meant.
+    pub fn matches(&self, path: &str) -> bool {
+        let path = without_dot(path);
+        if self.is_literal {
+            return path == self.prefix;
+        }
+        path.starts_with(&self.prefix)
+            && path.ends_with(&self.suffix)
+            && path.split('/').all(|name| !matches!(name, "" | "." | ".."))
+            && self.automaton.accepts(path)
+    }
+
+    /// Whether exactly one path is meant: no wildcard, no choice, no directory.
+    pub fn is_literal(&self) -> bool {
+        self.is_literal
+    }
+
+    /// The pattern as written.
+    pub fn pattern(&self) -> &str {
+        &self.pattern
+    }
+}
+
+/// Returns a short path that both patterns mean, or `None` if no path could ever be meant by both.
+pub fn intersection(a: &Glob, b: &Glob) -> Option<String> {
+    // Most pairs of a plan part ways in a directory or an extension, and most others are settled by a path that is at hand; the
+    // automata are for the rest.
+    let (from_a, from_b) = (a.example.as_ref()?, b.example.as_ref()?);
+    let is_apart = part_in_front(&a.prefix, &b.prefix)
+        || part_behind(&a.suffix, &b.suffix)
+        || a.first_names.iter().zip(&b.first_names).any(|(left, right)| left.excludes(right))
+        || a.last_names.iter().zip(&b.last_names).any(|(left, right)| left.excludes(right));
+    if is_apart {
+        return None;
+    }
+    if a.matches(from_b) {
+        return Some(from_b.clone());
+    }
+    if b.matches(from_a) {
+        return Some(from_a.clone());
+    }
+    if a.is_literal || b.is_literal {
+        return None;
+    }
+    let below = |directory: &Glob, path: &str| {
+        let end = directory.prefix.rfind('/').map_or(0, |slash| slash + 1);
+        let path = format!("{}{path}", &directory.prefix[..end]);
+        (end > 0 && a.matches(&path) && b.matches(&path)).then_some(path)
+    };
+    below(a, from_b).or_else(|| below(b, from_a)).or_else(|| a.automaton.meet(&b.automaton))
+}
+
+/// What every match has in front and behind in one of its names.
+#[derive(Debug, Clone)]
+struct Name {
+    front: String,
+    back: String,
+}
+
+impl Name {
+    fn new(parts: &[Part]) -> Self {
+        let front = literal(parts.iter()).into_iter().collect();
+        Self { front, back: literal(parts.iter().rev()).into_iter().rev().collect() }
+    }
+
+    fn excludes(&self, other: &Name) -> bool {
+        part_in_front(&self.front, &other.front) || part_behind(&self.back, &other.back)
+    }
+}
+
+/// Whether no text can begin with both.
+fn part_in_front(a: &str, b: &str) -> bool {
+    let length = a.len().min(b.len());
+    a.as_bytes()[..length] != b.as_bytes()[..length]
+}
+
+/// Whether no text can end with both.
+fn part_behind(a: &str, b: &str) -> bool {
+    let length = a.len().min(b.len());
+    a.as_bytes()[a.len() - length..] != b.as_bytes()[b.len() - length..]
+}
+
+/// The whole names in front of the first part that may read a `/`.
+fn first_names(parts: &[Part]) -> Vec<Name> {
+    let end = parts.iter().position(is_deep);
+    let mut names: Vec<Name> = parts[..end.unwrap_or(parts.len())].split(is_slash).map(Name::new).collect();
+    if end.is_some() {
+        names.pop();
+    }
+    names
+}
+
+/// The whole names behind the last part that may read a `/`, last first.
+fn last_names(parts: &[Part]) -> Vec<Name> {
+    let start = parts.iter().rposition(is_deep);
+    let mut names: Vec<Name> =
+        parts[start.map_or(0, |at| at + 1)..].rsplit(is_slash).map(Name::new).collect();
+    if start.is_some_and(|at| parts[at] == Part::Deep) {
+        names.pop();
+    }
+    names
+}
+
+fn is_deep(part: &Part) -> bool {
+    matches!(part, Part::Deep | Part::Directories)
+}
+
+fn is_slash(part: &Part) -> bool {
+    *part == Part::One(Set::Single('/'))
+}
+
+/// One part of a pattern without braces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    /// One character of a set.
+    One(Set),
+    /// `*`
+    Star,
+    /// `**`
+    Deep,
+    /// `**/` at the beginning of a name.
+    Directories,
+}
+
+fn without_dot(mut path: &str) -> &str {
+    while let Some(rest) = path.strip_prefix("./") {
+        path = rest;
+    }
+    path
+}
+
+/// The characters that `parts` begins with and that leave no choice.
+fn literal<'a>(parts: impl Iterator<Item = &'a Part>) -> Vec<char> {
+    let single = |part: &Part| match part {
+        Part::One(Set::Single(character)) => Some(*character),
+        Part::One(Set::Name | Set::All | Set::Ranges(_)) | Part::Star | Part::Deep | Part::Directories => {
+            None
+        }
+    };
+    parts.map_while(single).collect()
+}
+
+/// What all of `texts` begin with.
+fn shared(mut texts: impl Iterator<Item = Vec<char>>) -> Vec<char> {
+    let mut shared = texts.next().unwrap_or_default();
+    for text in texts {
+        let length = shared.iter().zip(&text).take_while(|(left, right)| left == right).count();
+        shared.truncate(length);
+    }
+    shared
+}
+
+/// All patterns without braces that `pattern` stands for.
+fn expand(pattern: &str) -> Result<Vec<String>, Error> {
+    let mut open = vec![pattern.to_owned()];
+    let mut done = Vec::new();
+    while let Some(text) = open.pop() {
+        let Some(group) = first_group(&text)? else {
+            done.push(text);
+            continue;
+        };
+        let (before, after) = (&text[..group.start], &text[group.end..]);
+        // The last is pushed first, so that alternatives come out in the order that they were written.
+        for choice in group.choices.iter().rev() {
+            open.push(format!("{before}{choice}{after}"));
+        }
+        if open.len() + done.len() > ALTERNATIVES_MAX {
+            return Err(Error::TooManyAlternatives);
+        }
+    }
+    Ok(done)
+}
+
+struct Group<'a> {
+    start: usize,
+    end: usize,
+    choices: Vec<&'a str>,
+}
+
+/// The first `{…}` that is neither escaped nor in a class.
+fn first_group(text: &str) -> Result<Option<Group<'_>>, Error> {
+    let bytes = text.as_bytes();
+    let mut choices = Vec::new();
+    let (mut at, mut start, mut choice, mut depth) = (0, 0, 0, 0_usize);
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' => at += 1,
+            b'[' => at = class_end(text, at)? - 1,
+            b'{' => {
+                if depth == 0 {
+                    (start, choice) = (at, at + 1);
+                }
+                depth += 1;
+            }
+            b',' if depth == 1 => {
+                choices.push(&text[choice..at]);
+                choice = at + 1;
+            }
+            b'}' if depth == 1 => {
+                choices.push(&text[choice..at]);
+                return Ok(Some(Group { start, end: at + 1, choices }));
+            }
+            b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        at += 1;
+    }
+    if depth > 0 { Err(Error::UnclosedBrace) } else { Ok(None) }
+}
+
+/// One past the `]` of the class that begins at `start`.
+fn class_end(text: &str, start: usize) -> Result<usize, Error> {
+    let bytes = text.as_bytes();
+    let mut at = start + 1;
+    if matches!(bytes.get(at), Some(b'!' | b'^')) {
+        at += 1;
+    }
+    // A bracket in the first place is a member.
+    let first = at;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'\\' => at += 1,
+            b']' if at > first => return Ok(at + 1),
+            _ => {}
+        }
+        at += 1;
+    }
+    Err(Error::UnclosedClass)
+}
+
+/// The parts of a pattern that has no braces left.
+fn parse(text: &str) -> Result<Vec<Part>, Error> {
+    if text.split('/').any(|name| name == "." || name == "..") {
+        return Err(Error::DotSegment);
+    }
+    let mut parts = Vec::new();
+    let mut at = 0;
+    // The part before was `/`, or there was none.
+    let mut is_fresh = true;
+    while let Some(character) = text[at..].chars().next() {
+        let was_fresh = std::mem::replace(&mut is_fresh, character == '/');
+        at += character.len_utf8();
+        match character {
+            '/' if was_fresh => return Err(Error::EmptySegment),
+            '?' => parts.push(Part::One(Set::Name)),
+            '*' => {
+                let stars = 1 + text[at..].bytes().take_while(|&byte| byte == b'*').count();
+                at += stars - 1;
+                if stars == 1 {
+                    parts.push(Part::Star);
+                } else if was_fresh && text[at..].starts_with('/') {
+                    at += 1;
+                    is_fresh = true;
+                    if parts.last() != Some(&Part::Directories) {
+                        parts.push(Part::Directories);
+                    }
+                } else {
+                    parts.push(Part::Deep);
+                }
+            }
+            '[' => {
+                let end = class_end(text, at - 1)?;
+                parts.push(Part::One(Set::Ranges(class(&text[at..end - 1])?)));
+                at = end;
+            }
+            '\\' => {
+                let escaped = text[at..].chars().next().ok_or(Error::TrailingEscape)?;
+                at += escaped.len_utf8();
+                parts.push(Part::One(Set::Single(escaped)));
+            }
+            _ => parts.push(Part::One(Set::Single(character))),
+        }
+    }
+    if is_fresh && !parts.is_empty() {
+        parts.push(Part::Deep);
+    }
+    Ok(parts)
+}
+
+/// The ranges of a class, given what stands between its brackets; `/` is in none.
+fn class(body: &str) -> Result<Vec<(char, char)>, Error> {
+    let members = body.strip_prefix(['!', '^']);
+    let mut ranges = Vec::new();
+    let mut rest = members.unwrap_or(body).chars().peekable();
+    while let Some(start) = member(&mut rest)? {
+        let mut end = start;
+        if rest.peek() == Some(&'-') {
+            rest.next();
+            match member(&mut rest)? {
+                Some(last) => end = last,
+                None => ranges.push(('-', '-')),
+            }
+        }
+        if end < start {
+            return Err(Error::ReversedRange);
+        }
+        ranges.push((start, end));
+    }
+    let ranges = if members.is_some() { automaton::complement(ranges) } else { ranges };
+    Ok(automaton::without_slash(ranges))
+}
+
+fn member(rest: &mut impl Iterator<Item = char>) -> Result<Option<char>, Error> {
+    match rest.next() {
+        Some('\\') => rest.next().ok_or(Error::TrailingEscape).map(Some),
+        other => Ok(other),
+    }
+}
+
+#[cfg(test)]
+mod tests;
