@@ -1,0 +1,217 @@
+//! What a contract does, told from its text: programs called, files named, exit codes possible. Owns every reading of bash;
+//! never starts a process, looks at a disk, or decides what to complain about.
+
+mod gauge;
+mod operand;
+mod outcome;
+mod tree;
+mod walk;
+mod word;
+
+use std::collections::BTreeSet;
+
+use crate::source::Span;
+
+/// Everything that can be told of a contract without running it. Spans are bytes of the script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Script {
+    /// Why nothing else could be told. The script may be good bash all the same: `bash -n` decides.
+    pub fault: Option<Fault>,
+    /// The programs called, in the order of the text.
+    pub calls: Vec<Call>,
+    /// The functions and aliases that it defines.
+    pub functions: BTreeSet<String>,
+    /// The files that it names.
+    pub paths: Vec<PathUse>,
+    /// The exit codes that it can end with.
+    pub outcome: Outcome,
+    /// The paths tested, when the script does nothing but test that some paths are there.
+    pub tests: Option<Vec<PathUse>>,
+}
+
+/// A place where the script cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The bytes at which reading stopped.
+    pub span: Span,
+    /// What is wrong there.
+    pub message: String,
+}
+
+/// One call of a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// The name as written, without its quotes. A relative path after `cd` is given from the workspace.
+    pub name: String,
+    /// The word that holds the name.
+    pub span: Span,
+}
+
+/// One use of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathUse {
+    /// The path from the workspace, or an absolute one.
+    pub path: String,
+    /// The word that holds the path.
+    pub span: Span,
+    /// What is done with the file.
+    pub role: Role,
+}
+
+/// What a script does with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// It asks whether the file is there.
+    Tested,
+    /// It reads the file.
+    Read,
+    /// It writes the file.
+    Written,
+    /// It runs the file.
+    Run,
+}
+
+/// What the exit code can be, under `bash -euo pipefail -c`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It depends on what is run.
+    Open,
+    /// It is the same whatever is run.
+    Fixed {
+        /// The code.
+        code: u8,
+        /// What settles it.
+        span: Span,
+        /// How, as a fragment for a label.
+        why: String,
+    },
+    /// Success in a plain shell whatever is run; only `-e`, `-u` and `-o pipefail` let it fail.
+    Masked {
+        /// What would settle it.
+        span: Span,
+        /// How, as a fragment for a label.
+        why: String,
+    },
+}
+
+/// Tells what `script` does when it is run by `bash -euo pipefail -c`.
+pub fn analyse(script: &str) -> Script {
+    let tree = match tree::read(script) {
+        Ok(tree) => tree,
+        Err(fault) => {
+            return Script {
+                fault: Some(fault),
+                calls: Vec::new(),
+                functions: BTreeSet::new(),
+                paths: Vec::new(),
+                outcome: Outcome::Open,
+                tests: None,
+            };
+        }
+    };
+    let found = walk::walk(&tree);
+    let outcome = outcome::judge(script, &tree, &found.functions);
+    Script {
+        fault: None,
+        calls: found.calls,
+        functions: found.functions,
+        paths: found.paths,
+        outcome,
+        tests: walk::only_tests(&tree),
+    }
+}
+
+/// Whether bash itself does what `name` says: a builtin or a keyword.
+pub fn is_builtin(name: &str) -> bool {
+    BUILTINS.binary_search(&name).is_ok()
+}
+
+/// Sorted, so that it can be searched by halves.
+const BUILTINS: [&str; 83] = [
+    "!",
+    ".",
+    ":",
+    "[",
+    "[[",
+    "]]",
+    "alias",
+    "bg",
+    "bind",
+    "break",
+    "builtin",
+    "caller",
+    "case",
+    "cd",
+    "command",
+    "compgen",
+    "complete",
+    "compopt",
+    "continue",
+    "coproc",
+    "declare",
+    "dirs",
+    "disown",
+    "do",
+    "done",
+    "echo",
+    "elif",
+    "else",
+    "enable",
+    "esac",
+    "eval",
+    "exec",
+    "exit",
+    "export",
+    "false",
+    "fc",
+    "fg",
+    "fi",
+    "for",
+    "function",
+    "getopts",
+    "hash",
+    "help",
+    "history",
+    "if",
+    "in",
+    "jobs",
+    "kill",
+    "let",
+    "local",
+    "logout",
+    "mapfile",
+    "popd",
+    "printf",
+    "pushd",
+    "pwd",
+    "read",
+    "readarray",
+    "readonly",
+    "return",
+    "select",
+    "set",
+    "shift",
+    "shopt",
+    "source",
+    "suspend",
+    "test",
+    "then",
+    "time",
+    "times",
+    "trap",
+    "true",
+    "type",
+    "typeset",
+    "ulimit",
+    "umask",
+    "unalias",
+    "unset",
+    "until",
+    "wait",
+    "while",
+    "{",
+    "}",
+];
+
+#[cfg(test)]
+mod tests;
