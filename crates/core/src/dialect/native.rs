@@ -1,0 +1,124 @@
+//! The native dialect: one markdown file with frontmatter, `### N.` steps, `**field:**` lines and fenced contracts.
+//! Reads anything, writes only the bytes that a change needs. The format is described in docs/formats.md.
+
+mod block;
+mod field;
+mod format;
+mod heading;
+mod patch;
+mod step;
+
+use crate::dialect::Dialect;
+use crate::draft::{Draft, Layout, Oddity};
+use crate::frontmatter;
+use crate::source::{Source, Span, Spanned};
+use block::{Blocks, Heading};
+use heading::StepHeading;
+
+/// The names of the fields that a step may have.
+pub const FIELD_NAMES: [&str; 17] = field::NAMES;
+
+/// How the table of dialects knows this one.
+pub(super) const DIALECT: Dialect =
+    Dialect { name: "native", recognises, parse, edits: patch::edits, canonical: format::canonical };
+
+/// How many bytes of a file are looked at to tell whether it is a plan.
+const SNIFF_BYTES: usize = 4096;
+
+/// A native plan says `type: plan` in its frontmatter.
+fn recognises(text: &str) -> bool {
+    let head = &text[..text.floor_char_boundary(SNIFF_BYTES)];
+    let parts = frontmatter::split(head);
+    let yaml = parts.yaml.map_or(if parts.is_unclosed { &head[parts.body..] } else { "" }, |yaml| {
+        &head[yaml.start..yaml.end]
+    });
+    yaml.lines().any(|line| {
+        let value = line.strip_prefix("type:").map(str::trim);
+        value.is_some_and(|value| value.trim_matches(['"', '\'']) == "plan" || value.starts_with("plan #"))
+    })
+}
+
+/// Reads a plan.
+fn parse(source: &Source) -> Draft {
+    let parts = frontmatter::split(source.text());
+    let (frontmatter, mut oddities) = frontmatter::read(source, &parts);
+    let blocks = Blocks::read(source, parts.body);
+    oddities.extend(blocks.unclosed.iter().map(|&span| Spanned::new(Oddity::UnclosedFence, span)));
+
+    let outline = Outline::of(source, &blocks);
+    let mut draft = Draft { frontmatter, title: outline.title, ..Draft::default() };
+    field::read_preamble(source, &blocks, outline.preamble, &mut draft);
+    for section in &outline.steps {
+        if section.heading.level != outline.level {
+            oddities.push(Spanned::new(Oddity::HeadingLevel { usual: outline.level }, section.heading.span));
+        }
+        draft.steps.push(step::read(source, &blocks, section, &mut oddities));
+    }
+    draft.notes = outline.notes.map(|span| step::bullets(source, &blocks, span)).unwrap_or_default();
+    oddities.sort_by_key(|oddity| oddity.span.start);
+    draft.oddities = Layout(oddities);
+    draft
+}
+
+/// The headings of a plan and what they divide it into.
+struct Outline {
+    title: Option<Spanned<String>>,
+    /// What stands in front of the first step.
+    preamble: Span,
+    /// The usual level of a step's heading.
+    level: u8,
+    steps: Vec<Section>,
+    /// The text below the heading "Notes".
+    notes: Option<Span>,
+}
+
+/// A step's heading and its reach.
+struct Section {
+    heading: Heading,
+    read: StepHeading,
+    /// From the heading to the next step, the next heading of the same rank, or the end.
+    whole: Span,
+}
+
+impl Outline {
+    fn of(source: &Source, blocks: &Blocks) -> Self {
+        let end = source.text().len();
+        let headings = &blocks.headings;
+        let read: Vec<Option<StepHeading>> = headings.iter().map(|heading| heading::read(source, heading)).collect();
+        let level = headings.iter().zip(&read).find(|(_, read)| read.is_some()).map_or(3, |(first, _)| first.level);
+        let is_step = |index: usize| {
+            let next = headings.get(index + 1).map_or(end, |next| next.span.start);
+            let below = Span::new(headings[index].below, next);
+            read[index].is_some() && (headings[index].level == level || field::begins_a_step(source, blocks, below))
+        };
+        let steps_at: Vec<usize> = (0..headings.len()).filter(|&index| is_step(index)).collect();
+        let first_step = steps_at.first().map_or(end, |&index| headings[index].span.start);
+        let title = headings
+            .iter()
+            .zip(&read)
+            .find(|(heading, read)| heading.level == 1 && read.is_none() && heading.span.start < first_step)
+            .map(|(heading, _)| heading::content(source, heading));
+        let steps = steps_at.iter().map(|&index| {
+            let heading = headings[index];
+            let rank = heading.level.min(level);
+            let next = (index + 1..headings.len())
+                .find(|&later| headings[later].level <= rank || steps_at.binary_search(&later).is_ok());
+            let whole = Span::new(heading.span.start, next.map_or(end, |next| headings[next].span.start));
+            read[index].clone().map(|read| Section { heading, read, whole })
+        });
+        let steps: Vec<Section> = steps.flatten().collect();
+        let in_step = |at: usize| steps.iter().any(|step| step.whole.start <= at && at < step.whole.end);
+        let notes = headings.iter().enumerate().rev().find(|(_, heading)| {
+            !in_step(heading.span.start)
+                && heading::content(source, heading).value.eq_ignore_ascii_case(patch::NOTES)
+        });
+        let notes = notes.map(|(index, heading)| {
+            let next = headings[index + 1..].iter().find(|next| next.level <= heading.level);
+            Span::new(heading.below, next.map_or(end, |next| next.span.start))
+        });
+        Self { title, preamble: Span::new(blocks.body, first_step), level, steps, notes }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! The markdown blocks that matter to a plan: headings, code, and lines that are neither text nor code.
+//! The only place that knows the markdown parser.
+
+use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+
+use crate::source::{Excerpt, Source, Span, Spanned};
+
+/// A heading that stands in no list and no quotation.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Heading {
+    /// 1 to 6.
+    pub(super) level: u8,
+    /// The heading without its last line ending.
+    pub(super) span: Span,
+    /// Where the line after it begins.
+    pub(super) below: usize,
+}
+
+/// A block of code, fenced or indented, wherever it stands.
+#[derive(Debug, Clone)]
+pub(super) struct Code {
+    /// The block with its fences.
+    pub(super) span: Span,
+    /// The code.
+    pub(super) text: Excerpt,
+    /// The first word behind the opening fence.
+    pub(super) language: Option<Spanned<String>>,
+}
+
+/// The blocks of one plan, in file order.
+#[derive(Debug, Default)]
+pub(super) struct Blocks {
+    /// Where the text behind the frontmatter begins.
+    pub(super) body: usize,
+    pub(super) headings: Vec<Heading>,
+    pub(super) codes: Vec<Code>,
+    /// Opening lines of fences that are never closed.
+    pub(super) unclosed: Vec<Span>,
+    /// Spans in which no line is running text: code and HTML, ascending.
+    opaque: Vec<Span>,
+}
+
+impl Blocks {
+    /// Reads the blocks of everything from byte `body` on.
+    pub(super) fn read(source: &Source, body: usize) -> Self {
+        let mut blocks = Self { body, ..Self::default() };
+        let mut depth = 0_usize;
+        let mut code: Option<Code> = None;
+        // No extensions: YAML blocks would be found anywhere in the text, and tables and footnotes change nothing here.
+        let parser = Parser::new_ext(&source.text()[body..], Options::empty());
+        for (event, range) in parser.into_offset_iter() {
+            let span = Span::from(range).shifted(body);
+            match event {
+                Event::Start(Tag::Heading { level, .. }) if depth == 0 => {
+                    blocks.headings.push(heading(source, rank(level), span));
+                }
+                Event::Start(Tag::CodeBlock(kind)) => code = Some(open_code(source, &kind, span)),
+                Event::Start(Tag::List(_) | Tag::Item | Tag::BlockQuote(_)) => depth += 1,
+                Event::End(TagEnd::List(_) | TagEnd::Item | TagEnd::BlockQuote(_)) => depth -= 1,
+                Event::Text(piece) => {
+                    if let Some(code) = &mut code {
+                        push_code(&mut code.text, &piece, span);
+                    }
+                }
+                Event::End(TagEnd::CodeBlock) => {
+                    if let Some(code) = code.take() {
+                        blocks.close_code(source, code);
+                    }
+                }
+                Event::Start(Tag::HtmlBlock) => blocks.opaque.push(span),
+                _ => {}
+            }
+        }
+        blocks
+    }
+
+    /// Whether the line that begins at `at` is code or HTML rather than running text.
+    pub(super) fn is_opaque(&self, at: usize) -> bool {
+        let next = self.opaque.partition_point(|span| span.start <= at);
+        next > 0 && at < self.opaque[next - 1].end
+    }
+
+    /// The code that begins inside `span`.
+    pub(super) fn codes_in(&self, span: Span) -> impl Iterator<Item = &Code> {
+        let first = self.codes.partition_point(|code| code.span.start < span.start);
+        self.codes[first..].iter().take_while(move |code| code.span.start < span.end)
+    }
+
+    fn close_code(&mut self, source: &Source, code: Code) {
+        let first_line = source.line_at(code.span.start);
+        let opening = source.slice(Span::new(code.span.start, first_line.end));
+        let fence = opening.chars().next().filter(|&mark| mark == '`' || mark == '~');
+        if let Some(mark) = fence {
+            let last = source.line_at(code.span.end.saturating_sub(1).max(code.span.start));
+            let closing = source.slice(last).trim_start_matches(['>', ' ', '\t']).trim_end();
+            let marks = opening.chars().take_while(|&character| character == mark).count();
+            let is_closed = last.start > first_line.start
+                && closing.len() >= marks
+                && closing.chars().all(|character| character == mark);
+            if !is_closed {
+                self.unclosed.push(Span::new(code.span.start, first_line.end));
+            }
+        }
+        // The lines of a block are opaque from their very beginning: its indentation belongs to it.
+        self.opaque.push(Span::new(first_line.start, code.span.end));
+        self.codes.push(code);
+    }
+}
+
+fn rank(level: HeadingLevel) -> u8 {
+    match level {
+        HeadingLevel::H1 => 1,
+        HeadingLevel::H2 => 2,
+        HeadingLevel::H3 => 3,
+        HeadingLevel::H4 => 4,
+        HeadingLevel::H5 => 5,
+        HeadingLevel::H6 => 6,
+    }
+}
+
+fn heading(source: &Source, level: u8, span: Span) -> Heading {
+    let text = source.slice(span).trim_end_matches(['\n', '\r']);
+    let span = Span::new(span.start, span.start + text.len());
+    Heading { level, span, below: source.next_line(span.end) }
+}
+
+fn open_code(source: &Source, kind: &CodeBlockKind<'_>, span: Span) -> Code {
+    let language = match kind {
+        CodeBlockKind::Fenced(info) => language(source, info, span),
+        CodeBlockKind::Indented => None,
+    };
+    Code { span, text: Excerpt::new(span), language }
+}
+
+fn language(source: &Source, info: &CowStr<'_>, span: Span) -> Option<Spanned<String>> {
+    let word = info.split([' ', '\t', ',', '{']).next().filter(|word| !word.is_empty())?;
+    let line = Span::new(span.start, source.line_at(span.start).end);
+    let at = line.start + source.slice(line).find(word)?;
+    Some(Spanned::new(word.to_owned(), Span::new(at, at + word.len())))
+}
+
+/// Adds a piece of code. Commands end their lines in LF whatever the file does.
+fn push_code(text: &mut Excerpt, piece: &str, span: Span) {
+    let mut at = span.start;
+    for line in piece.split_inclusive('\n') {
+        match line.strip_suffix("\r\n") {
+            Some(bare) => {
+                text.push(bare, at);
+                text.push("\n", at + bare.len() + 1);
+            }
+            None => text.push(line, at),
+        }
+        at += line.len();
+    }
+}

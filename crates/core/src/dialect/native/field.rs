@@ -1,0 +1,171 @@
+//! The `**name:**` labels of a plan: which names there are, how a label is written, and the fields in front of the steps.
+
+use super::block::Blocks;
+use crate::draft::{Draft, Field};
+use crate::source::{Source, Span, Spanned};
+
+/// Every field of a step: what it is and the names that it goes by, the canonical one first.
+pub(super) const FIELDS: &[(Field, &[&str])] = &[
+    (Field::Id, &["id"]),
+    (Field::Target, &["target"]),
+    (Field::Needs, &["needs", "depends_on"]),
+    (Field::Reads, &["reads", "subscriptions"]),
+    (Field::Touches, &["touches"]),
+    (Field::Tools, &["tools"]),
+    (Field::Env, &["env"]),
+    (Field::Network, &["network"]),
+    (Field::Setup, &["setup"]),
+    (Field::Timeout, &["timeout"]),
+    (Field::Each, &["each"]),
+    (Field::Accept, &["accept", "acceptance", "acceptance_criteria"]),
+    (Field::Task, &["task"]),
+    (Field::Contract, &["contract"]),
+    (Field::ExitCode, &["exit_code"]),
+    (Field::OnFail, &["on_fail"]),
+    (Field::Status, &["status"]),
+];
+
+/// The canonical names of all fields, for suggestions.
+pub(in crate::dialect) const NAMES: [&str; FIELDS.len()] = {
+    let mut names = [""; FIELDS.len()];
+    let mut index = 0;
+    while index < names.len() {
+        names[index] = FIELDS[index].1[0];
+        index += 1;
+    }
+    names
+};
+
+/// The longest name that is taken for a label: longer bold text is a sentence.
+const NAME_CHARS_MAX: usize = 32;
+
+/// A label at the beginning of a line.
+#[derive(Debug, Clone)]
+pub(super) struct Label {
+    /// The name as written.
+    pub(super) name: Spanned<String>,
+    /// The label with its stars and colon.
+    pub(super) span: Span,
+    /// Where the value begins on the label's line, blanks included.
+    pub(super) value: Span,
+    /// Whether a list bullet stands in front of it.
+    pub(super) is_bulleted: bool,
+}
+
+impl Label {
+    /// The field that the label names.
+    pub(super) fn kind(&self) -> Option<Field> {
+        let name = normal(&self.name.value);
+        FIELDS.iter().find(|(_, names)| names.contains(&name.as_str())).map(|&(field, _)| field)
+    }
+
+    /// The name of the field that the label nearly names.
+    pub(super) fn meant(&self) -> Option<&'static str> {
+        let names = FIELDS.iter().flat_map(|(_, names)| names.iter().copied());
+        crate::suggest::nearest(&normal(&self.name.value), names)
+    }
+}
+
+/// The canonical name of a field.
+pub(super) fn name(field: Field) -> &'static str {
+    FIELDS.iter().find(|&&(known, _)| known == field).map_or("", |(_, names)| names[0])
+}
+
+/// A name as the table spells it: `On fail`, `on-fail` and `ON_FAIL` are `on_fail`.
+pub(super) fn normal(name: &str) -> String {
+    name.trim().to_lowercase().replace([' ', '-'], "_")
+}
+
+/// Reads the label that begins the line `line`: `**name:** value`, `**name**: value` or `**name: value**`.
+pub(super) fn label(source: &Source, line: Span) -> Option<Label> {
+    let text = source.slice(line);
+    let unindented = text.trim_start();
+    let bullet = unindented.strip_prefix(['-', '*', '+']).filter(|behind| behind.starts_with([' ', '\t']));
+    let begins = bullet.map_or(unindented, str::trim_start);
+    let stars = ["**", "__"].into_iter().find(|stars| begins.starts_with(stars))?;
+    let start = line.end - begins.len();
+    let inner = &begins[stars.len()..];
+    let (bold, behind) = inner.split_once(stars)?;
+    let (name, value_start) = match bold.split_once(':') {
+        Some((name, "")) => (name, line.end - behind.len()),
+        // `**status: done**`: the value stands inside the stars.
+        Some((name, value)) if behind.trim().is_empty() => (name, line.end - behind.len() - stars.len() - value.len()),
+        Some(_) => return None,
+        None => (bold, line.end - behind.trim_start().strip_prefix(':')?.len()),
+    };
+    let is_name = name.chars().count() <= NAME_CHARS_MAX
+        && name.starts_with(|first: char| first.is_alphabetic())
+        && name.chars().all(|character| character.is_alphanumeric() || [' ', '_', '-'].contains(&character));
+    if !is_name {
+        return None;
+    }
+    let name_start = start + stars.len();
+    let is_inside = bold.split_once(':').is_some_and(|(_, value)| !value.is_empty());
+    let value_end = if is_inside { line.end - behind.len() - stars.len() } else { line.end };
+    Some(Label {
+        name: Spanned::new(name.trim_end().to_owned(), Span::new(name_start, name_start + name.trim_end().len())),
+        span: Span::new(start, if is_inside { line.end - behind.len() } else { value_start }),
+        value: Span::new(value_start, value_end),
+        is_bulleted: bullet.is_some(),
+    })
+}
+
+/// The lines of `span` that are running text, without their line endings.
+pub(super) fn text_lines<'a>(source: &'a Source, blocks: &'a Blocks, span: Span) -> impl Iterator<Item = Span> + 'a {
+    let mut at = span.start;
+    std::iter::from_fn(move || {
+        while at < span.end {
+            let line = Span::new(at, source.line_at(at).end.min(span.end));
+            at = source.next_line(at);
+            if !blocks.is_opaque(line.start) {
+                return Some(line);
+            }
+        }
+        None
+    })
+}
+
+/// Whether the text below a numbered heading has the fields of a step.
+pub(super) fn begins_a_step(source: &Source, blocks: &Blocks, below: Span) -> bool {
+    text_lines(source, blocks, below)
+        .filter_map(|line| label(source, line)?.kind())
+        .any(|field| matches!(field, Field::Task | Field::Contract | Field::Target))
+}
+
+/// Reads `**Context:**`, `**Budget:**` and `**Priority:**`, which stand in front of the first step.
+pub(super) fn read_preamble(source: &Source, blocks: &Blocks, preamble: Span, draft: &mut Draft) {
+    let headings = blocks.headings.iter().map(|heading| heading.span.start);
+    let labels: Vec<Label> = text_lines(source, blocks, preamble).filter_map(|line| label(source, line)).collect();
+    let starts = labels.iter().map(|label| source.line_at(label.span.start).start);
+    let mut ends: Vec<usize> = starts.chain(headings).chain([preamble.end]).collect();
+    ends.sort_unstable();
+    for label in &labels {
+        let slot = match normal(&label.name.value).as_str() {
+            "context" => &mut draft.context,
+            "budget" => &mut draft.budget,
+            "priority" => &mut draft.priority,
+            _ => continue,
+        };
+        let end = ends[ends.partition_point(|&end| end <= label.span.start)];
+        if slot.is_none() {
+            *slot = text_value(source, Span::new(label.value.start, end));
+        }
+    }
+}
+
+/// The text of `span` without the blank lines around it; `None` when nothing else is there.
+pub(super) fn text_value(source: &Source, span: Span) -> Option<Spanned<String>> {
+    let text = source.slice(span);
+    let kept = text.trim_end();
+    let first_line_end = kept.find('\n').unwrap_or(kept.len());
+    let start = if kept[..first_line_end].trim().is_empty() {
+        // The value begins on a line of its own: its indentation is part of it.
+        let first = kept.len() - kept.trim_start().len();
+        kept[..first].rfind('\n').map_or(first, |newline| newline + 1)
+    } else {
+        kept.len() - kept.trim_start().len()
+    };
+    let value = &kept[start.min(kept.len())..];
+    let place = Span::new(span.start + start.min(kept.len()), span.start + kept.len());
+    (!value.is_empty()).then(|| Spanned::new(value.replace("\r\n", "\n"), place))
+}

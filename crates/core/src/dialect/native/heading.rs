@@ -1,0 +1,185 @@
+//! The heading of a step: number, mark and title, in all the ways in which people and models write them.
+
+use super::block::Heading;
+use crate::draft::{Mark, StepNumber};
+use crate::source::{Source, Span, Spanned};
+
+/// What the heading of a step says.
+#[derive(Debug, Clone)]
+pub(super) struct StepHeading {
+    pub(super) number: Spanned<StepNumber>,
+    /// Every mark with the blanks that set it off, so that taking the span away takes the mark away.
+    pub(super) marks: Vec<Spanned<Mark>>,
+    pub(super) title: Spanned<String>,
+}
+
+/// Marks that may stand anywhere in a heading.
+const GLYPHS: &[(&str, Mark)] = &[
+    ("✅", Mark::Done),
+    ("☑\u{fe0f}", Mark::Done),
+    ("☑", Mark::Done),
+    ("✔\u{fe0f}", Mark::Done),
+    ("✔", Mark::Done),
+    ("[x]", Mark::Done),
+    ("[X]", Mark::Done),
+    ("❌", Mark::Failed),
+    ("✗", Mark::Failed),
+    ("✘", Mark::Failed),
+    ("⏭\u{fe0f}", Mark::Skipped),
+    ("⏭", Mark::Skipped),
+];
+
+/// Words behind the title that are a mark: `(done)`, `[done]`, `— done`.
+const WORDS: &[(&str, Mark)] = &[("done", Mark::Done), ("failed", Mark::Failed), ("skipped", Mark::Skipped)];
+
+/// The text of a heading without its `#` and underlines.
+pub(super) fn content(source: &Source, heading: &Heading) -> Spanned<String> {
+    let span = content_span(source, heading);
+    Spanned::new(source.slice(span).to_owned(), span)
+}
+
+fn content_span(source: &Source, heading: &Heading) -> Span {
+    let first = Span::new(heading.span.start, source.line_at(heading.span.start).end.min(heading.span.end));
+    let text = source.slice(first);
+    let bare = text.trim_start_matches('#');
+    let is_underlined = bare.len() == text.len();
+    let start = first.end - bare.trim_start().len();
+    let content = bare.trim();
+    let unclosed = content.trim_end_matches('#');
+    let has_closing = !is_underlined && (unclosed.is_empty() || unclosed.ends_with([' ', '\t']));
+    Span::new(start, start + if has_closing { unclosed.trim_end().len() } else { content.len() })
+}
+
+/// Reads the heading of a step, or says that it is none.
+pub(super) fn read(source: &Source, heading: &Heading) -> Option<StepHeading> {
+    let span = content_span(source, heading);
+    let mut rest = Cursor { text: source.slice(span), at: span.start };
+    let mut marks = Vec::new();
+    while let Some(mark) = rest.leading_glyph() {
+        marks.extend(mark);
+    }
+    let number = rest.number()?;
+    while let Some(mark) = rest.leading_glyph() {
+        marks.extend(mark);
+    }
+    while let Some(mark) = rest.trailing_mark() {
+        marks.push(mark);
+    }
+    let title = Spanned::new(rest.text.to_owned(), Span::new(rest.at, rest.at + rest.text.len()));
+    Some(StepHeading { number, marks, title })
+}
+
+/// What is still to be read of a heading, and where it begins in the file.
+struct Cursor<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Cursor<'_> {
+    fn skip(&mut self, bytes: usize) -> Span {
+        let span = Span::new(self.at, self.at + bytes);
+        self.text = &self.text[bytes..];
+        self.at = span.end;
+        span
+    }
+
+    fn skip_blanks(&mut self) {
+        self.skip(self.text.len() - self.text.trim_start().len());
+    }
+
+    /// Takes a mark from the front; `Some(None)` for an empty box, which claims nothing.
+    fn leading_glyph(&mut self) -> Option<Option<Spanned<Mark>>> {
+        let (length, mark) = match GLYPHS.iter().find(|(glyph, _)| self.text.starts_with(glyph)) {
+            Some((glyph, mark)) => (glyph.len(), Some(*mark)),
+            None if self.text.starts_with("[ ]") => (3, None),
+            None => return None,
+        };
+        let blanks = self.text[length..].len() - self.text[length..].trim_start().len();
+        let span = self.skip(length + blanks);
+        Some(mark.map(|mark| Spanned::new(mark, span)))
+    }
+
+    fn number(&mut self) -> Option<Spanned<StepNumber>> {
+        const STEP: &str = "step ";
+        let is_spelled_out = self.text.get(..STEP.len()).is_some_and(|word| word.eq_ignore_ascii_case(STEP));
+        if is_spelled_out {
+            self.skip(STEP.len());
+            self.skip_blanks();
+        }
+        let length = number_length(self.text);
+        let (number, behind) = self.text.split_at(length);
+        let number = match number.parse::<u32>() {
+            Ok(number) => StepNumber::Counted(number),
+            Err(_) if number.is_empty() => return None,
+            // More digits than any plan has steps: still a step, with a number that is wrong.
+            Err(_) if number.bytes().all(|byte| byte.is_ascii_digit()) => StepNumber::Counted(u32::MAX),
+            Err(_) => StepNumber::Template(number.to_owned()),
+        };
+        let sign = match behind.chars().next() {
+            Some('.' | ')' | ':') => 1,
+            Some('-' | '–' | '—') if is_spelled_out => behind.chars().next().map_or(0, char::len_utf8),
+            Some(' ') | None if is_spelled_out => 0,
+            Some(_) | None => return None,
+        };
+        // `1.2` is a section number or a version, not the first step.
+        if behind[sign..].starts_with(|next: char| next.is_ascii_digit()) {
+            return None;
+        }
+        let span = self.skip(length);
+        self.skip(sign);
+        self.skip_blanks();
+        if is_spelled_out {
+            let dash = self.text.strip_prefix(['-', '–', '—']).map(str::trim_start);
+            self.skip(dash.map_or(0, |title| self.text.len() - title.len()));
+        }
+        Some(Spanned::new(number, span))
+    }
+
+    fn trailing_mark(&mut self) -> Option<Spanned<Mark>> {
+        let (kept, mark) = trailing_glyph(self.text).or_else(|| trailing_word(self.text))?;
+        let span = Span::new(self.at + kept.len(), self.at + self.text.len());
+        self.text = &self.text[..kept.len()];
+        Some(Spanned::new(mark, span))
+    }
+}
+
+fn trailing_glyph(text: &str) -> Option<(&str, Mark)> {
+    GLYPHS.iter().find_map(|(glyph, mark)| {
+        let kept = text.strip_suffix(glyph)?;
+        Some((kept.trim_end(), *mark))
+    })
+}
+
+fn trailing_word(text: &str) -> Option<(&str, Mark)> {
+    let inner = [('(', ')'), ('[', ']')].iter().find_map(|&(open, close)| {
+        let (kept, word) = text.strip_suffix(close)?.rsplit_once(open)?;
+        Some((kept, word.trim_start_matches("status:")))
+    });
+    let bold = || text.strip_suffix("**")?.rsplit_once("**status:");
+    let dashed = || ["—", "–", " - "].iter().find_map(|dash| text.rsplit_once(dash));
+    let (kept, word) = inner.or_else(bold).or_else(dashed)?;
+    let (_, mark) = WORDS.iter().find(|(known, _)| word.trim().eq_ignore_ascii_case(known))?;
+    Some((kept.trim_end(), *mark))
+}
+
+/// The length of the number at the front: `3`, `3–N`, `3-5`, `N`, `N+1`.
+fn number_length(text: &str) -> usize {
+    let atom = |text: &str| {
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        let is_variable = digits == 0
+            && text.starts_with(['N', 'n'])
+            && !text[1..].starts_with(|next: char| next.is_alphanumeric() || next == '_');
+        if is_variable { 1 } else { digits }
+    };
+    let first = atom(text);
+    if first == 0 {
+        return 0;
+    }
+    let behind = text[first..].trim_start();
+    let Some(sign) = behind.chars().next().filter(|sign| ['-', '–', '—', '+', '…'].contains(sign)) else { return first };
+    let second = behind[sign.len_utf8()..].trim_start();
+    match atom(second) {
+        0 => first,
+        length => text.len() - second.len() + length,
+    }
+}

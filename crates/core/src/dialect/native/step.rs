@@ -1,0 +1,369 @@
+//! One step of a plan: its fields, their values, and the text that no field holds.
+
+use super::block::{Blocks, Code};
+use super::field::{self, Label};
+use super::Section;
+use crate::draft::{ContractDraft, Field, FieldDraft, Layout, Mark, Oddity, StepDraft};
+use crate::source::{Excerpt, Source, Span, Spanned};
+
+/// Reads the step of a section.
+pub(super) fn read(
+    source: &Source,
+    blocks: &Blocks,
+    section: &Section,
+    oddities: &mut Vec<Spanned<Oddity>>,
+) -> StepDraft {
+    let mut step = StepDraft::empty(section.read.number.clone(), section.read.title.clone());
+    step.whole = Layout(section.whole);
+    step.heading = Layout(section.heading.span);
+    step.level = Layout(section.heading.level);
+    step.marks.clone_from(&section.read.marks);
+
+    let below = Span::new(section.heading.below.min(section.whole.end), section.whole.end);
+    let labels = labels(source, blocks, below, oddities);
+    let starts: Vec<usize> = labels.iter().map(|label| source.line_at(label.span.start).start).collect();
+    let mut reader = Reader { source, blocks, step, oddities };
+    reader.leave(Span::new(below.start, starts.first().copied().unwrap_or(below.end)));
+    for (index, label) in labels.iter().enumerate() {
+        let end = starts.get(index + 1).copied().unwrap_or(below.end);
+        reader.field(label, end);
+    }
+    reader.step
+}
+
+/// The labels that begin a field. Inside a task a bold word that is no field is the author's emphasis, and a bulleted
+/// label is a list item unless the step's fields are bulleted throughout.
+fn labels(source: &Source, blocks: &Blocks, below: Span, oddities: &mut Vec<Spanned<Oddity>>) -> Vec<Label> {
+    let mut labels: Vec<Label> = Vec::new();
+    for line in field::text_lines(source, blocks, below) {
+        let Some(label) = field::label(source, line) else { continue };
+        let is_bulleted = labels.first().map_or(label.is_bulleted, |first| first.is_bulleted);
+        if label.is_bulleted && !is_bulleted {
+            continue;
+        }
+        let in_task = labels.last().is_some_and(|last| last.kind() == Some(Field::Task));
+        if label.kind().is_some() || !in_task {
+            labels.push(label);
+        } else if let Some(meant) = label.meant() {
+            oddities.push(Spanned::new(Oddity::NearlyField { meant }, label.name.span));
+        }
+    }
+    labels
+}
+
+struct Reader<'a> {
+    source: &'a Source,
+    blocks: &'a Blocks,
+    step: StepDraft,
+    oddities: &'a mut Vec<Spanned<Oddity>>,
+}
+
+impl Reader<'_> {
+    /// Reads the field that `label` begins and that ends before byte `end`.
+    fn field(&mut self, label: &Label, end: usize) {
+        let is_inside = label.span.end > label.value.start;
+        let region = if is_inside { label.value } else { Span::new(label.value.start, end) };
+        let behind = if is_inside { Span::new(self.source.next_line(label.span.end).min(end), end) } else { Span::at(end) };
+        let whole_end = region.start + self.source.slice(region).trim_end().len();
+        let kind = label.kind();
+        let first = kind.and_then(|kind| self.step.field(kind)).map(|first| first.name.span);
+        self.step.fields.0.push(FieldDraft {
+            name: label.name.clone(),
+            kind,
+            label: label.span,
+            value: trimmed(self.source, label.value),
+            whole: Span::new(label.span.start, whole_end.max(label.span.end)),
+        });
+        match (kind, first) {
+            (Some(kind), Some(first)) => {
+                let oddity = Oddity::DuplicateField { name: field::name(kind), first };
+                self.oddities.push(Spanned::new(oddity, label.name.span));
+            }
+            (Some(kind), None) => self.value(kind, region),
+            (None, _) => {}
+        }
+        self.leave(behind);
+    }
+
+    fn value(&mut self, kind: Field, region: Span) {
+        match kind {
+            Field::Id => self.step.id = self.line(region),
+            Field::Target => self.step.target = self.line(region),
+            Field::Timeout => self.step.timeout = self.line(region),
+            Field::Network => self.step.network = self.line(region),
+            Field::OnFail => self.step.on_fail = self.paragraph(region),
+            Field::Needs => self.step.needs = Some(self.list(region)),
+            Field::Touches => self.step.touches = Some(self.list(region)),
+            Field::Reads => self.step.reads = self.list(region),
+            Field::Tools => self.step.tools = self.list(region),
+            Field::Env => self.step.env = self.list(region),
+            Field::Each => self.step.each = self.list(region),
+            Field::Accept => self.step.accept = self.criteria(region),
+            Field::Task => self.step.task = field::text_value(self.source, region),
+            Field::Setup => self.step.setup = self.command(region).command,
+            Field::Contract => {
+                let expect = self.step.contract.take().and_then(|contract| contract.expect);
+                let contract = self.command(region);
+                self.step.contract = Some(ContractDraft { expect: contract.expect.or(expect), ..contract });
+                self.leave_expectation(region);
+            }
+            Field::ExitCode => {
+                let expect = self.line(region).map(|line| unprefixed(&line, '='));
+                self.step.contract.get_or_insert_default().expect = expect;
+            }
+            Field::Status => self.status(region),
+        }
+    }
+
+    fn status(&mut self, region: Span) {
+        let Some(word) = self.line(region) else { return };
+        let normal = word.value.to_lowercase();
+        let first = normal.split([' ', ',', '(']).next().unwrap_or_default();
+        let mark = match first {
+            "done" | "passed" | "complete" | "completed" | "✅" | "[x]" => Some(Mark::Done),
+            "failed" | "❌" => Some(Mark::Failed),
+            "skipped" => Some(Mark::Skipped),
+            "pending" | "todo" | "open" | "running" | "in-progress" | "waiting" | "ready" | "blocked" => None,
+            _ => {
+                self.oddities.push(Spanned::new(Oddity::UnknownMark(word.value), word.span));
+                return;
+            }
+        };
+        self.step.marks.extend(mark.map(|mark| Spanned::new(mark, word.span)));
+    }
+
+    /// The first line with text; what follows it is left.
+    fn line(&mut self, region: Span) -> Option<Spanned<String>> {
+        let line = self.first_line(region)?;
+        self.leave(Span::new(self.source.next_line(line.end).min(region.end), region.end));
+        Some(uncoded(self.source, trimmed(self.source, line)))
+    }
+
+    /// The lines up to the first blank one, joined.
+    fn paragraph(&mut self, region: Span) -> Option<Spanned<String>> {
+        let first = self.first_line(region)?;
+        let mut value = trimmed(self.source, first);
+        let mut text = self.source.slice(value).to_owned();
+        let mut at = self.source.next_line(first.end);
+        while at < region.end {
+            let line = trimmed(self.source, Span::new(at, self.source.line_at(at).end.min(region.end)));
+            let is_other = line.is_empty() || self.blocks.is_opaque(at) || expectation(self.source, line).is_some();
+            if is_other || is_rule(self.source.slice(line)) {
+                break;
+            }
+            text.push(' ');
+            text.push_str(self.source.slice(line));
+            value.end = line.end;
+            at = self.source.next_line(at);
+        }
+        self.leave(Span::new(at.min(region.end), region.end));
+        if text.len() > 1 && text.starts_with('`') && text.ends_with('`') {
+            return Some(uncoded(self.source, value));
+        }
+        Some(Spanned::new(text, value))
+    }
+
+    fn first_line(&self, region: Span) -> Option<Span> {
+        let mut at = region.start;
+        while at < region.end {
+            let line = Span::new(at, self.source.line_at(at).end.min(region.end));
+            if !self.source.slice(line).trim().is_empty() {
+                let is_text = at == region.start || !self.blocks.is_opaque(at);
+                return is_text.then_some(line);
+            }
+            at = self.source.next_line(at);
+        }
+        None
+    }
+
+    /// Items on the label's line, set off by commas, and items of the list below it.
+    fn list(&mut self, region: Span) -> Vec<Spanned<String>> {
+        let (inline, items) = self.inline_and_items(region);
+        let inline = inline.into_iter().flat_map(|line| commas(self.source, line));
+        let all: Vec<_> = inline.chain(items).filter(|item| !item.value.is_empty()).collect();
+        match all.as_slice() {
+            [only] if ["none", "nothing", "-"].contains(&only.value.as_str()) => Vec::new(),
+            _ => all,
+        }
+    }
+
+    /// Like [`Self::list`], but a sentence on the label's line is one item, commas and all.
+    fn criteria(&mut self, region: Span) -> Vec<Spanned<String>> {
+        let (inline, items) = self.inline_and_items(region);
+        let inline = inline.map(|line| Spanned::new(self.source.slice(line).to_owned(), line));
+        inline.into_iter().chain(items).filter(|item| !item.value.is_empty()).collect()
+    }
+
+    fn inline_and_items(&mut self, region: Span) -> (Option<Span>, Vec<Spanned<String>>) {
+        let mut items: Vec<Spanned<String>> = Vec::new();
+        let mut inline = None;
+        let mut at = region.start;
+        while at < region.end {
+            let line = trimmed(self.source, Span::new(at, self.source.line_at(at).end.min(region.end)));
+            let next = self.source.next_line(at).min(region.end);
+            let is_first = at == region.start;
+            if line.is_empty() {
+            } else if let Some(item) = bullet(self.source, line).filter(|_| !is_first && !self.blocks.is_opaque(at)) {
+                items.push(uncoded(self.source, item));
+            } else if is_first || (inline.is_none() && items.is_empty() && !self.blocks.is_opaque(at)) {
+                inline = Some(line);
+            } else if let Some(last) = items.last_mut().filter(|last| is_continued(self.source, last.span, line)) {
+                last.value.push(' ');
+                last.value.push_str(self.source.slice(line));
+                last.span.end = line.end;
+            } else {
+                self.leave(Span::new(at, next));
+            }
+            at = next;
+        }
+        (inline, items)
+    }
+
+    /// The command of a contract or a set-up: a block of code, code in backticks, or the plain words.
+    fn command(&mut self, region: Span) -> ContractDraft {
+        let mut codes = self.blocks.codes_in(region);
+        let Some(code) = codes.next() else { return self.inline_command(region) };
+        for second in codes {
+            self.oddities.push(Spanned::new(Oddity::SecondContract { first: code.span }, second.span));
+        }
+        ContractDraft { command: Some(unterminated(code)), language: code.language.clone(), ..ContractDraft::default() }
+    }
+
+    fn inline_command(&mut self, region: Span) -> ContractDraft {
+        let line = self.first_line(region).map(|line| trimmed(self.source, line));
+        let Some(line) = line.filter(|&line| expectation(self.source, line).is_none()) else {
+            return ContractDraft::default();
+        };
+        let words = uncoded(self.source, line);
+        if words.value.eq_ignore_ascii_case("manual") {
+            return ContractDraft { is_manual: true, ..ContractDraft::default() };
+        }
+        let mut command = Excerpt::new(words.span);
+        command.push(&words.value, words.span.start);
+        ContractDraft { command: Some(command), ..ContractDraft::default() }
+    }
+
+    /// Goes through what stands around the command: the exit code that is expected, and text that is none of ours.
+    fn leave_expectation(&mut self, region: Span) {
+        let source = self.source;
+        let first_line_end = source.next_line(region.start).min(region.end);
+        let is_inline = self.blocks.codes_in(region).next().is_none();
+        let command = self.step.contract.as_ref().and_then(|contract| contract.command.as_ref());
+        let begin = match command {
+            Some(command) if is_inline => source.next_line(command.span.end).min(region.end),
+            None if is_inline => first_line_end,
+            Some(_) | None => region.start,
+        };
+        self.leave(Span::new(begin, region.end));
+    }
+
+    /// Keeps text that no field holds, and takes the expected exit code out of it.
+    fn leave(&mut self, region: Span) {
+        let mut kept: Option<Span> = None;
+        let mut at = region.start;
+        while at < region.end {
+            let line = trimmed(self.source, Span::new(at, self.source.line_at(at).end.min(region.end)));
+            let next = self.source.next_line(at).min(region.end);
+            let is_command = self.blocks.is_opaque(at);
+            if let Some(code) = expectation(self.source, line).filter(|_| !is_command) {
+                let contract = self.step.contract.get_or_insert_default();
+                contract.expect.get_or_insert(code);
+            } else if !line.is_empty() && !is_command && !is_rule(self.source.slice(line)) {
+                kept = Some(Span::new(kept.map_or(line.start, |kept| kept.start), line.end));
+                at = next;
+                continue;
+            }
+            self.keep(kept.take());
+            at = next;
+        }
+        self.keep(kept);
+    }
+
+    fn keep(&mut self, text: Option<Span>) {
+        let text = text.and_then(|span| field::text_value(self.source, span));
+        self.step.stray.extend(text);
+    }
+}
+
+/// The items of the lists in `span`.
+pub(super) fn bullets(source: &Source, blocks: &Blocks, span: Span) -> Vec<Spanned<String>> {
+    field::text_lines(source, blocks, span)
+        .filter_map(|line| bullet(source, trimmed(source, line)))
+        .map(|item| Spanned::new(source.slice(item).to_owned(), item))
+        .collect()
+}
+
+/// The text behind the bullet of a list item.
+fn bullet(source: &Source, line: Span) -> Option<Span> {
+    let text = source.slice(line);
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let behind = match digits {
+        0 => text.strip_prefix(['-', '*', '+'])?,
+        _ => text[digits..].strip_prefix(['.', ')'])?,
+    };
+    let item = behind.trim_start();
+    (behind.is_empty() || item.len() < behind.len()).then(|| Span::new(line.end - item.len(), line.end))
+}
+
+/// Whether `line` goes on with the item: it follows it directly and is indented.
+fn is_continued(source: &Source, item: Span, line: Span) -> bool {
+    source.next_line(item.end) == source.line_at(line.start).start && source.line_at(line.start).start < line.start
+}
+
+fn commas(source: &Source, line: Span) -> Vec<Spanned<String>> {
+    let mut at = line.start;
+    let mut items = Vec::new();
+    for item in source.slice(line).split(',') {
+        items.push(uncoded(source, trimmed(source, Span::new(at, at + item.len()))));
+        at += item.len() + 1;
+    }
+    items
+}
+
+fn trimmed(source: &Source, span: Span) -> Span {
+    let text = source.slice(span);
+    let start = span.start + text.len() - text.trim_start().len();
+    Span::new(start, start + text.trim().len())
+}
+
+/// The text without the backticks around it.
+fn uncoded(source: &Source, span: Span) -> Spanned<String> {
+    let text = source.slice(span);
+    let ticks = text.bytes().take_while(|&byte| byte == b'`').count();
+    let closing = text.bytes().rev().take_while(|&byte| byte == b'`').count();
+    let is_code = ticks > 0 && ticks == closing && text.len() > 2 * ticks && !text[ticks..text.len() - ticks].contains('`');
+    let inner = if is_code { trimmed(source, Span::new(span.start + ticks, span.end - ticks)) } else { span };
+    Spanned::new(source.slice(inner).to_owned(), inner)
+}
+
+fn unprefixed(value: &Spanned<String>, sign: char) -> Spanned<String> {
+    let bare = value.value.trim_start_matches(sign).trim_start();
+    Spanned::new(bare.to_owned(), Span::new(value.span.end.saturating_sub(bare.len()), value.span.end))
+}
+
+/// A line of dashes or stars: it divides and says nothing.
+fn is_rule(text: &str) -> bool {
+    let marks: Vec<char> = text.chars().filter(|character| !character.is_whitespace()).collect();
+    marks.len() >= 3 && ['-', '*', '_'].iter().any(|&mark| marks.iter().all(|&character| character == mark))
+}
+
+/// The exit code that a line like `exit_code == 0` expects, as written.
+fn expectation(source: &Source, line: Span) -> Option<Spanned<String>> {
+    let line = uncoded(source, trimmed(source, line));
+    let prefix = line.value.get(.."exit_code".len())?;
+    let is_named = prefix.eq_ignore_ascii_case("exit_code") || prefix.eq_ignore_ascii_case("exit code");
+    let behind = line.value[prefix.len()..].trim_start();
+    let value = behind.strip_prefix("==").or(behind.strip_prefix(':')).or(behind.strip_prefix('=')).unwrap_or(behind);
+    let value = value.trim_start();
+    let is_comparison = is_named && behind.starts_with(['=', ':', '!', '<', '>']);
+    is_comparison.then(|| Spanned::new(value.to_owned(), Span::new(line.span.end - value.len(), line.span.end)))
+}
+
+/// The code of a block without its last line ending.
+fn unterminated(code: &Code) -> Excerpt {
+    let mut text = code.text.clone();
+    if text.value.ends_with('\n') {
+        text.value.pop();
+    }
+    text
+}

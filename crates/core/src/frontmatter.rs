@@ -1,0 +1,127 @@
+//! The YAML block in front of a plan's text: where it is, what it says, how a value in it is replaced.
+//! Never looks at the text behind it.
+
+use crate::draft::{Entry, Frontmatter, Layout, Oddity};
+use crate::source::{Edit, Source, Span, Spanned};
+use crate::yaml::{self, FaultKind, Node, Style, Value};
+
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// Where the parts of a file are.
+#[derive(Debug, Clone, Copy)]
+pub struct Parts {
+    /// The block with its fences.
+    pub block: Option<Span>,
+    /// The lines between the fences.
+    pub yaml: Option<Span>,
+    /// Whether the block is never closed.
+    pub is_unclosed: bool,
+    /// Where the text behind the block begins.
+    pub body: usize,
+}
+
+/// Finds the block. It begins at the first line that is not blank, and that line is `---`.
+pub fn split(text: &str) -> Parts {
+    let start = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
+    let none = Parts { block: None, yaml: None, is_unclosed: false, body: start };
+    let mut at = start;
+    let mut opened: Option<(usize, usize)> = None;
+    for line in text[start..].split_inclusive('\n') {
+        let end = at + line.len();
+        match (opened, line.trim_end()) {
+            (None, "") => {}
+            (None, "---") => opened = Some((at, end)),
+            (None, _) => return none,
+            (Some((open, inner)), "---" | "...") => {
+                return Parts {
+                    block: Some(Span::new(open, end)),
+                    yaml: Some(Span::new(inner, at)),
+                    is_unclosed: false,
+                    body: end,
+                };
+            }
+            (Some(_), _) => {}
+        }
+        at = end;
+    }
+    match opened {
+        // A block that is never closed would swallow the plan. The steps are worth more than the keys.
+        Some((open, inner)) => {
+            Parts { block: Some(Span::new(open, inner)), yaml: None, is_unclosed: true, body: inner }
+        }
+        None => none,
+    }
+}
+
+/// Reads the keys, and what is out of order among them.
+pub fn read(source: &Source, parts: &Parts) -> (Frontmatter, Vec<Spanned<Oddity>>) {
+    let mut frontmatter = Frontmatter { block: Layout(parts.block), entries: Vec::new() };
+    let mut oddities = Vec::new();
+    if parts.is_unclosed
+        && let Some(block) = parts.block
+    {
+        let why = "the frontmatter is never closed by a line `---`".to_owned();
+        oddities.push(Spanned::new(Oddity::Frontmatter(why), source.line_at(block.start)));
+    }
+    let Some(span) = parts.yaml else { return (frontmatter, oddities) };
+    let (root, faults) = yaml::read(source.slice(span), span.start);
+    oddities.extend(faults.into_iter().map(|fault| Spanned::new(oddity(fault.kind), fault.span)));
+    match root.map(|node| (node.span, node.value)) {
+        Some((_, Value::Map(entries))) => frontmatter.entries = entries.into_iter().filter_map(entry).collect(),
+        Some((_, Value::Scalar { text, .. })) if text.is_empty() => {}
+        Some((span, Value::Scalar { .. } | Value::List(_))) => {
+            let why = "the frontmatter is no list of `key: value` lines".to_owned();
+            oddities.push(Spanned::new(Oddity::Frontmatter(why), span));
+        }
+        None => {}
+    }
+    (frontmatter, oddities)
+}
+
+fn entry((key, value): (Node, Node)) -> Option<Entry> {
+    let Value::Scalar { text, .. } = key.value else { return None };
+    let value = match value.value {
+        Value::Scalar { text, style: Style::Plain | Style::SingleQuoted | Style::DoubleQuoted } => {
+            Some(Spanned::new(text, value.span))
+        }
+        Value::Scalar { style: Style::Block, .. } | Value::List(_) | Value::Map(_) => None,
+    };
+    Some(Entry { key: Spanned::new(text, key.span), value })
+}
+
+fn oddity(kind: FaultKind) -> Oddity {
+    let why = match kind {
+        FaultKind::DuplicateKey { key, first } => return Oddity::DuplicateKey { key, first },
+        FaultKind::Syntax(message) => format!("the frontmatter is not valid YAML: {message}"),
+        FaultKind::Anchor => "the frontmatter has an anchor (`&name`), which plans may not use".to_owned(),
+        FaultKind::Alias => "the frontmatter has an alias (`*name`), which plans may not use".to_owned(),
+        FaultKind::Tag => "the frontmatter has a tag (`!name`), which plans may not use".to_owned(),
+        FaultKind::MergeKey => "the frontmatter has a merge key (`<<`), which plans may not use".to_owned(),
+        FaultKind::SecondDocument => "the frontmatter has a second YAML document".to_owned(),
+        FaultKind::TooDeep => format!("the frontmatter is nested deeper than {} levels", yaml::DEPTH_MAX),
+        FaultKind::TooManyNodes => format!("the frontmatter has more than {} values", yaml::NODES_MAX),
+    };
+    Oddity::Frontmatter(why)
+}
+
+/// The edit that sets `key` to `value`; `None` where the present value is no plain text on one line.
+pub fn set(source: &Source, key: &str, value: &str) -> Option<Edit> {
+    let parts = split(source.text());
+    let (frontmatter, _) = read(source, &parts);
+    let newline = source.line_ending();
+    let quoted = yaml::quote(value);
+    let Some(block) = parts.yaml else {
+        let text = format!("---{newline}{key}: {quoted}{newline}---{newline}");
+        return (!parts.is_unclosed).then(|| Edit::insert(parts.body, text));
+    };
+    let Some(entry) = frontmatter.entry(key) else {
+        return Some(Edit::insert(block.end, format!("{}: {quoted}{newline}", yaml::quote(key))));
+    };
+    let present = entry.value.as_ref()?;
+    if present.span.is_empty() {
+        // `key:` has no value to replace: it goes behind the colon, whatever blanks or comment follow.
+        let colon = entry.key.span.end + source.text()[entry.key.span.end..].find(':')? + 1;
+        return Some(Edit::insert(colon, format!(" {quoted}")));
+    }
+    Some(Edit::replace(present.span, quoted))
+}
