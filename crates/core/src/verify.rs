@@ -1,0 +1,141 @@
+//! The checker: everything that can be said about a plan before it runs. One file a rule, one line in [`RULES`], one page
+//! in docs/rules. Rules are pure: what they need from the world is asked for by [`Study::questions`] and comes in as
+//! [`Facts`].
+
+mod subject;
+pub use subject::{BashFault, Facts, Limits, Questions, Study, Subject};
+
+use crate::diagnostic::{Diagnostic, Label, Severity};
+use crate::plan::Plan;
+use crate::source::{Source, Span};
+
+/// Declares the modules of the rules and lists them in [`RULES`], in the order of their codes.
+macro_rules! rules {
+    ($($module:ident),* $(,)?) => {
+        $(mod $module;)*
+        /// Every rule, in the order of their codes.
+        pub const RULES: &[Rule] = &[$($module::RULE),*];
+    };
+}
+
+rules![
+    unreadable_text,
+    bad_frontmatter,
+    missing_frontmatter,
+    unknown_field,
+    missing_title,
+    no_steps,
+    step_numbering,
+    missing_task,
+    unexpanded_template,
+    unclosed_fence,
+    duplicate_field,
+    heading_level,
+    hidden_character,
+    unread_text,
+    unknown_status,
+    unknown_need,
+    cycle,
+    unmade_file,
+    unknown_topic,
+    escaping_path,
+    self_need,
+    touches_overlap,
+    bad_reference,
+    early_contract,
+    invalid_bash,
+    manual_step,
+    empty_contract,
+    missing_program,
+    foreign_fence,
+    cannot_fail,
+    passes_already,
+    bad_exit_code,
+    second_contract,
+    masked_exit,
+    thin_budget,
+    undeclared_touches,
+    too_many_retries,
+    unreadable_on_fail,
+    unreadable_limit,
+    unknown_target,
+    missing_target,
+    duplicate_id,
+    unsafe_id,
+];
+
+mod lower;
+
+pub use unreadable_text::{Unreadable, read, too_large};
+
+/// One thing that can be wrong with a plan.
+pub struct Rule {
+    /// The stable code: `PW` and four digits, of which the first two are the family.
+    pub code: &'static str,
+    /// The name of the fault, so that "allow this" makes sense.
+    pub name: &'static str,
+    /// How bad it is, where the rule does not say otherwise.
+    pub severity: Severity,
+    /// One line for lists.
+    pub summary: &'static str,
+    /// The whole page.
+    pub page: &'static str,
+    /// Finds every case of the fault.
+    check: fn(&Subject<'_>, &mut Vec<Diagnostic>),
+}
+
+impl Rule {
+    /// The rule with this code or name.
+    pub fn find(wanted: &str) -> Option<&'static Rule> {
+        RULES.iter().find(|rule| rule.code.eq_ignore_ascii_case(wanted) || rule.name == wanted)
+    }
+
+    /// A diagnostic of this rule.
+    fn at(&self, span: Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            code: self.code,
+            rule: self.name,
+            severity: self.severity,
+            message: message.into(),
+            primary: Label { span, text: String::new() },
+            secondary: Vec::new(),
+            notes: Vec::new(),
+            help: None,
+            fix: None,
+        }
+    }
+}
+
+/// What the checker says about a plan.
+#[derive(Debug)]
+pub struct Checked {
+    /// The plan, if it has no errors.
+    pub plan: Option<Plan>,
+    /// Every complaint, in file order.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Checks a plan against every rule.
+pub fn verify(study: &Study<'_>, facts: &Facts, limits: &Limits) -> Checked {
+    let subject = Subject::new(study, facts, limits);
+    let mut diagnostics = Vec::new();
+    for rule in RULES {
+        (rule.check)(&subject, &mut diagnostics);
+    }
+    in_file_order(study.source, &mut diagnostics);
+    let is_clean = diagnostics.iter().all(|diagnostic| diagnostic.severity == Severity::Warning);
+    let plan = is_clean.then(|| lower::plan(&subject));
+    Checked { plan, diagnostics }
+}
+
+/// Sorts by place, then by code, and drops what was said twice.
+fn in_file_order(source: &Source, diagnostics: &mut Vec<Diagnostic>) {
+    let end = source.text().len();
+    for diagnostic in diagnostics.iter() {
+        assert!(diagnostic.primary.span.end <= end, "{} points behind the end of the file", diagnostic.code);
+    }
+    diagnostics.sort_by_key(|diagnostic| (diagnostic.primary.span.start, diagnostic.code, diagnostic.primary.span.end));
+    diagnostics.dedup_by(|later, earlier| {
+        later.code == earlier.code && later.primary.span == earlier.primary.span && later.message == earlier.message
+    });
+}

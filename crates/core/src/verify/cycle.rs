@@ -1,0 +1,41 @@
+//! PW0202: steps that wait for each other, so that none of them ever begins.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::diagnostic::Severity;
+use crate::source::Span;
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0202",
+    name: "cycle",
+    severity: Severity::Error,
+    summary: "steps wait for each other",
+    page: include_str!("../../rules/cycle.md"),
+    check,
+};
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    // A step that waits for itself is the business of self-need.
+    for cycle in subject.graph.cycles().into_iter().filter(|cycle| cycle.len() > 1) {
+        let names: Vec<&str> = cycle.iter().chain(&cycle[..1]).map(|&place| subject.ids[place].as_str()).collect();
+        let mut spans = cycle.iter().enumerate().map(|(index, &place)| {
+            let next = cycle[(index + 1) % cycle.len()];
+            (place, next, edge(subject, place, next))
+        });
+        let Some((_, _, first)) = spans.next() else { continue };
+        let mut circular = RULE
+            .at(first, format!("steps wait for each other: {}", names.join(" → ")))
+            .label(format!("`{}` waits for `{}`", names[0], names[1]))
+            .help("take one of these needs away");
+        for (place, next, span) in spans {
+            circular = circular.also(span, format!("`{}` waits for `{}`", subject.ids[place], subject.ids[next]));
+        }
+        found.push(circular);
+    }
+}
+
+/// The words that make `place` wait for `next`: the need, or the heading of a step that waits for all before it.
+fn edge(subject: &Subject<'_>, place: usize, next: usize) -> Span {
+    let step = &subject.draft.steps[place];
+    let need = step.needs.iter().flatten().find(|need| subject.find(&need.value) == Some(next));
+    need.map_or(step.heading.0, |need| need.span)
+}

@@ -1,0 +1,27 @@
+//! PW0111: a field that a step has twice, so that one of them is not read.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::diagnostic::Severity;
+use crate::draft::Oddity;
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0111",
+    name: "duplicate-field",
+    severity: Severity::Error,
+    summary: "a step has the same field twice",
+    page: include_str!("../../rules/duplicate-field.md"),
+    check,
+};
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    for oddity in &subject.draft.oddities.0 {
+        if let Oddity::DuplicateField { name, first } = &oddity.value {
+            found.push(
+                RULE.at(oddity.span, format!("the field `{name}` stands twice in one step"))
+                    .label("this one is not read")
+                    .also(*first, "first here")
+                    .help("keep one of them"),
+            );
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! PW0503: a name that two steps have.
+
+use std::collections::BTreeMap;
+
+use super::{Diagnostic, Rule, Subject};
+use crate::diagnostic::Severity;
+use crate::source::Span;
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0503",
+    name: "duplicate-id",
+    severity: Severity::Error,
+    summary: "two steps have the same id",
+    page: include_str!("../../rules/duplicate-id.md"),
+    check,
+};
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    let mut first: BTreeMap<&str, Span> = BTreeMap::new();
+    for (_, step) in subject.steps() {
+        let Some(id) = &step.id else { continue };
+        match first.get(id.value.as_str()) {
+            Some(&earlier) => found.push(
+                RULE.at(id.span, format!("two steps have the id `{}`", id.value))
+                    .label("again here")
+                    .also(earlier, "first here")
+                    .help("give each step a name of its own"),
+            ),
+            None => {
+                first.insert(&id.value, id.span);
+            }
+        }
+    }
+}

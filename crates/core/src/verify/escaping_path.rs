@@ -1,0 +1,56 @@
+//! PW0205: a path that leaves the workspace.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::diagnostic::Severity;
+use crate::plan::Reference;
+use crate::source::{Span, Spanned};
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0205",
+    name: "escaping-path",
+    severity: Severity::Error,
+    summary: "a path leads out of the workspace",
+    page: include_str!("../../rules/escaping-path.md"),
+    check,
+};
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    for (place, step) in subject.steps() {
+        let reads = step.reads.iter().filter_map(|read| match Reference::read(&read.value)? {
+            Reference::File(path) => {
+                let start = read.span.end - path.len();
+                Some(Spanned::new(path, Span::new(start, read.span.end)))
+            }
+            Reference::Topic(_) => None,
+        });
+        for path in reads.chain(step.touches.iter().flatten().cloned()) {
+            if leaves_workspace(&path.value) {
+                found.push(
+                    RULE.at(path.span, format!("{} names a path outside the workspace", subject.name(place)))
+                        .label("leads out of the workspace")
+                        .help("name it relative to the root of the workspace, without `..`, `/` or `~` in front"),
+                );
+            }
+        }
+    }
+}
+
+/// Whether a path does not stay below the root that it is relative to.
+pub(super) fn leaves_workspace(path: &str) -> bool {
+    let is_drive = path.as_bytes().get(1) == Some(&b':');
+    if path.starts_with(['/', '~', '\\']) || is_drive {
+        return true;
+    }
+    let mut depth = 0_i64;
+    for part in path.split(['/', '\\']) {
+        match part {
+            ".." => depth -= 1,
+            "" | "." => {}
+            _ => depth += 1,
+        }
+        if depth < 0 {
+            return true;
+        }
+    }
+    false
+}

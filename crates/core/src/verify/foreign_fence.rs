@@ -1,0 +1,29 @@
+//! PW0305: a contract in a language that bash will not understand.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::diagnostic::Severity;
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0305",
+    name: "foreign-fence",
+    severity: Severity::Warning,
+    summary: "a contract's fence names a language that is no shell",
+    page: include_str!("../../rules/foreign-fence.md"),
+    check,
+};
+
+const SHELLS: &[&str] = &["shell", "sh", "bash", "console", "shell-session", "zsh"];
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    for (place, step) in subject.steps() {
+        let Some(language) = step.contract.as_ref().and_then(|contract| contract.language.as_ref()) else { continue };
+        if !SHELLS.contains(&language.value.to_lowercase().as_str()) {
+            let message = format!("the contract of {} is marked as `{}`", subject.name(place), language.value);
+            found.push(
+                RULE.at(language.span, message)
+                    .label("it is run by bash all the same")
+                    .help("mark it as `shell`, or call the interpreter: `python3 - <<'EOF'`"),
+            );
+        }
+    }
+}

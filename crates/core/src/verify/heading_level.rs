@@ -1,0 +1,35 @@
+//! PW0112: a step whose heading has another rank than the other steps.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::diagnostic::Severity;
+use crate::draft::Oddity;
+use crate::source::{Edit, Span};
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0112",
+    name: "heading-level",
+    severity: Severity::Warning,
+    summary: "a step's heading is at another level than the first step's",
+    page: include_str!("../../rules/heading-level.md"),
+    check,
+};
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    for oddity in &subject.draft.oddities.0 {
+        let Oddity::HeadingLevel { usual } = &oddity.value else { continue };
+        let marks = "#".repeat(usize::from(*usual));
+        let odd = RULE
+            .at(oddity.span, format!("this step's heading is not at the level of the others, `{marks}`"))
+            .label("read as a step all the same");
+        let text = subject.source.slice(oddity.span);
+        let written = text.len() - text.trim_start_matches('#').len();
+        found.push(match written {
+            // An underlined heading has no marks to replace.
+            0 => odd.help(format!("write it with `{marks}` in front")),
+            _ => odd.fix(
+                format!("write it with `{marks}`"),
+                vec![Edit::replace(Span::new(oddity.span.start, oddity.span.start + written), marks)],
+            ),
+        });
+    }
+}

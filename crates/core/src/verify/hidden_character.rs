@@ -1,0 +1,59 @@
+//! PW0113: characters that a reviewer can't see and an agent or a shell can.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::diagnostic::Severity;
+use crate::source::{Edit, Span};
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0113",
+    name: "hidden-character",
+    severity: Severity::Error,
+    summary: "a bidirectional, zero-width or control character in the text",
+    page: include_str!("../../rules/hidden-character.md"),
+    check,
+};
+
+/// Complaints about hidden characters before a file is taken for binary.
+const COMPLAINTS_MAX: usize = 20;
+
+const JOINER: char = '\u{200d}';
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    let text = subject.source.text();
+    let hidden = text.char_indices().filter(|&(at, character)| {
+        let is_mark_of_file = at == 0 && character == '\u{feff}';
+        !is_mark_of_file && kind(character).is_some() && !(character == JOINER && joins_emoji(text, at))
+    });
+    for (at, character) in hidden.take(COMPLAINTS_MAX) {
+        let span = Span::new(at, at + character.len_utf8());
+        let what = kind(character).unwrap_or_default();
+        found.push(
+            RULE.at(span, format!("a {what} (U+{:04X}) is hidden in the text", u32::from(character)))
+                .label("what is read is not what is seen")
+                .fix("remove it", vec![Edit::delete(span)]),
+        );
+    }
+}
+
+fn kind(character: char) -> Option<&'static str> {
+    match character {
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{061c}' => {
+            Some("bidirectional control character")
+        }
+        '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{00ad}' | '\u{180e}' => {
+            Some("zero-width character")
+        }
+        '\u{e0000}'..='\u{e007f}' => Some("invisible tag character"),
+        '\t' | '\n' | '\r' => None,
+        character if character.is_control() => Some("control character"),
+        _ => None,
+    }
+}
+
+/// Families, flags and professions are emoji joined by a zero-width joiner.
+fn joins_emoji(text: &str, at: usize) -> bool {
+    let is_picture = |character: char| matches!(u32::from(character), 0x2190..=0x2bff | 0xfe0f | 0x1f000..=0x1faff);
+    let before = text[..at].chars().next_back();
+    let after = text[at + JOINER.len_utf8()..].chars().next();
+    before.is_some_and(is_picture) && after.is_some_and(is_picture)
+}

@@ -1,0 +1,55 @@
+//! PW0301: a contract or set-up that bash would not even begin to run.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::diagnostic::Severity;
+use crate::source::{Excerpt, Span};
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0301",
+    name: "invalid-bash",
+    severity: Severity::Error,
+    summary: "a contract is not valid bash",
+    page: include_str!("../../rules/invalid-bash.md"),
+    check,
+};
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    for contract in subject.contracts() {
+        let message = format!("the contract of {} is not valid bash", subject.name(contract.place));
+        let parsed = contract.script.fault.as_ref();
+        let bash = subject.facts.bash.get(&contract.command.value);
+        // Where the two disagree bash decides: it is what will run the command.
+        match (bash.and_then(|faults| faults.first()), bash, parsed) {
+            (Some(fault), _, parsed) => {
+                let precise = parsed.map(|parsed| contract.command.locate(parsed.span));
+                let line = line_span(contract.command, fault.line);
+                let span = precise.filter(|span| line.covers(*span) && !span.is_empty()).unwrap_or(line);
+                found.push(RULE.at(span, message).label(fault.message.clone()));
+            }
+            (None, None, Some(fault)) => {
+                found.push(RULE.at(contract.command.locate(fault.span), message).label(fault.message.clone()));
+            }
+            (None, Some(_), _) | (None, None, None) => {}
+        }
+    }
+    for (place, step) in subject.steps() {
+        let Some(setup) = &step.setup else { continue };
+        let fault = subject.facts.bash.get(&setup.value).and_then(|faults| faults.first());
+        if let Some(fault) = fault {
+            let message = format!("the setup of {} is not valid bash", subject.name(place));
+            found.push(RULE.at(line_span(setup, fault.line), message).label(fault.message.clone()));
+        }
+    }
+}
+
+/// The text on a line of a command, counted from 1; the last line where bash counted past the end.
+fn line_span(command: &Excerpt, line: usize) -> Span {
+    let lines: Vec<&str> = command.value.split('\n').collect();
+    let wanted = line.clamp(1, lines.len()) - 1;
+    // A fault at the end of the text is seen where the text stops.
+    let index = (0..=wanted).rev().find(|&index| !lines[index].trim().is_empty()).unwrap_or(0);
+    let start: usize = lines[..index].iter().map(|line| line.len() + 1).sum();
+    let text = lines[index];
+    let indent = text.len() - text.trim_start().len();
+    command.locate(Span::new(start + indent, start + text.trim_end().len().max(indent)))
+}

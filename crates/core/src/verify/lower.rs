@@ -1,0 +1,70 @@
+//! Makes the plan of a draft in which no rule found an error. Never decides anything: a hole that is left here is one that
+//! a rule must have refused.
+
+use super::subject::Subject;
+use crate::budget::{self, Budget};
+use crate::draft::{ContractDraft, StepDraft, StepNumber};
+use crate::plan::{Contract, OnFail, Plan, Reference, Step};
+use crate::source::Spanned;
+
+/// The role that does a step which names none.
+pub(super) const DEFAULT_TARGET: &str = "coder";
+
+/// The plan that the subject describes.
+pub(super) fn plan(subject: &Subject<'_>) -> Plan {
+    let draft = subject.draft;
+    Plan {
+        title: text(draft.title.as_ref()),
+        owner: text(draft.frontmatter.value("owner")),
+        context: text(draft.context.as_ref()),
+        priority: text(draft.priority.as_ref()),
+        budget: draft.budget.as_ref().map(|budget| Budget::read(&budget.value)).unwrap_or_default(),
+        steps: subject.steps().map(|(place, draft)| step(subject, place, draft)).collect(),
+    }
+}
+
+fn step(subject: &Subject<'_>, place: usize, draft: &StepDraft) -> Step {
+    let StepNumber::Counted(number) = draft.number.value else {
+        panic!("a template step passed the rule unexpanded-template")
+    };
+    Step {
+        number,
+        id: subject.ids[place].clone(),
+        title: draft.title.value.clone(),
+        mark: draft.mark(),
+        target: draft.target.as_ref().map_or_else(|| DEFAULT_TARGET.to_owned(), |target| target.value.clone()),
+        task: text(draft.task.as_ref()),
+        contract: draft.contract.as_ref().map_or(Contract::Manual, contract),
+        on_fail: draft.on_fail.as_ref().map_or(OnFail::DEFAULT, |text| {
+            OnFail::read(&text.value).expect("the rule unreadable-on-fail refuses what can't be read")
+        }),
+        needs: subject.graph.needs(place).to_vec(),
+        reads: draft.reads.iter().filter_map(|read| Reference::read(&read.value)).collect(),
+        touches: draft.touches.as_ref().map(|touches| texts(touches)),
+        accept: texts(&draft.accept),
+        timeout_seconds: draft.timeout.as_ref().and_then(|timeout| budget::seconds(&timeout.value)),
+        tools: texts(&draft.tools),
+        env: texts(&draft.env),
+        network: draft.network.as_ref().map(|network| network.value.clone()),
+        setup: draft.setup.as_ref().map(|setup| setup.value.clone()),
+    }
+}
+
+fn contract(draft: &ContractDraft) -> Contract {
+    match &draft.command {
+        Some(command) => {
+            let expect = draft.expect.as_ref().map_or(Ok(0), |code| code.value.parse());
+            let expect = expect.expect("the rule bad-exit-code refuses what is no exit code");
+            Contract::Shell { command: command.value.clone(), expect }
+        }
+        None => Contract::Manual,
+    }
+}
+
+fn text(spanned: Option<&Spanned<String>>) -> String {
+    spanned.map(|spanned| spanned.value.clone()).unwrap_or_default()
+}
+
+fn texts(spanned: &[Spanned<String>]) -> Vec<String> {
+    spanned.iter().map(|spanned| spanned.value.clone()).collect()
+}

@@ -1,0 +1,63 @@
+//! PW0103: a file that does not say that it is a plan, in which state, or whose.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::diagnostic::Severity;
+use crate::draft::Oddity;
+use crate::frontmatter;
+use crate::source::{Edit, Span};
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0103",
+    name: "missing-frontmatter",
+    severity: Severity::Error,
+    summary: "the frontmatter lacks type, status or owner",
+    page: include_str!("../../rules/missing-frontmatter.md"),
+    check,
+};
+
+/// The keys that every plan has, and what a new plan says.
+const KEYS: &[(&str, &str)] = &[("type", "plan"), ("status", "draft"), ("owner", "orchestrator")];
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    let frontmatter = &subject.draft.frontmatter;
+    // What can't be read may well be there: bad-frontmatter has said so already.
+    let is_unread = |oddity: &Oddity| matches!(oddity, Oddity::Frontmatter(_));
+    if subject.draft.oddities.0.iter().any(|oddity| is_unread(&oddity.value)) {
+        return;
+    }
+    if frontmatter.block.0.is_none() {
+        found.push(missing_block(subject));
+        return;
+    }
+    for &(key, value) in KEYS {
+        let present = frontmatter.value(key);
+        let set = || frontmatter::set(subject.source, key, value).into_iter().collect::<Vec<Edit>>();
+        match present {
+            Some(present) if key == "type" && present.value != value => found.push(
+                RULE.at(present.span, format!("the frontmatter says `type: {}`, not `type: plan`", present.value))
+                    .label("a plan is a plan")
+                    .fix("say that this is a plan", set()),
+            ),
+            Some(_) => {}
+            None => {
+                let span = frontmatter.block.0.unwrap_or_default();
+                let mut missing = RULE
+                    .at(subject.source.line_at(span.start), format!("the frontmatter has no `{key}`"))
+                    .fix(format!("add `{key}: {value}`"), set());
+                if key != "type" {
+                    missing.severity = Severity::Warning;
+                }
+                found.push(missing);
+            }
+        }
+    }
+}
+
+fn missing_block(subject: &Subject<'_>) -> Diagnostic {
+    let newline = subject.source.line_ending();
+    let lines: String = KEYS.iter().map(|(key, value)| format!("{key}: {value}{newline}")).collect();
+    let body = frontmatter::split(subject.source.text()).body;
+    RULE.at(Span::at(body), "the file has no frontmatter")
+        .label("`---` and `type: plan` are expected here")
+        .fix("say that this is a plan", vec![Edit::insert(body, format!("---{newline}{lines}---{newline}{newline}"))])
+}

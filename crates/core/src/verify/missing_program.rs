@@ -1,0 +1,42 @@
+//! PW0304: a contract that can't run here.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::diagnostic::Severity;
+use crate::shell;
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0304",
+    name: "missing-program",
+    severity: Severity::Error,
+    summary: "a contract calls a program that is not on the PATH",
+    page: include_str!("../../rules/missing-program.md"),
+    check,
+};
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    for contract in subject.contracts().filter(|contract| contract.script.fault.is_none()) {
+        let mut named: Vec<&str> = Vec::new();
+        for call in &contract.script.calls {
+            let name = call.name.as_str();
+            let is_known = shell::is_builtin(name)
+                || contract.script.functions.contains(name)
+                || subject.facts.programs.contains(name)
+                || (name.contains('/') && is_made(subject, name, contract.place));
+            if is_known || named.contains(&name) {
+                continue;
+            }
+            named.push(name);
+            let message = format!("the contract of {} calls `{name}`, which is not here", subject.name(contract.place));
+            found.push(
+                RULE.at(contract.command.locate(call.span), message)
+                    .label(if name.contains('/') { "no such file" } else { "not on the PATH" })
+                    .help(format!("install `{name}`, or call what is there; a contract that can't run never passes")),
+            );
+        }
+    }
+}
+
+/// Whether a program in the workspace is there, or is made by this step or one before it.
+fn is_made(subject: &Subject<'_>, path: &str, place: usize) -> bool {
+    subject.is_there_before(path, place) || subject.makers(path).iter().any(|maker| maker.place == place)
+}

@@ -1,0 +1,35 @@
+//! PW0108: a step that tells its agent nothing.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::diagnostic::Severity;
+use crate::draft::Field;
+use crate::source::Edit;
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0108",
+    name: "missing-task",
+    severity: Severity::Error,
+    summary: "a step has no task",
+    page: include_str!("../../rules/missing-task.md"),
+    check,
+};
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    for (place, step) in subject.steps().filter(|(_, step)| step.task.is_none()) {
+        let missing = RULE
+            .at(step.heading.0, format!("{} has no task", subject.name(place)))
+            .label("nothing tells the agent what to do");
+        let has_label = step.field(Field::Task).is_some();
+        found.push(match step.stray.first().filter(|_| !has_label) {
+            Some(prose) => {
+                let newline = subject.source.line_ending();
+                let start = subject.source.line_at(prose.span.start).start;
+                missing.also(prose.span, "this is read by nobody").fix(
+                    "make the text below the heading the task",
+                    vec![Edit::insert(start, format!("**task:**{newline}"))],
+                )
+            }
+            None => missing.help("add `**task:**` and what the agent shall do"),
+        });
+    }
+}

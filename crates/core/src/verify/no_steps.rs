@@ -1,0 +1,21 @@
+//! PW0106: a plan in which nothing is to be done.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::diagnostic::Severity;
+use crate::source::Span;
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0106",
+    name: "no-steps",
+    severity: Severity::Error,
+    summary: "the plan has no numbered heading",
+    page: include_str!("../../rules/no-steps.md"),
+    check,
+};
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    if subject.draft.steps.is_empty() {
+        let help = "a step is a heading like `### 1. Write the test` with the fields task and contract below it";
+        found.push(RULE.at(Span::default(), "the plan has no steps").help(help));
+    }
+}

@@ -1,0 +1,31 @@
+//! PW0309: two commands below one label, of which one would not be run.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::diagnostic::Severity;
+use crate::draft::Oddity;
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0309",
+    name: "second-contract",
+    severity: Severity::Error,
+    summary: "a contract has two blocks of code",
+    page: include_str!("../../rules/second-contract.md"),
+    check,
+};
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    for oddity in &subject.draft.oddities.0 {
+        if let Oddity::SecondContract { first } = &oddity.value {
+            let line = |span: crate::source::Span| {
+                let line = subject.source.line_at(span.start);
+                crate::source::Span::new(span.start, line.end)
+            };
+            found.push(
+                RULE.at(line(oddity.span), "a second block stands below one label")
+                    .label("this one would never run")
+                    .also(line(*first), "this one is the command")
+                    .help("put both commands in one block, joined by `&&`"),
+            );
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! PW0206: a step that waits for itself.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::diagnostic::Severity;
+use crate::draft::{Field, StepDraft};
+use crate::source::{Edit, Source, Span};
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0206",
+    name: "self-need",
+    severity: Severity::Error,
+    summary: "a step needs itself",
+    page: include_str!("../../rules/self-need.md"),
+    check,
+};
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    for (place, step) in subject.steps() {
+        for need in step.needs.iter().flatten().filter(|need| subject.find(&need.value) == Some(place)) {
+            found.push(
+                RULE.at(need.span, format!("{} needs itself", subject.name(place)))
+                    .label("it would never begin")
+                    .fix("take it out of the list", vec![without(subject.source, step, need.span)]),
+            );
+        }
+    }
+}
+
+/// Takes one name out of a list: with its comma, with its line, or leaving `none` when it is the only one.
+fn without(source: &Source, step: &StepDraft, need: Span) -> Edit {
+    let line = source.line_at(need.start);
+    let before = source.slice(Span::new(line.start, need.start));
+    let is_item = before.trim().chars().all(|character| "-*+`".contains(character)) && !before.trim().is_empty();
+    let field = step.field(Field::Needs).map_or(line, |field| field.value);
+    let text = source.text();
+    if is_item {
+        return Edit::delete(Span::new(line.start, source.next_line(line.start)));
+    }
+    if source.slice(field).trim() == source.slice(need) {
+        return Edit::replace(need, "none");
+    }
+    match before.trim_end().ends_with(',') {
+        true => Edit::delete(Span::new(line.start + before.trim_end().trim_end_matches(',').len(), need.end)),
+        false => {
+            let behind = &text[need.end..line.end];
+            let rest = behind.trim_start_matches([',', ' ']);
+            Edit::delete(Span::new(need.start, line.end - rest.len()))
+        }
+    }
+}

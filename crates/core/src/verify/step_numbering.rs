@@ -1,0 +1,56 @@
+//! PW0107: numbers that do not count 1, 2, 3.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::change::{self, Change};
+use crate::diagnostic::Severity;
+use crate::draft::StepNumber;
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0107",
+    name: "step-numbering",
+    severity: Severity::Error,
+    summary: "step numbers are missing, double or out of sequence",
+    page: include_str!("../../rules/step-numbering.md"),
+    check,
+};
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    // Behind a template nobody can say which number is right.
+    let counted = subject.steps().map_while(|(place, step)| match step.number.value {
+        StepNumber::Counted(number) => Some((place, step, number)),
+        StepNumber::Template(_) => None,
+    });
+    let mut expected = 1;
+    for (place, step, number) in counted {
+        if number != expected {
+            found.push(misnumbered(subject, place, number, expected, step.number.span));
+        }
+        // One slip is one complaint: the steps behind it are counted on from what it says.
+        expected = number.saturating_add(1);
+    }
+    // The first one repairs them all.
+    let fix = subject.dialect().patch(subject.source, &Change::Renumber);
+    let first = found.iter_mut().find(|diagnostic| diagnostic.code == RULE.code);
+    if let (Some(first), Ok(edits)) = (first, fix) {
+        first.fix = Some(crate::diagnostic::Fix { title: "number the steps 1, 2, 3".to_owned(), edits });
+    }
+}
+
+fn misnumbered(
+    subject: &Subject<'_>,
+    place: usize,
+    number: u32,
+    expected: u32,
+    span: crate::source::Span,
+) -> Diagnostic {
+    let earlier = subject.draft.steps[..place].iter().find(|step| step.number.value == StepNumber::Counted(number));
+    match earlier {
+        Some(earlier) => RULE
+            .at(span, format!("two steps have the number {number}"))
+            .label(format!("this is step {}", change::number_at(place)))
+            .also(earlier.number.span, "the first one"),
+        None => RULE
+            .at(span, format!("step {number} stands where step {expected} is expected"))
+            .label(format!("expected {expected}")),
+    }
+}

@@ -1,0 +1,29 @@
+//! PW0403: more attempts than anybody wants to pay for.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::diagnostic::Severity;
+use crate::plan::OnFail;
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0403",
+    name: "too-many-retries",
+    severity: Severity::Error,
+    summary: "a step asks for more retries than the limit",
+    page: include_str!("../../rules/too-many-retries.md"),
+    check,
+};
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    let most = subject.limits.retries_max;
+    for (place, step) in subject.steps() {
+        let Some(text) = &step.on_fail else { continue };
+        let retries = OnFail::read(&text.value).map(|on_fail| on_fail.retries);
+        if let Some(retries) = retries.filter(|&retries| retries > most) {
+            found.push(
+                RULE.at(text.span, format!("{} asks for {retries} retries", subject.name(place)))
+                    .label(format!("the limit is {most}"))
+                    .help("an agent that failed this often needs a person or another plan"),
+            );
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! PW0207: steps that may run at once and change the same file.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::diagnostic::Severity;
+use crate::glob::{self, Glob};
+use crate::source::Span;
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0207",
+    name: "touches-overlap",
+    severity: Severity::Warning,
+    summary: "two steps that may run at the same time may change the same file",
+    page: include_str!("../../rules/touches-overlap.md"),
+    check,
+};
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    let globs: Vec<Vec<(Glob, Span)>> = subject
+        .steps()
+        .map(|(_, step)| {
+            let patterns = step.touches.iter().flatten();
+            patterns.filter_map(|pattern| Some((Glob::new(&pattern.value).ok()?, pattern.span))).collect()
+        })
+        .collect();
+    for later in 0..globs.len() {
+        for earlier in 0..later {
+            if !subject.reach.are_ordered(earlier, later) {
+                found.extend(overlap(subject, (earlier, &globs[earlier]), (later, &globs[later])));
+            }
+        }
+    }
+}
+
+/// The first file that two steps may both change: one for each pair of steps is enough.
+fn overlap(subject: &Subject<'_>, earlier: (usize, &[(Glob, Span)]), later: (usize, &[(Glob, Span)])) -> Option<Diagnostic> {
+    let pairs = later.1.iter().flat_map(|later| earlier.1.iter().map(move |earlier| (earlier, later)));
+    let (first, second, path) = pairs
+        .filter_map(|((first, at), (second, here))| Some((*at, *here, glob::intersection(first, second)?)))
+        .next()?;
+    let (one, other) = (subject.name(earlier.0), subject.name(later.0));
+    Some(
+        RULE.at(second, format!("{one} and {other} can run at the same time and may both change `{path}`"))
+            .label(format!("matches `{path}`"))
+            .also(first, format!("matches `{path}` too"))
+            .help(format!("let one wait for the other; as it is, planwright never runs {} and {} at once", subject.short_name(earlier.0), subject.short_name(later.0))),
+    )
+}

@@ -1,0 +1,26 @@
+//! PW0110: a block of code that never ends.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::diagnostic::Severity;
+use crate::draft::Oddity;
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0110",
+    name: "unclosed-fence",
+    severity: Severity::Error,
+    summary: "a fenced block is never closed and swallows what follows",
+    page: include_str!("../../rules/unclosed-fence.md"),
+    check,
+};
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    for oddity in &subject.draft.oddities.0 {
+        if oddity.value == Oddity::UnclosedFence {
+            found.push(
+                RULE.at(oddity.span, "this fenced block is never closed")
+                    .label("everything below is read as code")
+                    .help("close it with a line that repeats the opening marks"),
+            );
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! PW0402: a step that could run beside others, but does not say what it changes.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::diagnostic::Severity;
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0402",
+    name: "undeclared-touches",
+    severity: Severity::Warning,
+    summary: "a step that could run beside another declares no touches",
+    page: include_str!("../../rules/undeclared-touches.md"),
+    check,
+};
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    let count = subject.draft.steps.len();
+    for (place, step) in subject.steps().filter(|(_, step)| step.touches.is_none()) {
+        let beside = (0..count).find(|&other| other != place && !subject.reach.are_ordered(place, other));
+        if let Some(other) = beside {
+            found.push(
+                RULE.at(step.heading.0, format!("{} declares no touches, so it runs alone", subject.name(place)))
+                    .label(format!("could run beside {}", subject.name(other)))
+                    .help("add `**touches:**` with the files that it may change"),
+            );
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! PW0104: a key or a field that nobody reads.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::diagnostic::Severity;
+use crate::draft::Oddity;
+use crate::source::Edit;
+use crate::suggest;
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0104",
+    name: "unknown-field",
+    severity: Severity::Warning,
+    summary: "a frontmatter key or step field that planwright does not know",
+    page: include_str!("../../rules/unknown-field.md"),
+    check,
+};
+
+const KEYS: &[&str] = &["type", "status", "owner"];
+const FIELDS: &[&str] = &crate::dialect::native::FIELD_NAMES;
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    for entry in &subject.draft.frontmatter.entries {
+        let key = &entry.key;
+        // A key that is out of order in itself has been complained of already.
+        if subject.draft.oddities.0.iter().any(|oddity| oddity.span == key.span) {
+            continue;
+        }
+        if !KEYS.contains(&key.value.as_str()) {
+            let meant = suggest::nearest(&key.value, KEYS.iter().copied());
+            // A near name that is there already was not what the author meant.
+            let meant = meant.filter(|meant| subject.draft.frontmatter.entry(meant).is_none());
+            let unknown = RULE.at(key.span, format!("the frontmatter has an unknown key `{}`", key.value));
+            found.push(suggested(unknown, meant));
+        }
+    }
+    for (place, step) in subject.steps() {
+        for field in step.fields.0.iter().filter(|field| field.kind.is_none()) {
+            let name = &field.name.value;
+            let meant = suggest::nearest(&name.to_lowercase(), FIELDS.iter().copied());
+            let unknown = RULE.at(field.name.span, format!("{} has an unknown field `{name}`", subject.name(place)));
+            found.push(suggested(unknown, meant));
+        }
+    }
+    for oddity in &subject.draft.oddities.0 {
+        if let Oddity::NearlyField { meant } = &oddity.value {
+            let name = subject.source.slice(oddity.span);
+            let nearly = RULE
+                .at(oddity.span, format!("`{name}` is read as part of the task; it is nearly the field `{meant}`"));
+            found.push(suggested(nearly, Some(meant)));
+        }
+    }
+}
+
+fn suggested(unknown: Diagnostic, meant: Option<&str>) -> Diagnostic {
+    let span = unknown.primary.span;
+    match meant {
+        Some(meant) => unknown
+            .label(format!("did you mean `{meant}`?"))
+            .fix(format!("call it `{meant}`"), vec![Edit::replace(span, meant)]),
+        None => unknown.label("kept as it is, and read by nobody"),
+    }
+}

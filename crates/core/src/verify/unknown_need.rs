@@ -1,0 +1,40 @@
+//! PW0201: a step that waits for one that does not exist.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::diagnostic::Severity;
+use crate::source::Edit;
+use crate::suggest;
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0201",
+    name: "unknown-need",
+    severity: Severity::Error,
+    summary: "`needs` names no step of the plan",
+    page: include_str!("../../rules/unknown-need.md"),
+    check,
+};
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    for (place, step) in subject.steps() {
+        for need in step.needs.iter().flatten().filter(|need| subject.find(&need.value).is_none()) {
+            let unknown = RULE.at(need.span, format!("{} needs `{}`, which is no step", subject.name(place), need.value));
+            let others = subject.ids.iter().map(String::as_str).filter(|id| *id != subject.ids[place]);
+            found.push(match suggest::nearest(&need.value, others) {
+                Some(meant) => unknown
+                    .label(format!("did you mean `{meant}`?"))
+                    .fix(format!("wait for `{meant}`"), vec![Edit::replace(need.span, meant)]),
+                None => unknown.help(format!("the steps are {}", listed(subject.ids))),
+            });
+        }
+    }
+}
+
+/// The ids, as far as a line holds them.
+fn listed(ids: &[String]) -> String {
+    const SHOWN_MAX: usize = 8;
+    let shown = ids.iter().take(SHOWN_MAX).map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ");
+    match ids.len().saturating_sub(SHOWN_MAX) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}

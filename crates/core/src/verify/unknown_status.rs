@@ -1,0 +1,43 @@
+//! PW0115: a status that is no state of a plan or a step.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::diagnostic::Severity;
+use crate::draft::Oddity;
+use crate::source::{Edit, Span};
+use crate::suggest;
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0115",
+    name: "unknown-status",
+    severity: Severity::Warning,
+    summary: "a status that planwright does not know",
+    page: include_str!("../../rules/unknown-status.md"),
+    check,
+};
+
+/// The states of a plan, as document A spells them.
+const PLAN: &[&str] = &["draft", "verified", "approved", "in-progress", "done", "failed"];
+const STEP: &[&str] = &["pending", "running", "done", "failed", "skipped"];
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    if let Some(status) = subject.draft.frontmatter.value("status")
+        && !PLAN.contains(&status.value.as_str())
+    {
+        found.push(unknown("plan", &status.value, status.span, PLAN));
+    }
+    for oddity in &subject.draft.oddities.0 {
+        if let Oddity::UnknownMark(word) = &oddity.value {
+            found.push(unknown("step", word, oddity.span, STEP));
+        }
+    }
+}
+
+fn unknown(what: &str, word: &str, span: Span, known: &[&str]) -> Diagnostic {
+    let unknown = RULE.at(span, format!("`{word}` is no state of a {what}"));
+    match suggest::nearest(word, known.iter().copied()) {
+        Some(meant) => unknown
+            .label(format!("did you mean `{meant}`?"))
+            .fix(format!("write `{meant}`"), vec![Edit::replace(span, meant)]),
+        None => unknown.help(format!("the states are {}", known.join(", "))),
+    }
+}

@@ -1,0 +1,32 @@
+//! PW0501: a step for an agent that does not exist.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::diagnostic::Severity;
+use crate::source::Edit;
+use crate::suggest;
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0501",
+    name: "unknown-target",
+    severity: Severity::Error,
+    summary: "`target` names no agent or role",
+    page: include_str!("../../rules/unknown-target.md"),
+    check,
+};
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    let agents = &subject.facts.agents;
+    for (place, step) in subject.steps() {
+        let Some(target) = step.target.as_ref().filter(|target| !agents.contains(&target.value)) else { continue };
+        let message = format!("{} is for `{}`, which is no agent or role", subject.name(place), target.value);
+        let unknown = RULE.at(target.span, message);
+        found.push(match suggest::nearest(&target.value, agents.iter().map(String::as_str)) {
+            Some(meant) => unknown
+                .label(format!("did you mean `{meant}`?"))
+                .fix(format!("give it to `{meant}`"), vec![Edit::replace(target.span, meant)]),
+            None => unknown
+                .note(format!("known here: {}", agents.iter().map(String::as_str).collect::<Vec<_>>().join(", ")))
+                .help("add the role to `[roles]` in planwright.toml, or name one that is there"),
+        });
+    }
+}

@@ -1,0 +1,38 @@
+//! PW0204: a topic that nobody has written.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::diagnostic::Severity;
+use crate::plan::Reference;
+use crate::source::{Edit, Span};
+use crate::suggest;
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0204",
+    name: "unknown-topic",
+    severity: Severity::Warning,
+    summary: "a step reads a topic that does not exist",
+    page: include_str!("../../rules/unknown-topic.md"),
+    check,
+};
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    let topics = &subject.facts.topics;
+    for (place, step) in subject.steps() {
+        for read in &step.reads {
+            let Some(Reference::Topic(topic)) = Reference::read(&read.value) else { continue };
+            if topics.contains(&topic) {
+                continue;
+            }
+            let span = Span::new(read.span.end - topic.len(), read.span.end);
+            let unknown = RULE.at(span, format!("{} reads the topic `{topic}`, which does not exist", subject.name(place)));
+            found.push(match suggest::nearest(&topic, topics.iter().map(String::as_str)) {
+                Some(meant) => unknown
+                    .label(format!("did you mean `{meant}`?"))
+                    .fix(format!("read `{meant}`"), vec![Edit::replace(span, meant)]),
+                None => unknown
+                    .label("the agent will be told that it is missing")
+                    .help(format!("write .planwright/topics/{topic}.md")),
+            });
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! PW0203: a step that is given a file which will not be there.
+
+use super::subject::Maker;
+use super::{Diagnostic, Rule, Subject};
+use crate::change::Change;
+use crate::diagnostic::Severity;
+use crate::plan::Reference;
+use crate::source::{Span, Spanned};
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0203",
+    name: "unmade-file",
+    severity: Severity::Error,
+    summary: "a step reads a file that is not there and that no earlier step makes",
+    page: include_str!("../../rules/unmade-file.md"),
+    check,
+};
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    for (place, step) in subject.steps() {
+        for read in &step.reads {
+            let Some(Reference::File(path)) = Reference::read(&read.value) else { continue };
+            if !super::escaping_path::leaves_workspace(&path) && !subject.is_there_before(&path, place) {
+                found.push(unmade(subject, place, read, &path));
+            }
+        }
+    }
+}
+
+fn unmade(subject: &Subject<'_>, place: usize, read: &Spanned<String>, path: &str) -> Diagnostic {
+    let span = Span::new(read.span.end - path.len(), read.span.end);
+    let name = subject.name(place);
+    let unmade =
+        RULE.at(span, format!("{name} reads a file that no earlier step makes")).label("not on disk");
+    let others = subject.makers(path);
+    let Some(&Maker { place: maker, span: says, .. }) = others.iter().find(|maker| maker.place != place) else {
+        return match others.first() {
+            Some(own) => unmade.also(own.span, "only the step itself seems to make it").help("a step can't read what it is to make"),
+            None => unmade.help("correct the path, or let an earlier step make the file"),
+        };
+    };
+    let unmade = unmade.also(says, format!("{} seems to make it", subject.name(maker)));
+    let (this, that) = (subject.short_name(place), subject.short_name(maker));
+    if subject.reach.is_before(place, maker) {
+        let file = subject.source.name();
+        return unmade.help(format!(
+            "{that} waits for {this}; move it in front: planwright edit {file} --move {}={}",
+            subject.ids[maker],
+            place + 1
+        ));
+    }
+    let wait = Change::Need { step: place, on: subject.ids[maker].clone() };
+    match subject.dialect().patch(subject.source, &wait) {
+        Ok(edits) => unmade.fix(format!("let {this} wait for {that}"), edits),
+        Err(_) => unmade.help(format!("let {this} wait for {that}")),
+    }
+}

@@ -1,0 +1,36 @@
+//! PW0405: a limit of which no number can be read.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::budget::{self, Budget};
+use crate::diagnostic::Severity;
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0405",
+    name: "unreadable-limit",
+    severity: Severity::Error,
+    summary: "a timeout or budget has no number that can be read",
+    page: include_str!("../../rules/unreadable-limit.md"),
+    check,
+};
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    if let Some(text) = subject.draft.budget.as_ref().filter(|text| Budget::read(&text.value).is_unlimited()) {
+        let mut unread = RULE
+            .at(text.span, "the budget has no amount that can be read")
+            .label("nothing is limited by this")
+            .help("name amounts with units: `200k tokens, $1.50, 20 minutes`");
+        unread.severity = Severity::Warning;
+        found.push(unread);
+    }
+    for (place, step) in subject.steps() {
+        let timeout = step.timeout.as_ref();
+        let unread = |text: &str| budget::seconds(text).is_none_or(|seconds| seconds == 0);
+        if let Some(text) = timeout.filter(|text| unread(&text.value)) {
+            found.push(
+                RULE.at(text.span, format!("the timeout of {} can't be read", subject.name(place)))
+                    .label("not a length of time")
+                    .help("write a number and a unit: `90 s`, `10 min`, `1 hour`"),
+            );
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! PW0504: an id that could be mistaken for something else: a path, an option, a number.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::change::Change;
+use crate::diagnostic::Severity;
+use crate::plan;
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0504",
+    name: "unsafe-id",
+    severity: Severity::Error,
+    summary: "an id is not made of small letters, digits and single dashes",
+    page: include_str!("../../rules/unsafe-id.md"),
+    check,
+};
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    for (place, step) in subject.steps() {
+        let Some(id) = step.id.as_ref().filter(|id| !is_safe(&id.value)) else { continue };
+        let bad = RULE
+            .at(id.span, format!("the id `{}` is not safe as a name", id.value))
+            .label("small letters, digits and single dashes, at most 64");
+        let slug = plan::slug(&id.value);
+        let is_free = is_safe(&slug) && !subject.ids.contains(&slug);
+        let rename = || subject.dialect().patch(subject.source, &Change::Rename { step: place, id: slug.clone() }).ok();
+        found.push(match is_free.then(rename).flatten() {
+            Some(edits) => bad.fix(format!("call it `{slug}`"), edits),
+            None => bad.help("name the step by what it does: `write-the-test`"),
+        });
+    }
+}
+
+/// Whether an id is its own slug and has a letter: numbers name steps by their place.
+fn is_safe(id: &str) -> bool {
+    plan::slug(id) == id && id.bytes().any(|byte| byte.is_ascii_lowercase())
+}
