@@ -1,0 +1,13 @@
+//! The part of planwright that acts: it reads and writes files, starts processes and gathers facts.
+//! It never prints and never decides: decisions are made in `planwright_core`, which it re-exports for the faces.
+
+pub use planwright_core as core;
+
+pub mod config;
+pub mod facts;
+pub mod process;
+pub mod project;
+pub mod store;
+pub mod watch;
+
+pub use project::{Project, Verified};

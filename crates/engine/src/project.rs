@@ -1,0 +1,221 @@
+//! A project: the folder that paths in plans are relative to, its settings and its plans. Finds plans by path, name or
+//! prefix, and has them checked.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use ignore::{WalkBuilder, WalkState};
+use planwright_core::diagnostic::{Diagnostic, Severity};
+use planwright_core::dialect::{self, Dialect};
+use planwright_core::draft::Draft;
+use planwright_core::plan::Plan;
+use planwright_core::source::Source;
+use planwright_core::verify::{self, Study};
+
+use crate::config::{self, Config};
+use crate::store::{self, Text};
+use crate::{facts, process};
+
+/// How deep folders are searched for plans.
+const DEPTH_MAX: usize = 32;
+
+/// A project.
+#[derive(Debug, Clone)]
+pub struct Project {
+    /// The folder that paths in plans are relative to.
+    pub root: PathBuf,
+    /// Its settings.
+    pub config: Config,
+}
+
+/// What can go wrong with a project.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Its settings can't be used.
+    #[error("the project's settings can't be used")]
+    Config(#[from] config::Error),
+    /// A plan file can't be read or written.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// A check could not be made.
+    #[error("the plan could not be checked")]
+    Process(#[from] process::Error),
+    /// A folder can't be searched for plans.
+    #[error("cannot search {} for plans", path.display())]
+    Search {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: ignore::Error,
+    },
+    /// A stream can't be read.
+    #[error("cannot read {name}")]
+    Stream {
+        /// The stream.
+        name: String,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// Nothing has this name.
+    #[error("there is no plan `{name}` in {}", root.display())]
+    NoPlan {
+        /// What was asked for.
+        name: String,
+        /// Where it was looked for.
+        root: PathBuf,
+        /// A plan with nearly this name.
+        meant: Option<String>,
+    },
+    /// Several plans have this name or prefix.
+    #[error("`{name}` could be any of {} plans", plans.len())]
+    Ambiguous {
+        /// What was asked for.
+        name: String,
+        /// Their paths.
+        plans: Vec<PathBuf>,
+    },
+}
+
+/// A plan and what the checker says of it.
+pub struct Verified {
+    /// The text that was checked.
+    pub source: Source,
+    /// What was read from it; `None` when it is no text.
+    pub draft: Option<Draft>,
+    /// Every complaint, in file order.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The plan, if it has no errors.
+    pub plan: Option<Plan>,
+}
+
+impl Verified {
+    /// How many complaints there are of this kind.
+    pub fn count(&self, severity: Severity) -> usize {
+        self.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count()
+    }
+
+    /// The dialect that the plan is written in.
+    pub fn dialect(&self) -> &'static Dialect {
+        dialect::of(self.source.text())
+    }
+}
+
+impl Project {
+    /// The project that `start` lies in: the nearest folder above it with `planwright.toml` or `.git`, or `start` itself.
+    pub fn find(start: &Path) -> Result<Self, Error> {
+        let start = start.canonicalize().unwrap_or_else(|_| start.to_owned());
+        let folder = if start.is_dir() { start.as_path() } else { start.parent().unwrap_or(&start) };
+        let is_root = |folder: &&Path| folder.join(config::FILE).exists() || folder.join(".git").exists();
+        let root = folder.ancestors().find(is_root).unwrap_or(folder).to_owned();
+        let config = Config::read(&root)?;
+        Ok(Self { root, config })
+    }
+
+    /// Every plan below the root, by path. Ignored files (`.gitignore`) are no plans of the project; hidden folders are
+    /// searched, since some tools keep their plans there.
+    pub fn plans(&self) -> Result<Vec<PathBuf>, Error> {
+        let found: Mutex<Vec<PathBuf>> = Mutex::default();
+        let failed: Mutex<Option<ignore::Error>> = Mutex::default();
+        let walk = WalkBuilder::new(&self.root)
+            .hidden(false)
+            .max_depth(Some(DEPTH_MAX))
+            .filter_entry(|entry| entry.file_name() != ".git")
+            .build_parallel();
+        walk.run(|| {
+            Box::new(|entry| {
+                match entry {
+                    Ok(entry) if is_plan(entry.path()) => lock(&found).push(entry.into_path()),
+                    Ok(_) => {}
+                    // The root itself must be readable; a folder below that is not is no reason to hide the others.
+                    Err(error) if error.depth() == Some(0) => *lock(&failed) = Some(error),
+                    Err(_) => {}
+                }
+                WalkState::Continue
+            })
+        });
+        if let Some(source) = lock(&failed).take() {
+            return Err(Error::Search { path: self.root.clone(), source });
+        }
+        let mut plans = std::mem::take(&mut *lock(&found));
+        plans.sort();
+        Ok(plans)
+    }
+
+    /// The plan that `address` means: a path, a name, or the beginning of one that no other plan has.
+    pub fn plan(&self, address: &str) -> Result<PathBuf, Error> {
+        let path = Path::new(address);
+        if path.exists() || address.contains('/') || path.extension().is_some_and(|extension| extension == "md") {
+            return Ok(path.to_owned());
+        }
+        let plans = self.plans()?;
+        let exact: Vec<&PathBuf> = plans.iter().filter(|plan| name(plan) == address).collect();
+        let found = match exact.is_empty() {
+            true => plans.iter().filter(|plan| name(plan).starts_with(address)).collect(),
+            false => exact,
+        };
+        match found.as_slice() {
+            [only] => Ok((*only).clone()),
+            [] => {
+                let names: Vec<String> = plans.iter().map(|plan| name(plan)).collect();
+                let meant = planwright_core::suggest::nearest(address, names.iter().map(String::as_str));
+                let meant = meant.map(str::to_owned);
+                Err(Error::NoPlan { name: address.to_owned(), root: self.root.clone(), meant })
+            }
+            several => {
+                let plans = several.iter().map(|plan| (*plan).clone()).collect();
+                Err(Error::Ambiguous { name: address.to_owned(), plans })
+            }
+        }
+    }
+
+    /// Reads and checks a plan file; `shown` is how the user calls it.
+    pub fn verify(&self, path: &Path, shown: &str) -> Result<Verified, Error> {
+        self.check(store::read(path, shown, self.config.limits.plan_bytes)?)
+    }
+
+    /// Checks a plan that was read already.
+    pub fn check(&self, text: Text) -> Result<Verified, Error> {
+        let source = match text {
+            Text::Plan(source) => source,
+            Text::Unreadable(unreadable) => {
+                let verify::Unreadable { source, diagnostic } = *unreadable;
+                return Ok(Verified { source, draft: None, diagnostics: vec![diagnostic], plan: None });
+            }
+        };
+        let draft = (dialect::of(source.text()).parse)(&source);
+        let study = Study::of(&source, &draft);
+        let facts = facts::gather(self, &study.questions())?;
+        let limits = verify::Limits { retries_max: self.config.limits.retries, ..verify::Limits::default() };
+        let checked = verify::verify(&study, &facts, &limits);
+        Ok(Verified { draft: Some(draft), diagnostics: checked.diagnostics, plan: checked.plan, source })
+    }
+}
+
+/// The name of a plan: its file name without the extension.
+pub fn name(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Whether a file says that it is a plan. Only its first bytes are read.
+fn is_plan(path: &Path) -> bool {
+    use io::Read as _;
+    const HEAD_BYTES: usize = 4096;
+    if path.extension().is_none_or(|extension| extension != "md") || !path.is_file() {
+        return false;
+    }
+    let mut head = Vec::with_capacity(HEAD_BYTES);
+    // A file that can't be opened can't say that it is a plan.
+    let Ok(file) = std::fs::File::open(path) else { return false };
+    if file.take(HEAD_BYTES as u64).read_to_end(&mut head).is_err() {
+        return false;
+    }
+    let text = String::from_utf8_lossy(&head);
+    dialect::DIALECTS.iter().any(|dialect| (dialect.recognises)(&text))
+}

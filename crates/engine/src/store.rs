@@ -1,0 +1,143 @@
+//! Plan files on disk: reading one as it is, replacing one whole. Never half a file, never a change that somebody else made
+//! in between.
+
+mod atomic;
+
+pub use atomic::{create, replace};
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use planwright_core::source::Source;
+use planwright_core::verify::{self, Unreadable};
+
+/// How often a file that changes while it is read is read again.
+const READ_TRIES: usize = 5;
+
+/// What can go wrong with a plan file.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is no such file.
+    #[error("there is no file {}", path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is a directory, a pipe or a device.
+    #[error("{} is not a regular file", path.display())]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+    },
+    /// It may not be read, or reading failed.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// It changed every time that it was read.
+    #[error("{} keeps changing while it is read", path.display())]
+    Restless {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is not what it was when it was read.
+    #[error("{} was changed by somebody else", path.display())]
+    Moved {
+        /// The file.
+        path: PathBuf,
+    },
+    /// There is a file where a new one was to be made.
+    #[error("{} is there already", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Writing failed; the old file is still there.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// A plan file as it was read.
+pub enum Text {
+    /// Text that can be parsed.
+    Plan(Source),
+    /// Bytes that can't, and why.
+    Unreadable(Box<Unreadable>),
+}
+
+/// Reads a plan file; `name` is how the user calls it.
+pub fn read(path: &Path, name: &str, bytes_max: usize) -> Result<Text, Error> {
+    for _ in 0..READ_TRIES {
+        let before = stamp(path)?;
+        let bytes = bytes(path, bytes_max)?;
+        if before != stamp(path)? {
+            continue;
+        }
+        return Ok(match before.length {
+            length if length > bytes_max as u64 => Text::Unreadable(verify::too_large(name, length, bytes_max)),
+            _ => text(name, bytes),
+        });
+    }
+    Err(Error::Restless { path: path.to_owned() })
+}
+
+/// Reads a plan from a stream that can't be read twice, such as stdin.
+pub fn read_stream(stream: &mut dyn Read, name: &str, bytes_max: usize) -> io::Result<Text> {
+    let mut bytes = Vec::new();
+    let length = stream.take(bytes_max as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(match length {
+        length if length > bytes_max => Text::Unreadable(verify::too_large(name, length as u64, bytes_max)),
+        _ => text(name, bytes),
+    })
+}
+
+fn text(name: &str, bytes: Vec<u8>) -> Text {
+    match verify::read(name, bytes) {
+        Ok(source) => Text::Plan(source),
+        Err(unreadable) => Text::Unreadable(unreadable),
+    }
+}
+
+/// What tells one state of a file from another without reading it.
+#[derive(PartialEq, Eq)]
+struct Stamp {
+    length: u64,
+    modified: Option<std::time::SystemTime>,
+    inode: u64,
+}
+
+fn stamp(path: &Path) -> Result<Stamp, Error> {
+    use std::os::unix::fs::MetadataExt;
+    // A pipe without a writer would be waited for when it is opened: look before that.
+    let data = path.metadata().map_err(|source| read_error(path, source))?;
+    if !data.is_file() {
+        return Err(Error::NotAFile { path: path.to_owned() });
+    }
+    Ok(Stamp { length: data.len(), modified: data.modified().ok(), inode: data.ino() })
+}
+
+/// The first bytes of a file, one more than allowed at most.
+fn bytes(path: &Path, bytes_max: usize) -> Result<Vec<u8>, Error> {
+    let file = File::open(path).map_err(|source| read_error(path, source))?;
+    let mut bytes = Vec::new();
+    file.take(bytes_max as u64 + 1).read_to_end(&mut bytes).map_err(|source| read_error(path, source))?;
+    Ok(bytes)
+}
+
+fn read_error(path: &Path, source: io::Error) -> Error {
+    match source.kind() {
+        io::ErrorKind::NotFound => Error::Missing { path: path.to_owned() },
+        _ => Error::Read { path: path.to_owned(), source },
+    }
+}
