@@ -1,0 +1,3 @@
+//! The `planwright` program.
+
+fn main() {}
