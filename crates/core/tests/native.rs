@@ -1,0 +1,350 @@
+//! What the native dialect reads and writes, as data: each page in `tests/native/suite/` is a list of plans with the draft
+//! that must be read from them, or with their canonical form.
+//! `UPDATE=1 cargo test -p planwright-core --test native` writes what is read into the pages; read the difference.
+#![expect(clippy::disallowed_methods, reason = "a suite reads its pages from the disk")]
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use planwright_core::dialect::{self, Dialect};
+use planwright_core::draft::{ContractDraft, Draft, StepDraft, StepNumber};
+use planwright_core::source::{Source, Spanned};
+
+const SEED_1: &str = include_str!("native/seed-a-1.md");
+const SEED_2: &str = include_str!("native/seed-a-2.md");
+const SEED_3: &str = include_str!("native/seed-a-3.md");
+const HELLO: &str = include_str!("native/hello.md");
+const EXAMPLES: [&str; 4] = [SEED_1, SEED_2, SEED_3, HELLO];
+
+fn native() -> &'static Dialect {
+    dialect::DIALECTS.iter().find(|dialect| dialect.name == "native").expect("the native dialect is listed")
+}
+
+fn parse(text: &str) -> Draft {
+    (native().parse)(&Source::new("plan.md", text))
+}
+
+/// A draft on a few lines: what is there is said, what is missing is not.
+fn render(text: &str) -> String {
+    let source = Source::new("plan.md", text);
+    let draft = (native().parse)(&source);
+    let mut lines = String::new();
+    for entry in &draft.frontmatter.entries {
+        let value = entry.value.as_ref().map_or("(not plain)", |value| value.value.as_str());
+        let _ = writeln!(lines, "{}: {value}", entry.key.value);
+    }
+    let preamble =
+        [("title", &draft.title), ("context", &draft.context), ("budget", &draft.budget), ("priority", &draft.priority)];
+    for (name, value) in preamble {
+        add(&mut lines, name, value.as_ref());
+    }
+    for step in &draft.steps {
+        render_step(&mut lines, step);
+    }
+    for note in &draft.notes {
+        add(&mut lines, "note", Some(note));
+    }
+    for oddity in &draft.oddities.0 {
+        let _ = writeln!(lines, "odd {}: {:?}", source.position(oddity.span.start), oddity.value);
+    }
+    lines
+}
+
+fn render_step(lines: &mut String, step: &StepDraft) {
+    let number = match &step.number.value {
+        StepNumber::Counted(number) => number.to_string(),
+        StepNumber::Template(text) => format!("template {text}"),
+    };
+    let marks: String = step.marks.iter().map(|mark| format!(" {:?}", mark.value)).collect();
+    let _ = writeln!(lines, "step {number}{marks} {:?}", step.title.value);
+    add(lines, "  id", step.id.as_ref());
+    add(lines, "  target", step.target.as_ref());
+    add_list(lines, "  needs", step.needs.as_deref());
+    add_list(lines, "  reads", Some(&step.reads).filter(|list| !list.is_empty()).map(Vec::as_slice));
+    add_list(lines, "  touches", step.touches.as_deref());
+    for (name, list) in [("tools", &step.tools), ("env", &step.env), ("each", &step.each), ("accept", &step.accept)] {
+        add_list(lines, &format!("  {name}"), Some(list.as_slice()).filter(|list| !list.is_empty()));
+    }
+    add(lines, "  network", step.network.as_ref());
+    add(lines, "  timeout", step.timeout.as_ref());
+    if let Some(setup) = &step.setup {
+        let _ = writeln!(lines, "  setup: {:?}", setup.value);
+    }
+    add(lines, "  task", step.task.as_ref());
+    if let Some(contract) = &step.contract {
+        let _ = writeln!(lines, "  contract: {}", render_contract(contract));
+    }
+    add(lines, "  on_fail", step.on_fail.as_ref());
+    let unknown = step.fields.0.iter().filter(|field| field.kind.is_none());
+    for field in unknown {
+        let _ = writeln!(lines, "  unknown: {:?}", field.name.value);
+    }
+    for stray in &step.stray {
+        add(lines, "  stray", Some(stray));
+    }
+}
+
+fn render_contract(contract: &ContractDraft) -> String {
+    let command = match (&contract.command, contract.is_manual) {
+        (Some(command), false) => format!("{:?}", command.value),
+        (Some(command), true) => format!("manual, but {:?}", command.value),
+        (None, true) => "manual".to_owned(),
+        (None, false) => "empty".to_owned(),
+    };
+    let language = contract.language.as_ref().map(|language| format!(" in {}", language.value)).unwrap_or_default();
+    let expect = contract.expect.as_ref().map(|expect| format!(" == {}", expect.value)).unwrap_or_default();
+    command + &language + &expect
+}
+
+fn add(lines: &mut String, name: &str, value: Option<&Spanned<String>>) {
+    if let Some(value) = value {
+        let _ = writeln!(lines, "{name}: {:?}", value.value);
+    }
+}
+
+fn add_list(lines: &mut String, name: &str, list: Option<&[Spanned<String>]>) {
+    if let Some(list) = list {
+        let items: Vec<&str> = list.iter().map(|item| item.value.as_str()).collect();
+        let _ = writeln!(lines, "{name}: {items:?}");
+    }
+}
+
+/// A plan on a page and what must come of it.
+struct Case {
+    claim: String,
+    plan: String,
+    /// What the expectation is of: `draft` or `canonical`.
+    kind: String,
+    expected: String,
+    /// Lines of the page that the expectation takes.
+    lines: std::ops::Range<usize>,
+}
+
+fn pages() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native/suite");
+    let entries = std::fs::read_dir(&folder).expect("tests/native/suite is a folder");
+    let mut pages: Vec<PathBuf> = entries.map(|entry| entry.expect("readable entry").path()).collect();
+    pages.sort();
+    pages
+}
+
+fn cases(page: &str) -> Vec<Case> {
+    let mut cases: Vec<Case> = Vec::new();
+    let mut claim = "";
+    let mut plan = String::new();
+    let mut lines = page.lines().enumerate();
+    while let Some((number, line)) = lines.next() {
+        claim = line.strip_prefix("## ").unwrap_or(claim);
+        let fence: String = line.chars().take_while(|&character| character == '`').collect();
+        if fence.len() < 3 {
+            continue;
+        }
+        let body: Vec<&str> = lines.by_ref().map(|(_, inner)| inner).take_while(|&inner| inner != fence).collect();
+        let text = body.iter().map(|line| format!("{line}\n")).collect();
+        match &line[fence.len()..] {
+            "plan" => plan = text,
+            kind => {
+                let range = number + 1..number + 1 + body.len();
+                let plan = plan.clone();
+                cases.push(Case { claim: claim.to_owned(), plan, kind: kind.to_owned(), expected: text, lines: range });
+            }
+        }
+    }
+    cases
+}
+
+fn found(case: &Case) -> String {
+    match case.kind.as_str() {
+        "draft" => render(&case.plan),
+        "canonical" => match native().format(&Source::new("plan.md", case.plan.as_str())) {
+            Ok(text) => text,
+            Err(refusal) => format!("refused: {refusal}\n"),
+        },
+        other => panic!("unknown block `{other}` in: {}", case.claim),
+    }
+}
+
+// A-07 A-08 A-09 A-10 A-11 A-12 A-13 A-14 A-15: each page names what its cases show.
+#[test]
+fn every_plan_reads_as_its_page_says() {
+    let update = std::env::var_os("UPDATE").is_some();
+    let mut wrong = String::new();
+    let mut count = 0;
+    for path in pages() {
+        let page = std::fs::read_to_string(&path).expect("a readable page");
+        let mut lines: Vec<String> = page.lines().map(str::to_owned).collect();
+        for case in cases(&page).iter().rev() {
+            count += 1;
+            let found = found(case);
+            if found != case.expected {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let _ = write!(wrong, "\n{name}: {}\n  expected\n{}\n  found\n{found}", case.claim, case.expected);
+            }
+            lines.splice(case.lines.clone(), found.lines().map(str::to_owned));
+        }
+        if update {
+            std::fs::write(&path, lines.join("\n") + "\n").expect("a writable page");
+        }
+    }
+    assert!(count > 60, "only {count} cases were found");
+    assert!(wrong.is_empty() || update, "{wrong}");
+}
+
+fn page_beside(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native").join(name)
+}
+
+// A-16 A-08 A-09 A-10 A-11 A-12 A-13: every field of the examples, as `NAME.draft` says.
+#[test]
+fn the_examples_read_as_the_page_beside_them_says() {
+    for name in ["seed-a-1", "seed-a-2", "seed-a-3", "hello"] {
+        let text = std::fs::read_to_string(page_beside(&format!("{name}.md"))).expect("a readable example");
+        let page = page_beside(&format!("{name}.draft"));
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::write(&page, render(&text)).expect("a writable page");
+        }
+        assert_eq!(render(&text), std::fs::read_to_string(&page).expect("a readable page"), "{name}");
+    }
+}
+
+// A-16: the three examples of the first document have 4, 3 and 4 steps, and nothing in them is odd or left over.
+#[test]
+fn the_examples_read_cleanly() {
+    let counts = EXAMPLES.map(|text| parse(text).steps.len());
+    assert_eq!(counts, [4, 3, 4, 3]);
+    for text in EXAMPLES {
+        let draft = parse(text);
+        assert!(draft.oddities.0.is_empty(), "{:?}", draft.oddities.0);
+        assert!(draft.title.is_some() && draft.context.is_some() && draft.budget.is_some());
+        for step in &draft.steps {
+            let has_all = step.target.is_some() && step.task.is_some() && step.on_fail.is_some();
+            assert!(has_all && step.stray.is_empty(), "{step:?}");
+            let contract = step.contract.as_ref().expect("every step of the examples has a contract");
+            assert!(contract.command.is_some() && contract.expect.as_ref().is_some_and(|code| code.value == "0"));
+        }
+    }
+}
+
+// A-15: `3–N.` and `N+1.` are templates.
+#[test]
+fn the_third_example_ends_in_templates() {
+    let numbers: Vec<StepNumber> = parse(SEED_3).steps.into_iter().map(|step| step.number.value).collect();
+    let template = |text: &str| StepNumber::Template(text.to_owned());
+    assert_eq!(
+        numbers,
+        [StepNumber::Counted(1), StepNumber::Counted(2), template("3–N"), template("N+1")]
+    );
+}
+
+// A-10: the task is the file's own bytes.
+#[test]
+fn a_task_is_the_text_of_the_file() {
+    for text in EXAMPLES {
+        let source = Source::new("plan.md", text);
+        for step in &(native().parse)(&source).steps {
+            let task = step.task.as_ref().expect("every step of the examples has a task");
+            assert_eq!(task.value, source.slice(task.span));
+        }
+    }
+}
+
+/// Lines outside of fences, changed by `change`.
+fn outside_fences(text: &str, change: impl Fn(&str) -> String) -> String {
+    let mut in_fence = false;
+    let lines = text.lines().map(|line| {
+        let is_fence = line.starts_with("```");
+        let changed = if in_fence || is_fence { line.to_owned() } else { change(line) };
+        in_fence ^= is_fence;
+        changed + "\n"
+    });
+    lines.collect()
+}
+
+/// Every way in which a whole file may drift without saying anything else.
+const DRIFTS: &[(&str, fn(&str) -> String)] = &[
+    ("CRLF", |text| text.replace('\n', "\r\n")),
+    ("a byte order mark", |text| format!("\u{feff}{text}")),
+    ("no last newline", |text| text.trim_end().to_owned()),
+    ("CRLF and no last newline", |text| text.trim_end().replace('\n', "\r\n")),
+    ("blank lines at both ends", |text| format!("\n\n{text}\n\n\n")),
+    ("blank lines around headings", |text| outside_fences(text, |line| {
+        if line.starts_with('#') { format!("\n\n{line}\n\n") } else { line.to_owned() }
+    })),
+    ("no blank lines around headings", |text| {
+        text.replace("\n\n### ", "\n### ").replace("\n\n**target", "\n**target").replace("\n\n## ", "\n## ")
+    }),
+    ("steps of the second level", |text| outside_fences(text, |line| line.replace("### ", "## "))),
+    ("steps of the fourth level", |text| outside_fences(text, |line| line.replace("### ", "#### "))),
+    ("upper-case labels with the colon outside", |text| outside_fences(text, |line| {
+        match line.strip_prefix("**").and_then(|line| line.split_once(":**")) {
+            Some((name, value)) => format!("**{}**:{value}", name.to_uppercase()),
+            None => line.to_owned(),
+        }
+    })),
+    ("bullets of stars", |text| outside_fences(text, |line| match line.strip_prefix("- ") {
+        Some(item) => format!("*   {item}"),
+        None => line.to_owned(),
+    })),
+    ("bullets of plus signs behind a tab", |text| outside_fences(text, |line| match line.strip_prefix("- ") {
+        Some(item) => format!("+\t{item}"),
+        None => line.to_owned(),
+    })),
+    ("blank lines between the items", |text| text.replace("\n- ", "\n\n- ")),
+    ("tabs and blanks behind labels and headings", |text| outside_fences(text, |line| {
+        if line.starts_with("**") || line.starts_with('#') { format!("{line} \t ") } else { line.to_owned() }
+    })),
+    ("a tab behind the signs of a heading", |text| outside_fences(text, |line| line.replace("### ", "###\t"))),
+    ("fences of four backticks", |text| text.replace("```shell", "````shell").replace("\n```\n", "\n````\n").replace("```sh\n", "````sh\n")),
+    ("fences of tildes", |text| text.replace("```", "~~~~")),
+    ("`exit code = 0`", |text| text.replace("exit_code == 0", "exit code = 0")),
+    ("a blank line in front of exit_code and on_fail", |text| {
+        text.replace("\nexit_code", "\n\nexit_code").replace("\n**on_fail", "\n\n**on_fail")
+    }),
+    ("on_fail wrapped", |text| text.replace("), then", "),\nthen")),
+    ("numbers spelled out", |text| outside_fences(text, |line| line.replace("### ", "### Step "))),
+    ("breaks between steps", |text| text.replace("\n### ", "\n---\n\n### ")),
+    ("comments between steps", |text| text.replace("\n### ", "\n<!-- ### 9. no -->\n\n### ")),
+];
+
+// A-14: drift is read as what it drifted from.
+#[test]
+fn a_file_that_drifted_says_the_same() {
+    for text in EXAMPLES {
+        let meant = parse(text);
+        for (name, drift) in DRIFTS {
+            let drifted = drift(text);
+            // Fences in a task are part of its text, so the example with scripts for tasks can't change them.
+            if drifted == text || (text == HELLO && name.starts_with("fences")) {
+                continue;
+            }
+            let mut read = parse(&drifted);
+            // A comment at the end of a task is part of its text.
+            if name.starts_with("comments") {
+                read.steps.iter_mut().flat_map(|step| &mut step.stray).for_each(|_| ());
+            }
+            assert_eq!(format!("{name}\n{}", render(&drifted)), format!("{name}\n{}", render(text)));
+            assert_eq!(read, meant, "{name}");
+        }
+    }
+}
+
+// A-14: the canonical form says the same, is its own canonical form, and ends every line in LF.
+#[test]
+fn the_canonical_form_of_a_file_that_drifted_is_stable() {
+    for text in EXAMPLES {
+        for (name, drift) in DRIFTS {
+            let source = Source::new("plan.md", drift(text));
+            let canonical = native().format(&source).unwrap_or_else(|refusal| panic!("{name}: {refusal}"));
+            assert_eq!(parse(&canonical), parse(source.text()), "{name}");
+            assert_eq!(native().format(&Source::new("plan.md", canonical.as_str())).as_ref(), Ok(&canonical), "{name}");
+            assert!(!canonical.contains('\r') && canonical.ends_with('\n') && !canonical.ends_with("\n\n"), "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_examples_are_in_canonical_form() {
+    for text in EXAMPLES {
+        assert_eq!(native().format(&Source::new("plan.md", text)).as_deref(), Ok(text));
+    }
+}
