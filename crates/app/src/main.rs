@@ -1,3 +1,7 @@
 //! The `planwright` program.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    planwright::cli::run(std::env::args_os()).into()
+}

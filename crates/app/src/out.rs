@@ -8,6 +8,7 @@ mod exit;
 mod failure;
 mod glyph;
 mod next;
+pub mod picture;
 mod settings;
 mod table;
 
@@ -97,6 +98,18 @@ impl<'w> Out<'w> {
         let word = self.talk_palette().paint(Tone::Attention, "warning:");
         let text = clean(text).into_owned();
         self.say(&format!("{word} {text}\n"));
+    }
+
+    /// Says exactly this on stderr, even with `--quiet`: what is wrong with the command line.
+    pub fn complain(&mut self, text: &str) {
+        self.say(text);
+    }
+
+    /// Prints the envelope of an answer that is not the last one: a command that goes on, such as a watch, gives one a line.
+    pub fn event(&mut self, answer: &Answer) {
+        if self.settings.is_json {
+            self.write(&answer.json(Layout::Compact));
+        }
     }
 
     /// Hands over what was written so far. A command that goes on for long calls this whenever it has said something.

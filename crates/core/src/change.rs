@@ -33,7 +33,8 @@ pub enum Change {
         /// The new id.
         id: String,
     },
-    /// Lets a step wait for one more. A step that declared nothing goes on waiting for all that it waited for.
+    /// Lets a step wait for one more. A step that declared nothing goes on waiting for all that it waited for; one that
+    /// waits for it already stays as it is.
     Need {
         /// The step.
         step: usize,
@@ -121,11 +122,17 @@ impl Change {
             Self::Rename { step, id } => rename(draft, *step, one_line(id)?)?,
             Self::Need { step, on } => {
                 let mut names = declared_needs(draft, *step)?;
-                names.push(one_line(on)?.to_owned());
-                step_mut(draft, *step)?.needs = Some(names.iter().map(|name| unplaced(name)).collect());
+                if !names.iter().any(|name| name == on) {
+                    names.push(one_line(on)?.to_owned());
+                    step_mut(draft, *step)?.needs = Some(names.iter().map(|name| unplaced(name)).collect());
+                }
             }
             Self::Move { step, to } => relocate(draft, *step, *to)?,
-            Self::Renumber => renumber(draft),
+            Self::Renumber => {
+                let before = draft.clone();
+                renumber(draft);
+                keep_references(&before, draft, |place| place)?;
+            }
             Self::Expand { step, items } => expand(draft, *step, items)?,
         }
         Ok(())
@@ -157,6 +164,7 @@ fn set(draft: &mut Draft, key: &str, value: &str) {
 
 fn rename(draft: &mut Draft, step: usize, id: &str) -> Result<(), Refusal> {
     step_mut(draft, step)?;
+    let before = draft.clone();
     let old = crate::plan::ids(draft).swap_remove(step);
     for need in needs_mut(draft) {
         if need.value == old {
@@ -164,6 +172,23 @@ fn rename(draft: &mut Draft, step: usize, id: &str) -> Result<(), Refusal> {
         }
     }
     step_mut(draft, step)?.id = Some(unplaced(id));
+    keep_references(&before, draft, |place| place)
+}
+
+/// Refuses a change after which a declared need means another step than before. Ids that are made of titles and
+/// numbers move with the steps around them, and nobody asked for that.
+fn keep_references(before: &Draft, after: &Draft, place_of: impl Fn(usize) -> usize) -> Result<(), Refusal> {
+    let (old_ids, new_ids) = (crate::plan::ids(before), crate::plan::ids(after));
+    for (place, step) in before.steps.iter().enumerate() {
+        let now = after.steps[place_of(place)].needs.iter().flatten();
+        for (had, has) in step.needs.iter().flatten().zip(now) {
+            // A name that meant no step may come to mean one: numbering anew is how such a plan is mended.
+            let Some(meant) = crate::plan::find_step(before, &old_ids, &had.value) else { continue };
+            if crate::plan::find_step(after, &new_ids, &has.value) != Some(place_of(meant)) {
+                return Err(Refusal::WouldChangeMore(format!("`{}` would name another step", has.value)));
+            }
+        }
+    }
     Ok(())
 }
 
@@ -187,10 +212,14 @@ fn needs_mut(draft: &mut Draft) -> impl Iterator<Item = &mut Spanned<String>> {
 fn relocate(draft: &mut Draft, step: usize, to: usize) -> Result<(), Refusal> {
     step_mut(draft, step)?;
     step_mut(draft, to)?;
+    let before = draft.clone();
+    let mut order: Vec<usize> = (0..draft.steps.len()).collect();
+    let place = order.remove(step);
+    order.insert(to, place);
     let moved = draft.steps.remove(step);
     draft.steps.insert(to, moved);
     renumber(draft);
-    Ok(())
+    keep_references(&before, draft, |place| order.iter().position(|&stood| stood == place).unwrap_or(place))
 }
 
 /// Numbers the counted steps by their place. A need that names a number follows the step that had it.
@@ -203,10 +232,10 @@ fn renumber(draft: &mut Draft) {
             StepNumber::Template(_) => None,
         })
         .collect();
-    let new = |number: u32| old.iter().position(|&had| had == Some(number)).map(|place| place + 1);
+    let place_of = |number: u32| old.iter().position(|&had| had == Some(number));
     for need in needs_mut(draft) {
-        if let Some(now) = need.value.parse().ok().and_then(new) {
-            need.value = now.to_string();
+        if let Some(now) = followed(&need.value, place_of) {
+            need.value = now;
         }
     }
     for (place, step) in draft.steps.iter_mut().enumerate() {
@@ -214,6 +243,14 @@ fn renumber(draft: &mut Draft) {
             step.number.value = StepNumber::Counted(number_at(place));
         }
     }
+}
+
+/// What a need that names a number (`3` or `#3`) says once the step with that number stands at `place_of` it.
+pub(crate) fn followed(need: &str, place_of: impl Fn(u32) -> Option<usize>) -> Option<String> {
+    let digits = need.trim_start_matches('#');
+    let place = place_of(digits.parse().ok()?)?;
+    let signs = &need[..need.len() - digits.len()];
+    Some(format!("{signs}{}", number_at(place)))
 }
 
 /// The number of the step at a place.
@@ -244,9 +281,9 @@ pub(crate) fn fill(text: &str, item: &str) -> String {
     filled + rest
 }
 
-/// Writes the template out. Later steps that count on from it (`N+1`) are counted too, once nothing in front of them
-/// stands for a list any more.
-fn expand(draft: &mut Draft, step: usize, items: &[String]) -> Result<(), Refusal> {
+/// Writes the template out. Steps that need it need all that were written. Later steps that count on from it (`N+1`)
+/// are counted too, once nothing in front of them stands for a list any more.
+pub(crate) fn expand(draft: &mut Draft, step: usize, items: &[String]) -> Result<(), Refusal> {
     if items.is_empty() {
         return Err(Refusal::NoItems { step });
     }
@@ -257,15 +294,15 @@ fn expand(draft: &mut Draft, step: usize, items: &[String]) -> Result<(), Refusa
     if matches!(template.number.value, StepNumber::Counted(_)) {
         return Err(Refusal::NotATemplate { step });
     }
-    let written = items.iter().enumerate().map(|(index, item)| {
-        let mut written = template.clone();
-        written.each.clear();
-        written.number.value = StepNumber::Counted(number_at(step + index));
-        written.texts_mut().for_each(|text| *text = fill(text, item));
-        written.title.value = expanded_title(&template.title.value, item);
-        written
-    });
-    draft.steps.splice(step..=step, written);
+    let old = crate::plan::ids(draft).swap_remove(step);
+    let written = items.iter().enumerate().map(|(index, item)| written_out(&template, step, (index, item)));
+    draft.steps.splice(step..=step, written.collect::<Vec<_>>());
+    let new = crate::plan::ids(draft)[step..step + items.len()].to_vec();
+    for needs in draft.steps.iter_mut().filter_map(|step| step.needs.as_mut()) {
+        if let Some(at) = needs.iter().position(|need| need.value == old) {
+            needs.splice(at..=at, new.iter().map(|id| unplaced(id)));
+        }
+    }
     for (place, step) in draft.steps.iter_mut().enumerate().skip(step) {
         match &step.number.value {
             StepNumber::Template(text) if text.contains('+') => {
@@ -276,6 +313,23 @@ fn expand(draft: &mut Draft, step: usize, items: &[String]) -> Result<(), Refusa
         }
     }
     Ok(())
+}
+
+/// The step that the template at place `step` becomes for one of its items.
+fn written_out(template: &StepDraft, step: usize, (index, item): (usize, &str)) -> StepDraft {
+    let mut written = template.clone();
+    written.each.clear();
+    written.number.value = StepNumber::Counted(number_at(step + index));
+    written.texts_mut().for_each(|text| *text = fill(text, item));
+    written.title.value = expanded_title(&template.title.value, item);
+    written.id = template.id.as_ref().map(|id| unplaced(&expanded_id(&id.value, item, index)));
+    written
+}
+
+/// The id of a step that was written out for `item`: the item is put in its place, or the ids are counted.
+pub(crate) fn expanded_id(id: &str, item: &str, index: usize) -> String {
+    let filled = fill(id, item);
+    if filled == id { format!("{id}-{}", index + 1) } else { filled }
 }
 
 /// The title of a step that was written out for `item`: the item is put in its place, or behind the title.

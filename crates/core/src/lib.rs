@@ -16,3 +16,4 @@ pub mod glob;
 pub mod shell;
 pub mod suggest;
 pub mod verify;
+pub mod view;

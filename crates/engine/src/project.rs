@@ -12,6 +12,7 @@ use planwright_core::draft::Draft;
 use planwright_core::plan::Plan;
 use planwright_core::source::Source;
 use planwright_core::verify::{self, Study};
+use planwright_core::view::Summary;
 
 use crate::config::{self, Config};
 use crate::store::{self, Text};
@@ -79,6 +80,15 @@ pub enum Error {
     },
 }
 
+/// What a user points at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address {
+    /// The plan file.
+    pub plan: PathBuf,
+    /// The step, by id or number.
+    pub step: Option<String>,
+}
+
 /// A plan and what the checker says of it.
 pub struct Verified {
     /// The text that was checked.
@@ -114,10 +124,32 @@ impl Project {
         Ok(Self { root, config })
     }
 
-    /// Every plan below the root, by path. Ignored files (`.gitignore`) are no plans of the project; hidden folders are
-    /// searched, since some tools keep their plans there.
+    /// A line about every plan below the root, by path.
+    pub fn summaries(&self) -> Result<Vec<Summary>, Error> {
+        self.search(|path| {
+            let shown = path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().into_owned();
+            match store::read(path, &shown, self.config.limits.plan_bytes) {
+                Ok(Text::Plan(source)) => {
+                    let draft = (dialect::of(source.text()).parse)(&source);
+                    Summary::of(name(path), shown, &draft)
+                }
+                Ok(Text::Unreadable(unreadable)) => {
+                    Summary::unreadable(name(path), shown, unreadable.diagnostic.message)
+                }
+                Err(error) => Summary::unreadable(name(path), shown, error.to_string()),
+            }
+        })
+    }
+
+    /// Every plan below the root, by path.
     pub fn plans(&self) -> Result<Vec<PathBuf>, Error> {
-        let found: Mutex<Vec<PathBuf>> = Mutex::default();
+        self.search(Path::to_owned)
+    }
+
+    /// Looks at every plan below the root, on all cores, and returns what was seen in the order of the paths. Ignored files (`.gitignore`) are no plans of the project; hidden folders are
+    /// searched, since some tools keep their plans there.
+    fn search<T: Send>(&self, look: impl Fn(&Path) -> T + Sync) -> Result<Vec<T>, Error> {
+        let found: Mutex<Vec<(PathBuf, T)>> = Mutex::default();
         let failed: Mutex<Option<ignore::Error>> = Mutex::default();
         let walk = WalkBuilder::new(&self.root)
             .hidden(false)
@@ -127,7 +159,10 @@ impl Project {
         walk.run(|| {
             Box::new(|entry| {
                 match entry {
-                    Ok(entry) if is_plan(entry.path()) => lock(&found).push(entry.into_path()),
+                    Ok(entry) if is_plan(entry.path()) => {
+                        let seen = look(entry.path());
+                        lock(&found).push((entry.into_path(), seen));
+                    }
                     Ok(_) => {}
                     // The root itself must be readable; a folder below that is not is no reason to hide the others.
                     Err(error) if error.depth() == Some(0) => *lock(&failed) = Some(error),
@@ -140,8 +175,26 @@ impl Project {
             return Err(Error::Search { path: self.root.clone(), source });
         }
         let mut plans = std::mem::take(&mut *lock(&found));
-        plans.sort();
-        Ok(plans)
+        plans.sort_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(plans.into_iter().map(|(_, seen)| seen).collect())
+    }
+
+    /// What `PLAN` or `PLAN/STEP` means.
+    pub fn address(&self, text: &str) -> Result<Address, Error> {
+        let whole = |plan: PathBuf| Address { plan, step: None };
+        if let Some((plan, step)) = text.rsplit_once('/')
+            && !Path::new(text).exists()
+            && !plan.is_empty()
+            && !step.is_empty()
+        {
+            // `plans/hello.md/2` and `hello/2` are steps; `plans/typo.md` is a file that is not there.
+            let is_file = Path::new(plan).is_file();
+            let is_name = !plan.contains('/') && !Path::new(plan).is_dir();
+            if is_file || (is_name && !step.ends_with(".md")) {
+                return Ok(Address { plan: self.plan(plan)?, step: Some(step.to_owned()) });
+            }
+        }
+        self.plan(text).map(whole)
     }
 
     /// The plan that `address` means: a path, a name, or the beginning of one that no other plan has.

@@ -102,6 +102,13 @@ pub fn read_stream(stream: &mut dyn Read, name: &str, bytes_max: usize) -> io::R
     })
 }
 
+/// Reads a list that a user names, up to `bytes_max`.
+pub fn read_list(path: &Path, bytes_max: u64) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(bytes_max).read_to_string(&mut text)?;
+    Ok(text)
+}
+
 fn text(name: &str, bytes: Vec<u8>) -> Text {
     match verify::read(name, bytes) {
         Ok(source) => Text::Plan(source),

@@ -83,14 +83,17 @@ struct Section {
 impl Outline {
     fn of(source: &Source, blocks: &Blocks) -> Self {
         let end = source.text().len();
-        let headings = &blocks.headings;
+        let headings = headings(source, blocks);
         let read: Vec<Option<StepHeading>> = headings.iter().map(|heading| heading::read(source, heading)).collect();
-        let level = headings.iter().zip(&read).find(|(_, read)| read.is_some()).map_or(3, |(first, _)| first.level);
-        let is_step = |index: usize| {
+        let has_fields = |index: usize| {
             let next = headings.get(index + 1).map_or(end, |next| next.span.start);
-            let below = Span::new(headings[index].below, next);
-            read[index].is_some() && (headings[index].level == level || field::begins_a_step(source, blocks, below))
+            field::begins_a_step(source, blocks, Span::new(headings[index].below.min(next), next))
         };
+        let numbered = || (0..headings.len()).filter(|&index| read[index].is_some());
+        let first = numbered().find(|&index| has_fields(index)).or_else(|| numbered().next());
+        let level = first.map_or(3, |first| headings[first].level);
+        let is_step =
+            |index: usize| read[index].is_some() && (headings[index].level == level || has_fields(index));
         let steps_at: Vec<usize> = (0..headings.len()).filter(|&index| is_step(index)).collect();
         let first_step = steps_at.first().map_or(end, |&index| headings[index].span.start);
         let title = headings
@@ -118,6 +121,21 @@ impl Outline {
         });
         Self { title, preamble: Span::new(blocks.body, first_step), level, steps, notes }
     }
+}
+
+/// The headings of a plan. Text above a line of dashes is meant as text more often than as a heading: it is one only if
+/// it is a single line and no field, and behind the first step only if it is a heading that we look for. Else the task
+/// in front of a dividing line would be lost.
+fn headings(source: &Source, blocks: &Blocks) -> Vec<Heading> {
+    let is_step = |heading: &Heading| heading::read(source, heading).is_some();
+    let first_step = blocks.headings.iter().position(is_step).unwrap_or(blocks.headings.len());
+    let is_heading = |&(place, heading): &(usize, &Heading)| {
+        let content = heading::content(source, heading);
+        let is_single = source.slice(heading.span).lines().count() == 2 && field::label(source, content.span).is_none();
+        let is_known = is_step(heading) || content.value.eq_ignore_ascii_case(patch::NOTES);
+        !heading.is_underlined || (is_single && (place < first_step || is_known))
+    };
+    blocks.headings.iter().enumerate().filter(is_heading).map(|(_, &heading)| heading).collect()
 }
 
 #[cfg(test)]

@@ -278,6 +278,10 @@ impl Judge<'_> {
                 let asked = Flow { ends: hazards(words, state), leaves: Codes::ZERO };
                 arms.iter().fold(asked, |flow, arm| flow.or(self.perhaps(arm, state, check)))
             }
+            // In `( ! { a; b; } )` bash forgets that `!` excuses what it governs.
+            Kind::Subshell(body) if matches!(&body.kind, Kind::Not(inner) if simple_words(inner).is_empty()) => {
+                Flow::leaving(Codes::ANY)
+            }
             Kind::Subshell(body) => Flow::leaving(self.apart(body, state, check)),
             Kind::Group(body) => self.flow(body, state, check),
             Kind::Background(_) => return Flow::leaving(Codes::ZERO),
@@ -291,30 +295,15 @@ impl Judge<'_> {
             }
             Kind::Arithmetic(_) => Flow::leaving(Codes::ANY),
         };
-        flow = self.redirected(command, flow, state);
-        // A choice, loop or group is not checked as a whole: its commands were, each by itself.
-        let is_checked = match &command.kind {
-            Kind::If { .. }
-            | Kind::While { .. }
-            | Kind::Until { .. }
-            | Kind::For { .. }
-            | Kind::Case { .. }
-            | Kind::Group(_) => false,
-            Kind::Simple { .. }
-            | Kind::Pipeline(_)
-            | Kind::Sequence(_)
-            | Kind::Background(_)
-            | Kind::Chain { .. }
-            | Kind::Not(_)
-            | Kind::Select { .. }
-            | Kind::Function { .. }
-            | Kind::Subshell(_)
-            | Kind::Coprocess(_)
-            | Kind::Condition(_)
-            | Kind::Arithmetic(_)
-            | Kind::Nothing => true,
-        };
-        if is_checked && state.options.errexit && check == Check::Fatal {
+        let is_fatal = state.options.errexit && check == Check::Fatal;
+        if self.can_miss_file(command) {
+            let fatal = if is_fatal { Codes::FAILURE } else { Codes::NONE };
+            flow = flow.or(Flow { ends: fatal, leaves: Codes::FAILURE });
+        }
+        for redirect in &command.redirects {
+            flow.ends = flow.ends.or(hazards(std::slice::from_ref(&redirect.target), state));
+        }
+        if is_checked(&command.kind) && is_fatal {
             flow = Flow { ends: flow.ends.or(flow.leaves.failures()), leaves: flow.leaves.successes() };
         }
         flow
@@ -425,21 +414,16 @@ impl Judge<'_> {
         flow.codes()
     }
 
-    fn redirected(&self, command: &Command, flow: Flow, state: &State) -> Flow {
-        let mut flow = flow;
-        for redirect in &command.redirects {
-            flow.ends = flow.ends.or(hazards(std::slice::from_ref(&redirect.target), state));
+    /// Whether a redirection can fail for want of its file.
+    fn can_miss_file(&self, command: &Command) -> bool {
+        command.redirects.iter().any(|redirect| {
             let is_device = redirect.target.literal().is_some_and(|target| target.starts_with("/dev/"));
-            let can_fail = match redirect.way {
+            match redirect.way {
                 Way::From => !is_device,
                 Way::Into => !is_device && self.mode == Mode::Strict,
                 Way::Inner => false,
-            };
-            if can_fail {
-                flow.leaves = flow.leaves.or(Codes::FAILURE);
             }
-        }
-        flow
+        })
     }
 
     fn simple(&self, assignments: &[Word], words: &[Word], state: &mut State, depth: usize) -> Flow {
@@ -533,6 +517,31 @@ impl Judge<'_> {
 impl Flow {
     fn or(self, with: Self) -> Self {
         Self { ends: self.ends.or(with.ends), leaves: self.leaves.or(with.leaves) }
+    }
+}
+
+/// Whether `-e` looks at a command as a whole. Of a choice, loop or group it looks at each command inside.
+fn is_checked(kind: &Kind) -> bool {
+    match kind {
+        Kind::If { .. }
+        | Kind::While { .. }
+        | Kind::Until { .. }
+        | Kind::For { .. }
+        | Kind::Case { .. }
+        | Kind::Group(_) => false,
+        Kind::Simple { .. }
+        | Kind::Pipeline(_)
+        | Kind::Sequence(_)
+        | Kind::Background(_)
+        | Kind::Chain { .. }
+        | Kind::Not(_)
+        | Kind::Select { .. }
+        | Kind::Function { .. }
+        | Kind::Subshell(_)
+        | Kind::Coprocess(_)
+        | Kind::Condition(_)
+        | Kind::Arithmetic(_)
+        | Kind::Nothing => true,
     }
 }
 

@@ -15,22 +15,14 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for contract in subject.contracts() {
+        // Bash decides: it is what will run the command. Our parser only knows the place better.
+        let fault = subject.facts.bash.get(&contract.command.value).and_then(|faults| faults.first());
+        let Some(fault) = fault else { continue };
+        let line = line_span(contract.command, fault.line);
+        let parsed = contract.script.fault.as_ref().map(|parsed| contract.command.locate(parsed.span));
+        let span = parsed.filter(|span| line.covers(*span) && !span.is_empty()).unwrap_or(line);
         let message = format!("the contract of {} is not valid bash", subject.name(contract.place));
-        let parsed = contract.script.fault.as_ref();
-        let bash = subject.facts.bash.get(&contract.command.value);
-        // Where the two disagree bash decides: it is what will run the command.
-        match (bash.and_then(|faults| faults.first()), bash, parsed) {
-            (Some(fault), _, parsed) => {
-                let precise = parsed.map(|parsed| contract.command.locate(parsed.span));
-                let line = line_span(contract.command, fault.line);
-                let span = precise.filter(|span| line.covers(*span) && !span.is_empty()).unwrap_or(line);
-                found.push(RULE.at(span, message).label(fault.message.clone()));
-            }
-            (None, None, Some(fault)) => {
-                found.push(RULE.at(contract.command.locate(fault.span), message).label(fault.message.clone()));
-            }
-            (None, Some(_), _) | (None, None, None) => {}
-        }
+        found.push(RULE.at(span, message).label(fault.message.clone()));
     }
     for (place, step) in subject.steps() {
         let Some(setup) = &step.setup else { continue };

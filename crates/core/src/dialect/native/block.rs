@@ -14,6 +14,8 @@ pub(super) struct Heading {
     pub(super) span: Span,
     /// Where the line after it begins.
     pub(super) below: usize,
+    /// Whether it is a heading because a line of dashes or equals signs follows it.
+    pub(super) is_underlined: bool,
 }
 
 /// A block of code, fenced or indented, wherever it stands.
@@ -121,7 +123,7 @@ fn rank(level: HeadingLevel) -> u8 {
 fn heading(source: &Source, level: u8, span: Span) -> Heading {
     let text = source.slice(span).trim_end_matches(['\n', '\r']);
     let span = Span::new(span.start, span.start + text.len());
-    Heading { level, span, below: source.next_line(span.end) }
+    Heading { level, span, below: source.next_line(span.end), is_underlined: text.contains('\n') }
 }
 
 fn open_code(source: &Source, kind: &CodeBlockKind<'_>, span: Span) -> Code {

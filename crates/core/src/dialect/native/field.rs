@@ -153,10 +153,10 @@ pub(super) fn read_preamble(source: &Source, blocks: &Blocks, preamble: Span, dr
     }
 }
 
-/// The text of `span` without the blank lines around it; `None` when nothing else is there.
+/// The text of `span` without the blank lines around it and the line that divides it from what follows; `None` when
+/// nothing else is there.
 pub(super) fn text_value(source: &Source, span: Span) -> Option<Spanned<String>> {
-    let text = source.slice(span);
-    let kept = text.trim_end();
+    let kept = undivided(source.slice(span));
     let first_line_end = kept.find('\n').unwrap_or(kept.len());
     let start = if kept[..first_line_end].trim().is_empty() {
         // The value begins on a line of its own: its indentation is part of it.
@@ -168,4 +168,23 @@ pub(super) fn text_value(source: &Source, span: Span) -> Option<Spanned<String>>
     let value = &kept[start.min(kept.len())..];
     let place = Span::new(span.start + start.min(kept.len()), span.start + kept.len());
     (!value.is_empty()).then(|| Spanned::new(value.replace("\r\n", "\n"), place))
+}
+
+/// The text in front of the blank lines and dividing lines at its end.
+fn undivided(text: &str) -> &str {
+    let mut kept = text.trim_end();
+    while let Some((before, last)) = kept.rsplit_once('\n') {
+        let is_code = last.starts_with(['\t']) || last.starts_with("    ");
+        if is_code || !is_rule(last) {
+            break;
+        }
+        kept = before.trim_end();
+    }
+    kept
+}
+
+/// A line of dashes, stars or underscores: it divides and says nothing.
+pub(super) fn is_rule(line: &str) -> bool {
+    let marks: Vec<char> = line.chars().filter(|character| !character.is_whitespace()).collect();
+    marks.len() >= 3 && ['-', '*', '_'].iter().any(|&mark| marks.iter().all(|&character| character == mark))
 }

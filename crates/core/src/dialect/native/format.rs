@@ -9,9 +9,21 @@ use crate::source::{self, Edit, Source, Span};
 
 /// The text of `source` in canonical form.
 pub(super) fn canonical(source: &Source) -> String {
-    let text = source.text().trim_start_matches('\u{feff}').replace("\r\n", "\n");
-    let spelled = respell(&Source::new(source.name(), text));
+    let text = source.text().replace("\r\n", "\n").replace('\r', "\n");
+    let spelled = respell(&Source::new(source.name(), begun(&text)));
     space_out(&Source::new(source.name(), spelled))
+}
+
+/// The text from its first line on that is not blank, without byte order marks.
+fn begun(text: &str) -> &str {
+    let mut rest = text.trim_start_matches('\u{feff}');
+    while let Some((first, below)) = rest.split_once('\n') {
+        if !first.trim().is_empty() {
+            break;
+        }
+        rest = below.trim_start_matches('\u{feff}');
+    }
+    rest
 }
 
 fn respell(source: &Source) -> String {
@@ -61,12 +73,13 @@ fn bullets(source: &Source, blocks: &Blocks, step: &StepDraft) -> Vec<Edit> {
         .collect()
 }
 
+/// A line of its own that says the exit code says it in one way.
 fn expectation(source: &Source, step: &StepDraft) -> Option<Edit> {
     let expect = step.contract.as_ref()?.expect.as_ref()?;
     expect.value.parse::<u8>().ok()?;
     let line = source.line_at(expect.span.start);
-    let is_field = step.field(Field::ExitCode).is_some();
-    (!is_field).then(|| Edit::replace(line, format!("exit_code == {}", expect.value)))
+    let is_labelled = step.fields.0.iter().any(|field| line.covers(field.label));
+    (!is_labelled).then(|| Edit::replace(line, format!("exit_code == {}", expect.value)))
 }
 
 /// What may not be touched when blank lines are set: code, tasks and prose in fields.
@@ -94,8 +107,13 @@ impl Kept {
 fn space_out(source: &Source) -> String {
     let blocks = Blocks::read(source, frontmatter::split(source.text()).body);
     let kept = Kept::of(&blocks, &super::parse(source));
-    let starts: Vec<usize> = blocks.headings.iter().map(|heading| heading.span.start).collect();
-    let ends: Vec<usize> = blocks.headings.iter().map(|heading| heading.span.end).collect();
+    let headings: Vec<Span> = super::headings(source, &blocks)
+        .iter()
+        .map(|heading| heading.span)
+        .filter(|&heading| !kept.covers(heading))
+        .collect();
+    let starts: Vec<usize> = headings.iter().map(|heading| source.line_at(heading.start).start).collect();
+    let ends: Vec<usize> = headings.iter().map(|heading| source.line_at(heading.end).end).collect();
     let mut text = String::with_capacity(source.text().len());
     let mut at = 0;
     while at < source.text().len() {

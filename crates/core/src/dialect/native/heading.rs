@@ -13,7 +13,7 @@ pub(super) struct StepHeading {
     pub(super) title: Spanned<String>,
 }
 
-/// Marks that may stand anywhere in a heading.
+/// Marks that may stand in front of the number, in front of the title, and behind it.
 const GLYPHS: &[(&str, Mark)] = &[
     ("✅", Mark::Done),
     ("☑\u{fe0f}", Mark::Done),
@@ -29,7 +29,10 @@ const GLYPHS: &[(&str, Mark)] = &[
     ("⏭", Mark::Skipped),
 ];
 
-/// Words behind the title that are a mark: `(done)`, `[done]`, `— done`.
+/// What may stand around a word that is a mark.
+const FRAMES: &[(&str, &str)] = &[("(", ")"), ("[", "]"), ("**", "**")];
+
+/// Words that are a mark when they are set off: `(done)`, `[done]`, `— done`.
 const WORDS: &[(&str, Mark)] = &[("done", Mark::Done), ("failed", Mark::Failed), ("skipped", Mark::Skipped)];
 
 /// The text of a heading without its `#` and underlines.
@@ -55,11 +58,11 @@ pub(super) fn read(source: &Source, heading: &Heading) -> Option<StepHeading> {
     let span = content_span(source, heading);
     let mut rest = Cursor { text: source.slice(span), at: span.start };
     let mut marks = Vec::new();
-    while let Some(mark) = rest.leading_glyph() {
+    while let Some(mark) = rest.leading_mark() {
         marks.extend(mark);
     }
     let number = rest.number()?;
-    while let Some(mark) = rest.leading_glyph() {
+    while let Some(mark) = rest.leading_mark() {
         marks.extend(mark);
     }
     while let Some(mark) = rest.trailing_mark() {
@@ -88,9 +91,9 @@ impl Cursor<'_> {
     }
 
     /// Takes a mark from the front; `Some(None)` for an empty box, which claims nothing.
-    fn leading_glyph(&mut self) -> Option<Option<Spanned<Mark>>> {
-        let (length, mark) = match GLYPHS.iter().find(|(glyph, _)| self.text.starts_with(glyph)) {
-            Some((glyph, mark)) => (glyph.len(), Some(*mark)),
+    fn leading_mark(&mut self) -> Option<Option<Spanned<Mark>>> {
+        let (length, mark) = match leading_glyph(self.text).or_else(|| leading_word(self.text)) {
+            Some((length, mark)) => (length, Some(mark)),
             None if self.text.starts_with("[ ]") => (3, None),
             None => return None,
         };
@@ -143,6 +146,16 @@ impl Cursor<'_> {
     }
 }
 
+/// The length of the mark in front, and what it claims.
+fn leading_glyph(text: &str) -> Option<(usize, Mark)> {
+    GLYPHS.iter().find(|(glyph, _)| text.starts_with(glyph)).map(|&(glyph, mark)| (glyph.len(), mark))
+}
+
+fn leading_word(text: &str) -> Option<(usize, Mark)> {
+    let close = FRAMES.iter().find_map(|&(open, close)| Some(open.len() + text.strip_prefix(open)?.find(close)? + close.len()))?;
+    Some((close, framed(&text[..close])?))
+}
+
 fn trailing_glyph(text: &str) -> Option<(&str, Mark)> {
     GLYPHS.iter().find_map(|(glyph, mark)| {
         let kept = text.strip_suffix(glyph)?;
@@ -151,15 +164,30 @@ fn trailing_glyph(text: &str) -> Option<(&str, Mark)> {
 }
 
 fn trailing_word(text: &str) -> Option<(&str, Mark)> {
-    let inner = [('(', ')'), ('[', ']')].iter().find_map(|&(open, close)| {
-        let (kept, word) = text.strip_suffix(close)?.rsplit_once(open)?;
-        Some((kept, word.trim_start_matches("status:")))
-    });
-    let bold = || text.strip_suffix("**")?.rsplit_once("**status:");
-    let dashed = || ["—", "–", " - "].iter().find_map(|dash| text.rsplit_once(dash));
-    let (kept, word) = inner.or_else(bold).or_else(dashed)?;
-    let (_, mark) = WORDS.iter().find(|(known, _)| word.trim().eq_ignore_ascii_case(known))?;
-    Some((kept.trim_end(), *mark))
+    let frames = FRAMES.iter().filter_map(|&(open, close)| text.strip_suffix(close)?.rfind(open));
+    if let Some(found) = frames.filter_map(|at| Some((text[..at].trim_end(), framed(&text[at..])?))).next() {
+        return Some(found);
+    }
+    let (kept, said) = ["**status:**", "—", "–", " - "].iter().find_map(|sign| text.rsplit_once(sign))?;
+    Some((kept.trim_end(), word(said)?))
+}
+
+/// What `(done)`, `[status: done]` or `**status: done**` claims.
+fn framed(text: &str) -> Option<Mark> {
+    FRAMES.iter().find_map(|&(open, close)| {
+        let inner = text.strip_prefix(open)?.strip_suffix(close)?;
+        let status = inner.split_once(':').filter(|(name, _)| name.trim().eq_ignore_ascii_case("status"));
+        match status {
+            Some((_, said)) => word(said),
+            // Bold text is emphasis until it says that it is a status.
+            None if open == "**" => None,
+            None => word(inner),
+        }
+    })
+}
+
+fn word(text: &str) -> Option<Mark> {
+    WORDS.iter().find(|(known, _)| text.trim().eq_ignore_ascii_case(known)).map(|&(_, mark)| mark)
 }
 
 /// The length of the number at the front: `3`, `3–N`, `3-5`, `N`, `N+1`.

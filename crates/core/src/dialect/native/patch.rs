@@ -1,7 +1,7 @@
 //! The bytes that a change takes in a native plan. Every function returns edits and touches nothing else.
 
 use super::block::Blocks;
-use super::Outline;
+use super::{Outline, step};
 use crate::change::{self, Change, Refusal};
 use crate::draft::{Draft, Field, Mark, StepDraft, StepNumber};
 use crate::frontmatter;
@@ -19,10 +19,10 @@ pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<V
         }
         Change::Note { text } => vec![append_note(source, text)],
         Change::Rename { step, id } => rename(source, draft, *step, id),
-        Change::Need { step, on } => vec![add_need(source, draft, *step, on)?],
+        Change::Need { step, on } => add_need(source, draft, *step, on)?.into_iter().collect(),
         Change::Move { step, to } => relocate(source, draft, *step, *to),
         Change::Renumber => renumber(draft, &(0..draft.steps.len()).collect::<Vec<_>>()),
-        Change::Expand { step, items } => expand(source, draft, *step, items),
+        Change::Expand { step, items } => expand(source, draft, *step, items)?,
     })
 }
 
@@ -103,24 +103,48 @@ fn rename(source: &Source, draft: &Draft, step: usize, id: &str) -> Vec<Edit> {
     edits
 }
 
-/// Adds a name to the list in the form that the list has.
-fn add_need(source: &Source, draft: &Draft, place: usize, on: &str) -> Result<Edit, Refusal> {
+/// Adds a name to the list in the form that the list has; `None` when it is there.
+fn add_need(source: &Source, draft: &Draft, place: usize, on: &str) -> Result<Option<Edit>, Refusal> {
     let step = &draft.steps[place];
+    let names = change::declared_needs(draft, place)?;
+    if names.iter().any(|name| name == on) {
+        return Ok(None);
+    }
     let Some(last) = step.needs.iter().flatten().last() else {
-        let names = change::declared_needs(draft, place)?.into_iter().chain([on.to_owned()]);
-        let names = names.collect::<Vec<_>>().join(", ");
-        return Ok(match step.field(Field::Needs) {
+        let names = names.into_iter().chain([on.to_owned()]).collect::<Vec<_>>().join(", ");
+        return Ok(Some(match step.field(Field::Needs) {
             Some(field) if field.value.is_empty() => Edit::insert(field.label.end, format!(" {names}")),
             Some(field) => Edit::replace(field.value, names),
             None => insert_field(source, step, &format!("**needs:** {names}")),
-        });
+        }));
     };
     let line = source.line_at(last.span.start);
     let before = source.slice(Span::new(line.start, last.span.start)).trim_end_matches('`');
-    let is_item = before.trim_start().len() <= 2 && !before.trim().is_empty();
-    let text = if is_item { format!("{}{before}{on}", source.line_ending()) } else { format!(", {on}") };
-    let is_coded = source.text()[last.span.end..line.end.max(last.span.end)].starts_with('`');
-    Ok(Edit::insert(if is_item { line.end } else { last.span.end + usize::from(is_coded) }, text))
+    if is_item(source, last.span) {
+        return Ok(Some(Edit::insert(line.end, format!("{}{before}{on}", source.line_ending()))));
+    }
+    let behind = &source.text()[last.span.end..line.end.max(last.span.end)];
+    let ticks = behind.bytes().take_while(|&byte| byte == b'`').count();
+    Ok(Some(Edit::insert(last.span.end + ticks, format!(", {on}"))))
+}
+
+/// Whether a name is a list item of its own, rather than one of several on a line.
+fn is_item(source: &Source, name: Span) -> bool {
+    let line = source.line_at(name.start);
+    let indent = source.slice(line).len() - source.slice(line).trim_start().len();
+    let coded = source.slice(Span::new(line.start, name.start)).trim_end_matches('`').len();
+    step::bullet(source, Span::new(line.start + indent, line.end)).is_some_and(|item| item.start == line.start + coded)
+}
+
+/// What stands between a name and the next one of the same list.
+fn separator(source: &Source, name: Span) -> String {
+    let before = source.slice(Span::new(source.line_at(name.start).start, name.start));
+    let bare = before.trim_end_matches('`');
+    let ticks = &before[bare.len()..];
+    match is_item(source, name) {
+        true => format!("{ticks}{}{bare}{ticks}", source.line_ending()),
+        false => format!("{ticks}, {ticks}"),
+    }
 }
 
 /// Puts a field into a step: behind its id and target, in front of everything else, bulleted like its other fields.
@@ -159,8 +183,8 @@ fn renumber(draft: &Draft, order: &[usize]) -> Vec<Edit> {
             edits.push(Edit::replace(step.number.span, now.to_string()));
         }
         for need in step.needs.iter().flatten() {
-            let now = need.value.parse().ok().and_then(place_of).map(change::number_at);
-            edits.extend(now.filter(|now| now.to_string() != need.value).map(|now| Edit::replace(need.span, now.to_string())));
+            let now = change::followed(&need.value, place_of).filter(|now| *now != need.value);
+            edits.extend(now.map(|now| Edit::replace(need.span, now)));
         }
     }
     edits
@@ -188,36 +212,44 @@ fn relocate(source: &Source, draft: &Draft, step: usize, to: usize) -> Vec<Edit>
     edits
 }
 
-fn expand(source: &Source, draft: &Draft, at: usize, items: &[String]) -> Vec<Edit> {
-    let step = &draft.steps[at];
-    let place = slot(source, step);
-    let newline = source.line_ending();
-    let body = Span::new(step.heading.0.end, place.end);
-    let without_list = step.field(Field::Each).map(|field| {
-        let start = source.line_at(field.label.start).start;
-        Edit::delete(Span::new(start - body.start, source.next_line(field.whole.end).min(body.end) - body.start))
-    });
-    let body = source::apply(source.slice(body), without_list.as_slice());
-    let written = items.iter().enumerate().map(|(index, item)| {
-        let number = change::number_at(at + index);
-        let title = change::expanded_title(&step.title.value, item);
-        let marks = "#".repeat(usize::from(step.level.0));
-        let mark = step.mark().map(|mark| format!("{} ", glyph(mark))).unwrap_or_default();
-        format!("{marks} {number}. {mark}{title}{}", change::fill(&body, item))
-    });
-    let text = written.collect::<Vec<_>>().join(&newline.repeat(2));
+fn expand(source: &Source, draft: &Draft, at: usize, items: &[String]) -> Result<Vec<Edit>, Refusal> {
+    let template = &draft.steps[at];
+    let place = slot(source, template);
+    let written = items.iter().enumerate().map(|(index, item)| written_out(source, template, (at, index, item)));
+    let text = written.collect::<Vec<_>>().join(&source.line_ending().repeat(2));
     let mut edits = vec![Edit::replace(place, text)];
-    for (place, step) in draft.steps.iter().enumerate().skip(at + 1) {
-        match &step.number.value {
-            StepNumber::Template(text) if text.contains('+') => {
-                let number = change::number_at(place + items.len() - 1);
-                edits.push(Edit::replace(step.number.span, number.to_string()));
-            }
-            StepNumber::Template(_) => break,
-            StepNumber::Counted(_) => {}
+
+    let mut meant = draft.clone();
+    change::expand(&mut meant, at, items)?;
+    let old = crate::plan::ids(draft).swap_remove(at);
+    let new = crate::plan::ids(&meant)[at..at + items.len()].to_vec();
+    for step in draft.steps.iter().filter(|step| step.whole.0 != template.whole.0) {
+        let need = step.needs.iter().flatten().find(|need| need.value == old);
+        edits.extend(need.map(|need| Edit::replace(need.span, new.join(&separator(source, need.span)))));
+    }
+    for (step, meant) in draft.steps[at + 1..].iter().zip(&meant.steps[at + items.len()..]) {
+        if let (StepNumber::Template(_), StepNumber::Counted(number)) = (&step.number.value, &meant.number.value) {
+            edits.push(Edit::replace(step.number.span, number.to_string()));
         }
     }
-    edits
+    Ok(edits)
+}
+
+/// The text of the template at place `at` once it is written out for the item with this index.
+fn written_out(source: &Source, template: &StepDraft, (at, index, item): (usize, usize, &str)) -> String {
+    let body = Span::new(template.heading.0.end, slot(source, template).end);
+    let each = template.field(Field::Each).map(|field| {
+        let start = source.line_at(field.label.start).start;
+        Edit::delete(Span::new(start, source.next_line(field.whole.end).min(body.end)))
+    });
+    let id = template.id.as_ref().map(|id| Edit::replace(id.span, change::expanded_id(&id.value, item, index)));
+    let within = |edit: Edit| Edit { span: Span::new(edit.span.start - body.start, edit.span.end - body.start), ..edit };
+    let edits: Vec<Edit> = each.into_iter().chain(id).map(within).collect();
+    let marks = "#".repeat(usize::from(template.level.0));
+    let mark = template.mark().map(|mark| format!("{} ", glyph(mark))).unwrap_or_default();
+    let title = change::expanded_title(&template.title.value, item);
+    let text = change::fill(&source::apply(source.slice(body), &edits), item);
+    format!("{marks} {}. {mark}{title}{text}", change::number_at(at + index))
 }
 
 /// The canonical heading of a step.

@@ -148,7 +148,7 @@ impl Reader<'_> {
         while at < region.end {
             let line = trimmed(self.source, Span::new(at, self.source.line_at(at).end.min(region.end)));
             let is_other = line.is_empty() || self.blocks.is_opaque(at) || expectation(self.source, line).is_some();
-            if is_other || is_rule(self.source.slice(line)) {
+            if is_other || field::is_rule(self.source.slice(line)) {
                 break;
             }
             text.push(' ');
@@ -182,7 +182,7 @@ impl Reader<'_> {
         let inline = inline.into_iter().flat_map(|line| commas(self.source, line));
         let all: Vec<_> = inline.chain(items).filter(|item| !item.value.is_empty()).collect();
         match all.as_slice() {
-            [only] if ["none", "nothing", "-"].contains(&only.value.as_str()) => Vec::new(),
+            [only] if ["none", "nothing", "-"].contains(&only.value.to_lowercase().as_str()) => Vec::new(),
             _ => all,
         }
     }
@@ -245,15 +245,11 @@ impl Reader<'_> {
 
     /// Goes through what stands around the command: the exit code that is expected, and text that is none of ours.
     fn leave_expectation(&mut self, region: Span) {
-        let source = self.source;
-        let first_line_end = source.next_line(region.start).min(region.end);
-        let is_inline = self.blocks.codes_in(region).next().is_none();
-        let command = self.step.contract.as_ref().and_then(|contract| contract.command.as_ref());
-        let begin = match command {
-            Some(command) if is_inline => source.next_line(command.span.end).min(region.end),
-            None if is_inline => first_line_end,
-            Some(_) | None => region.start,
-        };
+        let has_block = self.blocks.codes_in(region).next().is_some();
+        let contract = self.step.contract.as_ref();
+        let is_said = contract.is_some_and(|contract| contract.command.is_some() || contract.is_manual);
+        let words = self.first_line(region).filter(|_| is_said && !has_block);
+        let begin = words.map_or(region.start, |words| self.source.next_line(words.end).min(region.end));
         self.leave(Span::new(begin, region.end));
     }
 
@@ -268,7 +264,7 @@ impl Reader<'_> {
             if let Some(code) = expectation(self.source, line).filter(|_| !is_command) {
                 let contract = self.step.contract.get_or_insert_default();
                 contract.expect.get_or_insert(code);
-            } else if !line.is_empty() && !is_command && !is_rule(self.source.slice(line)) {
+            } else if !line.is_empty() && !is_command && !field::is_rule(self.source.slice(line)) {
                 kept = Some(Span::new(kept.map_or(line.start, |kept| kept.start), line.end));
                 at = next;
                 continue;
@@ -294,7 +290,7 @@ pub(super) fn bullets(source: &Source, blocks: &Blocks, span: Span) -> Vec<Spann
 }
 
 /// The text behind the bullet of a list item.
-fn bullet(source: &Source, line: Span) -> Option<Span> {
+pub(super) fn bullet(source: &Source, line: Span) -> Option<Span> {
     let text = source.slice(line);
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let behind = match digits {
@@ -331,7 +327,11 @@ fn uncoded(source: &Source, span: Span) -> Spanned<String> {
     let text = source.slice(span);
     let ticks = text.bytes().take_while(|&byte| byte == b'`').count();
     let closing = text.bytes().rev().take_while(|&byte| byte == b'`').count();
-    let is_code = ticks > 0 && ticks == closing && text.len() > 2 * ticks && !text[ticks..text.len() - ticks].contains('`');
+    let is_code = ticks > 0 && ticks == closing && text.len() > 2 * ticks && {
+        // Only a run of as many backticks would end the code.
+        let inner = &text[ticks..text.len() - ticks];
+        inner.split(|character| character != '`').all(|run| run.len() != ticks)
+    };
     let inner = if is_code { trimmed(source, Span::new(span.start + ticks, span.end - ticks)) } else { span };
     Spanned::new(source.slice(inner).to_owned(), inner)
 }
@@ -341,22 +341,25 @@ fn unprefixed(value: &Spanned<String>, sign: char) -> Spanned<String> {
     Spanned::new(bare.to_owned(), Span::new(value.span.end.saturating_sub(bare.len()), value.span.end))
 }
 
-/// A line of dashes or stars: it divides and says nothing.
-fn is_rule(text: &str) -> bool {
-    let marks: Vec<char> = text.chars().filter(|character| !character.is_whitespace()).collect();
-    marks.len() >= 3 && ['-', '*', '_'].iter().any(|&mark| marks.iter().all(|&character| character == mark))
+/// The exit code that a line like `exit_code == 0` expects, as written; a bullet, stars or backticks may stand around it.
+fn expectation(source: &Source, line: Span) -> Option<Spanned<String>> {
+    let line = trimmed(source, line);
+    let line = uncoded(source, unstarred(source, bullet(source, line).unwrap_or(line)));
+    let prefix = line.value.get(.."exit_code".len())?;
+    let behind = line.value[prefix.len()..].trim_start();
+    if field::normal(prefix) != field::name(Field::ExitCode) || !behind.starts_with(['=', ':', '!', '<', '>']) {
+        return None;
+    }
+    let value = behind.strip_prefix("==").or(behind.strip_prefix(':')).or(behind.strip_prefix('=')).unwrap_or(behind);
+    let start = line.span.end - value.trim_start().len();
+    let value = value.trim().trim_end_matches('.');
+    Some(Spanned::new(value.to_owned(), Span::new(start, start + value.len())))
 }
 
-/// The exit code that a line like `exit_code == 0` expects, as written.
-fn expectation(source: &Source, line: Span) -> Option<Spanned<String>> {
-    let line = uncoded(source, trimmed(source, line));
-    let prefix = line.value.get(.."exit_code".len())?;
-    let is_named = prefix.eq_ignore_ascii_case("exit_code") || prefix.eq_ignore_ascii_case("exit code");
-    let behind = line.value[prefix.len()..].trim_start();
-    let value = behind.strip_prefix("==").or(behind.strip_prefix(':')).or(behind.strip_prefix('=')).unwrap_or(behind);
-    let value = value.trim_start();
-    let is_comparison = is_named && behind.starts_with(['=', ':', '!', '<', '>']);
-    is_comparison.then(|| Spanned::new(value.to_owned(), Span::new(line.span.end - value.len(), line.span.end)))
+/// The text without the stars around it.
+fn unstarred(source: &Source, span: Span) -> Span {
+    let inner = source.slice(span).strip_prefix("**").and_then(|text| text.strip_suffix("**"));
+    inner.map_or(span, |inner| Span::new(span.start + 2, span.start + 2 + inner.len()))
 }
 
 /// The code of a block without its last line ending.

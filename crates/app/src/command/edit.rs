@@ -1,0 +1,200 @@
+//! `edit`: changes a plan and nothing else in its file. Marks and status are not among the changes: they say what the
+//! harness has proven, and no command takes anybody's word for it.
+
+use std::io::{self, Read as _};
+
+use planwright_engine::core::change::Change;
+use planwright_engine::core::dialect::{self, Dialect};
+use planwright_engine::core::draft::Draft;
+use planwright_engine::core::plan;
+use planwright_engine::core::source::{self, Source};
+use planwright_engine::store;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Opened, open, refused, shown};
+use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+
+/// How many bytes of a list are read.
+const LIST_BYTES_MAX: u64 = 1 << 20;
+
+#[derive(Debug, clap::Args)]
+#[group(id = "change", required = true, multiple = true)]
+pub(crate) struct Args {
+    /// The plan
+    #[arg(group = "subject")]
+    plan: String,
+    /// Give a step another id; needs that name it follow
+    #[arg(long, value_name = "STEP=ID", group = "change")]
+    rename: Vec<String>,
+    /// Let a step wait for another
+    #[arg(long, value_name = "STEP=ID", group = "change")]
+    need: Vec<String>,
+    /// Move a step to another place, counted from 1; the numbers follow
+    #[arg(long = "move", value_name = "STEP=PLACE", group = "change")]
+    places: Vec<String>,
+    /// Number the steps 1, 2, 3; numeric needs follow
+    #[arg(long, group = "change")]
+    renumber: bool,
+    /// Write a template step out, once for each line of FILE (`-` for standard input)
+    #[arg(long, value_name = "STEP=FILE", group = "change")]
+    expand: Vec<String>,
+    /// Set a key of the frontmatter, such as owner
+    #[arg(long, value_name = "KEY=VALUE", group = "change")]
+    set: Vec<String>,
+    /// Add a line to the notes at the end
+    #[arg(long, value_name = "TEXT", group = "change")]
+    note: Vec<String>,
+    /// Print the plan as it would be; write nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Edited {
+    /// The file.
+    pub(crate) path: String,
+    /// What was done, in words.
+    pub(crate) changes: Vec<String>,
+    /// How many bytes went and how many came.
+    pub(crate) bytes_removed: usize,
+    /// How many bytes came.
+    pub(crate) bytes_added: usize,
+    /// Whether the file was written.
+    pub(crate) written: bool,
+}
+
+/// A change that the user asked for, before it is known which step is meant.
+enum Wish<'a> {
+    Rename(&'a str, &'a str),
+    Need(&'a str, &'a str),
+    Move(&'a str, &'a str),
+    Renumber,
+    Expand(&'a str, &'a str),
+    Set(&'a str, &'a str),
+    Note(&'a str),
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let Opened { path, source: old, .. } = open(&args.plan)?;
+    let dialect = dialect::of(old.text());
+    let mut edited = Edited { path: shown(&path), changes: Vec::new(), bytes_removed: 0, bytes_added: 0, written: false };
+    let mut new = old.clone();
+    for wish in wishes(args)? {
+        let draft = (dialect.parse)(&new);
+        let (change, words) = wish.change(&draft, &edited.path)?;
+        new = apply(dialect, &new, &change, &mut edited).map_err(|refusal| refused(&path, &refusal))?;
+        edited.changes.push(words);
+    }
+    if args.dry_run {
+        out.data(&crate::out::clean(new.text()));
+    } else if new.text() != old.text() {
+        store::replace(&path, old.text(), new.text())?;
+        edited.written = true;
+    }
+    for change in &edited.changes {
+        let word = out.talk_palette().paint(Tone::Good, if edited.written { "changed" } else { "would change" });
+        out.talk(&format!("{word}  {}  {}", edited.path, clean_line(change)));
+    }
+    let next = Next::new(["planwright", "verify", edited.path.as_str()]);
+    Ok(Answer::done("edit", &edited).next(next))
+}
+
+fn apply(
+    dialect: &Dialect,
+    old: &Source,
+    change: &Change,
+    edited: &mut Edited,
+) -> Result<Source, planwright_engine::core::change::Refusal> {
+    let edits = dialect.patch(old, change)?;
+    edited.bytes_removed += edits.iter().map(|edit| edit.span.len()).sum::<usize>();
+    edited.bytes_added += edits.iter().map(|edit| edit.text.len()).sum::<usize>();
+    Ok(Source::new(old.name(), source::apply(old.text(), &edits)))
+}
+
+/// The changes in the order in which they are made: names first, then places, so that each finds what it names.
+fn wishes<'a>(args: &'a Args) -> Result<Vec<Wish<'a>>, Failure> {
+    let mut wishes = Vec::new();
+    for (texts, wish) in [
+        (&args.rename, Wish::Rename as fn(&'a str, &'a str) -> Wish<'a>),
+        (&args.need, Wish::Need),
+        (&args.set, Wish::Set),
+        (&args.expand, Wish::Expand),
+        (&args.places, Wish::Move),
+    ] {
+        for text in texts {
+            let (name, value) = pair(text)?;
+            wishes.push(wish(name, value));
+        }
+    }
+    wishes.extend(args.renumber.then_some(Wish::Renumber));
+    wishes.extend(args.note.iter().map(|text| Wish::Note(text)));
+    Ok(wishes)
+}
+
+fn pair(text: &str) -> Result<(&str, &str), Failure> {
+    text.split_once('=')
+        .filter(|(name, value)| !name.is_empty() && !value.is_empty())
+        .ok_or_else(|| Failure::new(Exit::Usage, format!("`{text}` is not of the form NAME=VALUE")))
+}
+
+impl Wish<'_> {
+    /// The change that is wished for in this plan, and what it is in words.
+    fn change(&self, draft: &Draft, path: &str) -> Result<(Change, String), Failure> {
+        let ids = plan::ids(draft);
+        let step = |name: &str| {
+            plan::find_step(draft, &ids, name).ok_or_else(|| {
+                Failure::new(Exit::Usage, format!("{path} has no step `{name}`"))
+                    .hint(format!("its steps are {}", ids.join(", ")))
+            })
+        };
+        Ok(match *self {
+            Wish::Rename(name, id) => {
+                if plan::slug(id) != id {
+                    let hint = format!("an id is made of small letters, digits and dashes: `{}`", plan::slug(id));
+                    return Err(Failure::new(Exit::Usage, format!("`{id}` is no id")).hint(hint));
+                }
+                let change = Change::Rename { step: step(name)?, id: id.to_owned() };
+                (change, format!("step {name} is now called `{id}`"))
+            }
+            Wish::Need(name, on) => {
+                let on = ids[step(on)?].clone();
+                let words = format!("step {name} waits for `{on}`");
+                (Change::Need { step: step(name)?, on }, words)
+            }
+            Wish::Move(name, place) => {
+                let to = place.parse::<usize>().ok().and_then(|place| place.checked_sub(1));
+                let to = to.ok_or_else(|| Failure::new(Exit::Usage, format!("`{place}` is no place, counted from 1")))?;
+                (Change::Move { step: step(name)?, to }, format!("step {name} stands at place {place}"))
+            }
+            Wish::Renumber => (Change::Renumber, "the steps are numbered 1, 2, 3".to_owned()),
+            Wish::Expand(name, file) => {
+                let items = items(file)?;
+                let words = format!("step {name} is written out for {} items", items.len());
+                (Change::Expand { step: step(name)?, items }, words)
+            }
+            Wish::Set("status", _) => {
+                return Err(Failure::new(Exit::Person, "the status of a plan can't be set by hand")
+                    .hint("it mirrors what was checked, approved and run; a change of the plan is all that you need"));
+            }
+            Wish::Set(key, value) => {
+                (Change::Set { key: key.to_owned(), value: value.to_owned() }, format!("{key} is `{value}`"))
+            }
+            Wish::Note(text) => (Change::Note { text: text.to_owned() }, format!("noted: {text}")),
+        })
+    }
+}
+
+/// The lines of a list that are not blank.
+fn items(file: &str) -> Result<Vec<String>, Failure> {
+    let text = match file {
+        "-" => {
+            let mut text = String::new();
+            io::stdin().take(LIST_BYTES_MAX).read_to_string(&mut text).map(|_| text)
+        }
+        file => store::read_list(file.as_ref(), LIST_BYTES_MAX),
+    };
+    let text = text.map_err(|error| Failure::new(Exit::Machine, format!("cannot read the list {file}")).because(&error))?;
+    Ok(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect())
+}

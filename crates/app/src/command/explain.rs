@@ -1,0 +1,75 @@
+//! `explain`: the page about a rule, or the list of all rules.
+
+use planwright_engine::core::suggest;
+use planwright_engine::core::verify::{RULES, Rule};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The code or the name of a rule, such as PW0203 or unmade-file; all rules where none is named
+    rule: Option<String>,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Rules {
+    /// The rules that were asked for.
+    pub(crate) rules: Vec<RuleData>,
+}
+
+/// What there is to know about a rule.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct RuleData {
+    /// The stable code.
+    pub(crate) code: String,
+    /// The name.
+    pub(crate) name: String,
+    /// `error` or `warning`, where the rule does not say otherwise.
+    pub(crate) severity: String,
+    /// What it finds, in one line.
+    pub(crate) summary: String,
+    /// The whole page, as markdown; empty in the list of all rules.
+    pub(crate) page: String,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let Some(wanted) = &args.rule else { return Ok(list(out)) };
+    let Some(rule) = Rule::find(wanted) else {
+        let names = RULES.iter().flat_map(|rule| [rule.name, rule.code]);
+        let failure = Failure::new(Exit::Usage, format!("there is no rule `{wanted}`"));
+        return Err(match suggest::nearest(wanted, names) {
+            Some(meant) => failure.next(Next::new(["planwright", "explain", meant])),
+            None => failure.next(Next::new(["planwright", "explain"])),
+        });
+    };
+    out.data(rule.page);
+    Ok(Answer::done("explain", &Rules { rules: vec![data(rule, rule.page)] }))
+}
+
+fn list(out: &mut Out<'_>) -> Answer {
+    let mut table = Table::new();
+    for rule in RULES {
+        table.row(vec![
+            Cell::new(rule.code).tone(Tone::Strong),
+            Cell::new(rule.name),
+            Cell::new(rule.severity.word()).tone(Tone::Muted),
+            Cell::new(rule.summary),
+        ]);
+    }
+    out.table(&table);
+    let rules = RULES.iter().map(|rule| data(rule, "")).collect();
+    Answer::done("explain", &Rules { rules }).next(Next::new(["planwright", "explain", RULES[0].code]))
+}
+
+fn data(rule: &Rule, page: &str) -> RuleData {
+    RuleData {
+        code: rule.code.to_owned(),
+        name: rule.name.to_owned(),
+        severity: rule.severity.word().to_owned(),
+        summary: rule.summary.to_owned(),
+        page: page.to_owned(),
+    }
+}

@@ -1,0 +1,95 @@
+//! `fmt`: puts plans into canonical form, or says which are not.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use planwright_engine::core::dialect;
+use planwright_engine::core::source::Source;
+use planwright_engine::store::{self, Text};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{here, open, refused, shown};
+use crate::out::{Answer, Exit, Failure, Next, Out, Tone};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Plans to format; all plans of the project where none is named, standard input for `-`
+    #[arg(value_name = "PLAN")]
+    plans: Vec<String>,
+    /// Change nothing; fail if a plan is not in canonical form
+    #[arg(long)]
+    check: bool,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Formatted {
+    /// How many plans were looked at.
+    pub(crate) plans: usize,
+    /// Those that were not in canonical form.
+    pub(crate) changed: Vec<String>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    if args.plans.iter().any(|plan| plan == "-") {
+        return from_stdin(args, out);
+    }
+    let plans: Vec<PathBuf> = match args.plans.is_empty() {
+        true => here()?.plans()?,
+        false => args.plans.iter().map(PathBuf::from).collect(),
+    };
+    let mut changed = Vec::new();
+    for plan in &plans {
+        let opened = open(&plan.to_string_lossy())?;
+        let text = canonical(&opened.path, &opened.source)?;
+        if text == opened.source.text() {
+            continue;
+        }
+        if !args.check {
+            store::replace(&opened.path, opened.source.text(), &text)?;
+        }
+        changed.push(shown(&opened.path));
+    }
+    Ok(report(args, plans.len(), changed, out))
+}
+
+fn canonical(path: &Path, source: &Source) -> Result<String, Failure> {
+    dialect::of(source.text()).format(source).map_err(|refusal| refused(path, &refusal))
+}
+
+fn report(args: &Args, plans: usize, changed: Vec<String>, out: &mut Out<'_>) -> Answer {
+    let word = if args.check { "would change" } else { "formatted" };
+    for path in &changed {
+        out.line(&format!("{}  {path}", out.palette().paint(Tone::Attention, word)));
+    }
+    if changed.is_empty() {
+        out.talk(&format!("{plans} in canonical form"));
+    }
+    let exit = if args.check && !changed.is_empty() { Exit::No } else { Exit::Done };
+    let first = changed.first().cloned();
+    let answer = Answer::new(exit, "fmt", &Formatted { plans, changed });
+    match first {
+        Some(path) if args.check => answer.next(Next::new(["planwright", "fmt", path.as_str()])),
+        Some(_) | None => answer,
+    }
+}
+
+/// Formats one plan from standard input to standard output.
+fn from_stdin(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let bytes_max = here()?.config.limits.plan_bytes;
+    let text = store::read_stream(&mut io::stdin(), "<stdin>", bytes_max)
+        .map_err(|error| Failure::new(Exit::Machine, "cannot read standard input").because(&error))?;
+    let source = match text {
+        Text::Plan(source) => source,
+        Text::Unreadable(unreadable) => return Err(Failure::new(Exit::No, unreadable.diagnostic.message)),
+    };
+    let text = canonical(Path::new("<stdin>"), &source)?;
+    let is_same = text == source.text();
+    if !args.check {
+        out.data(&text);
+    }
+    let changed = if is_same { Vec::new() } else { vec!["<stdin>".to_owned()] };
+    let exit = if args.check && !is_same { Exit::No } else { Exit::Done };
+    Ok(Answer::new(exit, "fmt", &Formatted { plans: 1, changed }))
+}

@@ -1,0 +1,71 @@
+//! `list`: the plans of this project, a line each.
+
+use planwright_engine::core::view::Summary;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::here;
+use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Only plans with this status
+    #[arg(long)]
+    status: Option<String>,
+    /// Only plans whose name or title has this text
+    #[arg(long, value_name = "TEXT")]
+    find: Option<String>,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Listing {
+    /// The plans, by path.
+    pub(crate) plans: Vec<Summary>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let here = here()?;
+    let all = here.summaries()?;
+    if all.is_empty() {
+        let nothing = Answer::done("list", &Listing { plans: all });
+        out.talk(&format!("no plans in {}", here.root.display()));
+        return Ok(nothing.next(Next::new(["planwright", "new", "first-plan"])));
+    }
+    let plans: Vec<Summary> = all.into_iter().filter(|plan| is_wanted(args, plan)).collect();
+    let mut table = Table::new();
+    for plan in &plans {
+        table.row(row(plan));
+    }
+    out.table(&table);
+    let first = plans.first().map(|plan| plan.name.clone());
+    let exit = if plans.is_empty() { Exit::No } else { Exit::Done };
+    let mut answer = Answer::new(exit, "list", &Listing { plans });
+    answer.next.extend(first.map(|name| Next::new(["planwright", "show", name.as_str()])));
+    Ok(answer)
+}
+
+fn is_wanted(args: &Args, plan: &Summary) -> bool {
+    let has_status = args.status.as_ref().is_none_or(|status| plan.status.eq_ignore_ascii_case(status));
+    let text = args.find.as_ref().map(|text| text.to_lowercase());
+    let has_text =
+        text.is_none_or(|text| plan.name.to_lowercase().contains(&text) || plan.title.to_lowercase().contains(&text));
+    has_status && has_text
+}
+
+fn row(plan: &Summary) -> Vec<Cell> {
+    let state = match (&plan.fault, plan.status.as_str()) {
+        (Some(_), _) => Cell::new("unreadable").tone(Tone::Bad),
+        (None, "") => Cell::new("-").tone(Tone::Muted),
+        (None, "done") => Cell::new("done").tone(Tone::Good),
+        (None, "failed") => Cell::new("failed").tone(Tone::Bad),
+        (None, status) => Cell::new(status),
+    };
+    vec![
+        Cell::new(&plan.name).tone(Tone::Strong),
+        state,
+        Cell::new(format!("{}/{}", plan.marked_done, plan.steps)).right(),
+        Cell::new(plan.fault.as_deref().unwrap_or(&plan.title)),
+        Cell::new(&plan.path).tone(Tone::Muted),
+    ]
+}

@@ -1,0 +1,93 @@
+//! `new`: writes a plan that verifies, for people to fill in.
+
+use std::path::PathBuf;
+
+use planwright_engine::core::plan;
+use planwright_engine::store;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{here, shown};
+use crate::out::{Answer, Exit, Failure, Next, Out, Tone};
+
+/// Where new plans go, below the root of the project.
+const FOLDER: &str = "plans";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The name of the plan: small letters, digits and dashes
+    name: String,
+    /// The title; made of the name where it is not said
+    #[arg(long)]
+    title: Option<String>,
+    /// Who owns its execution
+    #[arg(long, default_value = "orchestrator")]
+    owner: String,
+    /// The title of a step; may be given several times
+    #[arg(long = "step", value_name = "TITLE")]
+    steps: Vec<String>,
+    /// The role or agent that does the steps
+    #[arg(long, default_value = "coder")]
+    target: String,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Created {
+    /// The name of the plan.
+    pub(crate) name: String,
+    /// Its file.
+    pub(crate) path: String,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let slug = plan::slug(&args.name);
+    if slug != args.name || slug.is_empty() {
+        let failure = Failure::new(Exit::Usage, format!("`{}` is no name for a plan", args.name));
+        return Err(match slug.is_empty() {
+            true => failure.hint("use small letters, digits and dashes"),
+            false => failure.next(Next::new(["planwright", "new", slug.as_str()])),
+        });
+    }
+    for text in args.steps.iter().chain(&args.title).chain([&args.owner, &args.target]) {
+        if text.trim().is_empty() || text.contains(['\n', '\r']) {
+            return Err(Failure::new(Exit::Usage, format!("{text:?} is not one line of text")));
+        }
+    }
+    let path: PathBuf = here()?.root.join(FOLDER).join(format!("{slug}.md"));
+    store::create(&path, &template(args))?;
+    let created = Created { name: slug.clone(), path: shown(&path) };
+    out.line(&format!("{}  {}", out.palette().paint(Tone::Good, "wrote"), created.path));
+    Ok(Answer::done("new", &created).next(Next::new(["planwright", "verify", slug.as_str()])))
+}
+
+fn template(args: &Args) -> String {
+    let title = args.title.clone().unwrap_or_else(|| sentence(&args.name));
+    let usual = ["Write the test".to_owned(), "Make it pass".to_owned()];
+    let steps = if args.steps.is_empty() { usual.as_slice() } else { &args.steps };
+    let owner = &args.owner;
+    let mut text = format!(
+        "---\ntype: plan\nstatus: draft\nowner: {owner}\n---\n\n# {title}\n\n\
+         **Context:** Say why this is worth doing and what the agents must know.\n\
+         **Budget:** max 200k tokens, $2.00, 30 minutes\n\n## Steps\n"
+    );
+    for (place, step) in steps.iter().enumerate() {
+        let target = &args.target;
+        let file = format!("{}.txt", plan::slug(step));
+        text.push_str(&format!(
+            "\n### {}. {step}\n\n**target:** {target}\n\n**task:**\n\
+             Say what the agent shall do. It sees this text and nothing of the other steps.\n\n\
+             **contract:**\n```shell\ntest -s {file}   # replace this: exit 0 only when the step is done\n```\n\
+             exit_code == 0\n**on_fail:** retry(2), then escalate\n",
+            place + 1
+        ));
+    }
+    text
+}
+
+/// `auth-timeout` as a title: "Auth timeout".
+fn sentence(name: &str) -> String {
+    let words = name.replace('-', " ");
+    let mut letters = words.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}

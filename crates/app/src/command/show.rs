@@ -1,0 +1,204 @@
+//! `show`: what a plan says, one of its steps in full, or the picture of what waits for what.
+
+use std::fmt::Write as _;
+
+use clap::ValueEnum;
+use planwright_engine::core::view::{self, PlanView, StepView};
+use planwright_engine::{Verified, project};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::open;
+use crate::out::picture::{self, Picture};
+use crate::out::{Answer, Cell, Exit, Failure, Glyph, Next, Out, Table, Tone, clean, clean_line};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The plan, or PLAN/STEP for one of its steps
+    #[arg(value_name = "PLAN[/STEP]")]
+    plan: String,
+    /// Draw what waits for what
+    #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, default_missing_value = "ascii")]
+    graph: Option<Form>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// A picture for the terminal
+    Ascii,
+    /// Mermaid, for markdown pages
+    Mermaid,
+    /// Graphviz
+    Dot,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Shown {
+    /// The plan; only the step that was asked for, where one was.
+    #[serde(flatten)]
+    pub(crate) plan: PlanView,
+    /// How many errors the checker finds in it.
+    pub(crate) errors: usize,
+    /// How many warnings.
+    pub(crate) warnings: usize,
+    /// The picture, where one was asked for.
+    pub(crate) graph: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    use planwright_engine::core::diagnostic::Severity;
+    use planwright_engine::store::Text;
+    let opened = open(&args.plan)?;
+    let verified = opened.project.check(Text::Plan(opened.source))?;
+    let name = project::name(&opened.path);
+    let Some(mut plan) = view_of(&name, &verified) else {
+        return Err(Failure::new(Exit::No, format!("{name} can't be read as a plan")));
+    };
+    let graph = args.graph.map(|form| draw(form, &plan, &verified));
+    if let Some(step) = &opened.step {
+        plan.steps = vec![find(&plan, step)?.clone()];
+    }
+    match (&graph, opened.step.is_some()) {
+        (Some(graph), _) => print_graph(args, &plan, graph, out),
+        (None, true) => print_step(&plan, &plan.steps[0], out),
+        (None, false) => print_plan(&plan, out),
+    }
+    let errors = verified.count(Severity::Error);
+    let warnings = verified.count(Severity::Warning);
+    if errors + warnings > 0 {
+        let counts = crate::out::diagnostics::Counts { errors, warnings, fixable: 0 };
+        out.talk(&format!("the checker finds {counts}"));
+    }
+    let next = Next::new(["planwright", "verify", plan.path.as_str()]);
+    Ok(Answer::done("show", &Shown { plan, errors, warnings, graph }).next(next))
+}
+
+fn view_of(name: &str, verified: &Verified) -> Option<PlanView> {
+    let draft = verified.draft.as_ref()?;
+    Some(PlanView::of(name.to_owned(), &verified.source, draft, verified.plan.as_ref()))
+}
+
+/// The step with this id, number, or beginning of an id that no other has.
+fn find<'a>(plan: &'a PlanView, wanted: &str) -> Result<&'a StepView, Failure> {
+    let exact = plan.steps.iter().find(|step| step.id == wanted || step.number == wanted);
+    let mut near = plan.steps.iter().filter(|step| step.id.starts_with(wanted));
+    let only = exact.or_else(|| near.next().filter(|_| near.next().is_none()));
+    only.ok_or_else(|| {
+        let ids: Vec<&str> = plan.steps.iter().map(|step| step.id.as_str()).take(12).collect();
+        Failure::new(Exit::Usage, format!("`{}` has no step `{wanted}`", plan.name))
+            .hint(format!("its steps are {}", ids.join(", ")))
+            .next(Next::new(["planwright", "show", plan.path.as_str()]))
+    })
+}
+
+fn draw(form: Form, plan: &PlanView, verified: &Verified) -> String {
+    let Some(draft) = &verified.draft else { return String::new() };
+    let picture = Picture { plan, graph: &view::graph(draft) };
+    match form {
+        Form::Ascii => picture::ascii(&picture),
+        Form::Mermaid => picture::mermaid(&picture),
+        Form::Dot => picture::dot(&picture),
+    }
+}
+
+fn print_graph(args: &Args, plan: &PlanView, graph: &str, out: &mut Out<'_>) {
+    out.data(graph);
+    if args.graph == Some(Form::Ascii) {
+        for (index, wave) in plan.waves.iter().enumerate() {
+            out.line(&clean_line(&format!("wave {}   {}", index + 1, wave.join(", "))));
+        }
+        out.line(&clean_line(&format!("longest chain   {}", plan.critical_path.join(" → "))));
+    }
+}
+
+fn print_plan(plan: &PlanView, out: &mut Out<'_>) {
+    let palette = out.palette();
+    let digest = plan.digest.as_ref().map_or_else(|| "not clean".to_owned(), |digest| digest[..8].to_owned());
+    out.line(&format!(
+        "{}  {}   {}",
+        palette.paint(Tone::Strong, &clean_line(&plan.name)),
+        clean_line(&plan.title),
+        palette.paint(Tone::Muted, &digest)
+    ));
+    let mut facts = vec![plan.status.clone(), format!("owner {}", plan.owner)];
+    facts.extend([(&plan.priority, "priority"), (&plan.budget.text, "budget")].iter().filter_map(|(text, word)| {
+        (!text.is_empty()).then(|| format!("{word} {text}"))
+    }));
+    out.line(&format!("  {}", clean_line(&facts.join(", "))));
+    if !plan.context.is_empty() {
+        out.line(&format!("  {}", clean_line(&plan.context)));
+    }
+    let mut table = Table::new();
+    for step in &plan.steps {
+        table.row(row(plan, step, out));
+    }
+    out.table(&table);
+}
+
+fn row(plan: &PlanView, step: &StepView, out: &Out<'_>) -> Vec<Cell> {
+    let mark = match step.mark.as_deref() {
+        Some("done") => Some(Glyph::Done),
+        Some("failed") => Some(Glyph::Failed),
+        Some(_) => Some(Glyph::Held),
+        None => None,
+    };
+    let glyphs = out.settings().glyphs;
+    let mark = mark.map_or_else(|| Cell::new(""), |glyph| Cell::new(glyph.symbol(glyphs)).tone(glyph.tone()));
+    let after: Vec<&str> = step.needs.iter().map(|id| number_of(plan, id)).collect();
+    let after = if after.is_empty() { String::new() } else { format!("after {}", after.join(", ")) };
+    let contract = match &step.contract {
+        Some(command) => format!("must pass: {}", command.trim().replace('\n', "; ")),
+        None => "a person confirms".to_owned(),
+    };
+    vec![
+        Cell::new(""),
+        mark,
+        Cell::new(&step.number).right(),
+        Cell::new(&step.id).tone(Tone::Strong),
+        Cell::new(&step.title),
+        Cell::new(&step.target).tone(Tone::Muted),
+        Cell::new(&after),
+        Cell::new(&contract),
+    ]
+}
+
+fn number_of<'a>(plan: &'a PlanView, id: &'a str) -> &'a str {
+    plan.steps.iter().find(|step| step.id == id).map_or(id, |step| step.number.as_str())
+}
+
+fn print_step(plan: &PlanView, step: &StepView, out: &mut Out<'_>) {
+    let palette = out.palette();
+    let title = format!("{}/{}", plan.name, step.id);
+    out.line(&format!("{}  {}", palette.paint(Tone::Strong, &clean_line(&title)), clean_line(&step.title)));
+    let mut text = String::new();
+    let mut fact = |word: &str, value: &str| {
+        if !value.is_empty() {
+            // Writing to a string can't fail.
+            let _ = writeln!(text, "  {word:<10} {}", clean_line(value));
+        }
+    };
+    fact("step", &format!("{} of {}, line {} of {}", step.number, plan.name, step.line, plan.path));
+    fact("target", &step.target);
+    fact("after", &step.needs.join(", "));
+    fact("reads", &step.reads.join(", "));
+    fact("touches", &step.touches.clone().unwrap_or_default().join(", "));
+    fact("tools", &step.tools.join(", "));
+    fact("env", &step.env.join(", "));
+    fact("network", step.network.as_deref().unwrap_or_default());
+    fact("on_fail", &step.on_fail);
+    fact("timeout", &step.timeout_seconds.map(|seconds| format!("{seconds} s")).unwrap_or_default());
+    fact("claims", step.mark.as_deref().unwrap_or_default());
+    let contract = step.contract.as_ref().map(|command| format!("{command}\nexit_code == {}", step.exit_code));
+    let blocks = [
+        ("task", Some(step.task.clone()).filter(|task| !task.is_empty())),
+        ("accept", (!step.accept.is_empty()).then(|| step.accept.join("\n"))),
+        ("setup", step.setup.clone()),
+        ("contract", Some(contract.unwrap_or_else(|| "a person confirms".to_owned()))),
+    ];
+    for (word, block) in blocks.into_iter().filter_map(|(word, block)| Some((word, block?))) {
+        let indented = clean(&block).lines().map(|line| format!("    {line}\n")).collect::<String>();
+        let _ = write!(text, "  {word}\n{indented}");
+    }
+    out.data(&text);
+}

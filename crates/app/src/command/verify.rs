@@ -1,0 +1,291 @@
+//! `verify`: checks plans, says everything that is wrong with them, and repairs what has a repair.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use planwright_engine::core::diagnostic::{Diagnostic, Severity};
+use planwright_engine::core::digest::Digest;
+use planwright_engine::core::source::{self, Edit};
+use planwright_engine::core::verify::{RULES, Rule};
+use planwright_engine::watch::Watch;
+use planwright_engine::{Project, Verified, project, store};
+
+use super::{here, project_of, shown};
+use crate::out::diagnostics::{self, Checked, Warnings};
+use crate::out::{Answer, Exit, Failure, Next, Out, Tone};
+
+/// Rounds of repairs: each may uncover what the last one hid, but a file that never settles is left alone.
+const REPAIR_ROUNDS_MAX: usize = 64;
+/// The name of a plan that comes on standard input.
+const STDIN: &str = "-";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Plans to check; all plans of the project where none is named, standard input for `-`
+    #[arg(value_name = "PLAN")]
+    plans: Vec<String>,
+    /// How complaints are printed
+    #[arg(long, value_enum, default_value = "human")]
+    format: Format,
+    /// Fail for these warnings too: a rule's code or name, or `warnings` for all of them
+    #[arg(long, value_name = "RULE")]
+    deny: Vec<String>,
+    /// Leave out these warnings: a rule's code or name
+    #[arg(long, value_name = "RULE")]
+    allow: Vec<String>,
+    /// Apply every repair, then check again
+    #[arg(long, conflicts_with = "watch")]
+    fix: bool,
+    /// Check again whenever a plan is saved
+    #[arg(long)]
+    watch: bool,
+    /// The most bytes that a plan may have
+    #[arg(long, value_name = "BYTES", env = "PLANWRIGHT_PLAN_BYTES")]
+    max_bytes: Option<usize>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// With the lines of the plan, for people
+    Human,
+    /// One line each, for editors
+    Short,
+    /// One object, for programs; the same as --json
+    Json,
+    /// SARIF 2.1.0, for code scanners
+    Sarif,
+    /// Workflow commands, for annotations on a pull request
+    Github,
+    /// `JUnit` XML, for test reports
+    Junit,
+}
+
+impl Args {
+    /// Whether the format is the envelope.
+    pub(crate) fn wants_json(&self) -> bool {
+        self.format == Format::Json
+    }
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let levels = Levels::of(args)?;
+    let paths = paths(args)?;
+    if paths.is_empty() {
+        return Err(Failure::new(Exit::Usage, "there are no plans in this project")
+            .hint("a plan is a markdown file whose frontmatter says `type: plan`")
+            .next(Next::new(["planwright", "new", "first-plan"])));
+    }
+    if args.watch {
+        return watch(args, &levels, &paths, out);
+    }
+    check(args, &levels, &paths, out)
+}
+
+/// What the user says about warnings.
+struct Levels {
+    denied: Vec<&'static Rule>,
+    allowed: Vec<&'static Rule>,
+    warnings: Warnings,
+}
+
+impl Levels {
+    fn of(args: &Args) -> Result<Self, Failure> {
+        let rule = |name: &String| Rule::find(name).ok_or_else(|| unknown_rule(name));
+        let is_all = |name: &&String| name.as_str() == "warnings";
+        let denied = args.deny.iter().filter(|name| !is_all(name)).map(rule).collect::<Result<Vec<_>, _>>()?;
+        let allowed = args.allow.iter().map(rule).collect::<Result<Vec<_>, _>>()?;
+        if let Some(error) = allowed.iter().find(|rule| rule.severity == Severity::Error) {
+            let message = format!("{} ({}) is an error and can't be allowed", error.code, error.name);
+            return Err(Failure::new(Exit::Usage, message).next(Next::new(["planwright", "explain", error.code])));
+        }
+        let warnings = if args.deny.iter().any(|name| is_all(&name)) { Warnings::Denied } else { Warnings::Allowed };
+        Ok(Self { denied, allowed, warnings })
+    }
+
+    /// Leaves out what is allowed and raises what is denied.
+    fn apply(&self, diagnostics: &mut Vec<Diagnostic>) {
+        let among = |rules: &[&Rule], diagnostic: &Diagnostic| rules.iter().any(|rule| rule.code == diagnostic.code);
+        diagnostics.retain(|diagnostic| {
+            diagnostic.severity == Severity::Error || !among(&self.allowed, diagnostic)
+        });
+        for diagnostic in diagnostics.iter_mut().filter(|diagnostic| among(&self.denied, diagnostic)) {
+            diagnostic.severity = Severity::Error;
+        }
+    }
+}
+
+fn unknown_rule(name: &str) -> Failure {
+    Failure::new(Exit::Usage, format!("there is no rule `{name}`")).next(Next::new(["planwright", "explain"]))
+}
+
+fn paths(args: &Args) -> Result<Vec<PathBuf>, Failure> {
+    let here = here()?;
+    if args.plans.is_empty() {
+        return Ok(here.plans()?);
+    }
+    let path = |name: &String| match name.as_str() {
+        STDIN if args.fix || args.watch => {
+            Err(Failure::new(Exit::Usage, "standard input can't be repaired or watched").hint("name a file"))
+        }
+        STDIN => Ok(PathBuf::from(STDIN)),
+        name => Ok(here.address(name)?.plan),
+    };
+    args.plans.iter().map(path).collect()
+}
+
+fn check(args: &Args, levels: &Levels, paths: &[PathBuf], out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let mut all = Vec::with_capacity(paths.len());
+    for path in paths {
+        let mut verified = verify(args, path)?;
+        if args.fix {
+            verified = repair(args, path, verified, out)?;
+        }
+        levels.apply(&mut verified.diagnostics);
+        all.push(verified);
+    }
+    let checked: Vec<Checked<'_>> =
+        all.iter().map(|one| Checked { source: &one.source, diagnostics: &one.diagnostics }).collect();
+    print(args, levels, &all, &checked, out);
+    let is_ok = checked.iter().all(|one| one.is_ok(levels.warnings));
+    let exit = if is_ok { Exit::Done } else { Exit::No };
+    let mut answer = Answer::new(exit, "verify", &diagnostics::json(&checked, levels.warnings));
+    answer.next.extend(next(&all));
+    Ok(answer)
+}
+
+fn verify(args: &Args, path: &Path) -> Result<Verified, Failure> {
+    let is_stdin = path == Path::new(STDIN);
+    let mut project = if is_stdin { here()? } else { project_of(path)? };
+    if let Some(bytes) = args.max_bytes {
+        project.config.limits.plan_bytes = bytes;
+    }
+    if is_stdin {
+        return from_stdin(&project);
+    }
+    Ok(project.verify(path, &shown(path))?)
+}
+
+fn from_stdin(project: &Project) -> Result<Verified, Failure> {
+    let name = "<stdin>";
+    let text = store::read_stream(&mut io::stdin(), name, project.config.limits.plan_bytes)
+        .map_err(|source| project::Error::Stream { name: name.to_owned(), source })?;
+    Ok(project.check(text)?)
+}
+
+/// Applies repairs until none is left. Those that touch each other wait for the next round.
+fn repair(args: &Args, path: &Path, mut verified: Verified, out: &mut Out<'_>) -> Result<Verified, Failure> {
+    for _ in 0..REPAIR_ROUNDS_MAX {
+        let (edits, titles) = repairs(&verified.diagnostics);
+        if edits.is_empty() {
+            break;
+        }
+        let repaired = source::apply(verified.source.text(), &edits);
+        store::replace(path, verified.source.text(), &repaired)?;
+        for title in titles {
+            let word = out.talk_palette().paint(Tone::Good, "repaired");
+            out.talk(&format!("{word} {}  {}", shown(path), crate::out::clean_line(&title)));
+        }
+        verified = verify(args, path)?;
+    }
+    Ok(verified)
+}
+
+fn repairs(diagnostics: &[Diagnostic]) -> (Vec<Edit>, Vec<String>) {
+    let mut edits: Vec<Edit> = Vec::new();
+    let mut titles = Vec::new();
+    for fix in diagnostics.iter().filter_map(|diagnostic| diagnostic.fix.as_ref()) {
+        let meets = |edit: &Edit| {
+            edits.iter().any(|other| edit.span.start <= other.span.end && other.span.start <= edit.span.end)
+        };
+        if !fix.edits.iter().any(meets) {
+            edits.extend(fix.edits.iter().cloned());
+            titles.push(fix.title.clone());
+        }
+    }
+    (edits, titles)
+}
+
+fn print(args: &Args, levels: &Levels, all: &[Verified], checked: &[Checked<'_>], out: &mut Out<'_>) {
+    let rules: Vec<diagnostics::Rule<'_>> = RULES
+        .iter()
+        .map(|rule| diagnostics::Rule { code: rule.code, name: rule.name, summary: rule.summary })
+        .collect();
+    let text = match args.format {
+        Format::Human => {
+            print_clean(all, out);
+            let faulty: Vec<Checked<'_>> = checked.iter().filter(|one| !one.diagnostics.is_empty()).copied().collect();
+            diagnostics::human(&faulty, out.palette(), out.settings().width)
+        }
+        Format::Short => diagnostics::short(checked),
+        Format::Github => diagnostics::github(checked),
+        Format::Junit => diagnostics::junit(checked, levels.warnings),
+        Format::Sarif => diagnostics::sarif(checked, &rules),
+        Format::Json => String::new(),
+    };
+    out.data(&text);
+}
+
+/// A line or two about every plan that nothing is wrong with.
+fn print_clean(all: &[Verified], out: &mut Out<'_>) {
+    let palette = out.palette();
+    for one in all.iter().filter(|one| one.diagnostics.is_empty()) {
+        let Some(plan) = &one.plan else { continue };
+        let waves = plan.graph().waves().len();
+        let mut agents: Vec<&str> = plan.steps.iter().map(|step| step.target.as_str()).collect();
+        agents.sort_unstable();
+        agents.dedup();
+        let many = |count: usize, word: &str| if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") };
+        out.line(&format!(
+            "{}  {}   {}, {}, for {}",
+            palette.paint(Tone::Strong, "checked"),
+            crate::out::clean_line(one.source.name()),
+            many(plan.steps.len(), "step"),
+            many(waves, "wave"),
+            crate::out::clean_line(&agents.join(", "))
+        ));
+        out.line(&format!(
+            "{}       no errors, no warnings   digest {}",
+            palette.paint(Tone::Good, "ok"),
+            Digest::of(plan).short()
+        ));
+    }
+}
+
+/// Repairs first; then the page about the first complaint; then the plan itself.
+fn next(all: &[Verified]) -> Option<Next> {
+    let fixable = all.iter().find(|one| one.diagnostics.iter().any(|diagnostic| diagnostic.fix.is_some()));
+    if let Some(one) = fixable {
+        return Some(Next::new(["planwright", "verify", "--fix", one.source.name()]));
+    }
+    let first = all.iter().flat_map(|one| &one.diagnostics).next();
+    match (first, all) {
+        (Some(first), _) => Some(Next::new(["planwright", "explain", first.code])),
+        (None, [only]) if only.source.name() != "<stdin>" => Some(Next::new(["planwright", "show", only.source.name()])),
+        (None, _) => None,
+    }
+}
+
+/// Checks again whenever a plan is saved, until the user or the reader goes away.
+fn watch(args: &Args, levels: &Levels, paths: &[PathBuf], out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let watch = Watch::of(paths).map_err(|error| {
+        Failure::new(Exit::Machine, "cannot watch the plans for changes").because(&error)
+    })?;
+    loop {
+        let answer = check(args, levels, paths, out);
+        match &answer {
+            Ok(answer) => out.event(answer),
+            // A plan that is being saved may be missing for a moment: the next event tells.
+            Err(failure) => out.warn(&failure.message),
+        }
+        out.talk(&format!("watching {} for changes; stop with Ctrl-C", plural(paths.len())));
+        out.flush();
+        if !out.is_open() || !watch.wait() {
+            return answer;
+        }
+    }
+}
+
+fn plural(count: usize) -> String {
+    if count == 1 { "1 plan".to_owned() } else { format!("{count} plans") }
+}

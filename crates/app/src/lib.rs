@@ -1,0 +1,6 @@
+//! The part of planwright that shows: the command line and everything that is printed. It depends on the engine alone and
+//! decides nothing about plans.
+
+pub mod cli;
+mod command;
+pub mod out;

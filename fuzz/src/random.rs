@@ -1,0 +1,110 @@
+//! Lets chance choose the inputs: for machines that can't build the driver that follows coverage.
+//!
+//! `random TARGET SECONDS CURRENT CORPUS` runs a target on inputs made from those in the folder CORPUS. Each is written to
+//! the file CURRENT before it is tried, so whatever ends the process, its cause is there. `random TARGET FILE` tries one.
+
+use std::io::Error;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant, SystemTime};
+
+use planwright_fuzz::TARGETS;
+
+/// Pieces that mean something in a plan, in YAML, in bash or in a pattern.
+const WORDS: &[&str] = &[
+    "\n", "\r\n", "\t", "    ", "---\n", "### 2. ", "### N+1. ", "**task:**", "**contract:**\n", "**needs:** ", "```",
+    "~~~", "```shell\n", "- ", "> ", "<!--", ": ", "&a ", "*a", "!t ", "|\n", "\"", "'", "#", "{", "}", "[", "]", ", ",
+    "$(", "${", "))", "<<E\n", "&& ", "| tail", "\\", "**/", "*", "?", "✅ ", "\u{feff}", "\u{202e}", "\u{200d}", "\0", "`",
+];
+const INPUT_BYTES_MAX: usize = 8192;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let target = |name: &str| TARGETS.iter().find(|(known, _)| *known == name).map(|&(_, run)| run);
+    match *words.as_slice() {
+        [name, file] => match (target(name), std::fs::read(file)) {
+            (Some(run), Ok(input)) => {
+                run(&input);
+                ExitCode::SUCCESS
+            }
+            (None, _) => refuse(&format!("there is no target {name}")),
+            (_, Err(error)) => refuse(&format!("cannot read {file}: {error}")),
+        },
+        [name, seconds, current, corpus] => match (target(name), seconds.parse()) {
+            (Some(run), Ok(seconds)) => match search(run, seconds, Path::new(current), Path::new(corpus)) {
+                Ok(count) => {
+                    eprintln!("{count} inputs");
+                    ExitCode::SUCCESS
+                }
+                Err(error) => refuse(&format!("cannot use {current} and {corpus}: {error}")),
+            },
+            (None, _) => refuse(&format!("there is no target {name}")),
+            (_, Err(error)) => refuse(&format!("{seconds} is no number of seconds: {error}")),
+        },
+        _ => refuse("usage: random TARGET FILE | random TARGET SECONDS CURRENT CORPUS"),
+    }
+}
+
+fn refuse(why: &str) -> ExitCode {
+    eprintln!("{why}");
+    ExitCode::from(2)
+}
+
+/// Tries every input of the corpus, then changed ones until the time is over.
+fn search(run: fn(&[u8]), seconds: u64, current: &Path, corpus: &Path) -> Result<usize, Error> {
+    let mut seeds = vec![Vec::new()];
+    for entry in corpus.read_dir()? {
+        seeds.push(std::fs::read(entry?.path())?);
+    }
+    let begin = Instant::now();
+    let limit = Duration::from_secs(seconds);
+    let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+    let mut chance = Chance(since.as_secs() ^ u64::from(since.subsec_nanos()) | 1);
+    let mut count = 0;
+    while count < seeds.len() || begin.elapsed() < limit {
+        let input = match seeds.get(count) {
+            Some(seed) => seed.clone(),
+            None => chance.mutant(&seeds),
+        };
+        std::fs::write(current, &input)?;
+        run(&input);
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// Numbers by xorshift: never zero, and the same again from the same beginning.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 33).unwrap_or(0) % limit.max(1)
+    }
+
+    /// One of the inputs, changed in a few places.
+    fn mutant(&mut self, seeds: &[Vec<u8>]) -> Vec<u8> {
+        let mut input = seeds[self.below(seeds.len())].clone();
+        for _ in 0..=self.below(6) {
+            let at = self.below(input.len() + 1);
+            let end = (at + self.below(40)).min(input.len());
+            match self.below(5) {
+                0 => drop(input.drain(at..end)),
+                1 => drop(input.splice(at..at, input[at..end].to_vec())),
+                2 => drop(input.splice(at..at, WORDS[self.below(WORDS.len())].bytes())),
+                3 => drop(input.splice(at..end, WORDS[self.below(WORDS.len())].bytes())),
+                _ => {
+                    let other = &seeds[self.below(seeds.len())];
+                    let from = self.below(other.len() + 1);
+                    let to = (from + self.below(200)).min(other.len());
+                    input.splice(at..end, other[from..to].iter().copied());
+                }
+            }
+        }
+        input.truncate(INPUT_BYTES_MAX);
+        input
+    }
+}
