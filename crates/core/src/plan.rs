@@ -192,8 +192,8 @@ pub fn ids(draft: &Draft) -> Vec<String> {
         let slug = slug(&step.title.value);
         let is_name = slug.bytes().any(|byte| byte.is_ascii_lowercase());
         let base = if is_name { slug } else { format!("step-{}", place + 1) };
-        let free = (1..).map(|count| if count == 1 { base.clone() } else { format!("{base}-{count}") });
-        let id = free.skip_while(|id| taken.contains(id)).next().unwrap_or(base);
+        let mut names = (1..).map(|count| if count == 1 { base.clone() } else { format!("{base}-{count}") });
+        let id = names.find(|id| !taken.contains(id)).expect("there are more numbers than steps");
         taken.insert(id.clone());
         ids.push(id);
     }

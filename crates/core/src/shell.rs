@@ -25,6 +25,8 @@ pub struct Script {
     pub paths: Vec<PathUse>,
     /// The exit codes that it can end with.
     pub outcome: Outcome,
+    /// A command that turns off what makes every failure count: `set +e` or `set +o pipefail`.
+    pub weakened: Option<Span>,
     /// The paths tested, when the script does nothing but test that some paths are there.
     pub tests: Option<Vec<PathUse>>,
 }
@@ -105,6 +107,7 @@ pub fn analyse(script: &str) -> Script {
                 functions: BTreeSet::new(),
                 paths: Vec::new(),
                 outcome: Outcome::Open,
+                weakened: None,
                 tests: None,
             };
         }
@@ -117,8 +120,45 @@ pub fn analyse(script: &str) -> Script {
         functions: found.functions,
         paths: found.paths,
         outcome,
+        weakened: found.weakened,
         tests: walk::only_tests(&tree),
     }
+}
+
+/// Finds what a script opens and never closes: a bracket, a brace, a quote or a compound command. `None` when the script
+/// is whole, or broken in another way.
+///
+/// A thing is open if the text in front of it would be a whole script with any command in its place. The last such thing
+/// is the one that a reader would look for.
+pub fn opener(script: &str) -> Option<Span> {
+    const TRIES_MAX: usize = 64;
+    let is_whole = |text: &str| tree::read(text).is_ok();
+    if is_whole(script) {
+        return None;
+    }
+    let candidates = openings(script).into_iter().rev().take(TRIES_MAX);
+    candidates.into_iter().find(|opening| is_whole(&format!("{} true", &script[..opening.start])))
+}
+
+/// Everything in a script that may open something, quoted or not.
+fn openings(script: &str) -> Vec<Span> {
+    const KEYWORDS: [&str; 6] = ["if", "while", "until", "for", "case", "select"];
+    let mut openings = Vec::new();
+    let mut word = 0;
+    for (at, character) in script.char_indices().chain([(script.len(), '\n')]) {
+        if !character.is_alphanumeric() {
+            if KEYWORDS.contains(&&script[word..at]) {
+                openings.push(Span::new(word, at));
+            }
+            word = at + character.len_utf8();
+        }
+        match character {
+            '(' | '{' if script[..at].ends_with('$') => openings.push(Span::new(at - 1, at + 1)),
+            '(' | '{' | '"' | '\'' | '`' => openings.push(Span::new(at, at + 1)),
+            _ => {}
+        }
+    }
+    openings
 }
 
 /// Whether bash itself does what `name` says: a builtin or a keyword.

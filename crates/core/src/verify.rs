@@ -5,6 +5,8 @@
 mod subject;
 pub use subject::{BashFault, Facts, Limits, Questions, Study, Subject};
 
+use std::collections::HashSet;
+
 use crate::diagnostic::{Diagnostic, Label, Severity};
 use crate::plan::Plan;
 use crate::source::{Source, Span};
@@ -135,7 +137,7 @@ fn in_file_order(source: &Source, diagnostics: &mut Vec<Diagnostic>) {
         assert!(diagnostic.primary.span.end <= end, "{} points behind the end of the file", diagnostic.code);
     }
     diagnostics.sort_by_key(|diagnostic| (diagnostic.primary.span.start, diagnostic.code, diagnostic.primary.span.end));
-    diagnostics.dedup_by(|later, earlier| {
-        later.code == earlier.code && later.primary.span == earlier.primary.span && later.message == earlier.message
-    });
+    // What was said twice need not stand side by side: a rule may have something else to say of the same place in between.
+    let mut said: HashSet<(&str, Span, String)> = HashSet::new();
+    diagnostics.retain(|found| said.insert((found.code, found.primary.span, found.message.clone())));
 }

@@ -49,9 +49,8 @@ pub fn ascii(picture: &Picture<'_>) -> String {
     let nodes: Vec<(usize, &str)> = labels.iter().map(String::as_str).enumerate().collect();
     let graph = ascii_dag::Graph::from_edges(&nodes, &picture.edges());
     let drawn = graph.compute_layout().render_string(&RenderOptions::plain());
-    let mut text: String = drawn.lines().map(|line| line.trim_end().to_owned() + "\n").collect();
-    text.push('\n');
-    text
+    let lines: Vec<&str> = drawn.trim_end().lines().map(str::trim_end).collect();
+    lines.join("\n") + "\n\n"
 }
 
 /// Writes a Mermaid flowchart. Steps on the longest chain have a thick border.

@@ -1,3 +1,5 @@
+//! Tests of globs: matching, intersection, and both against brute force.
+
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, prop_assert, prop_assert_eq, proptest};
 use proptest::sample::select;

@@ -1,3 +1,5 @@
+//! Tests of the step graph, by example and against brute force.
+
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, prop_assert, prop_assert_eq, proptest};
 

@@ -1,4 +1,6 @@
-use super::{Outcome, PathUse, Role, Script, analyse, is_builtin};
+//! Tests of the shell analysis: a table of scripts and what is told of each.
+
+use super::{Outcome, PathUse, Role, Script, analyse, is_builtin, opener};
 use crate::source::Span;
 
 fn names(script: &Script) -> Vec<&str> {
@@ -544,4 +546,26 @@ fn builtins_and_keywords_are_no_programs() {
         assert!(!is_builtin(name), "{name}");
     }
     assert!(super::BUILTINS.is_sorted());
+}
+
+#[test]
+fn what_is_never_closed_is_found_where_it_was_opened() {
+    let cases = [
+        ("grep x src/ && (", Some((15, 16))),
+        ("( a && ( b )", Some((0, 1))),
+        ("a; $(foo", Some((3, 5))),
+        ("{ a; b", Some((0, 1))),
+        ("x\nif true; then\n  echo", Some((2, 4))),
+        ("for i in a; do\n b", Some((0, 3))),
+        ("case x in a) b", Some((0, 4))),
+        ("echo \"abc\nfoo", Some((5, 6))),
+        ("echo 'it", Some((5, 6))),
+        ("échec && (", Some((10, 11))),
+        ("echo ok", None),
+        ("foo )", None),
+    ];
+    for (script, expected) in cases {
+        let found = opener(script).map(|span| (span.start, span.end));
+        assert_eq!(found, expected, "{script:?}");
+    }
 }

@@ -15,19 +15,20 @@ pub(super) struct Found {
     pub(super) calls: Vec<Call>,
     pub(super) functions: BTreeSet<String>,
     pub(super) paths: Vec<PathUse>,
+    pub(super) weakened: Option<Span>,
 }
 
 /// Collects everything from a script.
 pub(super) fn walk(tree: &Command) -> Found {
     let mut walk = Walk { found: Found::default(), folder: Folder::Known(String::new()), is_negated: false };
     walk.command(tree);
-    let Found { mut calls, functions, mut paths } = walk.found;
+    let Found { mut calls, functions, mut paths, weakened } = walk.found;
     calls.retain(|call| !functions.contains(&call.name));
     // A word's substitutions are walked before its command is.
     calls.sort_by_key(|call| call.span.start);
     paths.sort_by_key(|path| path.span.start);
     paths.dedup();
-    Found { calls, functions, paths }
+    Found { calls, functions, paths, weakened }
 }
 
 /// The paths that a script tests, if it is nothing but a conjunction of plain tests that paths are there.
@@ -97,6 +98,18 @@ fn push_test(word: &Word, tests: &mut Vec<PathUse>) -> bool {
     true
 }
 
+/// The `set` that turns off what makes a failure count: `set +e`, `set +o pipefail`.
+fn weakened(words: &[Word]) -> Option<Span> {
+    let (first, options) = words.split_first().filter(|(first, _)| first.literal() == Some("set"))?;
+    let is_guard = |word: &Word| matches!(word.literal(), Some("errexit" | "pipefail"));
+    let off = options.iter().enumerate().find(|(index, word)| match word.literal() {
+        Some("+o") => options.get(index + 1).is_some_and(is_guard),
+        Some(text) => text.starts_with('+') && text.contains('e'),
+        None => false,
+    });
+    off.map(|(index, word)| Span::new(first.span.start, options.get(index + 1).filter(|next| is_guard(next)).unwrap_or(word).span.end))
+}
+
 /// The folder that the script is in, seen from the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Folder {
@@ -146,6 +159,7 @@ impl Walk {
             Kind::Simple { assignments, words } => {
                 self.words(assignments);
                 self.words(words);
+                self.found.weakened = self.found.weakened.or_else(|| weakened(words));
                 self.simple(words, command.depth);
             }
             Kind::Pipeline(commands) => commands.iter().for_each(|command| self.apart(command)),

@@ -2,6 +2,7 @@
 
 use super::{Diagnostic, Rule, Subject};
 use crate::diagnostic::Severity;
+use crate::shell;
 use crate::source::{Excerpt, Span};
 
 pub(super) const RULE: Rule = Rule {
@@ -22,7 +23,16 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         let parsed = contract.script.fault.as_ref().map(|parsed| contract.command.locate(parsed.span));
         let span = parsed.filter(|span| line.covers(*span) && !span.is_empty()).unwrap_or(line);
         let message = format!("the contract of {} is not valid bash", subject.name(contract.place));
-        found.push(RULE.at(span, message).label(fault.message.clone()));
+        // Where the text ends too soon, the place to look at is where something began.
+        let is_cut_short = fault.message.contains("unexpected end of file") || fault.message.contains("unexpected EOF");
+        let opener = if is_cut_short { shell::opener(&contract.command.value) } else { None };
+        found.push(match opener {
+            Some(opener) => RULE
+                .at(contract.command.locate(opener), message)
+                .label("opened here, never closed")
+                .note(format!("bash says: {}", fault.message)),
+            None => RULE.at(span, message).label(fault.message.clone()),
+        });
     }
     for (place, step) in subject.steps() {
         let Some(setup) = &step.setup else { continue };

@@ -15,14 +15,22 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for contract in subject.contracts().filter(|contract| contract.script.fault.is_none()) {
-        if let Outcome::Masked { span, why } = &contract.script.outcome {
-            let message = format!("the contract of {} hides whether it failed", subject.name(contract.place));
-            found.push(
-                RULE.at(contract.command.locate(*span), message)
+        let message = format!("the contract of {} hides whether it failed", subject.name(contract.place));
+        let at = |span| RULE.at(contract.command.locate(span), message.clone());
+        match (&contract.script.outcome, contract.script.weakened) {
+            (Outcome::Open | Outcome::Masked { .. }, Some(span)) => found.push(
+                at(span)
+                    .label("from here on a failing command goes unnoticed")
+                    .help("leave this out; where a command may fail, say so there: `command || status=$?`"),
+            ),
+            (Outcome::Masked { span, why }, None) => found.push(
+                at(*span)
                     .label(why.clone())
                     .note("planwright runs contracts with `bash -e -o pipefail`, which notices; a plain shell does not")
                     .help("let the command that decides come last, and send its output to a file if it is long"),
-            );
+            ),
+            // Of what is fixed, cannot-fail has said worse already.
+            (Outcome::Fixed { .. }, _) | (Outcome::Open, None) => {}
         }
     }
 }

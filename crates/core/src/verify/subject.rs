@@ -207,7 +207,8 @@ impl<'a> Subject<'a> {
         let path = plain(path);
         let mut makers = self.makers.get(path).cloned().unwrap_or_default();
         makers.extend(self.patterns.iter().filter(|(glob, _)| glob.matches(path)).map(|&(_, maker)| maker));
-        makers.sort_by_key(|maker| (maker.place, maker.span));
+        // A step that names the file says so better than one of its patterns: the sort is stable.
+        makers.sort_by_key(|maker| maker.place);
         makers
     }
 

@@ -23,23 +23,41 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     }
     let budget = Budget::read(&text.value);
     let limits = subject.limits;
-    let dollars = |micro: u64| {
-        let cents = micro.div_ceil(10_000);
-        format!("${}.{:02}", cents / 100, cents % 100)
-    };
-    let tokens = |tokens: u64| format!("{tokens} tokens");
-    let seconds = |seconds: u64| format!("{seconds} seconds");
-    let checks: [(Option<u64>, u64, &dyn Fn(u64) -> String); 3] = [
-        (budget.tokens, limits.tokens_per_step_min, &tokens),
-        (budget.micro_dollars, limits.micro_dollars_per_step_min, &dollars),
-        (budget.seconds, limits.seconds_per_step_min, &seconds),
+    let checks = [
+        (budget.tokens, limits.tokens_per_step_min, Unit::Tokens),
+        (budget.micro_dollars, limits.micro_dollars_per_step_min, Unit::MicroDollars),
+        (budget.seconds, limits.seconds_per_step_min, Unit::Seconds),
     ];
-    for (amount, least, spelled) in checks {
+    for (amount, least, unit) in checks {
         let Some(amount) = amount.filter(|&amount| amount < least * count) else { continue };
         found.push(
-            RULE.at(text.span, format!("{} is little for {count} steps", spelled(amount)))
-                .label(format!("less than {} a step", spelled(least)))
-                .help(format!("allow at least {}, or plan fewer steps", spelled(least * count))),
+            RULE.at(text.span, format!("{} is little for {}", unit.spelled(amount), plural(count)))
+                .label(format!("less than {} a step", unit.spelled(least)))
+                .help(format!("allow at least {}, or plan fewer steps", unit.spelled(least * count))),
         );
     }
+}
+
+#[derive(Clone, Copy)]
+enum Unit {
+    Tokens,
+    MicroDollars,
+    Seconds,
+}
+
+impl Unit {
+    fn spelled(self, amount: u64) -> String {
+        match self {
+            Self::Tokens => format!("{amount} tokens"),
+            Self::MicroDollars => {
+                let cents = amount / 10_000;
+                format!("${}.{:02}", cents / 100, cents % 100)
+            }
+            Self::Seconds => format!("{amount} seconds"),
+        }
+    }
+}
+
+fn plural(steps: u64) -> String {
+    if steps == 1 { "1 step".to_owned() } else { format!("{steps} steps") }
 }

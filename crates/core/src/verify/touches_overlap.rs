@@ -33,10 +33,9 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
 
 /// The first file that two steps may both change: one for each pair of steps is enough.
 fn overlap(subject: &Subject<'_>, earlier: (usize, &[(Glob, Span)]), later: (usize, &[(Glob, Span)])) -> Option<Diagnostic> {
-    let pairs = later.1.iter().flat_map(|later| earlier.1.iter().map(move |earlier| (earlier, later)));
-    let (first, second, path) = pairs
-        .filter_map(|((first, at), (second, here))| Some((*at, *here, glob::intersection(first, second)?)))
-        .next()?;
+    let mut pairs = later.1.iter().flat_map(|later| earlier.1.iter().map(move |earlier| (earlier, later)));
+    let (first, second, path) =
+        pairs.find_map(|((first, at), (second, here))| Some((*at, *here, glob::intersection(first, second)?)))?;
     let (one, other) = (subject.name(earlier.0), subject.name(later.0));
     Some(
         RULE.at(second, format!("{one} and {other} can run at the same time and may both change `{path}`"))

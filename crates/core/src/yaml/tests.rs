@@ -1,3 +1,5 @@
+//! Tests of the spanned YAML tree: spans, faults, limits and quoting.
+
 use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
 
 use super::{DEPTH_MAX, Fault, FaultKind, NODES_MAX, Node, Style, Value, quote, read};
