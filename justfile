@@ -38,4 +38,4 @@ bench:
 
 # Verify the example plan. It has faults on purpose, so the program answers no (exit code 1), which is not an error here.
 demo:
-    cargo run --release -- verify examples/auth-timeout.md || test $? -eq 1
+    cargo run --release -- verify examples/harbor/plans/auth-timeout.md || test $? -eq 1
