@@ -18,7 +18,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps() {
         for read in step.reads.iter().filter(|read| Reference::read(&read.value).is_none()) {
             let bad = RULE
-                .at(read.span, format!("{} reads something that is neither a file nor a topic", subject.name(place)))
+                .at(read.span, format!("{} reads `{}`, which is neither a file nor a topic", subject.name(place), read.value))
                 .label("expected `file:PATH` or `topic:NAME`");
             let is_bare = !read.value.contains(':') && !read.value.contains(char::is_whitespace);
             found.push(match is_bare {

@@ -31,7 +31,8 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
                 .iter()
                 .find(|maker| maker.says != Says::Contract && subject.reach.is_before(place, maker.place));
             if let (Some(later), false) = (later, makes_it || is_expected) {
-                let message = format!("the contract of {} uses a file that only a later step makes", subject.name(place));
+                let name = subject.name(place);
+                let message = format!("the contract of {name} uses `{}`, a file that only a later step makes", used.path);
                 found.push(
                     RULE.at(span, message)
                         .label("not there yet when the contract runs")

@@ -26,7 +26,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         for path in reads.chain(step.touches.iter().flatten().cloned()) {
             if leaves_workspace(&path.value) {
                 found.push(
-                    RULE.at(path.span, format!("{} names a path outside the workspace", subject.name(place)))
+                    RULE.at(path.span, format!("{} names `{}`, a path outside the workspace", subject.name(place), path.value))
                         .label("leads out of the workspace")
                         .help("name it relative to the root of the workspace, without `..`, `/` or `~` in front"),
                 );

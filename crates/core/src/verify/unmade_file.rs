@@ -30,8 +30,8 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
 fn unmade(subject: &Subject<'_>, place: usize, read: &Spanned<String>, path: &str) -> Diagnostic {
     let span = Span::new(read.span.end - path.len(), read.span.end);
     let name = subject.name(place);
-    let unmade =
-        RULE.at(span, format!("{name} reads a file that no earlier step makes")).label("not on disk");
+    let message = format!("{name} reads `{path}`, a file that no earlier step makes");
+    let unmade = RULE.at(span, message).label("not on disk");
     let others = subject.makers(path);
     let Some(&Maker { place: maker, span: says, .. }) = others.iter().find(|maker| maker.place != place) else {
         return match others.first() {

@@ -27,7 +27,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         let unread = |text: &str| budget::seconds(text).is_none_or(|seconds| seconds == 0);
         if let Some(text) = timeout.filter(|text| unread(&text.value)) {
             found.push(
-                RULE.at(text.span, format!("the timeout of {} can't be read", subject.name(place)))
+                RULE.at(text.span, format!("the timeout of {} can't be read: `{}`", subject.name(place), text.value))
                     .label("not a length of time")
                     .help("write a number and a unit: `90 s`, `10 min`, `1 hour`"),
             );

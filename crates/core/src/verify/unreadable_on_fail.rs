@@ -17,7 +17,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps() {
         let Some(text) = step.on_fail.as_ref().filter(|text| OnFail::read(&text.value).is_none()) else { continue };
         found.push(
-            RULE.at(text.span, format!("what {} does on failure can't be read", subject.name(place)))
+            RULE.at(text.span, format!("what {} does on failure can't be read: `{}`", subject.name(place), text.value))
                 .label("not a policy")
                 .help("write `retry(2), then escalate`, `retry(2), then abort`, `retry(2)`, `escalate` or `abort`"),
         );
