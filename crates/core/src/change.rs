@@ -93,7 +93,9 @@ pub enum Refusal {
 impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::NoStep { step, count } => write!(f, "there is no step at place {}; the plan has {count}", step + 1),
+            Self::NoStep { step, count } => {
+                write!(f, "there is no step at place {}; the plan has {count}", step + 1)
+            }
             Self::NotOneLine(text) => write!(f, "{text:?} is not one line of text"),
             Self::NotATemplate { step } => {
                 write!(f, "the step at place {} is no template: its heading has a number", step + 1)

@@ -32,7 +32,11 @@ impl Dialect {
         change.apply(&mut meant)?;
         let edits = (self.edits)(source, &before, change)?;
         let after = (self.parse)(&Source::new(source.name(), source::apply(source.text(), &edits)));
-        if after == meant { Ok(edits) } else { Err(Refusal::WouldChangeMore(first_difference(&meant, &after))) }
+        if after == meant {
+            Ok(edits)
+        } else {
+            Err(Refusal::WouldChangeMore(first_difference(&meant, &after)))
+        }
     }
 
     /// The text of `source` in canonical form. It says the same, or it is refused.
@@ -40,7 +44,11 @@ impl Dialect {
         let text = (self.canonical)(source);
         let before = (self.parse)(source);
         let after = (self.parse)(&Source::new(source.name(), text.as_str()));
-        if after == before { Ok(text) } else { Err(Refusal::WouldChangeMore(first_difference(&before, &after))) }
+        if after == before {
+            Ok(text)
+        } else {
+            Err(Refusal::WouldChangeMore(first_difference(&before, &after)))
+        }
     }
 }
 

@@ -14,19 +14,7 @@ pub struct Digest([u8; 32]);
 impl Digest {
     /// The digest of a plan.
     pub fn of(plan: &Plan) -> Self {
-        let mut records = Records(blake3::Hasher::new());
-        records.add("version", VERSION);
-        records.add("title", &plan.title);
-        records.add("owner", &plan.owner);
-        records.add("context", &plan.context);
-        records.add("priority", &plan.priority);
-        records.number("budget.tokens", plan.budget.tokens);
-        records.number("budget.micro-dollars", plan.budget.micro_dollars);
-        records.number("budget.seconds", plan.budget.seconds);
-        for step in &plan.steps {
-            records.step(plan, step);
-        }
-        Self(records.0.finalize().into())
+        Self(blake3::hash(encoding(plan).as_bytes()).into())
     }
 
     /// The first eight digits: enough for people to compare.
@@ -49,13 +37,30 @@ impl fmt::Debug for Digest {
     }
 }
 
+/// The text whose hash is the digest: one record for everything that the plan says.
+pub fn encoding(plan: &Plan) -> String {
+    let mut records = Records(String::new());
+    records.add("version", VERSION);
+    records.add("title", &plan.title);
+    records.add("owner", &plan.owner);
+    records.add("context", &plan.context);
+    records.add("priority", &plan.priority);
+    records.number("budget.tokens", plan.budget.tokens);
+    records.number("budget.micro-dollars", plan.budget.micro_dollars);
+    records.number("budget.seconds", plan.budget.seconds);
+    for step in &plan.steps {
+        records.step(plan, step);
+    }
+    records.0
+}
+
 /// Records of the form `NAME LENGTH\nVALUE\n`. The length makes every encoding readable in one way only: no text in a
 /// plan can pass for the beginning of another record.
-struct Records(blake3::Hasher);
+struct Records(String);
 
 impl Records {
     fn add(&mut self, name: &str, value: &str) {
-        self.0.update(format!("{name} {}\n{value}\n", value.len()).as_bytes());
+        self.0.push_str(&format!("{name} {}\n{value}\n", value.len()));
     }
 
     fn number(&mut self, name: &str, value: Option<u64>) {

@@ -67,7 +67,9 @@ pub fn read(source: &Source, parts: &Parts) -> (Frontmatter, Vec<Spanned<Oddity>
     let (root, faults) = yaml::read(source.slice(span), span.start);
     oddities.extend(faults.into_iter().map(|fault| Spanned::new(oddity(fault.kind), fault.span)));
     match root.map(|node| (node.span, node.value)) {
-        Some((_, Value::Map(entries))) => frontmatter.entries = entries.into_iter().filter_map(entry).collect(),
+        Some((_, Value::Map(entries))) => {
+            frontmatter.entries = entries.into_iter().filter_map(entry).collect();
+        }
         Some((_, Value::Scalar { text, .. })) if text.is_empty() => {}
         Some((span, Value::Scalar { .. } | Value::List(_))) => {
             let why = "the frontmatter is no list of `key: value` lines".to_owned();

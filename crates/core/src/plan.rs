@@ -1,7 +1,7 @@
 //! A plan that verified: every step judged or confirmed by a person, every reference resolved, no cycle.
 //! Only [`crate::verify`] makes one.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::budget::Budget;
 use crate::draft::{Draft, Mark, StepNumber};
@@ -183,6 +183,8 @@ pub fn slug(text: &str) -> String {
 pub fn ids(draft: &Draft) -> Vec<String> {
     let written = draft.steps.iter().filter_map(|step| step.id.as_ref()).map(|id| id.value.clone());
     let mut taken: BTreeSet<String> = written.collect();
+    // Where to go on counting for each name: thousands of steps may share a title.
+    let mut counts: BTreeMap<String, u32> = BTreeMap::new();
     let mut ids = Vec::with_capacity(draft.steps.len());
     for (place, step) in draft.steps.iter().enumerate() {
         if let Some(id) = &step.id {
@@ -192,8 +194,14 @@ pub fn ids(draft: &Draft) -> Vec<String> {
         let slug = slug(&step.title.value);
         let is_name = slug.bytes().any(|byte| byte.is_ascii_lowercase());
         let base = if is_name { slug } else { format!("step-{}", place + 1) };
-        let mut names = (1..).map(|count| if count == 1 { base.clone() } else { format!("{base}-{count}") });
-        let id = names.find(|id| !taken.contains(id)).expect("there are more numbers than steps");
+        let count = counts.entry(base.clone()).or_default();
+        let id = loop {
+            *count += 1;
+            let id = if *count == 1 { base.clone() } else { format!("{base}-{count}") };
+            if !taken.contains(&id) {
+                break id;
+            }
+        };
         taken.insert(id.clone());
         ids.push(id);
     }

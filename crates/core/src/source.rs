@@ -185,7 +185,9 @@ impl Source {
         let line = self.lines.partition_point(|&start| start <= offset);
         let start = self.lines[line - 1];
         let end = self.lines.get(line).copied().unwrap_or(self.text.len());
-        Span::new(start, start + self.text[start..end].trim_end_matches(['\n', '\r']).len())
+        let line = &self.text.as_bytes()[start..end];
+        let ending = line.iter().rev().take_while(|&&byte| matches!(byte, b'\n' | b'\r')).count();
+        Span::new(start, end - ending)
     }
 
     /// Where the line after the one that holds `offset` begins, or the end of the text.

@@ -300,15 +300,20 @@ impl<'a> Reader<'a> {
         let at = match self.open.last().map(|open| &open.holder) {
             Some(Holder::Map { key: Some(_), .. }) => self.value_place(),
             Some(Holder::List(_)) => self.item_place(range.start),
-            Some(Holder::Map { key: None, .. }) | None => range.start,
+            // The parser may place a key that is missing in front of the value before it.
+            Some(Holder::Map { key: None, .. }) | None => range.start.max(self.cursor),
         };
         self.add_scalar(at..at, "", style)
     }
 
     /// Where the value of the key that was read last would begin: right after the colon, or after the key if there is none.
     fn value_place(&self) -> usize {
+        const BEHIND_COLON: &[char] = &[' ', '\t', '\r', '\n', ',', '}', ']'];
         let at = self.skip_gap(self.cursor, &[]);
-        if self.text[at..].starts_with(':') { at + 1 } else { self.cursor }
+        let behind = self.text[at..].strip_prefix(':');
+        // A colon with more text behind it begins the next key.
+        let is_colon = behind.is_some_and(|behind| behind.is_empty() || behind.starts_with(BEHIND_COLON));
+        if is_colon { at + 1 } else { self.cursor }
     }
 
     /// Where an item that is not there would begin: right after its dash.

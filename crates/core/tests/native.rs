@@ -6,9 +6,11 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use planwright_core::change::Change;
 use planwright_core::dialect::{self, Dialect};
 use planwright_core::draft::{ContractDraft, Draft, StepDraft, StepNumber};
-use planwright_core::source::{Source, Spanned};
+use planwright_core::plan::{self, Last, OnFail};
+use planwright_core::source::{self, Source, Spanned};
 
 const SEED_1: &str = include_str!("native/seed-a-1.md");
 const SEED_2: &str = include_str!("native/seed-a-2.md");
@@ -33,8 +35,12 @@ fn render(text: &str) -> String {
         let value = entry.value.as_ref().map_or("(not plain)", |value| value.value.as_str());
         let _ = writeln!(lines, "{}: {value}", entry.key.value);
     }
-    let preamble =
-        [("title", &draft.title), ("context", &draft.context), ("budget", &draft.budget), ("priority", &draft.priority)];
+    let preamble = [
+        ("title", &draft.title),
+        ("context", &draft.context),
+        ("budget", &draft.budget),
+        ("priority", &draft.priority),
+    ];
     for (name, value) in preamble {
         add(&mut lines, name, value.as_ref());
     }
@@ -62,7 +68,9 @@ fn render_step(lines: &mut String, step: &StepDraft) {
     add_list(lines, "  needs", step.needs.as_deref());
     add_list(lines, "  reads", Some(&step.reads).filter(|list| !list.is_empty()).map(Vec::as_slice));
     add_list(lines, "  touches", step.touches.as_deref());
-    for (name, list) in [("tools", &step.tools), ("env", &step.env), ("each", &step.each), ("accept", &step.accept)] {
+    for (name, list) in
+        [("tools", &step.tools), ("env", &step.env), ("each", &step.each), ("accept", &step.accept)]
+    {
         add_list(lines, &format!("  {name}"), Some(list.as_slice()).filter(|list| !list.is_empty()));
     }
     add(lines, "  network", step.network.as_ref());
@@ -91,7 +99,8 @@ fn render_contract(contract: &ContractDraft) -> String {
         (None, true) => "manual".to_owned(),
         (None, false) => "empty".to_owned(),
     };
-    let language = contract.language.as_ref().map(|language| format!(" in {}", language.value)).unwrap_or_default();
+    let language =
+        contract.language.as_ref().map(|language| format!(" in {}", language.value)).unwrap_or_default();
     let expect = contract.expect.as_ref().map(|expect| format!(" == {}", expect.value)).unwrap_or_default();
     command + &language + &expect
 }
@@ -139,14 +148,21 @@ fn cases(page: &str) -> Vec<Case> {
         if fence.len() < 3 {
             continue;
         }
-        let body: Vec<&str> = lines.by_ref().map(|(_, inner)| inner).take_while(|&inner| inner != fence).collect();
+        let body: Vec<&str> =
+            lines.by_ref().map(|(_, inner)| inner).take_while(|&inner| inner != fence).collect();
         let text = body.iter().map(|line| format!("{line}\n")).collect();
         match &line[fence.len()..] {
             "plan" => plan = text,
             kind => {
                 let range = number + 1..number + 1 + body.len();
                 let plan = plan.clone();
-                cases.push(Case { claim: claim.to_owned(), plan, kind: kind.to_owned(), expected: text, lines: range });
+                cases.push(Case {
+                    claim: claim.to_owned(),
+                    plan,
+                    kind: kind.to_owned(),
+                    expected: text,
+                    lines: range,
+                });
             }
         }
     }
@@ -164,7 +180,7 @@ fn found(case: &Case) -> String {
     }
 }
 
-// A-07 A-08 A-09 A-10 A-11 A-12 A-13 A-14 A-15: each page names what its cases show.
+// A-04 A-06 A-07 A-08 A-09 A-10 A-11 A-12 A-13 A-14 A-15: each page names what its cases show.
 #[test]
 fn every_plan_reads_as_its_page_says() {
     let update = std::env::var_os("UPDATE").is_some();
@@ -178,7 +194,11 @@ fn every_plan_reads_as_its_page_says() {
             let found = found(case);
             if found != case.expected {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
-                let _ = write!(wrong, "\n{name}: {}\n  expected\n{}\n  found\n{found}", case.claim, case.expected);
+                let _ = write!(
+                    wrong,
+                    "\n{name}: {}\n  expected\n{}\n  found\n{found}",
+                    case.claim, case.expected
+                );
             }
             lines.splice(case.lines.clone(), found.lines().map(str::to_owned));
         }
@@ -220,7 +240,9 @@ fn the_examples_read_cleanly() {
             let has_all = step.target.is_some() && step.task.is_some() && step.on_fail.is_some();
             assert!(has_all && step.stray.is_empty(), "{step:?}");
             let contract = step.contract.as_ref().expect("every step of the examples has a contract");
-            assert!(contract.command.is_some() && contract.expect.as_ref().is_some_and(|code| code.value == "0"));
+            assert!(
+                contract.command.is_some() && contract.expect.as_ref().is_some_and(|code| code.value == "0")
+            );
         }
     }
 }
@@ -230,10 +252,7 @@ fn the_examples_read_cleanly() {
 fn the_third_example_ends_in_templates() {
     let numbers: Vec<StepNumber> = parse(SEED_3).steps.into_iter().map(|step| step.number.value).collect();
     let template = |text: &str| StepNumber::Template(text.to_owned());
-    assert_eq!(
-        numbers,
-        [StepNumber::Counted(1), StepNumber::Counted(2), template("3–N"), template("N+1")]
-    );
+    assert_eq!(numbers, [StepNumber::Counted(1), StepNumber::Counted(2), template("3–N"), template("N+1")]);
 }
 
 // A-10: the task is the file's own bytes.
@@ -260,41 +279,62 @@ fn outside_fences(text: &str, change: impl Fn(&str) -> String) -> String {
     lines.collect()
 }
 
-/// Every way in which a whole file may drift without saying anything else.
-const DRIFTS: &[(&str, fn(&str) -> String)] = &[
+/// A way in which a whole file may drift without saying anything else.
+type Drift = (&'static str, fn(&str) -> String);
+
+const DRIFTS: &[Drift] = &[
     ("CRLF", |text| text.replace('\n', "\r\n")),
     ("a byte order mark", |text| format!("\u{feff}{text}")),
     ("no last newline", |text| text.trim_end().to_owned()),
     ("CRLF and no last newline", |text| text.trim_end().replace('\n', "\r\n")),
     ("blank lines at both ends", |text| format!("\n\n{text}\n\n\n")),
-    ("blank lines around headings", |text| outside_fences(text, |line| {
-        if line.starts_with('#') { format!("\n\n{line}\n\n") } else { line.to_owned() }
-    })),
+    ("blank lines around headings", |text| {
+        outside_fences(
+            text,
+            |line| {
+                if line.starts_with('#') { format!("\n\n{line}\n\n") } else { line.to_owned() }
+            },
+        )
+    }),
     ("no blank lines around headings", |text| {
         text.replace("\n\n### ", "\n### ").replace("\n\n**target", "\n**target").replace("\n\n## ", "\n## ")
     }),
     ("steps of the second level", |text| outside_fences(text, |line| line.replace("### ", "## "))),
     ("steps of the fourth level", |text| outside_fences(text, |line| line.replace("### ", "#### "))),
-    ("upper-case labels with the colon outside", |text| outside_fences(text, |line| {
-        match line.strip_prefix("**").and_then(|line| line.split_once(":**")) {
+    ("upper-case labels with the colon outside", |text| {
+        outside_fences(text, |line| match line.strip_prefix("**").and_then(|line| line.split_once(":**")) {
             Some((name, value)) => format!("**{}**:{value}", name.to_uppercase()),
             None => line.to_owned(),
-        }
-    })),
-    ("bullets of stars", |text| outside_fences(text, |line| match line.strip_prefix("- ") {
-        Some(item) => format!("*   {item}"),
-        None => line.to_owned(),
-    })),
-    ("bullets of plus signs behind a tab", |text| outside_fences(text, |line| match line.strip_prefix("- ") {
-        Some(item) => format!("+\t{item}"),
-        None => line.to_owned(),
-    })),
+        })
+    }),
+    ("bullets of stars", |text| {
+        outside_fences(text, |line| match line.strip_prefix("- ") {
+            Some(item) => format!("*   {item}"),
+            None => line.to_owned(),
+        })
+    }),
+    ("bullets of plus signs behind a tab", |text| {
+        outside_fences(text, |line| match line.strip_prefix("- ") {
+            Some(item) => format!("+\t{item}"),
+            None => line.to_owned(),
+        })
+    }),
     ("blank lines between the items", |text| text.replace("\n- ", "\n\n- ")),
-    ("tabs and blanks behind labels and headings", |text| outside_fences(text, |line| {
-        if line.starts_with("**") || line.starts_with('#') { format!("{line} \t ") } else { line.to_owned() }
-    })),
-    ("a tab behind the signs of a heading", |text| outside_fences(text, |line| line.replace("### ", "###\t"))),
-    ("fences of four backticks", |text| text.replace("```shell", "````shell").replace("\n```\n", "\n````\n").replace("```sh\n", "````sh\n")),
+    ("tabs and blanks behind labels and headings", |text| {
+        outside_fences(text, |line| {
+            if line.starts_with("**") || line.starts_with('#') {
+                format!("{line} \t ")
+            } else {
+                line.to_owned()
+            }
+        })
+    }),
+    ("a tab behind the signs of a heading", |text| {
+        outside_fences(text, |line| line.replace("### ", "###\t"))
+    }),
+    ("fences of four backticks", |text| {
+        text.replace("```shell", "````shell").replace("\n```\n", "\n````\n").replace("```sh\n", "````sh\n")
+    }),
     ("fences of tildes", |text| text.replace("```", "~~~~")),
     ("`exit code = 0`", |text| text.replace("exit_code == 0", "exit code = 0")),
     ("a blank line in front of exit_code and on_fail", |text| {
@@ -331,8 +371,15 @@ fn the_canonical_form_of_a_file_that_drifted_is_stable() {
             let source = Source::new("plan.md", drift(text));
             let canonical = native().format(&source).unwrap_or_else(|refusal| panic!("{name}: {refusal}"));
             assert_eq!(parse(&canonical), parse(source.text()), "{name}");
-            assert_eq!(native().format(&Source::new("plan.md", canonical.as_str())).as_ref(), Ok(&canonical), "{name}");
-            assert!(!canonical.contains('\r') && canonical.ends_with('\n') && !canonical.ends_with("\n\n"), "{name}");
+            assert_eq!(
+                native().format(&Source::new("plan.md", canonical.as_str())).as_ref(),
+                Ok(&canonical),
+                "{name}"
+            );
+            assert!(
+                !canonical.contains('\r') && canonical.ends_with('\n') && !canonical.ends_with("\n\n"),
+                "{name}"
+            );
         }
     }
 }
@@ -342,4 +389,103 @@ fn the_examples_are_in_canonical_form() {
     for text in EXAMPLES {
         assert_eq!(native().format(&Source::new("plan.md", text)).as_deref(), Ok(text));
     }
+}
+
+// A-15: a template is written out from a list into numbered steps; what counts on from it is numbered too.
+#[test]
+fn the_third_example_is_written_out_from_a_list() {
+    let source = Source::new("plan.md", SEED_3);
+    let items = ["auth", "billing", "search"].map(str::to_owned).to_vec();
+    let edits =
+        native().patch(&source, &Change::Expand { step: 2, items }).expect("a template can be written out");
+    let text = source::apply(SEED_3, &edits);
+    let headings: Vec<&str> = text.lines().filter(|line| line.starts_with("### ")).collect();
+    assert_eq!(
+        headings,
+        [
+            "### 1. Inventory all usage",
+            "### 2. Add httpx dependency",
+            "### 3. Migrate file batch (one step per batch of ~5 files): auth",
+            "### 4. Migrate file batch (one step per batch of ~5 files): billing",
+            "### 5. Migrate file batch (one step per batch of ~5 files): search",
+            "### 6. Remove requests dependency",
+        ]
+    );
+    let task = parse(&text).steps[3].task.clone().expect("the task is copied").value;
+    assert!(task.starts_with("Migrate files billing. Replace requests calls"), "{task}");
+    assert_eq!(text.matches("[batch list here]").count(), 0);
+}
+
+#[test]
+fn what_needs_a_template_needs_all_that_was_written() {
+    let text = "### 1–N. Port\n\n**id:** port\n**each:** a, b\n**task:** Port {item}.\n\n\
+                ### N+1. Tidy\n\n**needs:**\n- `port`\n\n### N+2. Ship\n\n**needs:** tidy, port\n";
+    let source = Source::new("plan.md", text);
+    let items = ["a", "b"].map(str::to_owned).to_vec();
+    let edits =
+        native().patch(&source, &Change::Expand { step: 0, items }).expect("a template can be written out");
+    assert_eq!(
+        source::apply(text, &edits),
+        "### 1. Port: a\n\n**id:** port-1\n**task:** Port a.\n\n### 2. Port: b\n\n**id:** port-2\n**task:** Port b.\n\n\
+         ### 3. Tidy\n\n**needs:**\n- `port-1`\n- `port-2`\n\n### 4. Ship\n\n**needs:** tidy, port-1, port-2\n"
+    );
+}
+
+// A-13: every policy, and what may be left out of its spelling.
+#[test]
+fn policies_are_read_in_every_spelling() {
+    let policy = |retries, then| Some(OnFail { retries, then });
+    for (text, expected) in [
+        ("retry(2), then escalate", policy(2, Last::Escalate)),
+        ("retry(2)", policy(2, Last::Escalate)),
+        ("Retry 2 then abort.", policy(2, Last::Abort)),
+        ("`retry(1)`, `abort`", policy(1, Last::Abort)),
+        ("retry(0), then abort", policy(0, Last::Abort)),
+        ("escalate", policy(0, Last::Escalate)),
+        ("ABORT", policy(0, Last::Abort)),
+        ("retry", None),
+        ("retry(two)", None),
+        ("retry(-1)", None),
+        ("retry(99999999999)", None),
+        ("abort, then escalate", None),
+        ("skip", None),
+        ("", None),
+    ] {
+        assert_eq!(OnFail::read(text), expected, "{text}");
+    }
+    assert_eq!(OnFail::DEFAULT.to_string(), "retry(2), then escalate");
+}
+
+#[test]
+fn ids_are_made_of_titles_and_never_clash() {
+    let text = "### 1. Write the fix!\n### 2. Write the fix\n**id:** write-the-fix-2\n### 3. Write the FIX\n### 4. 日本語\n";
+    assert_eq!(plan::ids(&parse(text)), ["write-the-fix", "write-the-fix-2", "write-the-fix-3", "step-4"]);
+}
+
+#[test]
+fn a_step_without_needs_waits_for_all_earlier_ones() {
+    let text =
+        "### 1. a\n### 2. b\n**needs:** none\n### 3. c\n**needs:** #1\n### 4. d\n### 5. e\n**needs:** a, 2\n";
+    let draft = parse(text);
+    let needs = plan::needs(&draft, &plan::ids(&draft));
+    assert_eq!(needs, [vec![], vec![], vec![0], vec![1, 2], vec![0, 1]]);
+}
+
+#[test]
+fn a_change_that_would_make_a_need_mean_another_step_is_refused() {
+    let refusal = |text: &str, change: &Change| {
+        native()
+            .patch(&Source::new("plan.md", text), change)
+            .expect_err("another step would be meant")
+            .to_string()
+    };
+    let twins = "### 1. Fix\n### 2. Fix\n### 3. Test\n**needs:** fix-2\n";
+    assert_eq!(
+        refusal(twins, &Change::Rename { step: 0, id: "mend".to_owned() }),
+        "the edit would change more than was asked for: `fix-2` would name another step"
+    );
+    assert_eq!(
+        refusal(twins, &Change::Move { step: 1, to: 0 }),
+        "the edit would change more than was asked for: `fix-2` would name another step"
+    );
 }

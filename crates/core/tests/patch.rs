@@ -104,7 +104,9 @@ fn waits_for(draft: &Draft, step: usize) -> Vec<String> {
 fn meant(draft: &Draft, change: &Change) -> Draft {
     let mut meant = draft.clone();
     match change {
-        Change::Mark { step, mark } => meant.steps[*step].marks = mark.iter().map(|&mark| spanned(mark)).collect(),
+        Change::Mark { step, mark } => {
+            meant.steps[*step].marks = mark.iter().map(|&mark| spanned(mark)).collect();
+        }
         Change::Set { key, value } => {
             let value = Some(spanned(value.clone()));
             let entries = &mut meant.frontmatter.entries;
@@ -140,7 +142,9 @@ fn meant(draft: &Draft, change: &Change) -> Draft {
 
 /// Every place for an item in the generated templates.
 fn filled(text: &str, item: &str) -> String {
-    let pieces = text.split("{item}").map(|piece| piece.replace("[batch list here]", item).replace("[list here]", item));
+    let pieces = text
+        .split("{item}")
+        .map(|piece| piece.replace("[batch list here]", item).replace("[list here]", item));
     pieces.collect::<Vec<_>>().join(item)
 }
 
@@ -161,7 +165,9 @@ fn expand(draft: &mut Draft, at: usize, items: &[String]) {
     }
     let new: Vec<String> = plan::ids(draft)[at..at + items.len()].to_vec();
     for needs in draft.steps.iter_mut().filter_map(|step| step.needs.as_mut()) {
-        let names = needs.iter().flat_map(|need| if need.value == old { new.clone() } else { vec![need.value.clone()] });
+        let names = needs
+            .iter()
+            .flat_map(|need| if need.value == old { new.clone() } else { vec![need.value.clone()] });
         *needs = names.map(spanned).collect();
     }
     for (place, step) in draft.steps.iter_mut().enumerate().skip(at) {
@@ -202,7 +208,8 @@ fn is_inserted(before: &str, after: &str, is_allowed: impl Fn(usize, &str) -> bo
     let Some(length) = after.len().checked_sub(before.len()) else { return false };
     let common = before.bytes().zip(after.bytes()).take_while(|(one, other)| one == other).count();
     (0..=common).rev().take_while(|&at| at + length + 1 > common).any(|at| {
-        let is_whole = before.is_char_boundary(at) && after.is_char_boundary(at) && after.is_char_boundary(at + length);
+        let is_whole =
+            before.is_char_boundary(at) && after.is_char_boundary(at) && after.is_char_boundary(at + length);
         is_whole && after[at + length..] == before[at..] && is_allowed(at, &after[at..at + length])
     })
 }
@@ -229,13 +236,20 @@ fn are_bytes_kept(source: &Source, draft: &Draft, change: &Change, after: &str) 
 /// and the needs that named it.
 fn expanded(source: &Source, draft: &Draft, at: usize, items: &[String]) -> String {
     let (step, text, newline) = (&draft.steps[at], source.text(), source.line_ending());
-    let end = step.whole.0.start + source.slice(step.whole.0).trim_end().len();
+    let end = slot(source, step).end;
     let meant = meant(draft, &Change::Expand { step: at, items: items.to_vec() });
     let written = meant.steps[at..at + items.len()].iter().zip(items).map(|(written, item)| {
         let each = step.field(Field::Each).map(|each| {
-            Edit::delete(Span::new(source.line_at(each.label.start).start, source.next_line(each.whole.end).min(end)))
+            Edit::delete(Span::new(
+                source.line_at(each.label.start).start,
+                source.next_line(each.whole.end).min(end),
+            ))
         });
-        let id = step.id.as_ref().zip(written.id.as_ref()).map(|(old, new)| Edit::replace(old.span, new.value.as_str()));
+        let id = step
+            .id
+            .as_ref()
+            .zip(written.id.as_ref())
+            .map(|(old, new)| Edit::replace(old.span, new.value.as_str()));
         let edits: Vec<Edit> = each.into_iter().chain(id).collect();
         let body = &source::apply(&text[..end], &edits)[step.heading.0.end..];
         let mark = match step.mark() {
@@ -245,7 +259,12 @@ fn expanded(source: &Source, draft: &Draft, at: usize, items: &[String]) -> Stri
             None => "",
         };
         let number = counted(written).expect("a step that was written out has a number");
-        format!("{} {number}. {mark}{}{}", "#".repeat(step.level.0.into()), written.title.value, filled(body, item))
+        format!(
+            "{} {number}. {mark}{}{}",
+            "#".repeat(step.level.0.into()),
+            written.title.value,
+            filled(body, item)
+        )
     });
     let written = written.collect::<Vec<_>>().join(&newline.repeat(2));
     let mut edits = vec![Edit::replace(Span::new(step.whole.0.start, end), written)];
@@ -259,7 +278,8 @@ fn expanded(source: &Source, draft: &Draft, at: usize, items: &[String]) -> Stri
             let lead = &text[source.line_at(need.span.start).start..need.span.start];
             let ticks = "`".repeat(lead.len() - lead.trim_end_matches('`').len());
             let is_item = lead.trim_matches(['`', ' ', '\t', '-', '*', '+']).is_empty();
-            let between = if is_item { format!("{ticks}{newline}{lead}") } else { format!("{ticks}, {ticks}") };
+            let between =
+                if is_item { format!("{ticks}{newline}{lead}") } else { format!("{ticks}, {ticks}") };
             edits.push(Edit::replace(need.span, new.join(&between)));
         }
     }
@@ -283,7 +303,9 @@ fn mark_holes(step: &StepDraft, mark: Option<Mark>) -> Vec<Hole> {
         Some(field) if field.value.is_empty() => holes.push(hole(field.value, &[&format!(" {word}")])),
         Some(field) => holes.push(hole(field.value, &[word])),
         None if mark.is_none() => {}
-        None => holes.push(hole(Span::at(step.title.span.start), &[&format!("{glyph} "), &format!(" {glyph} ")])),
+        None => {
+            holes.push(hole(Span::at(step.title.span.start), &[&format!("{glyph} "), &format!(" {glyph} ")]));
+        }
     }
     holes
 }
@@ -302,14 +324,16 @@ fn is_set(source: &Source, draft: &Draft, (key, value): (&str, &str), after: &st
             piece == format!("{}: {value}{newline}", yaml::quote(key)) && block.covers(Span::at(at))
         }),
         (None, None) => is_inserted(before, after, |at, piece| {
-            piece == format!("---{newline}{}: {value}{newline}---{newline}", yaml::quote(key)) && at <= '\u{feff}'.len_utf8()
+            piece == format!("---{newline}{}: {value}{newline}---{newline}", yaml::quote(key))
+                && at <= '\u{feff}'.len_utf8()
         }),
     }
 }
 
 fn is_renamed(source: &Source, draft: &Draft, (step, id): (usize, &str), after: &str) -> bool {
     let old = &plan::ids(draft)[step];
-    let needs = draft.steps.iter().filter_map(|step| step.needs.as_ref()).flatten().filter(|need| need.value == *old);
+    let needs =
+        draft.steps.iter().filter_map(|step| step.needs.as_ref()).flatten().filter(|need| need.value == *old);
     let followed: Vec<Edit> = needs.map(|need| Edit::replace(need.span, id)).collect();
     if let Some(present) = &draft.steps[step].id {
         let edits: Vec<Edit> = followed.into_iter().chain([Edit::replace(present.span, id)]).collect();
@@ -317,8 +341,16 @@ fn is_renamed(source: &Source, draft: &Draft, (step, id): (usize, &str), after: 
     }
     let field = format!("**id:** {id}");
     is_inserted(&source::apply(source.text(), &followed), after, |_, piece| {
-        piece == format!(" {id}") || piece.trim().trim_start_matches(['-', '*', '+', '\t', ' ']) == &field[2..] || piece.trim().trim_start_matches(['-', '+', ' ']) == field
+        piece == format!(" {id}") || is_framed(piece, &field)
     })
+}
+
+/// Whether `piece` is `text` with nothing around it but what sets off fields and items.
+fn is_framed(piece: &str, text: &str) -> bool {
+    let is_free = |part: &str| {
+        part.chars().all(|sign| "-*+,`.)".contains(sign) || sign.is_whitespace() || sign.is_ascii_digit())
+    };
+    piece.split_once(text).is_some_and(|(before, behind)| is_free(before) && is_free(behind))
 }
 
 fn is_need_added(source: &Source, draft: &Draft, (step, on): (usize, &str), after: &str) -> bool {
@@ -327,18 +359,19 @@ fn is_need_added(source: &Source, draft: &Draft, (step, on): (usize, &str), afte
         return after == source.text();
     }
     let names = names.into_iter().chain([on.to_owned()]).collect::<Vec<_>>().join(", ");
-    let is_free = |piece: &str| piece.chars().all(|character| " \t\r\n-*+,`.)".contains(character) || character.is_ascii_digit());
     let step = &draft.steps[step];
     let has_names = step.needs.as_ref().is_some_and(|needs| !needs.is_empty());
     match step.field(Field::Needs) {
         Some(_) if has_names => is_inserted(source.text(), after, |at, piece| {
-            step.whole.0.covers(Span::at(at)) && piece.split_once(on).is_some_and(|(before, behind)| is_free(before) && is_free(behind))
+            step.whole.0.covers(Span::at(at)) && is_framed(piece, on)
         }),
-        Some(field) if !field.value.is_empty() => is_filled(source.text(), vec![hole(field.value, &[&names])], after),
+        Some(field) if !field.value.is_empty() => {
+            is_filled(source.text(), vec![hole(field.value, &[&names])], after)
+        }
         Some(_) => is_inserted(source.text(), after, |_, piece| piece == format!(" {names}")),
         None => is_inserted(source.text(), after, |at, piece| {
             let line = format!("**needs:** {names}");
-            step.whole.0.covers(Span::at(at)) && piece.split_once(&line).is_some_and(|(before, behind)| is_free(before) && is_free(behind))
+            step.whole.0.covers(Span::at(at)) && is_framed(piece, &line)
         }),
     }
 }
@@ -358,26 +391,38 @@ fn number_holes(some: &[StepDraft], order: &[StepDraft]) -> Vec<Hole> {
     holes
 }
 
+/// A step without the blank lines behind it.
+fn slot(source: &Source, step: &StepDraft) -> Span {
+    let whole = step.whole.0;
+    let end = whole.start + source.slice(whole).trim_end().len();
+    Span::new(whole.start, end.max(step.heading.0.end))
+}
+
 /// The text with a step moved: the steps change places without the blank lines behind them, all else stays.
 fn moved(source: &Source, draft: &Draft, step: usize, to: usize) -> String {
     let mut order = draft.steps.clone();
     let taken = order.remove(step);
     order.insert(to, taken);
-    let slot = |step: &StepDraft| {
-        let whole = step.whole.0;
-        Span::new(whole.start, whole.start + source.slice(whole).trim_end().len())
-    };
     let own_text = |step: &StepDraft| {
-        let from = slot(step);
+        let from = slot(source, step);
         let holes = number_holes(std::slice::from_ref(step), &order);
         let edits: Vec<Edit> = holes
             .into_iter()
-            .map(|hole| Edit::replace(Span::new(hole.span.start - from.start, hole.span.end - from.start), hole.texts[0].as_str()))
+            .map(|hole| {
+                Edit::replace(
+                    Span::new(hole.span.start - from.start, hole.span.end - from.start),
+                    hole.texts[0].as_str(),
+                )
+            })
             .collect();
         source::apply(source.slice(from), &edits)
     };
-    let edits: Vec<Edit> =
-        draft.steps.iter().zip(&order).map(|(here, now)| Edit::replace(slot(here), own_text(now))).collect();
+    let edits: Vec<Edit> = draft
+        .steps
+        .iter()
+        .zip(&order)
+        .map(|(here, now)| Edit::replace(slot(source, here), own_text(now)))
+        .collect();
     source::apply(source.text(), &edits)
 }
 
@@ -458,6 +503,21 @@ proptest! {
     }
 }
 
+/// Whether a change to a plan that verifies changes what it says; `None` where that hangs on more than its kind.
+fn is_meaningful(text: &str, change: &Change) -> Option<bool> {
+    match change {
+        // The steps of a plan that verifies are numbered already.
+        Change::Mark { .. } | Change::Note { .. } | Change::Renumber => Some(false),
+        Change::Set { key, .. } => {
+            Some(key == "owner").filter(|_| ["owner", "status", "approved_by"].contains(&key.as_str()))
+        }
+        Change::Rename { .. } => Some(true),
+        Change::Need { step, on } => Some(!is_waited_for(text, *step, on)),
+        Change::Move { step, to } => Some(step != to),
+        Change::Expand { .. } => None,
+    }
+}
+
 /// Whether a step waits for the step called `on`.
 fn is_waited_for(text: &str, step: usize, on: &str) -> bool {
     let draft = parse(text);
@@ -491,15 +551,12 @@ proptest! {
         let change = wish.change(&parse(&text));
         let Ok(after) = patched(&text, &change) else { return Ok(()) };
         let now = digest(&after);
-        match &change {
-            Change::Mark { .. } | Change::Note { .. } => prop_assert_eq!(now, Some(before), "{:?}\n{}", change, text),
-            Change::Set { key, .. } if key == "status" => prop_assert!(now.is_none_or(|now| now == before)),
-            Change::Rename { .. } => prop_assert!(now != Some(before), "{:?}\n{}", change, text),
-            Change::Need { step, on } => prop_assert!(is_waited_for(&text, *step, on) == (now == Some(before)), "{:?}\n{}", change, text),
-            Change::Move { step, to } if step != to => prop_assert!(now != Some(before), "{:?}\n{}", change, text),
-            Change::Set { .. } | Change::Move { .. } | Change::Renumber | Change::Expand { .. } => {}
+        let is_same = now == Some(before);
+        if let Some(is_meaningful) = is_meaningful(&text, &change) {
+            prop_assert!(is_same != is_meaningful, "{:?}\n{}", change, text);
         }
-        let canonical = native().format(&Source::new("plan.md", text.as_str())).expect("a clean plan has a canonical form");
+        let canonical = native().format(&Source::new("plan.md", text.as_str()));
+        let canonical = canonical.expect("a clean plan has a canonical form");
         prop_assert_eq!(digest(&canonical), Some(before));
     }
 }
@@ -527,7 +584,10 @@ fn the_check_catches_a_saboteur() {
         let other = if after.as_bytes()[at] == b'x' { "y" } else { "x" };
         let sabotaged = format!("{}{other}{}", &after[..at], &after[at + 1..]);
         assert!(faults(&text, &change, &after).is_empty());
-        assert!(!faults(&text, &change, &sabotaged).is_empty(), "byte {at}: {change:?}\n{text}\n=>\n{sabotaged}");
+        assert!(
+            !faults(&text, &change, &sabotaged).is_empty(),
+            "byte {at}: {change:?}\n{text}\n=>\n{sabotaged}"
+        );
         count += 1;
     }
     assert!(count > 300, "only {count} changes were sabotaged");
@@ -540,26 +600,46 @@ fn samples<T: std::fmt::Debug>(count: usize, strategy: &impl Strategy<Value = T>
     (0..count).map(sample).collect()
 }
 
+/// Why a change that makes sense may be refused all the same.
+fn is_explained(draft: &Draft, change: &Change, refusal: &Refusal) -> bool {
+    match (refusal, change) {
+        // There is a step to write out in one plan of three.
+        (Refusal::NotATemplate { step }, Change::Expand { .. }) => counted(&draft.steps[*step]).is_some(),
+        // A list and a block of text are not replaced by a word.
+        (Refusal::NotPlain { key }, Change::Set { .. }) => {
+            draft.frontmatter.entry(key).is_some_and(|entry| entry.value.is_none())
+        }
+        // Numbers that stand twice can't all be followed.
+        (Refusal::WouldChangeMore(why), Change::Move { .. } | Change::Renumber) => {
+            why.ends_with("would name another step")
+        }
+        (
+            Refusal::NoStep { .. }
+            | Refusal::NotOneLine(_)
+            | Refusal::NoItems { .. }
+            | Refusal::NotATemplate { .. }
+            | Refusal::NotPlain { .. }
+            | Refusal::WouldChangeMore(_),
+            _,
+        ) => false,
+    }
+}
+
 #[test]
 fn hardly_any_sensible_change_is_refused() {
     let mut refused: BTreeMap<String, usize> = BTreeMap::new();
-    let mut count = 0;
-    let mut example = String::new();
-    for (text, wish) in samples(3000, &(plans(Purity::Wild), wishes())) {
-        let change = wish.change(&parse(&text));
-        count += 1;
-        match patched(&text, &change) {
-            Ok(_) => {}
-            Err(refusal @ Refusal::WouldChangeMore(_)) => {
-                *refused.entry(format!("{} {refusal}", kind(&change))).or_default() += 1;
-                example = format!("{change:?}\n{text}");
-            }
-            Err(Refusal::NotATemplate { .. } | Refusal::NotPlain { .. }) => {}
-            Err(other) => panic!("{other}: {change:?}\n{text}"),
-        }
+    let cases = samples(3000, &(plans(Purity::Wild), wishes()));
+    for (text, wish) in &cases {
+        let draft = parse(text);
+        let change = wish.change(&draft);
+        let Err(refusal) = patched(text, &change) else { continue };
+        assert!(is_explained(&draft, &change, &refusal), "{refusal}: {change:?}\n{text}");
+        *refused.entry(kind(&change)).or_default() += 1;
     }
+    // Templates are rare, so most of what is refused is to write out a step that is none.
+    refused.remove("Expand");
     let total: usize = refused.values().sum();
-    assert!(total * 200 < count, "{total} of {count} were refused: {refused:#?}\n{example}");
+    assert!(total * 100 < cases.len(), "{total} of {} were refused: {refused:#?}", cases.len());
 }
 
 fn kind(change: &Change) -> String {

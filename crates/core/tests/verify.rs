@@ -1,6 +1,8 @@
 //! Literate suites: each page in `tests/verify/` is a list of plans and exactly the diagnostics that they must raise.
 //! `UPDATE=1 cargo test -p planwright-core --test verify` writes what is raised into the pages; read the difference.
 
+#![expect(clippy::disallowed_methods, reason = "the pages of the suite are files; core itself never opens one")]
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

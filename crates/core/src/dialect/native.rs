@@ -29,9 +29,9 @@ const SNIFF_BYTES: usize = 4096;
 fn recognises(text: &str) -> bool {
     let head = &text[..text.floor_char_boundary(SNIFF_BYTES)];
     let parts = frontmatter::split(head);
-    let yaml = parts.yaml.map_or(if parts.is_unclosed { &head[parts.body..] } else { "" }, |yaml| {
-        &head[yaml.start..yaml.end]
-    });
+    let yaml = parts
+        .yaml
+        .map_or(if parts.is_unclosed { &head[parts.body..] } else { "" }, |yaml| &head[yaml.start..yaml.end]);
     yaml.lines().any(|line| {
         let value = line.strip_prefix("type:").map(str::trim);
         value.is_some_and(|value| value.trim_matches(['"', '\'']) == "plan" || value.starts_with("plan #"))
@@ -84,7 +84,8 @@ impl Outline {
     fn of(source: &Source, blocks: &Blocks) -> Self {
         let end = source.text().len();
         let headings = headings(source, blocks);
-        let read: Vec<Option<StepHeading>> = headings.iter().map(|heading| heading::read(source, heading)).collect();
+        let read: Vec<Option<StepHeading>> =
+            headings.iter().map(|heading| heading::read(source, heading)).collect();
         let has_fields = |index: usize| {
             let next = headings.get(index + 1).map_or(end, |next| next.span.start);
             field::begins_a_step(source, blocks, Span::new(headings[index].below.min(next), next))
@@ -110,7 +111,10 @@ impl Outline {
             read[index].clone().map(|read| Section { heading, read, whole })
         });
         let steps: Vec<Section> = steps.flatten().collect();
-        let in_step = |at: usize| steps.iter().any(|step| step.whole.start <= at && at < step.whole.end);
+        let in_step = |at: usize| {
+            let next = steps.partition_point(|step| step.whole.start <= at);
+            next > 0 && at < steps[next - 1].whole.end
+        };
         let notes = headings.iter().enumerate().rev().find(|(_, heading)| {
             !in_step(heading.span.start)
                 && heading::content(source, heading).value.eq_ignore_ascii_case(patch::NOTES)
@@ -131,7 +135,8 @@ fn headings(source: &Source, blocks: &Blocks) -> Vec<Heading> {
     let first_step = blocks.headings.iter().position(is_step).unwrap_or(blocks.headings.len());
     let is_heading = |&(place, heading): &(usize, &Heading)| {
         let content = heading::content(source, heading);
-        let is_single = source.slice(heading.span).lines().count() == 2 && field::label(source, content.span).is_none();
+        let is_single =
+            source.slice(heading.span).lines().count() == 2 && field::label(source, content.span).is_none();
         let is_known = is_step(heading) || content.value.eq_ignore_ascii_case(patch::NOTES);
         !heading.is_underlined || (is_single && (place < first_step || is_known))
     };

@@ -37,6 +37,8 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
 
 fn kind(character: char) -> Option<&'static str> {
     match character {
+        // First, since nearly all of a plan is this.
+        ' '..='~' | '\t' | '\n' | '\r' => None,
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{061c}' => {
             Some("bidirectional control character")
         }
@@ -44,7 +46,6 @@ fn kind(character: char) -> Option<&'static str> {
             Some("zero-width character")
         }
         '\u{e0000}'..='\u{e007f}' => Some("invisible tag character"),
-        '\t' | '\n' | '\r' => None,
         character if character.is_control() => Some("control character"),
         _ => None,
     }

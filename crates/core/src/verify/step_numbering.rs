@@ -29,9 +29,9 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         expected = number.saturating_add(1);
     }
     // The first one repairs them all.
-    let fix = subject.dialect().patch(subject.source, &Change::Renumber);
-    let first = found.iter_mut().find(|diagnostic| diagnostic.code == RULE.code);
-    if let (Some(first), Ok(edits)) = (first, fix) {
+    if let Some(first) = found.iter_mut().find(|diagnostic| diagnostic.code == RULE.code)
+        && let Some(edits) = subject.repair(&Change::Renumber)
+    {
         first.fix = Some(crate::diagnostic::Fix { title: "number the steps 1, 2, 3".to_owned(), edits });
     }
 }

@@ -1,14 +1,16 @@
 //! What the rules look at: the draft, what follows from it alone, and the facts that were gathered about the world.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::dialect::{self, Dialect};
+use crate::change::Change;
+use crate::dialect;
 use crate::draft::{Draft, StepDraft, StepNumber};
 use crate::glob::Glob;
 use crate::graph::{Graph, Reach};
 use crate::plan::{self, Reference};
 use crate::shell::{self, Script};
-use crate::source::{Source, Span};
+use crate::source::{Edit, Source, Span};
 
 /// Limits that a plan is held to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +35,10 @@ impl Default for Limits {
         }
     }
 }
+
+/// How many repairs are worked out for one plan. Each reads the whole plan twice, so a plan with a fault in every step would
+/// take minutes; once these are made, the next check offers the others.
+const REPAIRS_MAX: usize = 20;
 
 /// What `bash -n` says about a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,8 +94,8 @@ impl<'a> Study<'a> {
     pub fn of(source: &'a Source, draft: &'a Draft) -> Self {
         let ids = plan::ids(draft);
         let graph = Graph::new(plan::needs(draft, &ids));
-        let command = |step: &StepDraft| Some(step.contract.as_ref()?.command.as_ref()?.value.clone());
-        let scripts = draft.steps.iter().map(|step| command(step).map(|text| shell::analyse(&text))).collect();
+        let script = |step: &StepDraft| Some(shell::analyse(&step.contract.as_ref()?.command.as_ref()?.value));
+        let scripts = draft.steps.iter().map(script).collect();
         Self { source, draft, ids, graph, scripts }
     }
 
@@ -127,6 +133,7 @@ pub struct Subject<'a> {
     makers: BTreeMap<String, Vec<Maker>>,
     /// Patterns of files that steps may make.
     patterns: Vec<(Glob, Maker)>,
+    repairs_left: Cell<usize>,
 }
 
 /// A step that seems to make a file, and the place that says so.
@@ -158,6 +165,7 @@ impl<'a> Subject<'a> {
             scripts: &study.scripts,
             makers: BTreeMap::new(),
             patterns: Vec::new(),
+            repairs_left: Cell::new(REPAIRS_MAX),
         };
         for place in 0..study.draft.steps.len() {
             subject.note_made_files(place);
@@ -165,9 +173,10 @@ impl<'a> Subject<'a> {
         subject
     }
 
-    /// The dialect that the plan is written in: it knows how a repair is spelled.
-    pub(super) fn dialect(&self) -> &'static Dialect {
-        dialect::of(self.source.text())
+    /// The edits that make a change, in the spelling of the plan's dialect; `None` if it is refused, or one too many.
+    pub(super) fn repair(&self, change: &Change) -> Option<Vec<Edit>> {
+        self.repairs_left.set(self.repairs_left.get().checked_sub(1)?);
+        dialect::of(self.source.text()).patch(self.source, change).ok()
     }
 
     /// Every step with its place.

@@ -22,11 +22,11 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
             .label("stands for steps that don't exist yet");
         let items: Vec<String> = step.each.iter().map(|item| item.value.clone()).collect();
         let count = items.len();
-        let edits = subject.dialect().patch(subject.source, &Change::Expand { step: place, items });
+        let edits = if items.is_empty() { None } else { subject.repair(&Change::Expand { step: place, items }) };
         found.push(match edits {
-            Ok(edits) => unexpanded.fix(format!("write it out for its {count} items"), edits),
-            Err(_) if number.contains('+') => unexpanded.help("it is numbered once the template before it is written out"),
-            Err(_) => unexpanded.help(format!(
+            Some(edits) => unexpanded.fix(format!("write it out for its {count} items"), edits),
+            None if number.contains('+') => unexpanded.help("it is numbered once the template before it is written out"),
+            None => unexpanded.help(format!(
                 "give it a list `**each:**`, or write it out with `planwright edit {} --expand {}=LIST`",
                 subject.source.name(),
                 subject.ids[place],

@@ -50,8 +50,8 @@ fn unmade(subject: &Subject<'_>, place: usize, read: &Spanned<String>, path: &st
         ));
     }
     let wait = Change::Need { step: place, on: subject.ids[maker].clone() };
-    match subject.dialect().patch(subject.source, &wait) {
-        Ok(edits) => unmade.fix(format!("let {this} wait for {that}"), edits),
-        Err(_) => unmade.help(format!("let {this} wait for {that}")),
+    match subject.repair(&wait) {
+        Some(edits) => unmade.fix(format!("let {this} wait for {that}"), edits),
+        None => unmade.help(format!("let {this} wait for {that}")),
     }
 }

@@ -22,7 +22,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
             .label("small letters, digits and single dashes, at most 64");
         let slug = plan::slug(&id.value);
         let is_free = is_safe(&slug) && !subject.ids.contains(&slug);
-        let rename = || subject.dialect().patch(subject.source, &Change::Rename { step: place, id: slug.clone() }).ok();
+        let rename = || subject.repair(&Change::Rename { step: place, id: slug.clone() });
         found.push(match is_free.then(rename).flatten() {
             Some(edits) => bad.fix(format!("call it `{slug}`"), edits),
             None => bad.help("name the step by what it does: `write-the-test`"),

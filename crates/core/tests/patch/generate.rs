@@ -58,7 +58,8 @@ const PREAMBLE: &[&str] = &[
     "# Plan ☕ naïve 日本\n\n**Context**: Because\nof this.\n**Budget:** 900k tokens, $9, 3 hours\n**Priority:** high\n\n",
     "Plan\n====\n\nSome prose, and a list:\n\n- a\n- b\n\n<!-- a comment\n### 1. no step\n-->\n\n",
 ];
-const TITLES: &[&str] = &["Write it", "Naïve café ☕", "Add ✅ to the README", "日本語 text", "Use `a` & *b*", "C# (core)"];
+const TITLES: &[&str] =
+    &["Write it", "Naïve café ☕", "Add ✅ to the README", "日本語 text", "Use `a` & *b*", "C# (core)"];
 const TASKS: &[&str] = &[
     "\nDo it.\n",
     " Do it.\nTwice.\n",
@@ -77,16 +78,16 @@ const CONTRACTS: &[&str] = &[
     "\n\n    test -f a.md\n\n",
     "\n```bash\ntest -f a.md\n```\n- exit_code == 1\n",
 ];
-const UNKNOWN: &[&str] = &["**colour:** red\n", "**Estimate**: 3 days\nor so\n", "Some prose.\n\n", "***\n\n"];
-const ENDINGS: &[&str] = &[
-    "\n",
+const UNKNOWN: &[&str] =
+    &["**colour:** red\n", "**Estimate**: 3 days\nor so\n", "Some prose.\n\n", "***\n\n"];
+const ENDINGS: &[&str] = &["\n", "", "\n---\n\n", "\n\n\n", "\n<!-- between -->\n\n"];
+const NOTES: &[&str] = &[
     "",
-    "\n---\n\n",
-    "\n\n\n",
-    "\n<!-- between -->\n\n",
+    "## Notes\n\n- one\n- two\n",
+    "## Notes\n",
+    "# notes\n\nProse.\n\n* one\n\n",
+    "## Appendix\n\nText.\n",
 ];
-const NOTES: &[&str] =
-    &["", "## Notes\n\n- one\n- two\n", "## Notes\n", "# notes\n\nProse.\n\n* one\n\n", "## Appendix\n\nText.\n"];
 
 fn plan_text(dice: &mut Dice, purity: Purity) -> String {
     let is_wild = purity == Purity::Wild;
@@ -213,7 +214,8 @@ fn template_text(dice: &mut Dice, text: &mut String, count: usize, level: &str) 
     *text += "**task:**\nMigrate {item} and [batch list here], [not this].\n\n";
     *text += "**contract:**\n```shell\ntest -f {item}\n```\n";
     if dice.is_one_in(2) {
-        let needs = dice.pick(&["", "**needs:** batch\n", "**needs:**\n- `batch`\n- 1\n", "**needs:** 1, `batch`\n"]);
+        let needs =
+            dice.pick(&["", "**needs:** batch\n", "**needs:**\n- `batch`\n- 1\n", "**needs:** 1, `batch`\n"]);
         *text += &format!("\n{level} N+1. Rest\n\n**target:** coder\n{needs}**task:** Rest.\n");
     }
 }
@@ -228,13 +230,84 @@ pub(super) fn soups() -> impl Strategy<Value = String> {
 }
 
 const PIECES: &[&str] = &[
-    "\n### 1. a\n", "\n## 2. b\n\n**id:** ", "\n### N. c\n**each:** ", "\n**task:** ", "\n- ", "\n**needs:** a", "\n**contract:**\n```\n",
-    "\n## Notes\n", "\n**contract:** exit_code: 3\n", "\n**contract:** manual\n", "\n", "\n", "\n\n", "\r\n", " ", "\t", "    ", "### ", "## ", "# ", "1. ", "2. ", "N+1. ", "3–N. ", "Step 3: ", "✅ ", "[x] ",
-    "(done)", " — done", "**status: done**", "**status:**", "**task:**", "**contract:**", "**Contract**:", "**needs:**",
-    "**id:**", "**each:**", "**on_fail:**", "**exit_code:**", "**reads:**", "__target:__", "**colour:** red", "exit_code == 3",
-    "```", "~~~", "````sh", "- ", "* ", "> ", "---", "===", "---\ntype: plan\nstatus: draft\n---\n", "status: x", "<!--", "-->",
-    "Notes", "{item}", "[list here]", "a", "b, c", "`x`", "none", "\u{feff}", "ß日", "\u{2028}", "\r", "&amp;", "\\", "|", "1", "#2", "\0",
-    "\u{a0}", "\u{85}", "**", "__", "`", "``",
+    "\n### 1. a\n",
+    "\n## 2. b\n\n**id:** ",
+    "\n### N. c\n**each:** ",
+    "\n**task:** ",
+    "\n- ",
+    "\n**needs:** a",
+    "\n**contract:**\n```\n",
+    "\n## Notes\n",
+    "\n**contract:** exit_code: 3\n",
+    "\n**contract:** manual\n",
+    "\n",
+    "\n",
+    "\n\n",
+    "\r\n",
+    " ",
+    "\t",
+    "    ",
+    "### ",
+    "## ",
+    "# ",
+    "1. ",
+    "2. ",
+    "N+1. ",
+    "3–N. ",
+    "Step 3: ",
+    "✅ ",
+    "[x] ",
+    "(done)",
+    " — done",
+    "**status: done**",
+    "**status:**",
+    "**task:**",
+    "**contract:**",
+    "**Contract**:",
+    "**needs:**",
+    "**id:**",
+    "**each:**",
+    "**on_fail:**",
+    "**exit_code:**",
+    "**reads:**",
+    "__target:__",
+    "**colour:** red",
+    "exit_code == 3",
+    "```",
+    "~~~",
+    "````sh",
+    "- ",
+    "* ",
+    "> ",
+    "---",
+    "===",
+    "---\ntype: plan\nstatus: draft\n---\n",
+    "status: x",
+    "<!--",
+    "-->",
+    "Notes",
+    "{item}",
+    "[list here]",
+    "a",
+    "b, c",
+    "`x`",
+    "none",
+    "\u{feff}",
+    "ß日",
+    "\u{2028}",
+    "\r",
+    "&amp;",
+    "\\",
+    "|",
+    "1",
+    "#2",
+    "\0",
+    "\u{a0}",
+    "\u{85}",
+    "**",
+    "__",
+    "`",
+    "``",
 ];
 
 /// A change without a plan to make it to.
@@ -257,9 +330,19 @@ pub(super) fn wishes() -> impl Strategy<Value = Wish> {
 }
 
 const KEYS: &[&str] = &["status", "owner", "type", "approved_by", "note", "tags", "a key"];
-const VALUES: &[&str] = &["approved", "in-progress", "ada lovelace", "yes", "a: b", "# no", "it's \"so\"", "ñ ☕", "- x", "12"];
-const TEXTS: &[&str] =
-    &["reviewed", "2026-02-17 ada: fine", "**bold:** x", "- dash", "# sign", "`code` ✅", "### 1. no step", "--- x", "ß"];
+const VALUES: &[&str] =
+    &["approved", "in-progress", "ada lovelace", "yes", "a: b", "# no", "it's \"so\"", "ñ ☕", "- x", "12"];
+const TEXTS: &[&str] = &[
+    "reviewed",
+    "2026-02-17 ada: fine",
+    "**bold:** x",
+    "- dash",
+    "# sign",
+    "`code` ✅",
+    "### 1. no step",
+    "--- x",
+    "ß",
+];
 const ITEMS: &[&[&str]] = &[&["a.py"], &["one", "two two", "drei"], &["src/é.rs", "{item}"]];
 
 impl Wish {
@@ -274,15 +357,20 @@ impl Wish {
             2 => Change::Set { key: KEYS[self.other % KEYS.len()].to_owned(), value: text(VALUES) },
             3 => Change::Note { text: text(TEXTS) },
             4 => Change::Rename { step, id: text(&["renamed", "other-name", "x9"]) },
-            5 => Change::Need { step, on: plan::ids(draft).get(other).cloned().unwrap_or_else(|| "x".to_owned()) },
+            5 => Change::Need {
+                step,
+                on: plan::ids(draft).get(other).cloned().unwrap_or_else(|| "x".to_owned()),
+            },
             6 => Change::Move { step, to: other },
             7 => Change::Renumber,
             _ => {
                 let items = ITEMS[self.word % ITEMS.len()].iter().map(|&item| item.to_owned()).collect();
-                let is_template = |place: &usize| !matches!(
-                    draft.steps[*place].number.value,
-                    planwright_core::draft::StepNumber::Counted(_)
-                );
+                let is_template = |place: &usize| {
+                    !matches!(
+                        draft.steps[*place].number.value,
+                        planwright_core::draft::StepNumber::Counted(_)
+                    )
+                };
                 let step = (0..draft.steps.len()).find(is_template).unwrap_or(step);
                 Change::Expand { step, items }
             }

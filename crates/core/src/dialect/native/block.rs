@@ -44,6 +44,10 @@ pub(super) struct Blocks {
 
 impl Blocks {
     /// Reads the blocks of everything from byte `body` on.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the parser's events are many, and few of them matter here"
+    )]
     pub(super) fn read(source: &Source, body: usize) -> Self {
         let mut blocks = Self { body, ..Self::default() };
         let mut depth = 0_usize;

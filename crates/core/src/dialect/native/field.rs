@@ -89,7 +89,9 @@ pub(super) fn label(source: &Source, line: Span) -> Option<Label> {
     let (name, value_start) = match bold.split_once(':') {
         Some((name, "")) => (name, line.end - behind.len()),
         // `**status: done**`: the value stands inside the stars.
-        Some((name, value)) if behind.trim().is_empty() => (name, line.end - behind.len() - stars.len() - value.len()),
+        Some((name, value)) if behind.trim().is_empty() => {
+            (name, line.end - behind.len() - stars.len() - value.len())
+        }
         Some(_) => return None,
         None => (bold, line.end - behind.trim_start().strip_prefix(':')?.len()),
     };
@@ -103,7 +105,10 @@ pub(super) fn label(source: &Source, line: Span) -> Option<Label> {
     let is_inside = bold.split_once(':').is_some_and(|(_, value)| !value.is_empty());
     let value_end = if is_inside { line.end - behind.len() - stars.len() } else { line.end };
     Some(Label {
-        name: Spanned::new(name.trim_end().to_owned(), Span::new(name_start, name_start + name.trim_end().len())),
+        name: Spanned::new(
+            name.trim_end().to_owned(),
+            Span::new(name_start, name_start + name.trim_end().len()),
+        ),
         span: Span::new(start, if is_inside { line.end - behind.len() } else { value_start }),
         value: Span::new(value_start, value_end),
         is_bulleted: bullet.is_some(),
@@ -111,7 +116,11 @@ pub(super) fn label(source: &Source, line: Span) -> Option<Label> {
 }
 
 /// The lines of `span` that are running text, without their line endings.
-pub(super) fn text_lines<'a>(source: &'a Source, blocks: &'a Blocks, span: Span) -> impl Iterator<Item = Span> + 'a {
+pub(super) fn text_lines<'a>(
+    source: &'a Source,
+    blocks: &'a Blocks,
+    span: Span,
+) -> impl Iterator<Item = Span> + 'a {
     let mut at = span.start;
     std::iter::from_fn(move || {
         while at < span.end {
@@ -135,7 +144,8 @@ pub(super) fn begins_a_step(source: &Source, blocks: &Blocks, below: Span) -> bo
 /// Reads `**Context:**`, `**Budget:**` and `**Priority:**`, which stand in front of the first step.
 pub(super) fn read_preamble(source: &Source, blocks: &Blocks, preamble: Span, draft: &mut Draft) {
     let headings = blocks.headings.iter().map(|heading| heading.span.start);
-    let labels: Vec<Label> = text_lines(source, blocks, preamble).filter_map(|line| label(source, line)).collect();
+    let labels: Vec<Label> =
+        text_lines(source, blocks, preamble).filter_map(|line| label(source, line)).collect();
     let starts = labels.iter().map(|label| source.line_at(label.span.start).start);
     let mut ends: Vec<usize> = starts.chain(headings).chain([preamble.end]).collect();
     ends.sort_unstable();

@@ -1,11 +1,17 @@
 //! The canonical form of a native plan. It re-spells headings, labels, bullets, expectations and blank lines; tasks, code
 //! and prose stay as they are, and so does the order of everything.
 
-use super::block::Blocks;
+use super::block::{Blocks, Heading};
 use super::{field, patch, step};
-use crate::draft::{Draft, Field, StepDraft};
+use crate::draft::{Draft, Field, StepDraft, StepNumber};
 use crate::frontmatter;
 use crate::source::{self, Edit, Source, Span};
+
+/// What may go at the end of a line. Wider blanks are text to markdown: without them a line may mean something else.
+const BLANKS: [char; 2] = [' ', '\t'];
+
+/// The level of a step's heading, unless something stands in the way.
+const CANONICAL_LEVEL: u8 = 3;
 
 /// The text of `source` in canonical form.
 pub(super) fn canonical(source: &Source) -> String {
@@ -18,7 +24,7 @@ pub(super) fn canonical(source: &Source) -> String {
 fn begun(text: &str) -> &str {
     let mut rest = text.trim_start_matches('\u{feff}');
     while let Some((first, below)) = rest.split_once('\n') {
-        if !first.trim().is_empty() {
+        if !first.trim_matches(BLANKS).is_empty() {
             break;
         }
         rest = below.trim_start_matches('\u{feff}');
@@ -29,9 +35,10 @@ fn begun(text: &str) -> &str {
 fn respell(source: &Source) -> String {
     let draft = super::parse(source);
     let blocks = Blocks::read(source, frontmatter::split(source.text()).body);
+    let level = level(&super::headings(source, &blocks), &draft);
     let mut edits = Vec::new();
     for step in &draft.steps {
-        edits.push(Edit::replace(step.heading.0, patch::canonical_heading(step)));
+        edits.push(Edit::replace(step.heading.0, canonical_heading(step, level)));
         edits.extend(labels(source, step));
         edits.extend(bullets(source, &blocks, step));
         edits.extend(expectation(source, step));
@@ -39,9 +46,34 @@ fn respell(source: &Source) -> String {
     source::apply(source.text(), &edits)
 }
 
+/// The level that the headings of all steps get: 3, unless a heading inside a step would then end the step.
+fn level(headings: &[Heading], draft: &Draft) -> u8 {
+    let mut inside = headings.iter().filter(|heading| heading.level <= CANONICAL_LEVEL).filter(|heading| {
+        let next = draft.steps.partition_point(|step| step.whole.0.start < heading.span.start);
+        let before = next.checked_sub(1).map(|place| draft.steps[place].whole.0);
+        before.is_some_and(|step| heading.span.start < step.end)
+    });
+    match (inside.next(), draft.steps.iter().map(|step| step.level.0).min()) {
+        (Some(_), Some(level)) => level,
+        (Some(_) | None, _) => CANONICAL_LEVEL,
+    }
+}
+
+fn canonical_heading(step: &StepDraft, level: u8) -> String {
+    let number = match &step.number.value {
+        StepNumber::Counted(number) => number.to_string(),
+        StepNumber::Template(text) => text.clone(),
+    };
+    let in_heading = step.marks.iter().filter(|mark| step.heading.0.covers(mark.span));
+    let marks: String = in_heading.map(|mark| format!("{} ", patch::glyph(mark.value))).collect();
+    format!("{} {number}. {marks}{}", "#".repeat(usize::from(level)), step.title.value).trim_end().to_owned()
+}
+
 fn labels(source: &Source, step: &StepDraft) -> Vec<Edit> {
     let known = step.fields.0.iter().filter(|field| field.kind.is_some());
-    let outside = known.filter(|field| source.slice(field.label).ends_with([':', '*', '_']) && field.value.start >= field.label.end);
+    let outside = known.filter(|field| {
+        source.slice(field.label).ends_with([':', '*', '_']) && field.value.start >= field.label.end
+    });
     let mut edits = Vec::new();
     for field in outside {
         let has_value = !field.value.is_empty();
@@ -62,13 +94,23 @@ fn bullets(source: &Source, blocks: &Blocks, step: &StepDraft) -> Vec<Edit> {
     let is_list = |kind: Option<Field>| {
         matches!(
             kind,
-            Some(Field::Needs | Field::Reads | Field::Touches | Field::Tools | Field::Env | Field::Each | Field::Accept)
+            Some(
+                Field::Needs
+                    | Field::Reads
+                    | Field::Touches
+                    | Field::Tools
+                    | Field::Env
+                    | Field::Each
+                    | Field::Accept
+            )
         )
     };
     let lists = step.fields.0.iter().filter(|field| is_list(field.kind));
-    let below = lists.map(|field| Span::new(source.next_line(field.label.end).min(field.whole.end), field.whole.end));
+    let below =
+        lists.map(|field| Span::new(source.next_line(field.label.end).min(field.whole.end), field.whole.end));
     below
         .flat_map(|span| step::bullets(source, blocks, span))
+        .filter(|item| !item.value.is_empty())
         .map(|item| Edit::replace(Span::new(source.line_at(item.span.start).start, item.span.start), "- "))
         .collect()
 }
@@ -82,8 +124,9 @@ fn expectation(source: &Source, step: &StepDraft) -> Option<Edit> {
     (!is_labelled).then(|| Edit::replace(line, format!("exit_code == {}", expect.value)))
 }
 
-/// What may not be touched when blank lines are set: code, tasks and prose in fields.
+/// What may not be touched when blank lines are set: code, tasks and prose.
 struct Kept {
+    /// Ascending, and none touches another.
     spans: Vec<Span>,
 }
 
@@ -91,15 +134,23 @@ impl Kept {
     fn of(blocks: &Blocks, draft: &Draft) -> Self {
         let mut spans: Vec<Span> = blocks.codes.iter().map(|code| code.span).collect();
         spans.extend(draft.steps.iter().filter_map(|step| step.task.as_ref()).map(|task| task.span));
-        spans.extend(draft.context.iter().map(|context| context.span));
+        spans.extend(draft.steps.iter().flat_map(|step| &step.stray).map(|stray| stray.span));
+        let prose = [&draft.context, &draft.budget, &draft.priority];
+        spans.extend(prose.into_iter().flatten().map(|text| text.span));
         spans.extend(draft.frontmatter.block.0);
         spans.sort_unstable();
+        // Merged, so that the last one that begins in front of a line is the only one that can reach it.
+        spans.dedup_by(|later, earlier| {
+            let is_joined = later.start <= earlier.end;
+            earlier.end = if is_joined { earlier.end.max(later.end) } else { earlier.end };
+            is_joined
+        });
         Self { spans }
     }
 
     fn covers(&self, line: Span) -> bool {
         let next = self.spans.partition_point(|span| span.start <= line.end);
-        self.spans[..next].iter().rev().take(2).any(|span| line.start < span.end)
+        self.spans[..next].last().is_some_and(|span| line.start < span.end)
     }
 }
 
@@ -120,7 +171,7 @@ fn space_out(source: &Source) -> String {
         let line = source.line_at(at);
         let next = source.next_line(at);
         let is_kept = kept.covers(line);
-        let content = if is_kept { source.slice(line) } else { source.slice(line).trim_end() };
+        let content = if is_kept { source.slice(line) } else { source.slice(line).trim_end_matches(BLANKS) };
         let is_blank = content.is_empty() && !is_kept;
         let begins_heading = starts.binary_search(&line.start).is_ok();
         let was_blank = text.is_empty() || text.ends_with("\n\n");

@@ -59,11 +59,11 @@ pub(super) fn read(source: &Source, heading: &Heading) -> Option<StepHeading> {
     let mut rest = Cursor { text: source.slice(span), at: span.start };
     let mut marks = Vec::new();
     while let Some(mark) = rest.leading_mark() {
-        marks.extend(mark);
+        marks.extend(mark.value.map(|value| Spanned::new(value, mark.span)));
     }
     let number = rest.number()?;
     while let Some(mark) = rest.leading_mark() {
-        marks.extend(mark);
+        marks.extend(mark.value.map(|value| Spanned::new(value, mark.span)));
     }
     while let Some(mark) = rest.trailing_mark() {
         marks.push(mark);
@@ -90,8 +90,8 @@ impl Cursor<'_> {
         self.skip(self.text.len() - self.text.trim_start().len());
     }
 
-    /// Takes a mark from the front; `Some(None)` for an empty box, which claims nothing.
-    fn leading_mark(&mut self) -> Option<Option<Spanned<Mark>>> {
+    /// Takes a mark from the front, or an empty box, which claims nothing.
+    fn leading_mark(&mut self) -> Option<Spanned<Option<Mark>>> {
         let (length, mark) = match leading_glyph(self.text).or_else(|| leading_word(self.text)) {
             Some((length, mark)) => (length, Some(mark)),
             None if self.text.starts_with("[ ]") => (3, None),
@@ -99,7 +99,7 @@ impl Cursor<'_> {
         };
         let blanks = self.text[length..].len() - self.text[length..].trim_start().len();
         let span = self.skip(length + blanks);
-        Some(mark.map(|mark| Spanned::new(mark, span)))
+        Some(Spanned::new(mark, span))
     }
 
     fn number(&mut self) -> Option<Spanned<StepNumber>> {
@@ -152,7 +152,9 @@ fn leading_glyph(text: &str) -> Option<(usize, Mark)> {
 }
 
 fn leading_word(text: &str) -> Option<(usize, Mark)> {
-    let close = FRAMES.iter().find_map(|&(open, close)| Some(open.len() + text.strip_prefix(open)?.find(close)? + close.len()))?;
+    let close = FRAMES
+        .iter()
+        .find_map(|&(open, close)| Some(open.len() + text.strip_prefix(open)?.find(close)? + close.len()))?;
     Some((close, framed(&text[..close])?))
 }
 
@@ -164,8 +166,8 @@ fn trailing_glyph(text: &str) -> Option<(&str, Mark)> {
 }
 
 fn trailing_word(text: &str) -> Option<(&str, Mark)> {
-    let frames = FRAMES.iter().filter_map(|&(open, close)| text.strip_suffix(close)?.rfind(open));
-    if let Some(found) = frames.filter_map(|at| Some((text[..at].trim_end(), framed(&text[at..])?))).next() {
+    let mut frames = FRAMES.iter().filter_map(|&(open, close)| text.strip_suffix(close)?.rfind(open));
+    if let Some(found) = frames.find_map(|at| Some((text[..at].trim_end(), framed(&text[at..])?))) {
         return Some(found);
     }
     let (kept, said) = ["**status:**", "—", "–", " - "].iter().find_map(|sign| text.rsplit_once(sign))?;
@@ -204,7 +206,10 @@ fn number_length(text: &str) -> usize {
         return 0;
     }
     let behind = text[first..].trim_start();
-    let Some(sign) = behind.chars().next().filter(|sign| ['-', '–', '—', '+', '…'].contains(sign)) else { return first };
+    let Some(sign) = behind.chars().next().filter(|sign| ['-', '–', '—', '+', '…'].contains(sign))
+    else {
+        return first;
+    };
     let second = behind[sign.len_utf8()..].trim_start();
     match atom(second) {
         0 => first,

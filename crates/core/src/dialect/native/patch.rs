@@ -133,7 +133,8 @@ fn is_item(source: &Source, name: Span) -> bool {
     let line = source.line_at(name.start);
     let indent = source.slice(line).len() - source.slice(line).trim_start().len();
     let coded = source.slice(Span::new(line.start, name.start)).trim_end_matches('`').len();
-    step::bullet(source, Span::new(line.start + indent, line.end)).is_some_and(|item| item.start == line.start + coded)
+    step::bullet(source, Span::new(line.start + indent, line.end))
+        .is_some_and(|item| item.start == line.start + coded)
 }
 
 /// What stands between a name and the next one of the same list.
@@ -162,10 +163,11 @@ pub(super) fn insert_field(source: &Source, step: &StepDraft, line: &str) -> Edi
     }
 }
 
-/// The step without the blank lines behind it.
+/// The step without the blank lines behind it; blanks at the end of its heading are part of it.
 fn slot(source: &Source, step: &StepDraft) -> Span {
     let whole = step.whole.0;
-    Span::new(whole.start, whole.start + source.slice(whole).trim_end().len())
+    let end = whole.start + source.slice(whole).trim_end().len();
+    Span::new(whole.start, end.max(step.heading.0.end))
 }
 
 /// Numbers the steps by their place in `order`, which lists where each stood. Needs that name a number follow.
@@ -205,7 +207,12 @@ fn relocate(source: &Source, draft: &Draft, step: usize, to: usize) -> Vec<Edit>
         let inner: Vec<Edit> = renumbered
             .iter()
             .filter(|edit| from.covers(edit.span))
-            .map(|edit| Edit::replace(Span::new(edit.span.start - from.start, edit.span.end - from.start), edit.text.clone()))
+            .map(|edit| {
+                Edit::replace(
+                    Span::new(edit.span.start - from.start, edit.span.end - from.start),
+                    edit.text.clone(),
+                )
+            })
             .collect();
         edits.push(Edit::replace(slots[place], source::apply(source.slice(from), &inner)));
     }
@@ -215,7 +222,8 @@ fn relocate(source: &Source, draft: &Draft, step: usize, to: usize) -> Vec<Edit>
 fn expand(source: &Source, draft: &Draft, at: usize, items: &[String]) -> Result<Vec<Edit>, Refusal> {
     let template = &draft.steps[at];
     let place = slot(source, template);
-    let written = items.iter().enumerate().map(|(index, item)| written_out(source, template, (at, index, item)));
+    let written =
+        items.iter().enumerate().map(|(index, item)| written_out(source, template, (at, index, item)));
     let text = written.collect::<Vec<_>>().join(&source.line_ending().repeat(2));
     let mut edits = vec![Edit::replace(place, text)];
 
@@ -228,7 +236,9 @@ fn expand(source: &Source, draft: &Draft, at: usize, items: &[String]) -> Result
         edits.extend(need.map(|need| Edit::replace(need.span, new.join(&separator(source, need.span)))));
     }
     for (step, meant) in draft.steps[at + 1..].iter().zip(&meant.steps[at + items.len()..]) {
-        if let (StepNumber::Template(_), StepNumber::Counted(number)) = (&step.number.value, &meant.number.value) {
+        if let (StepNumber::Template(_), StepNumber::Counted(number)) =
+            (&step.number.value, &meant.number.value)
+        {
             edits.push(Edit::replace(step.number.span, number.to_string()));
         }
     }
@@ -242,8 +252,12 @@ fn written_out(source: &Source, template: &StepDraft, (at, index, item): (usize,
         let start = source.line_at(field.label.start).start;
         Edit::delete(Span::new(start, source.next_line(field.whole.end).min(body.end)))
     });
-    let id = template.id.as_ref().map(|id| Edit::replace(id.span, change::expanded_id(&id.value, item, index)));
-    let within = |edit: Edit| Edit { span: Span::new(edit.span.start - body.start, edit.span.end - body.start), ..edit };
+    let id =
+        template.id.as_ref().map(|id| Edit::replace(id.span, change::expanded_id(&id.value, item, index)));
+    let within = |edit: Edit| Edit {
+        span: Span::new(edit.span.start - body.start, edit.span.end - body.start),
+        ..edit
+    };
     let edits: Vec<Edit> = each.into_iter().chain(id).map(within).collect();
     let marks = "#".repeat(usize::from(template.level.0));
     let mark = template.mark().map(|mark| format!("{} ", glyph(mark))).unwrap_or_default();
@@ -251,15 +265,3 @@ fn written_out(source: &Source, template: &StepDraft, (at, index, item): (usize,
     let text = change::fill(&source::apply(source.slice(body), &edits), item);
     format!("{marks} {}. {mark}{title}{text}", change::number_at(at + index))
 }
-
-/// The canonical heading of a step.
-pub(super) fn canonical_heading(step: &StepDraft) -> String {
-    let number = match &step.number.value {
-        StepNumber::Counted(number) => number.to_string(),
-        StepNumber::Template(text) => text.clone(),
-    };
-    let in_heading = step.marks.iter().filter(|mark| step.heading.0.covers(mark.span));
-    let marks: String = in_heading.map(|mark| format!("{} ", glyph(mark.value))).collect();
-    format!("### {number}. {marks}{}", step.title.value).trim_end().to_owned()
-}
-

@@ -1,8 +1,10 @@
 //! One step of a plan: its fields, their values, and the text that no field holds.
 
+use std::collections::BTreeMap;
+
+use super::Section;
 use super::block::{Blocks, Code};
 use super::field::{self, Label};
-use super::Section;
 use crate::draft::{ContractDraft, Field, FieldDraft, Layout, Mark, Oddity, StepDraft};
 use crate::source::{Excerpt, Source, Span, Spanned};
 
@@ -22,7 +24,7 @@ pub(super) fn read(
     let below = Span::new(section.heading.below.min(section.whole.end), section.whole.end);
     let labels = labels(source, blocks, below, oddities);
     let starts: Vec<usize> = labels.iter().map(|label| source.line_at(label.span.start).start).collect();
-    let mut reader = Reader { source, blocks, step, oddities };
+    let mut reader = Reader { source, blocks, step, oddities, firsts: BTreeMap::new() };
     reader.leave(Span::new(below.start, starts.first().copied().unwrap_or(below.end)));
     for (index, label) in labels.iter().enumerate() {
         let end = starts.get(index + 1).copied().unwrap_or(below.end);
@@ -56,6 +58,8 @@ struct Reader<'a> {
     blocks: &'a Blocks,
     step: StepDraft,
     oddities: &'a mut Vec<Spanned<Oddity>>,
+    /// Where each field stands for the first time.
+    firsts: BTreeMap<Field, Span>,
 }
 
 impl Reader<'_> {
@@ -63,10 +67,15 @@ impl Reader<'_> {
     fn field(&mut self, label: &Label, end: usize) {
         let is_inside = label.span.end > label.value.start;
         let region = if is_inside { label.value } else { Span::new(label.value.start, end) };
-        let behind = if is_inside { Span::new(self.source.next_line(label.span.end).min(end), end) } else { Span::at(end) };
+        let behind = if is_inside {
+            Span::new(self.source.next_line(label.span.end).min(end), end)
+        } else {
+            Span::at(end)
+        };
         let whole_end = region.start + self.source.slice(region).trim_end().len();
         let kind = label.kind();
-        let first = kind.and_then(|kind| self.step.field(kind)).map(|first| first.name.span);
+        let first = kind.and_then(|kind| self.firsts.get(&kind).copied());
+        self.firsts.extend(kind.filter(|_| first.is_none()).map(|kind| (kind, label.name.span)));
         self.step.fields.0.push(FieldDraft {
             name: label.name.clone(),
             kind,
@@ -147,7 +156,8 @@ impl Reader<'_> {
         let mut at = self.source.next_line(first.end);
         while at < region.end {
             let line = trimmed(self.source, Span::new(at, self.source.line_at(at).end.min(region.end)));
-            let is_other = line.is_empty() || self.blocks.is_opaque(at) || expectation(self.source, line).is_some();
+            let is_other =
+                line.is_empty() || self.blocks.is_opaque(at) || expectation(self.source, line).is_some();
             if is_other || field::is_rule(self.source.slice(line)) {
                 break;
             }
@@ -203,11 +213,15 @@ impl Reader<'_> {
             let next = self.source.next_line(at).min(region.end);
             let is_first = at == region.start;
             if line.is_empty() {
-            } else if let Some(item) = bullet(self.source, line).filter(|_| !is_first && !self.blocks.is_opaque(at)) {
+            } else if let Some(item) =
+                bullet(self.source, line).filter(|_| !is_first && !self.blocks.is_opaque(at))
+            {
                 items.push(uncoded(self.source, item));
             } else if is_first || (inline.is_none() && items.is_empty() && !self.blocks.is_opaque(at)) {
                 inline = Some(line);
-            } else if let Some(last) = items.last_mut().filter(|last| is_continued(self.source, last.span, line)) {
+            } else if let Some(last) =
+                items.last_mut().filter(|last| is_continued(self.source, last.span, line))
+            {
                 last.value.push(' ');
                 last.value.push_str(self.source.slice(line));
                 last.span.end = line.end;
@@ -226,7 +240,11 @@ impl Reader<'_> {
         for second in codes {
             self.oddities.push(Spanned::new(Oddity::SecondContract { first: code.span }, second.span));
         }
-        ContractDraft { command: Some(unterminated(code)), language: code.language.clone(), ..ContractDraft::default() }
+        ContractDraft {
+            command: Some(unterminated(code)),
+            language: code.language.clone(),
+            ..ContractDraft::default()
+        }
     }
 
     fn inline_command(&mut self, region: Span) -> ContractDraft {
@@ -303,7 +321,8 @@ pub(super) fn bullet(source: &Source, line: Span) -> Option<Span> {
 
 /// Whether `line` goes on with the item: it follows it directly and is indented.
 fn is_continued(source: &Source, item: Span, line: Span) -> bool {
-    source.next_line(item.end) == source.line_at(line.start).start && source.line_at(line.start).start < line.start
+    source.next_line(item.end) == source.line_at(line.start).start
+        && source.line_at(line.start).start < line.start
 }
 
 fn commas(source: &Source, line: Span) -> Vec<Spanned<String>> {
@@ -347,10 +366,12 @@ fn expectation(source: &Source, line: Span) -> Option<Spanned<String>> {
     let line = uncoded(source, unstarred(source, bullet(source, line).unwrap_or(line)));
     let prefix = line.value.get(.."exit_code".len())?;
     let behind = line.value[prefix.len()..].trim_start();
-    if field::normal(prefix) != field::name(Field::ExitCode) || !behind.starts_with(['=', ':', '!', '<', '>']) {
+    if field::normal(prefix) != field::name(Field::ExitCode) || !behind.starts_with(['=', ':', '!', '<', '>'])
+    {
         return None;
     }
-    let value = behind.strip_prefix("==").or(behind.strip_prefix(':')).or(behind.strip_prefix('=')).unwrap_or(behind);
+    let value =
+        behind.strip_prefix("==").or(behind.strip_prefix(':')).or(behind.strip_prefix('=')).unwrap_or(behind);
     let start = line.span.end - value.trim_start().len();
     let value = value.trim().trim_end_matches('.');
     Some(Spanned::new(value.to_owned(), Span::new(start, start + value.len())))
