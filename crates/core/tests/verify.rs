@@ -116,6 +116,8 @@ fn raised(case: &Case) -> String {
     lines
 }
 
+// A-35 invalid-bash, A-36 missing-program, A-37 unmade-file, A-38 unmade-file and early-contract, A-39 cycle,
+// A-40 thin-budget, A-41 unknown-target, A-42 all of them at once.
 #[test]
 fn every_plan_raises_exactly_what_its_page_says() {
     let update = std::env::var_os("UPDATE").is_some();
