@@ -2,16 +2,24 @@
 
 use std::ffi::{OsStr, OsString};
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::command::{completions, edit, explain, fmt, help, list, man, new, schema, show, verify};
-use crate::out::{Answer, Exit, Failure, Flags, Next, Out};
+use crate::command::{self, completions, edit, explain, fmt, help, list, man, new, schema, show, verify};
+use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
 
 /// Plans that AI coding agents carry out and only a shell command can finish.
 #[derive(Debug, Parser)]
-#[command(name = "planwright", version, disable_help_subcommand = true, arg_required_else_help = true, max_term_width = 100)]
-#[command(after_help = "A PLAN is a path, a name, or the beginning of a name; PLAN/STEP is one of its steps.")]
+#[command(
+    name = "planwright",
+    version,
+    disable_help_subcommand = true,
+    arg_required_else_help = true,
+    max_term_width = 100
+)]
+#[command(
+    after_help = "A PLAN is a path, a name, or the beginning of a name; PLAN/STEP is one of its steps."
+)]
 pub(crate) struct Cli {
     #[command(flatten)]
     flags: Flags,
@@ -85,7 +93,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Fmt(args) => fmt::run(&args, out),
         Command::Explain(args) => explain::run(&args, out),
         Command::Schema(args) => schema::run(&args, out),
-        Command::Completions(args) => completions::run(&args, out),
+        Command::Completions(args) => Ok(completions::run(&args, out)),
         Command::Man(args) => man::run(&args, out),
         Command::Help(args) => help::run(&args, out),
     }
@@ -93,27 +101,62 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
 
 /// Says what is wrong with the command line, or prints the help that was asked for.
 fn refuse(words: &[OsString], error: &clap::Error) -> Exit {
-    let is_json = words.iter().any(|word| word == OsStr::new("--json"));
-    let flags = Flags { json: is_json, ..Flags::default() };
-    let mut out = Out::of_process(&flags);
-    let text = match !out.settings().stderr.has_color {
-        true => error.render().to_string(),
-        false => error.render().ansi().to_string(),
+    let mut out = Out::of_process(&flags_among(words));
+    let text = match out.settings().stdout.has_color {
+        true => error.render().ansi().to_string(),
+        false => error.render().to_string(),
     };
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            out.data(&text);
-            out.finish(&Ok(Answer::done("help", &help::Page { text: error.render().to_string() })))
-        }
-        _ if is_json => {
-            let plain = error.render().to_string();
-            let message = plain.trim_start_matches("error: ").lines().next().unwrap_or_default().to_owned();
-            let failure = Failure::new(Exit::Usage, message).next(Next::new(["planwright", "help"]));
-            out.finish(&Err(failure))
-        }
-        _ => {
-            out.complain(&text);
-            Exit::Usage
-        }
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        out.data(&text);
+        return out.finish(&Ok(Answer::done("help", &command::Page { text: error.render().to_string() })));
     }
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && !out.settings().is_json {
+        out.complain(&text);
+        return Exit::Usage;
+    }
+    out.finish(&Err(misuse(words, error)))
+}
+
+/// The flags on a command line that the parser gave up on, so that a complaint comes in the form that was asked for.
+fn flags_among(words: &[OsString]) -> Flags {
+    let has = |flag: &str| words.iter().any(|word| word == OsStr::new(flag));
+    let color = |when: &str| {
+        let is_two = |pair: &[OsString]| pair[0] == "--color" && pair[1] == when;
+        has(&format!("--color={when}")) || words.windows(2).any(is_two)
+    };
+    let color = match (color("always"), color("never")) {
+        (_, true) => Color::Never,
+        (true, false) => Color::Always,
+        (false, false) => Color::Auto,
+    };
+    Flags { json: has("--json"), quiet: has("--quiet") || has("-q"), color, ..Flags::default() }
+}
+
+/// What is wrong with the command line, in our own form.
+fn misuse(words: &[OsString], error: &clap::Error) -> Failure {
+    let text = error.render().to_string();
+    let mut paragraphs = text.split("\n\n").map(str::trim);
+    let on_one_line = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+    let is_nothing = matches!(
+        error.kind(),
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand
+    );
+    let message = match is_nothing {
+        true => "no command was given".to_owned(),
+        false => on_one_line(paragraphs.next().unwrap_or_default().trim_start_matches("error: ")),
+    };
+    let failure = Failure::new(Exit::Usage, message);
+    let failure = match paragraphs.find_map(|paragraph| paragraph.strip_prefix("tip: ")) {
+        Some(tip) => failure.hint(on_one_line(tip)),
+        None => failure,
+    };
+    let grammar = grammar();
+    let typed =
+        words.iter().skip(1).find_map(|word| grammar.find_subcommand(word)).map(clap::Command::get_name);
+    let meant = match error.get(ContextKind::SuggestedSubcommand) {
+        Some(ContextValue::Strings(names)) => names.first().map(String::as_str),
+        Some(ContextValue::String(name)) => Some(name.as_str()),
+        _ => None,
+    };
+    failure.next(Next::new(["planwright", "help"].into_iter().chain(typed.or(meant))))
 }

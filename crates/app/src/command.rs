@@ -1,4 +1,5 @@
-//! The commands, one file each, and what they share: finding plans, and saying in which way the engine failed.
+//! The commands, one file each, and what they share: finding plans and steps, the schemas of their answers, and saying in
+//! which way the engine failed. No command knows another.
 
 pub(crate) mod completions;
 pub(crate) mod edit;
@@ -15,11 +16,51 @@ pub(crate) mod verify;
 use std::path::{Path, PathBuf};
 
 use planwright_engine::core::change::Refusal;
+use planwright_engine::core::draft::Draft;
 use planwright_engine::core::source::Source;
+use planwright_engine::core::{dialect, plan, suggest};
 use planwright_engine::store::{self, Text};
 use planwright_engine::{Project, config, project};
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::Serialize;
+use serde_json::Value;
 
-use crate::out::{Exit, Failure, Next};
+use crate::cli;
+use crate::out::diagnostics::VerifyData;
+use crate::out::{Envelope, ErrorEnvelope, Exit, Failure, Next};
+
+/// The data of envelopes that hold a text.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Page {
+    /// The text.
+    pub(crate) text: String,
+}
+
+/// How a schema is made.
+pub(crate) type Make = fn(SchemaGenerator) -> Value;
+
+/// Every schema with its name. A command that prints an envelope has a line here.
+pub(crate) const SCHEMAS: &[(&str, Make)] = &[
+    ("completions", made::<Envelope<Page>>),
+    ("edit", made::<Envelope<edit::Edited>>),
+    ("error", made::<ErrorEnvelope>),
+    ("explain", made::<Envelope<explain::Rules>>),
+    ("fmt", made::<Envelope<fmt::Formatted>>),
+    ("help", made::<Envelope<Page>>),
+    ("list", made::<Envelope<list::Listing>>),
+    ("man", made::<Envelope<Page>>),
+    ("new", made::<Envelope<new::Created>>),
+    ("schema", made::<Envelope<schema::Schemas>>),
+    ("show", made::<Envelope<show::Shown>>),
+    ("verify", made::<Envelope<VerifyData>>),
+];
+
+fn made<T: JsonSchema>(generator: SchemaGenerator) -> Value {
+    generator.into_root_schema_for::<T>().into()
+}
+
+/// How many steps a hint names; a longer list helps nobody.
+const STEPS_NAMED_MAX: usize = 12;
 
 /// The project that the user stands in.
 pub(crate) fn here() -> Result<Project, Failure> {
@@ -33,9 +74,13 @@ pub(crate) fn project_of(plan: &Path) -> Result<Project, Failure> {
 
 /// How a path is shown: from where the user stands, if it lies below.
 pub(crate) fn shown(path: &Path) -> String {
-    let here = std::env::current_dir().and_then(|folder| folder.canonicalize());
+    let here = std::env::current_dir();
     let below = here.ok().and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));
-    below.unwrap_or_else(|| path.to_owned()).to_string_lossy().trim_start_matches("./").to_owned()
+    let below = below.unwrap_or_else(|| path.to_owned());
+    let text = below.to_string_lossy();
+    let text = text.trim_start_matches("./");
+    // A name that would be read as an option is written so that it can be typed.
+    if text.starts_with('-') && text != "-" { format!("./{text}") } else { text.to_owned() }
 }
 
 /// A plan that a command works on, read as text.
@@ -49,61 +94,124 @@ pub(crate) struct Opened {
 /// Opens the plan or step that the user points at.
 pub(crate) fn open(address: &str) -> Result<Opened, Failure> {
     let project::Address { plan: path, step } = here()?.address(address)?;
+    let opened = open_file(path)?;
+    if let Some(step) = &step {
+        let draft = (dialect::of(opened.source.text()).parse)(&opened.source);
+        find_step(&draft, step, &shown(&opened.path))?;
+    }
+    Ok(Opened { step, ..opened })
+}
+
+/// Opens a plan file.
+pub(crate) fn open_file(path: PathBuf) -> Result<Opened, Failure> {
     let project = project_of(&path)?;
     match store::read(&path, &shown(&path), project.config.limits.plan_bytes).map_err(Failure::from)? {
-        Text::Plan(source) => Ok(Opened { path, project, source, step }),
+        Text::Plan(source) => Ok(Opened { path, project, source, step: None }),
         Text::Unreadable(unreadable) => {
-            let failure = Failure::new(Exit::No, format!("{}: {}", shown(&path), unreadable.diagnostic.message));
-            Err(match unreadable.diagnostic.help {
-                Some(help) => failure.hint(help),
-                None => failure,
-            })
+            let failure =
+                Failure::new(Exit::No, format!("{}: {}", shown(&path), unreadable.diagnostic.message));
+            Err(failure.next(Next::new(["planwright", "verify", shown(&path).as_str()])))
         }
     }
+}
+
+/// The place of the step that `name` means in the plan `path`: an id, a number, or the beginning of one id alone.
+pub(crate) fn find_step(draft: &Draft, name: &str, path: &str) -> Result<usize, Failure> {
+    let ids = plan::ids(draft);
+    let mut near = ids.iter().enumerate().filter(|(_, id)| id.starts_with(name)).map(|(place, _)| place);
+    let only = || near.next().filter(|_| near.next().is_none());
+    plan::find_step(draft, &ids, name).or_else(only).ok_or_else(|| {
+        let known = match ids.len() {
+            0 => "it has no steps".to_owned(),
+            count if count > STEPS_NAMED_MAX => format!("it has {count} steps"),
+            _ => format!("its steps are {}", ids.join(", ")),
+        };
+        Failure::new(Exit::Usage, format!("{path} has no step `{name}`")).hint(known).next(Next::new([
+            "planwright",
+            "show",
+            path,
+        ]))
+    })
+}
+
+/// The grammar of a command, under the name that one types.
+pub(crate) fn grammar(name: Option<&str>) -> Result<clap::Command, Failure> {
+    let grammar = cli::grammar();
+    let Some(name) = name else { return Ok(grammar) };
+    let found = grammar.find_subcommand(name).cloned();
+    found
+        .map(|command| {
+            command.bin_name(format!("planwright {name}")).display_name(format!("planwright-{name}"))
+        })
+        .ok_or_else(|| {
+            let names: Vec<&str> =
+                grammar.get_subcommands().map(clap::Command::get_name).chain(["exit-codes"]).collect();
+            let failure = Failure::new(Exit::Usage, format!("there is no command or topic `{name}`"));
+            match suggest::nearest(name, names) {
+                Some(meant) => failure.next(Next::new(["planwright", "help", meant])),
+                None => failure.next(Next::new(["planwright", "help"])),
+            }
+        })
 }
 
 impl From<project::Error> for Failure {
     fn from(error: project::Error) -> Self {
         let failure = |exit| Self::from_error(exit, &error);
-        match &error {
-            project::Error::Config(_) => failure(Exit::Usage),
-            project::Error::Store(store) => of_store(store),
+        match error {
+            project::Error::Config(error) => error.into(),
+            project::Error::Store(error) => error.into(),
             project::Error::Process(_) | project::Error::Search { .. } | project::Error::Stream { .. } => {
                 failure(Exit::Machine)
             }
-            project::Error::NoPlan { meant: Some(meant), .. } => failure(Exit::Usage).hint(format!("did you mean `{meant}`?")),
+            project::Error::NoPlan { meant: Some(ref meant), .. } => failure(Exit::Usage)
+                .hint(format!("did you mean `{meant}`?"))
+                .next(Next::new(["planwright", "list"])),
             project::Error::NoPlan { .. } => failure(Exit::Usage)
                 .hint("a plan is a markdown file whose frontmatter says `type: plan`")
                 .next(Next::new(["planwright", "list"])),
-            project::Error::Ambiguous { plans, .. } => {
+            project::Error::Ambiguous { ref plans, ref name } => {
                 let plans: Vec<String> = plans.iter().map(|plan| shown(plan)).collect();
-                failure(Exit::Usage).hint(format!("say which one: {}", plans.join(", ")))
+                failure(Exit::Usage).hint(format!("say which one: {}", plans.join(", "))).next(Next::new([
+                    "planwright",
+                    "list",
+                    &format!("--find={name}"),
+                ]))
             }
         }
     }
 }
 
 impl From<store::Error> for Failure {
-    fn from(error: store::Error) -> Self {
-        of_store(&error)
-    }
-}
-
-fn of_store(error: &store::Error) -> Failure {
-    match error {
-        store::Error::Missing { .. } => Failure::from_error(Exit::Usage, error).next(Next::new(["planwright", "list"])),
-        store::Error::NotAFile { .. } => Failure::from_error(Exit::Usage, error).hint("name a plan file"),
-        store::Error::Exists { .. } => Failure::from_error(Exit::Usage, error).hint("choose another name; nothing was written"),
-        store::Error::Restless { .. } | store::Error::Moved { .. } => {
-            Failure::from_error(Exit::Moved, error).hint("look at it again; nothing was written")
+    fn from(mut error: store::Error) -> Self {
+        *error.path_mut() = shown(error.path_mut()).into();
+        let failure = |exit| Self::from_error(exit, &error);
+        match &error {
+            store::Error::Missing { .. } => failure(Exit::Usage).next(Next::new(["planwright", "list"])),
+            store::Error::NotAFile { .. } => {
+                failure(Exit::Usage).hint("name a plan file").next(Next::new(["planwright", "list"]))
+            }
+            store::Error::Exists { path } => failure(Exit::Usage)
+                .hint("choose another name; nothing was written")
+                .next(Next::new(["planwright", "show", path.to_string_lossy().as_ref()])),
+            store::Error::Restless { .. } | store::Error::Moved { .. } => {
+                failure(Exit::Moved).hint("look at it again; nothing was written")
+            }
+            store::Error::Read { .. } | store::Error::Write { .. } => failure(Exit::Machine),
         }
-        store::Error::Read { .. } | store::Error::Write { .. } => Failure::from_error(Exit::Machine, error),
     }
 }
 
 impl From<config::Error> for Failure {
     fn from(error: config::Error) -> Self {
-        Self::from_error(Exit::Usage, &error)
+        match &error {
+            config::Error::Read { path, source } => {
+                Self::new(Exit::Machine, format!("cannot read {}", shown(path))).because(source)
+            }
+            config::Error::Invalid { path, source } => {
+                Self::new(Exit::Usage, format!("{} is not a valid configuration", shown(path)))
+                    .because(source)
+            }
+        }
     }
 }
 

@@ -61,7 +61,7 @@ pub enum Error {
         source: io::Error,
     },
     /// Nothing has this name.
-    #[error("there is no plan `{name}` in {}", root.display())]
+    #[error("there is no plan `{name}` in this project")]
     NoPlan {
         /// What was asked for.
         name: String,
@@ -163,10 +163,9 @@ impl Project {
                         let seen = look(entry.path());
                         lock(&found).push((entry.into_path(), seen));
                     }
-                    Ok(_) => {}
                     // The root itself must be readable; a folder below that is not is no reason to hide the others.
                     Err(error) if error.depth() == Some(0) => *lock(&failed) = Some(error),
-                    Err(_) => {}
+                    Ok(_) | Err(_) => {}
                 }
                 WalkState::Continue
             })
@@ -190,7 +189,7 @@ impl Project {
             // `plans/hello.md/2` and `hello/2` are steps; `plans/typo.md` is a file that is not there.
             let is_file = Path::new(plan).is_file();
             let is_name = !plan.contains('/') && !Path::new(plan).is_dir();
-            if is_file || (is_name && !step.ends_with(".md")) {
+            if is_file || (is_name && Path::new(step).extension().is_none_or(|extension| extension != "md")) {
                 return Ok(Address { plan: self.plan(plan)?, step: Some(step.to_owned()) });
             }
         }
@@ -200,7 +199,9 @@ impl Project {
     /// The plan that `address` means: a path, a name, or the beginning of one that no other plan has.
     pub fn plan(&self, address: &str) -> Result<PathBuf, Error> {
         let path = Path::new(address);
-        if path.exists() || address.contains('/') || path.extension().is_some_and(|extension| extension == "md") {
+        let is_path = address.contains('/') || path.extension().is_some_and(|extension| extension == "md");
+        // A folder may have the name of a plan; nothing else that is there may.
+        if is_path || (path.exists() && !path.is_dir()) {
             return Ok(path.to_owned());
         }
         let plans = self.plans()?;
@@ -211,6 +212,7 @@ impl Project {
         };
         match found.as_slice() {
             [only] => Ok((*only).clone()),
+            [] if path.is_dir() => Ok(path.to_owned()),
             [] => {
                 let names: Vec<String> = plans.iter().map(|plan| name(plan)).collect();
                 let meant = planwright_core::suggest::nearest(address, names.iter().map(String::as_str));

@@ -68,6 +68,21 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// The file that it is about, so that a face can call it as its user does.
+    pub fn path_mut(&mut self) -> &mut PathBuf {
+        match self {
+            Self::Missing { path }
+            | Self::NotAFile { path }
+            | Self::Read { path, .. }
+            | Self::Restless { path }
+            | Self::Moved { path }
+            | Self::Exists { path }
+            | Self::Write { path, .. } => path,
+        }
+    }
+}
+
 /// A plan file as it was read.
 pub enum Text {
     /// Text that can be parsed.
@@ -81,11 +96,15 @@ pub fn read(path: &Path, name: &str, bytes_max: usize) -> Result<Text, Error> {
     for _ in 0..READ_TRIES {
         let before = stamp(path)?;
         let bytes = bytes(path, bytes_max)?;
-        if before != stamp(path)? {
+        // The clock of a file system may be too coarse to tell two states apart: the length must fit as well.
+        let is_whole = bytes.len() as u64 == before.length.min((bytes_max as u64).saturating_add(1));
+        if before != stamp(path)? || !is_whole {
             continue;
         }
         return Ok(match before.length {
-            length if length > bytes_max as u64 => Text::Unreadable(verify::too_large(name, length, bytes_max)),
+            length if length > bytes_max as u64 => {
+                Text::Unreadable(verify::too_large(name, length, bytes_max))
+            }
             _ => text(name, bytes),
         });
     }
@@ -95,7 +114,7 @@ pub fn read(path: &Path, name: &str, bytes_max: usize) -> Result<Text, Error> {
 /// Reads a plan from a stream that can't be read twice, such as stdin.
 pub fn read_stream(stream: &mut dyn Read, name: &str, bytes_max: usize) -> io::Result<Text> {
     let mut bytes = Vec::new();
-    let length = stream.take(bytes_max as u64 + 1).read_to_end(&mut bytes)?;
+    let length = stream.take((bytes_max as u64).saturating_add(1)).read_to_end(&mut bytes)?;
     Ok(match length {
         length if length > bytes_max => Text::Unreadable(verify::too_large(name, length as u64, bytes_max)),
         _ => text(name, bytes),
@@ -138,13 +157,16 @@ fn stamp(path: &Path) -> Result<Stamp, Error> {
 fn bytes(path: &Path, bytes_max: usize) -> Result<Vec<u8>, Error> {
     let file = File::open(path).map_err(|source| read_error(path, source))?;
     let mut bytes = Vec::new();
-    file.take(bytes_max as u64 + 1).read_to_end(&mut bytes).map_err(|source| read_error(path, source))?;
+    file.take((bytes_max as u64).saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(|source| read_error(path, source))?;
     Ok(bytes)
 }
 
 fn read_error(path: &Path, source: io::Error) -> Error {
-    match source.kind() {
-        io::ErrorKind::NotFound => Error::Missing { path: path.to_owned() },
-        _ => Error::Read { path: path.to_owned(), source },
+    if source.kind() == io::ErrorKind::NotFound {
+        Error::Missing { path: path.to_owned() }
+    } else {
+        Error::Read { path: path.to_owned(), source }
     }
 }

@@ -2,9 +2,9 @@
 
 use clap_complete::Shell;
 
-use super::help::Page;
+use super::Page;
 use crate::cli;
-use crate::out::{Answer, Failure, Out};
+use crate::out::{Answer, Out};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -13,10 +13,10 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Answer {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut cli::grammar(), "planwright", &mut script);
     let text = String::from_utf8_lossy(&script).into_owned();
     out.data(&text);
-    Ok(Answer::done("completions", &Page { text }))
+    Answer::done("completions", &Page { text })
 }

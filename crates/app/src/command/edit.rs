@@ -12,38 +12,36 @@ use planwright_engine::store;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Opened, open, refused, shown};
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use super::{Opened, find_step, open, refused, shown};
+use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean, clean_line};
 
 /// How many bytes of a list are read.
 const LIST_BYTES_MAX: u64 = 1 << 20;
 
 #[derive(Debug, clap::Args)]
-#[group(id = "change", required = true, multiple = true)]
 pub(crate) struct Args {
     /// The plan
-    #[arg(group = "subject")]
     plan: String,
     /// Give a step another id; needs that name it follow
-    #[arg(long, value_name = "STEP=ID", group = "change")]
+    #[arg(long, value_name = "STEP=ID")]
     rename: Vec<String>,
     /// Let a step wait for another
-    #[arg(long, value_name = "STEP=ID", group = "change")]
+    #[arg(long, value_name = "STEP=ID")]
     need: Vec<String>,
     /// Move a step to another place, counted from 1; the numbers follow
-    #[arg(long = "move", value_name = "STEP=PLACE", group = "change")]
+    #[arg(long = "move", value_name = "STEP=PLACE")]
     places: Vec<String>,
     /// Number the steps 1, 2, 3; numeric needs follow
-    #[arg(long, group = "change")]
+    #[arg(long)]
     renumber: bool,
     /// Write a template step out, once for each line of FILE (`-` for standard input)
-    #[arg(long, value_name = "STEP=FILE", group = "change")]
+    #[arg(long, value_name = "STEP=FILE")]
     expand: Vec<String>,
     /// Set a key of the frontmatter, such as owner
-    #[arg(long, value_name = "KEY=VALUE", group = "change")]
+    #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Add a line to the notes at the end
-    #[arg(long, value_name = "TEXT", group = "change")]
+    #[arg(long, value_name = "TEXT")]
     note: Vec<String>,
     /// Print the plan as it would be; write nothing
     #[arg(long)]
@@ -63,6 +61,8 @@ pub(crate) struct Edited {
     pub(crate) bytes_added: usize,
     /// Whether the file was written.
     pub(crate) written: bool,
+    /// The plan as it would be, where nothing was to be written.
+    pub(crate) text: Option<String>,
 }
 
 /// A change that the user asked for, before it is known which step is meant.
@@ -79,7 +79,14 @@ enum Wish<'a> {
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let Opened { path, source: old, .. } = open(&args.plan)?;
     let dialect = dialect::of(old.text());
-    let mut edited = Edited { path: shown(&path), changes: Vec::new(), bytes_removed: 0, bytes_added: 0, written: false };
+    let mut edited = Edited {
+        path: shown(&path),
+        changes: Vec::new(),
+        bytes_removed: 0,
+        bytes_added: 0,
+        written: false,
+        text: None,
+    };
     let mut new = old.clone();
     for wish in wishes(args)? {
         let draft = (dialect.parse)(&new);
@@ -88,14 +95,20 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         edited.changes.push(words);
     }
     if args.dry_run {
-        out.data(&crate::out::clean(new.text()));
+        out.data(&clean(new.text()));
+        edited.text = Some(new.text().to_owned());
     } else if new.text() != old.text() {
         store::replace(&path, old.text(), new.text())?;
         edited.written = true;
     }
+    let word = match (args.dry_run, edited.written) {
+        (true, _) => "would change",
+        (false, true) => "changed",
+        (false, false) => "unchanged",
+    };
     for change in &edited.changes {
-        let word = out.talk_palette().paint(Tone::Good, if edited.written { "changed" } else { "would change" });
-        out.talk(&format!("{word}  {}  {}", edited.path, clean_line(change)));
+        let word = out.talk_palette().paint(Tone::Good, word);
+        out.talk(&format!("{word}  {}  {}", clean_line(&edited.path), clean_line(change)));
     }
     let next = Next::new(["planwright", "verify", edited.path.as_str()]);
     Ok(Answer::done("edit", &edited).next(next))
@@ -130,29 +143,32 @@ fn wishes<'a>(args: &'a Args) -> Result<Vec<Wish<'a>>, Failure> {
     }
     wishes.extend(args.renumber.then_some(Wish::Renumber));
     wishes.extend(args.note.iter().map(|text| Wish::Note(text)));
-    Ok(wishes)
+    match wishes.is_empty() {
+        true => Err(misuse("no change was asked for").hint("say what shall change, such as --note TEXT")),
+        false => Ok(wishes),
+    }
 }
 
 fn pair(text: &str) -> Result<(&str, &str), Failure> {
     text.split_once('=')
         .filter(|(name, value)| !name.is_empty() && !value.is_empty())
-        .ok_or_else(|| Failure::new(Exit::Usage, format!("`{text}` is not of the form NAME=VALUE")))
+        .ok_or_else(|| misuse(&format!("`{text}` is not of the form NAME=VALUE")))
+}
+
+fn misuse(message: &str) -> Failure {
+    Failure::new(Exit::Usage, message).next(Next::new(["planwright", "help", "edit"]))
 }
 
 impl Wish<'_> {
     /// The change that is wished for in this plan, and what it is in words.
     fn change(&self, draft: &Draft, path: &str) -> Result<(Change, String), Failure> {
         let ids = plan::ids(draft);
-        let step = |name: &str| {
-            plan::find_step(draft, &ids, name).ok_or_else(|| {
-                Failure::new(Exit::Usage, format!("{path} has no step `{name}`"))
-                    .hint(format!("its steps are {}", ids.join(", ")))
-            })
-        };
+        let step = |name: &str| find_step(draft, name, path);
         Ok(match *self {
             Wish::Rename(name, id) => {
                 if plan::slug(id) != id {
-                    let hint = format!("an id is made of small letters, digits and dashes: `{}`", plan::slug(id));
+                    let hint =
+                        format!("an id is made of small letters, digits and dashes: `{}`", plan::slug(id));
                     return Err(Failure::new(Exit::Usage, format!("`{id}` is no id")).hint(hint));
                 }
                 let change = Change::Rename { step: step(name)?, id: id.to_owned() };
@@ -165,7 +181,9 @@ impl Wish<'_> {
             }
             Wish::Move(name, place) => {
                 let to = place.parse::<usize>().ok().and_then(|place| place.checked_sub(1));
-                let to = to.ok_or_else(|| Failure::new(Exit::Usage, format!("`{place}` is no place, counted from 1")))?;
+                let to = to.ok_or_else(|| {
+                    Failure::new(Exit::Usage, format!("`{place}` is no place, counted from 1"))
+                })?;
                 (Change::Move { step: step(name)?, to }, format!("step {name} stands at place {place}"))
             }
             Wish::Renumber => (Change::Renumber, "the steps are numbered 1, 2, 3".to_owned()),
@@ -176,7 +194,7 @@ impl Wish<'_> {
             }
             Wish::Set("status", _) => {
                 return Err(Failure::new(Exit::Person, "the status of a plan can't be set by hand")
-                    .hint("it mirrors what was checked, approved and run; a change of the plan is all that you need"));
+                    .hint("it mirrors what was checked, approved and run; planwright writes it"));
             }
             Wish::Set(key, value) => {
                 (Change::Set { key: key.to_owned(), value: value.to_owned() }, format!("{key} is `{value}`"))
@@ -195,6 +213,9 @@ fn items(file: &str) -> Result<Vec<String>, Failure> {
         }
         file => store::read_list(file.as_ref(), LIST_BYTES_MAX),
     };
-    let text = text.map_err(|error| Failure::new(Exit::Machine, format!("cannot read the list {file}")).because(&error))?;
+    let text = text.map_err(|error| match error.kind() == io::ErrorKind::NotFound {
+        true => Failure::new(Exit::Usage, format!("there is no list {file}")),
+        false => Failure::new(Exit::Machine, format!("cannot read the list {file}")).because(&error),
+    })?;
     Ok(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect())
 }

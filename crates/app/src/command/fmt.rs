@@ -1,7 +1,7 @@
 //! `fmt`: puts plans into canonical form, or says which are not.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use planwright_engine::core::dialect;
 use planwright_engine::core::source::Source;
@@ -9,8 +9,8 @@ use planwright_engine::store::{self, Text};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{here, open, refused, shown};
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone};
+use super::{Opened, here, open, open_file, refused, shown};
+use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -29,20 +29,23 @@ pub(crate) struct Formatted {
     pub(crate) plans: usize,
     /// Those that were not in canonical form.
     pub(crate) changed: Vec<String>,
+    /// The canonical text of a plan that came on standard input.
+    pub(crate) text: Option<String>,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     if args.plans.iter().any(|plan| plan == "-") {
         return from_stdin(args, out);
     }
-    let plans: Vec<PathBuf> = match args.plans.is_empty() {
-        true => here()?.plans()?,
-        false => args.plans.iter().map(PathBuf::from).collect(),
+    // Everything is read before anything is written: a plan that can't be read leaves the others as they are.
+    let plans: Vec<Opened> = match args.plans.is_empty() {
+        true => here()?.plans()?.into_iter().map(open_file).collect::<Result<_, _>>()?,
+        false => args.plans.iter().map(|plan| open(plan)).collect::<Result<_, _>>()?,
     };
+    let texts =
+        plans.iter().map(|plan| canonical(&plan.path, &plan.source)).collect::<Result<Vec<_>, _>>()?;
     let mut changed = Vec::new();
-    for plan in &plans {
-        let opened = open(&plan.to_string_lossy())?;
-        let text = canonical(&opened.path, &opened.source)?;
+    for (opened, text) in plans.iter().zip(texts) {
         if text == opened.source.text() {
             continue;
         }
@@ -61,14 +64,18 @@ fn canonical(path: &Path, source: &Source) -> Result<String, Failure> {
 fn report(args: &Args, plans: usize, changed: Vec<String>, out: &mut Out<'_>) -> Answer {
     let word = if args.check { "would change" } else { "formatted" };
     for path in &changed {
-        out.line(&format!("{}  {path}", out.palette().paint(Tone::Attention, word)));
+        out.line(&format!("{}  {}", out.palette().paint(Tone::Attention, word), clean_line(path)));
     }
     if changed.is_empty() {
-        out.talk(&format!("{plans} in canonical form"));
+        out.talk(&match plans {
+            0 => "there are no plans in this project".to_owned(),
+            1 => "the plan is in canonical form".to_owned(),
+            _ => format!("all {plans} plans are in canonical form"),
+        });
     }
     let exit = if args.check && !changed.is_empty() { Exit::No } else { Exit::Done };
     let first = changed.first().cloned();
-    let answer = Answer::new(exit, "fmt", &Formatted { plans, changed });
+    let answer = Answer::new(exit, "fmt", &Formatted { plans, changed, text: None });
     match first {
         Some(path) if args.check => answer.next(Next::new(["planwright", "fmt", path.as_str()])),
         Some(_) | None => answer,
@@ -86,10 +93,16 @@ fn from_stdin(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     };
     let text = canonical(Path::new("<stdin>"), &source)?;
     let is_same = text == source.text();
-    if !args.check {
-        out.data(&text);
+    if args.check && !is_same {
+        out.line(&format!("{}  <stdin>", out.palette().paint(Tone::Attention, "would change")));
+    } else if !args.check {
+        // A filter passes every byte on; only a terminal is kept from what could steer it.
+        match out.settings().stdout.is_terminal {
+            true => out.data(&clean(&text)),
+            false => out.data(&text),
+        }
     }
     let changed = if is_same { Vec::new() } else { vec!["<stdin>".to_owned()] };
     let exit = if args.check && !is_same { Exit::No } else { Exit::Done };
-    Ok(Answer::new(exit, "fmt", &Formatted { plans: 1, changed }))
+    Ok(Answer::new(exit, "fmt", &Formatted { plans: 1, changed, text: Some(text) }))
 }

@@ -1,11 +1,12 @@
 //! `list`: the plans of this project, a line each.
 
+use planwright_engine::core::plan;
 use planwright_engine::core::view::Summary;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::here;
-use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
+use super::{here, shown};
+use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -29,27 +30,41 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let all = here.summaries()?;
     if all.is_empty() {
         let nothing = Answer::done("list", &Listing { plans: all });
-        out.talk(&format!("no plans in {}", here.root.display()));
+        out.talk(&format!("there are no plans below {}", clean_line(&here.root.to_string_lossy())));
         return Ok(nothing.next(Next::new(["planwright", "new", "first-plan"])));
     }
+    let count = all.len();
+    let is_alone = |one: &Summary| all.iter().filter(|plan| plan.name == one.name).count() == 1;
+    // A name is shorter and works from everywhere, but several plans may have it, and a file may have any name.
+    let address = |plan: &Summary| match is_alone(plan) && plan::slug(&plan.name) == plan.name {
+        true => plan.name.clone(),
+        false => shown(&here.root.join(&plan.path)),
+    };
+    let first = all.iter().find(|plan| is_wanted(args, plan)).map(address);
     let plans: Vec<Summary> = all.into_iter().filter(|plan| is_wanted(args, plan)).collect();
+    if plans.is_empty() {
+        out.talk(&format!("no plan matches; the project has {count}"));
+    }
     let mut table = Table::new();
     for plan in &plans {
         table.row(row(plan));
     }
     out.table(&table);
-    let first = plans.first().map(|plan| plan.name.clone());
     let exit = if plans.is_empty() { Exit::No } else { Exit::Done };
     let mut answer = Answer::new(exit, "list", &Listing { plans });
-    answer.next.extend(first.map(|name| Next::new(["planwright", "show", name.as_str()])));
+    answer.next.push(match first {
+        Some(address) => Next::new(["planwright", "show", address.as_str()]),
+        None => Next::new(["planwright", "list"]),
+    });
     Ok(answer)
 }
 
 fn is_wanted(args: &Args, plan: &Summary) -> bool {
     let has_status = args.status.as_ref().is_none_or(|status| plan.status.eq_ignore_ascii_case(status));
     let text = args.find.as_ref().map(|text| text.to_lowercase());
-    let has_text =
-        text.is_none_or(|text| plan.name.to_lowercase().contains(&text) || plan.title.to_lowercase().contains(&text));
+    let has_text = text.is_none_or(|text| {
+        plan.name.to_lowercase().contains(&text) || plan.title.to_lowercase().contains(&text)
+    });
     has_status && has_text
 }
 

@@ -1,6 +1,6 @@
 //! `man`: a manual page, for planwright or one of its commands.
 
-use super::help::{self, Page};
+use super::{Page, grammar};
 use crate::out::{Answer, Exit, Failure, Out};
 
 #[derive(Debug, clap::Args)]
@@ -10,9 +10,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
-    let command = help::command(args.command.as_deref())?;
+    let command = grammar(args.command.as_deref())?;
     let mut page = Vec::new();
     clap_mangen::Man::new(command)
+        .source(concat!("planwright ", env!("CARGO_PKG_VERSION")))
         .render(&mut page)
         .map_err(|error| Failure::new(Exit::Machine, "cannot write the manual page").because(&error))?;
     let text = String::from_utf8_lossy(&page).into_owned();

@@ -44,14 +44,17 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let slug = plan::slug(&args.name);
     if slug != args.name || slug.is_empty() {
         let failure = Failure::new(Exit::Usage, format!("`{}` is no name for a plan", args.name));
+        let failure = failure.hint("use small letters, digits and dashes");
         return Err(match slug.is_empty() {
-            true => failure.hint("use small letters, digits and dashes"),
+            true => failure,
             false => failure.next(Next::new(["planwright", "new", slug.as_str()])),
         });
     }
-    for text in args.steps.iter().chain(&args.title).chain([&args.owner, &args.target]) {
+    let steps = args.steps.iter().map(|step| ("--step", step));
+    let others = args.title.iter().map(|title| ("--title", title));
+    for (option, text) in steps.chain(others).chain([("--owner", &args.owner), ("--target", &args.target)]) {
         if text.trim().is_empty() || text.contains(['\n', '\r']) {
-            return Err(Failure::new(Exit::Usage, format!("{text:?} is not one line of text")));
+            return Err(Failure::new(Exit::Usage, format!("{option} {text:?} is not one line of text")));
         }
     }
     let path: PathBuf = here()?.root.join(FOLDER).join(format!("{slug}.md"));
@@ -65,7 +68,7 @@ fn template(args: &Args) -> String {
     let title = args.title.clone().unwrap_or_else(|| sentence(&args.name));
     let usual = ["Write the test".to_owned(), "Make it pass".to_owned()];
     let steps = if args.steps.is_empty() { usual.as_slice() } else { &args.steps };
-    let owner = &args.owner;
+    let owner = scalar(&args.owner);
     let mut text = format!(
         "---\ntype: plan\nstatus: draft\nowner: {owner}\n---\n\n# {title}\n\n\
          **Context:** Say why this is worth doing and what the agents must know.\n\
@@ -83,6 +86,14 @@ fn template(args: &Args) -> String {
         ));
     }
     text
+}
+
+/// The text as a value of the frontmatter: quoted where YAML would read something else into it.
+fn scalar(text: &str) -> String {
+    let is_plain = text.chars().all(|character| character.is_alphanumeric() || "-_.@".contains(character))
+        && text.starts_with(char::is_alphabetic);
+    // YAML takes every JSON string.
+    if is_plain { text.to_owned() } else { serde_json::Value::from(text).to_string() }
 }
 
 /// `auth-timeout` as a title: "Auth timeout".

@@ -1,12 +1,11 @@
 //! `schema`: the JSON schema of what a command prints with `--json`.
 
-use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
+use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{edit, explain, fmt, help, list, new, show};
-use crate::out::diagnostics::VerifyData;
-use crate::out::{Answer, Envelope, ErrorEnvelope, Exit, Failure, Next, Out};
+use super::SCHEMAS;
+use crate::out::{Answer, Exit, Failure, Next, Out};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -21,26 +20,6 @@ pub(crate) struct Schemas {
     pub(crate) names: Vec<String>,
     /// The schema that was asked for.
     pub(crate) schema: Option<Value>,
-}
-
-/// Every schema: its name and how it is made. A command that prints an envelope has a line here.
-const SCHEMAS: &[(&str, fn(SchemaGenerator) -> Value)] = &[
-    ("completions", made::<Envelope<help::Page>>),
-    ("edit", made::<Envelope<edit::Edited>>),
-    ("error", made::<ErrorEnvelope>),
-    ("explain", made::<Envelope<explain::Rules>>),
-    ("fmt", made::<Envelope<fmt::Formatted>>),
-    ("help", made::<Envelope<help::Page>>),
-    ("list", made::<Envelope<list::Listing>>),
-    ("man", made::<Envelope<help::Page>>),
-    ("new", made::<Envelope<new::Created>>),
-    ("schema", made::<Envelope<Schemas>>),
-    ("show", made::<Envelope<show::Shown>>),
-    ("verify", made::<Envelope<VerifyData>>),
-];
-
-fn made<T: JsonSchema>(generator: SchemaGenerator) -> Value {
-    generator.into_root_schema_for::<T>().into()
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {

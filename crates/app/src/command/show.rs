@@ -8,9 +8,9 @@ use planwright_engine::{Verified, project};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::open;
+use super::{find_step, open};
 use crate::out::picture::{self, Picture};
-use crate::out::{Answer, Cell, Exit, Failure, Glyph, Next, Out, Table, Tone, clean, clean_line};
+use crate::out::{Answer, Cell, Exit, Failure, Glyph, Glyphs, Next, Out, Table, Tone, clean, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -57,7 +57,9 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     };
     let graph = args.graph.map(|form| draw(form, &plan, &verified));
     if let Some(step) = &opened.step {
-        plan.steps = vec![find(&plan, step)?.clone()];
+        let draft = verified.draft.as_ref();
+        let place = draft.map_or(Ok(0), |draft| find_step(draft, step, &plan.path))?;
+        plan.steps = vec![plan.steps.swap_remove(place)];
     }
     match (&graph, opened.step.is_some()) {
         (Some(graph), _) => print_graph(args, &plan, graph, out),
@@ -79,19 +81,6 @@ fn view_of(name: &str, verified: &Verified) -> Option<PlanView> {
     Some(PlanView::of(name.to_owned(), &verified.source, draft, verified.plan.as_ref()))
 }
 
-/// The step with this id, number, or beginning of an id that no other has.
-fn find<'a>(plan: &'a PlanView, wanted: &str) -> Result<&'a StepView, Failure> {
-    let exact = plan.steps.iter().find(|step| step.id == wanted || step.number == wanted);
-    let mut near = plan.steps.iter().filter(|step| step.id.starts_with(wanted));
-    let only = exact.or_else(|| near.next().filter(|_| near.next().is_none()));
-    only.ok_or_else(|| {
-        let ids: Vec<&str> = plan.steps.iter().map(|step| step.id.as_str()).take(12).collect();
-        Failure::new(Exit::Usage, format!("`{}` has no step `{wanted}`", plan.name))
-            .hint(format!("its steps are {}", ids.join(", ")))
-            .next(Next::new(["planwright", "show", plan.path.as_str()]))
-    })
-}
-
 fn draw(form: Form, plan: &PlanView, verified: &Verified) -> String {
     let Some(draft) = &verified.draft else { return String::new() };
     let picture = Picture { plan, graph: &view::graph(draft) };
@@ -103,18 +92,42 @@ fn draw(form: Form, plan: &PlanView, verified: &Verified) -> String {
 }
 
 fn print_graph(args: &Args, plan: &PlanView, graph: &str, out: &mut Out<'_>) {
-    out.data(graph);
+    let glyphs = out.settings().glyphs;
+    let text = |text: &str| if glyphs == Glyphs::Ascii { in_ascii(text) } else { text.to_owned() };
+    match args.graph {
+        Some(Form::Ascii) => out.data(&text(graph)),
+        Some(Form::Mermaid | Form::Dot) | None => out.data(graph),
+    }
     if args.graph == Some(Form::Ascii) {
         for (index, wave) in plan.waves.iter().enumerate() {
             out.line(&clean_line(&format!("wave {}   {}", index + 1, wave.join(", "))));
         }
-        out.line(&clean_line(&format!("longest chain   {}", plan.critical_path.join(" → "))));
+        out.line(&clean_line(&format!("longest chain   {}", plan.critical_path.join(&text(" → ")))));
     }
+}
+
+/// A picture without the lines and arrows that a terminal may lack; what the plan says stays.
+fn in_ascii(picture: &str) -> String {
+    let mut text = String::with_capacity(picture.len());
+    for character in picture.chars() {
+        match character {
+            '─' | '═' | '┈' => text.push('-'),
+            '│' | '║' | '┊' => text.push('|'),
+            '↓' | '⇣' => text.push('v'),
+            '↑' | '⇡' => text.push('^'),
+            '→' | '⇢' => text.push('>'),
+            '←' | '⇠' => text.push('<'),
+            '\u{2500}'..='\u{257f}' => text.push('+'),
+            _ => text.push(character),
+        }
+    }
+    text
 }
 
 fn print_plan(plan: &PlanView, out: &mut Out<'_>) {
     let palette = out.palette();
-    let digest = plan.digest.as_ref().map_or_else(|| "not clean".to_owned(), |digest| digest[..8].to_owned());
+    let digest =
+        plan.digest.as_ref().map_or_else(|| "has errors".to_owned(), |digest| digest[..8].to_owned());
     out.line(&format!(
         "{}  {}   {}",
         palette.paint(Tone::Strong, &clean_line(&plan.name)),
@@ -122,9 +135,10 @@ fn print_plan(plan: &PlanView, out: &mut Out<'_>) {
         palette.paint(Tone::Muted, &digest)
     ));
     let mut facts = vec![plan.status.clone(), format!("owner {}", plan.owner)];
-    facts.extend([(&plan.priority, "priority"), (&plan.budget.text, "budget")].iter().filter_map(|(text, word)| {
-        (!text.is_empty()).then(|| format!("{word} {text}"))
-    }));
+    let others = [("priority", &plan.priority), ("budget", &plan.budget.text)];
+    facts.extend(
+        others.iter().filter(|(_, text)| !text.is_empty()).map(|(word, text)| format!("{word} {text}")),
+    );
     out.line(&format!("  {}", clean_line(&facts.join(", "))));
     if !plan.context.is_empty() {
         out.line(&format!("  {}", clean_line(&plan.context)));
@@ -189,7 +203,8 @@ fn print_step(plan: &PlanView, step: &StepView, out: &mut Out<'_>) {
     fact("on_fail", &step.on_fail);
     fact("timeout", &step.timeout_seconds.map(|seconds| format!("{seconds} s")).unwrap_or_default());
     fact("claims", step.mark.as_deref().unwrap_or_default());
-    let contract = step.contract.as_ref().map(|command| format!("{command}\nexit_code == {}", step.exit_code));
+    let contract =
+        step.contract.as_ref().map(|command| format!("{command}\nexit_code == {}", step.exit_code));
     let blocks = [
         ("task", Some(step.task.clone()).filter(|task| !task.is_empty())),
         ("accept", (!step.accept.is_empty()).then(|| step.accept.join("\n"))),

@@ -1,5 +1,6 @@
 //! `verify`: checks plans, says everything that is wrong with them, and repairs what has a repair.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,14 +12,15 @@ use planwright_engine::core::verify::{RULES, Rule};
 use planwright_engine::watch::Watch;
 use planwright_engine::{Project, Verified, project, store};
 
-use super::{here, project_of, shown};
+use super::{here, open, project_of, shown};
 use crate::out::diagnostics::{self, Checked, Warnings};
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone};
+use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 
 /// Rounds of repairs: each may uncover what the last one hid, but a file that never settles is left alone.
 const REPAIR_ROUNDS_MAX: usize = 64;
-/// The name of a plan that comes on standard input.
+/// What stands for standard input on the command line, and what it is called in complaints.
 const STDIN: &str = "-";
+const STDIN_SHOWN: &str = "<stdin>";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -57,7 +59,7 @@ enum Format {
     Sarif,
     /// Workflow commands, for annotations on a pull request
     Github,
-    /// `JUnit` XML, for test reports
+    #[value(help = "JUnit XML, for test reports")]
     Junit,
 }
 
@@ -93,22 +95,28 @@ impl Levels {
     fn of(args: &Args) -> Result<Self, Failure> {
         let rule = |name: &String| Rule::find(name).ok_or_else(|| unknown_rule(name));
         let is_all = |name: &&String| name.as_str() == "warnings";
-        let denied = args.deny.iter().filter(|name| !is_all(name)).map(rule).collect::<Result<Vec<_>, _>>()?;
+        let denied =
+            args.deny.iter().filter(|name| !is_all(name)).map(rule).collect::<Result<Vec<_>, _>>()?;
         let allowed = args.allow.iter().map(rule).collect::<Result<Vec<_>, _>>()?;
         if let Some(error) = allowed.iter().find(|rule| rule.severity == Severity::Error) {
             let message = format!("{} ({}) is an error and can't be allowed", error.code, error.name);
-            return Err(Failure::new(Exit::Usage, message).next(Next::new(["planwright", "explain", error.code])));
+            return Err(Failure::new(Exit::Usage, message).next(Next::new([
+                "planwright",
+                "explain",
+                error.code,
+            ])));
         }
-        let warnings = if args.deny.iter().any(|name| is_all(&name)) { Warnings::Denied } else { Warnings::Allowed };
+        let warnings =
+            if args.deny.iter().any(|name| is_all(&name)) { Warnings::Denied } else { Warnings::Allowed };
         Ok(Self { denied, allowed, warnings })
     }
 
     /// Leaves out what is allowed and raises what is denied.
     fn apply(&self, diagnostics: &mut Vec<Diagnostic>) {
-        let among = |rules: &[&Rule], diagnostic: &Diagnostic| rules.iter().any(|rule| rule.code == diagnostic.code);
-        diagnostics.retain(|diagnostic| {
-            diagnostic.severity == Severity::Error || !among(&self.allowed, diagnostic)
-        });
+        let among =
+            |rules: &[&Rule], diagnostic: &Diagnostic| rules.iter().any(|rule| rule.code == diagnostic.code);
+        diagnostics
+            .retain(|diagnostic| diagnostic.severity == Severity::Error || !among(&self.allowed, diagnostic));
         for diagnostic in diagnostics.iter_mut().filter(|diagnostic| among(&self.denied, diagnostic)) {
             diagnostic.severity = Severity::Error;
         }
@@ -129,25 +137,35 @@ fn paths(args: &Args) -> Result<Vec<PathBuf>, Failure> {
             Err(Failure::new(Exit::Usage, "standard input can't be repaired or watched").hint("name a file"))
         }
         STDIN => Ok(PathBuf::from(STDIN)),
-        name => Ok(here.address(name)?.plan),
+        name => match here.address(name)? {
+            project::Address { plan, step: None } => Ok(plan),
+            // A step is judged by what the others make: its whole plan is checked.
+            project::Address { step: Some(_), .. } => Ok(open(name)?.path),
+        },
     };
-    args.plans.iter().map(path).collect()
+    let mut paths = args.plans.iter().map(path).collect::<Result<Vec<_>, _>>()?;
+    let mut seen = BTreeSet::new();
+    paths.retain(|path| seen.insert(shown(path)));
+    Ok(paths)
 }
 
 fn check(args: &Args, levels: &Levels, paths: &[PathBuf], out: &mut Out<'_>) -> Result<Answer, Failure> {
-    let mut all = Vec::with_capacity(paths.len());
-    for path in paths {
-        let mut verified = verify(args, path)?;
-        if args.fix {
-            verified = repair(args, path, verified, out)?;
-        }
+    // Everything is read before anything is repaired: a plan that can't be read leaves the others as they are.
+    let mut all = paths.iter().map(|path| verify(args, path)).collect::<Result<Vec<_>, _>>()?;
+    if args.fix {
+        let repaired = paths.iter().zip(all).map(|(path, verified)| repair(args, path, verified, out));
+        all = repaired.collect::<Result<Vec<_>, _>>()?;
+    }
+    for verified in &mut all {
         levels.apply(&mut verified.diagnostics);
-        all.push(verified);
     }
     let checked: Vec<Checked<'_>> =
         all.iter().map(|one| Checked { source: &one.source, diagnostics: &one.diagnostics }).collect();
     print(args, levels, &all, &checked, out);
     let is_ok = checked.iter().all(|one| one.is_ok(levels.warnings));
+    if !is_ok && checked.iter().all(|one| one.counts().errors == 0) {
+        out.talk("warnings are denied");
+    }
     let exit = if is_ok { Exit::Done } else { Exit::No };
     let mut answer = Answer::new(exit, "verify", &diagnostics::json(&checked, levels.warnings));
     answer.next.extend(next(&all));
@@ -167,7 +185,7 @@ fn verify(args: &Args, path: &Path) -> Result<Verified, Failure> {
 }
 
 fn from_stdin(project: &Project) -> Result<Verified, Failure> {
-    let name = "<stdin>";
+    let name = STDIN_SHOWN;
     let text = store::read_stream(&mut io::stdin(), name, project.config.limits.plan_bytes)
         .map_err(|source| project::Error::Stream { name: name.to_owned(), source })?;
     Ok(project.check(text)?)
@@ -184,7 +202,7 @@ fn repair(args: &Args, path: &Path, mut verified: Verified, out: &mut Out<'_>) -
         store::replace(path, verified.source.text(), &repaired)?;
         for title in titles {
             let word = out.talk_palette().paint(Tone::Good, "repaired");
-            out.talk(&format!("{word} {}  {}", shown(path), crate::out::clean_line(&title)));
+            out.talk(&format!("{word}  {}  {}", clean_line(&shown(path)), clean_line(&title)));
         }
         verified = verify(args, path)?;
     }
@@ -214,7 +232,11 @@ fn print(args: &Args, levels: &Levels, all: &[Verified], checked: &[Checked<'_>]
     let text = match args.format {
         Format::Human => {
             print_clean(all, out);
-            let faulty: Vec<Checked<'_>> = checked.iter().filter(|one| !one.diagnostics.is_empty()).copied().collect();
+            let faulty: Vec<Checked<'_>> =
+                checked.iter().filter(|one| !one.diagnostics.is_empty()).copied().collect();
+            if !faulty.is_empty() && faulty.len() < checked.len() {
+                out.line("");
+            }
             diagnostics::human(&faulty, out.palette(), out.settings().width)
         }
         Format::Short => diagnostics::short(checked),
@@ -235,14 +257,16 @@ fn print_clean(all: &[Verified], out: &mut Out<'_>) {
         let mut agents: Vec<&str> = plan.steps.iter().map(|step| step.target.as_str()).collect();
         agents.sort_unstable();
         agents.dedup();
-        let many = |count: usize, word: &str| if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") };
+        let many = |count: usize, word: &str| {
+            if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
+        };
         out.line(&format!(
             "{}  {}   {}, {}, for {}",
             palette.paint(Tone::Strong, "checked"),
-            crate::out::clean_line(one.source.name()),
+            clean_line(one.source.name()),
             many(plan.steps.len(), "step"),
             many(waves, "wave"),
-            crate::out::clean_line(&agents.join(", "))
+            clean_line(&agents.join(", "))
         ));
         out.line(&format!(
             "{}       no errors, no warnings   digest {}",
@@ -254,23 +278,24 @@ fn print_clean(all: &[Verified], out: &mut Out<'_>) {
 
 /// Repairs first; then the page about the first complaint; then the plan itself.
 fn next(all: &[Verified]) -> Option<Next> {
-    let fixable = all.iter().find(|one| one.diagnostics.iter().any(|diagnostic| diagnostic.fix.is_some()));
+    let is_file = |one: &Verified| one.source.name() != STDIN_SHOWN;
+    let has_repair = |one: &Verified| one.diagnostics.iter().any(|diagnostic| diagnostic.fix.is_some());
+    let fixable = all.iter().find(|one| is_file(one) && has_repair(one));
     if let Some(one) = fixable {
         return Some(Next::new(["planwright", "verify", "--fix", one.source.name()]));
     }
     let first = all.iter().flat_map(|one| &one.diagnostics).next();
     match (first, all) {
         (Some(first), _) => Some(Next::new(["planwright", "explain", first.code])),
-        (None, [only]) if only.source.name() != "<stdin>" => Some(Next::new(["planwright", "show", only.source.name()])),
+        (None, [only]) if is_file(only) => Some(Next::new(["planwright", "show", only.source.name()])),
         (None, _) => None,
     }
 }
 
 /// Checks again whenever a plan is saved, until the user or the reader goes away.
 fn watch(args: &Args, levels: &Levels, paths: &[PathBuf], out: &mut Out<'_>) -> Result<Answer, Failure> {
-    let watch = Watch::of(paths).map_err(|error| {
-        Failure::new(Exit::Machine, "cannot watch the plans for changes").because(&error)
-    })?;
+    let watch = Watch::of(paths)
+        .map_err(|error| Failure::new(Exit::Machine, "cannot watch the plans for changes").because(&error))?;
     loop {
         let answer = check(args, levels, paths, out);
         match &answer {

@@ -1,0 +1,23 @@
+//! The program from the outside: what is typed, what is printed, how it ends and what lies on the disk afterwards.
+//! Every test has its own project, home and search path, so that nothing of this machine shows through.
+
+#[path = "program/bad_input.rs"]
+mod bad_input;
+#[path = "program/crowd.rs"]
+mod crowd;
+#[path = "program/envelope.rs"]
+mod envelope;
+#[path = "program/place.rs"]
+mod place;
+#[path = "program/sample.rs"]
+mod sample;
+#[path = "program/terminal.rs"]
+mod terminal;
+#[path = "program/transcript.rs"]
+mod transcript;
+#[path = "program/unreadable.rs"]
+mod unreadable;
+#[path = "program/verify.rs"]
+mod verify;
+#[path = "program/watch.rs"]
+mod watch;

@@ -1,0 +1,241 @@
+//! `--json`: one line, one envelope, as its schema says, for every command and for every way to fail. What an envelope
+//! proposes to type next can be typed.
+
+use serde_json::Value;
+
+use crate::place::{Place, Ran};
+use crate::sample::{HOSTILE_NAME, hostile, sound};
+
+/// What is typed, and what comes on standard input.
+type Case<'a> = (&'a [&'a str], &'a str);
+
+/// A project in which everything can happen.
+fn project() -> Place {
+    let place = Place::harbor();
+    place
+        .write("plans/good.md", sound("A good plan", 2))
+        .write("plans/auth-cookie.md", sound("Another plan", 1))
+        .write("other/twin.md", sound("A twin", 1))
+        .write("plans/twin.md", sound("A twin", 1))
+        .write("plans/loose.md", sound("Loose", 1).replace("### 1.", "###   1."))
+        .write("plans/-dash.md", sound("A name like an option", 1))
+        .write("plans/with space.md", sound("A name of two words", 1))
+        .write("plans/binary.md", b"---\ntype: plan\n---\n\xff")
+        .write("plans/empty.md", "")
+        .write(HOSTILE_NAME, hostile());
+    place
+}
+
+const SUCCESSES: &[Case<'_>] = &[
+    (&["new", "first"], ""),
+    (&["verify", "good"], ""),
+    (&["verify", "auth-timeout"], ""),
+    (&["verify", "good", "auth-timeout"], ""),
+    (&["verify", "plans/binary.md"], ""),
+    (&["verify", "plans/empty.md"], ""),
+    (&["verify", "-"], "# nothing"),
+    (&["verify", HOSTILE_NAME], ""),
+    (&["plan", "verify", "good"], ""),
+    (&["show", "good"], ""),
+    (&["show", "auth-timeout/fix"], ""),
+    (&["show", "good", "--graph=mermaid"], ""),
+    (&["show", HOSTILE_NAME], ""),
+    (&["list"], ""),
+    (&["list", "--status", "done"], ""),
+    (&["edit", "good", "--note", "seen"], ""),
+    (&["edit", "good", "--rename", "s1=first", "--dry-run"], ""),
+    (&["fmt", "--check", "loose"], ""),
+    (&["fmt", "loose"], ""),
+    (&["fmt", "-"], "# nothing\n"),
+    (&["explain"], ""),
+    (&["explain", "PW0203"], ""),
+    (&["schema"], ""),
+    (&["schema", "verify"], ""),
+    (&["completions", "bash"], ""),
+    (&["man"], ""),
+    (&["man", "verify"], ""),
+    (&["help"], ""),
+    (&["help", "verify"], ""),
+    (&["help", "exit-codes"], ""),
+    (&["--help"], ""),
+    (&["verify", "--help"], ""),
+    (&["--version"], ""),
+];
+
+const FAILURES: &[Case<'_>] = &[
+    (&[], ""),
+    (&["nonsense"], ""),
+    (&["verfy"], ""),
+    (&["verify", "--bogus"], ""),
+    (&["verify", "--format", "xml"], ""),
+    (&["verify", "nobody"], ""),
+    (&["verify", "auth-timout"], ""),
+    (&["verify", "auth"], ""),
+    (&["verify", "twin"], ""),
+    (&["verify", "plans"], ""),
+    (&["verify", "plans/gone.md"], ""),
+    (&["verify", "good/nothing"], ""),
+    (&["verify", "--allow", "PW0301"], ""),
+    (&["verify", "--deny", "nonsense"], ""),
+    (&["verify", "--fix", "-"], ""),
+    (&["verify", "good", "--max-bytes", "many"], ""),
+    (&["show"], ""),
+    (&["show", "nobody"], ""),
+    (&["show", "good/nothing"], ""),
+    (&["show", "plans/binary.md"], ""),
+    (&["edit", "good"], ""),
+    (&["edit", "good", "--rename", "s1"], ""),
+    (&["edit", "good", "--rename", "nothing=a"], ""),
+    (&["edit", "good", "--rename", "s1=Not An Id"], ""),
+    (&["edit", "good", "--set", "status=done"], ""),
+    (&["edit", "good", "--move", "s1=zero"], ""),
+    (&["edit", "good", "--expand", "s1=gone.txt"], ""),
+    (&["edit", "good", "--note", "two\nlines"], ""),
+    (&["list", "everything"], ""),
+    (&["fmt", "nobody"], ""),
+    (&["fmt", "-"], "\0"),
+    (&["new"], ""),
+    (&["new", "Not A Name"], ""),
+    (&["new", "../up"], ""),
+    (&["new", "good"], ""),
+    (&["explain", "nonsense"], ""),
+    (&["explain", "unmade-fil"], ""),
+    (&["schema", "nonsense"], ""),
+    (&["completions", "nonsense"], ""),
+    (&["man", "nonsense"], ""),
+    (&["help", "verfy"], ""),
+];
+
+fn ask(place: &Place, (words, input): &Case<'_>) -> (Ran, Value) {
+    let words: Vec<&str> = words.iter().copied().chain(["--json"]).collect();
+    let ran = place.run_with(&words, input);
+    assert_eq!(ran.stdout.lines().count(), 1, "{words:?}: {ran:#?}");
+    let envelope =
+        serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{words:?}: {error}: {ran:#?}"));
+    (ran, envelope)
+}
+
+/// The schema that the program has under this name.
+fn schema(place: &Place, name: &str) -> jsonschema::Validator {
+    let ran = place.run(&["schema", name]);
+    let schema = serde_json::from_str(&ran.expect(0, &[]).stdout).expect("a schema is JSON");
+    jsonschema::validator_for(&schema).expect("a schema is a schema")
+}
+
+/// The commands that the program says it has.
+fn commands(place: &Place) -> Vec<String> {
+    let (_, envelope) = ask(place, &(&["help"], ""));
+    let text = envelope["data"]["text"].as_str().expect("the help is text").to_owned();
+    let lines = text.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let names = lines.take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
+    names.map(str::to_owned).collect()
+}
+
+// P-03: every command has `--json`, under a versioned schema.
+#[test]
+fn every_answer_is_one_line_with_one_envelope_as_its_schema_says() {
+    let place = project();
+    for case in SUCCESSES {
+        let (ran, envelope) = ask(&place, case);
+        let name = envelope["schema"].as_str().expect("an envelope names its schema");
+        assert_ne!(name, "planwright.error/1", "{case:?}: {ran:#?}");
+        assert!(ran.code <= 1, "{case:?}: {ran:#?}");
+        assert_eq!(envelope["ok"], ran.code == 0, "{case:?}: {ran:#?}");
+        let fault = schema(&place, name).validate(&envelope).err().map(|error| error.to_string());
+        assert_eq!(fault, None, "{case:?}: {envelope}");
+    }
+}
+
+// P-22: an error is an envelope too, and its kind is the word for the exit code.
+#[test]
+fn every_failure_is_one_line_with_one_envelope_as_its_schema_says() {
+    let place = project();
+    let schema = schema(&place, "error");
+    for case in FAILURES {
+        let (ran, envelope) = ask(&place, case);
+        let fault = schema.validate(&envelope).err().map(|error| error.to_string());
+        assert_eq!((fault, &envelope["ok"]), (None, &Value::from(false)), "{case:?}: {envelope}");
+        let kind = [(1, "no"), (2, "usage"), (3, "person"), (5, "machine")]
+            .iter()
+            .find(|(code, _)| *code == ran.code);
+        assert_eq!(
+            Some(envelope["error"]["kind"].as_str()),
+            kind.map(|(_, word)| Some(*word)),
+            "{case:?}: {ran:#?}"
+        );
+        let message = envelope["error"]["message"].as_str().expect("a message");
+        assert!(!message.is_empty() && !message.ends_with(['.', ':']), "{case:?}: {message}");
+    }
+}
+
+#[test]
+fn a_wrong_envelope_does_not_pass_its_schema() {
+    let place = project();
+    let (_, mut envelope) = ask(&place, &(&["verify", "auth-timeout"], ""));
+    let schema = schema(&place, "planwright.verify/1");
+    assert!(schema.is_valid(&envelope));
+    envelope["data"]["files"][0]["counts"]["errors"] = "two".into();
+    assert!(!schema.is_valid(&envelope));
+}
+
+#[test]
+fn a_command_without_a_schema_a_case_or_a_page_is_caught() {
+    let place = project();
+    let commands = commands(&place);
+    assert!(commands.len() >= 11 && commands.contains(&"verify".to_owned()), "{commands:?}");
+    let pages = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/transcript");
+    for command in &commands {
+        place.run(&["schema", command]).expect(0, &["planwright."]);
+        let has_case = |cases: &[Case<'_>]| cases.iter().any(|(words, _)| words.contains(&command.as_str()));
+        assert!(has_case(SUCCESSES) && has_case(FAILURES), "`{command}` has no case here");
+        let page = place.bash(&format!("cat '{pages}/{command}.md'"));
+        page.expect(0, &["--json", &format!("$ planwright {command}")]);
+    }
+}
+
+/// What an envelope proposes is typed in the project as the command left it.
+#[test]
+fn what_is_proposed_next_can_be_typed() {
+    let mut proposed = 0;
+    for case in SUCCESSES.iter().chain(FAILURES) {
+        let place = project();
+        let (_, envelope) = ask(&place, case);
+        for next in envelope["next"].as_array().expect("a list of commands") {
+            let next = next.as_str().expect("a command is text");
+            assert!(next.starts_with("planwright "), "{case:?}: {next}");
+            let ran = place.bash(next);
+            assert!(![2, 5, 127].contains(&ran.code), "{case:?}: `{next}`: {ran:#?}");
+            proposed += 1;
+        }
+    }
+    assert!(proposed > 40, "{proposed}");
+}
+
+#[test]
+fn what_is_proposed_can_be_typed_where_there_is_nothing_and_from_a_folder_below() {
+    let nothing = Place::empty();
+    let words: &[&[&str]] = &[&["list"], &["verify"], &["fmt"]];
+    for words in words {
+        let (_, envelope) = ask(&nothing, &(words, ""));
+        for next in envelope["next"].as_array().expect("a list of commands") {
+            Place::empty().bash(next.as_str().expect("text")).expect(0, &[]);
+        }
+    }
+    let place = project();
+    for words in [
+        "list",
+        "list --find twin",
+        "list --find two",
+        "list --find option",
+        "verify auth-timeout",
+        "show good",
+    ] {
+        let ran = place.bash(&format!("cd src/auth && planwright {words} --json"));
+        let envelope: Value =
+            serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:#?}"));
+        for next in envelope["next"].as_array().expect("a list of commands") {
+            let ran = place.bash(&format!("cd src/auth && {}", next.as_str().expect("text")));
+            assert!(ran.code < 2, "{words}: {next}: {ran:#?}");
+        }
+    }
+}

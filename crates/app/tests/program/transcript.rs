@@ -1,0 +1,250 @@
+//! Pages with commands and what they print: every `console` block is run and compared, in a copy of the example project.
+//!
+//! A line `$ …` is typed, lines `> …` go on with it, `? N` is the exit code where it is not 0, and the rest is what both
+//! streams say. `[..]` stands for anything on a line and a line `...` for any lines. With the environment variable
+//! `PLANWRIGHT_TRANSCRIPTS=overwrite` the pages are written anew: read them then.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "these tests stand outside of the program: they read and write its pages"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::place::{Place, Ran, repository};
+
+/// One command on a page.
+#[derive(Debug, Default)]
+struct Typed {
+    /// The line of the page, from 1.
+    line: usize,
+    command: String,
+    /// `None`: the page does not say.
+    code: Option<i32>,
+    said: Vec<String>,
+}
+
+/// A part of a page.
+enum Part {
+    Prose(String),
+    Typed(Typed),
+}
+
+/// Whose pages these are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Made for this test: every exit code is said, and the folder beside the page lies over the example.
+    Transcript,
+    /// Made for people, who stand in the root of the repository. What builds or tests planwright is not run.
+    Manual,
+}
+
+// P-03, P-22, P-25, A-42, A-47: one page a command, plain and with --json, with its errors and their exit codes.
+#[test]
+fn every_command_prints_what_its_page_says() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcript");
+    let pages = pages(&folder);
+    assert!(pages.len() > 10, "{pages:?}");
+    check(&pages, Kind::Transcript);
+}
+
+#[test]
+fn what_the_manual_shows_is_what_one_gets() {
+    let root = repository();
+    let readme = root.join("README.md");
+    let mut pages = pages(&root.join("docs"));
+    pages.extend(readme.exists().then_some(readme));
+    check(&pages, Kind::Manual);
+}
+
+#[test]
+fn a_page_that_is_wrong_is_caught() {
+    let fault = |page: &str| play(page, &Place::harbor(), Kind::Transcript).1.join("\n");
+    let page = |said: &str| format!("# A page\n\n```console\n$ echo one; echo two\n{said}```\n");
+    assert_eq!(fault(&page("one\ntwo\n")), "");
+    assert_eq!(fault(&page("[..]e\n...\n")), "");
+    assert_eq!(fault(&page("...\ntwo\n")), "");
+    assert!(fault(&page("one\n")).contains("line 4"));
+    assert!(fault(&page("one\ntwo\nthree\n")).contains("three"));
+    assert!(fault(&page("? 1\none\ntwo\n")).contains("exit code 0"));
+    assert!(fault("```console\n$ false\n```\n").contains("exit code 1"));
+    assert!(
+        fault("```console\n$ cd src && (exit 3)\n? 3\n$ echo $? > code && cat code ../src/code\n3\n3\n```\n")
+            .is_empty()
+    );
+}
+
+fn pages(folder: &Path) -> Vec<PathBuf> {
+    let entries =
+        fs::read_dir(folder).expect("a folder of pages").map(|entry| entry.expect("an entry").path());
+    let mut pages: Vec<_> = entries.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
+    pages.sort();
+    pages
+}
+
+fn check(pages: &[PathBuf], kind: Kind) {
+    let is_overwriting = std::env::var_os("PLANWRIGHT_TRANSCRIPTS").is_some_and(|value| value == "overwrite");
+    let mut faults = Vec::new();
+    for path in pages {
+        let page = fs::read_to_string(path).expect("a page can be read");
+        if !page.contains("```console") {
+            continue;
+        }
+        let (new, found) = play(&page, &place(path, kind), kind);
+        if is_overwriting && new != page {
+            fs::write(path, new).expect("a page can be written");
+        } else {
+            faults.extend(found.into_iter().map(|fault| format!("{}, {fault}", path.display())));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+fn place(page: &Path, kind: Kind) -> Place {
+    if kind == Kind::Manual {
+        let place = Place::empty();
+        place.lay(&repository().join("examples"), "examples");
+        return place;
+    }
+    let place = Place::harbor();
+    let own = page.with_extension("");
+    if own.is_dir() {
+        place.lay(&own, "");
+    }
+    place
+}
+
+/// Runs a page; returns it as it ought to be, and what is wrong with it as it is.
+fn play(page: &str, place: &Place, kind: Kind) -> (String, Vec<String>) {
+    let (mut new, mut faults) = (String::new(), Vec::new());
+    let mut last = 0;
+    for part in parts(page) {
+        let typed = match part {
+            Part::Prose(text) => {
+                new.push_str(&text);
+                continue;
+            }
+            Part::Typed(typed) => typed,
+        };
+        let is_ours =
+            !["cargo ", "git ", "just ", "scripts/"].iter().any(|tool| typed.command.starts_with(tool));
+        if kind == Kind::Manual && !is_ours {
+            new.push_str(&typed.text());
+            continue;
+        }
+        let ran = type_in(place, &typed.command, last);
+        last = ran.code;
+        let said: Vec<String> = place.without_folders(&ran.said()).lines().map(str::to_owned).collect();
+        let is_code_right = match (typed.code, kind) {
+            (None, Kind::Manual) => true,
+            (code, Kind::Manual | Kind::Transcript) => code.unwrap_or(0) == ran.code,
+        };
+        // Commands may stand apart on the page.
+        let blank = typed.said.iter().rev().take_while(|line| line.is_empty()).count();
+        if is_code_right && fits(&typed.said[..typed.said.len() - blank], &said) {
+            new.push_str(&typed.text());
+            continue;
+        }
+        let shown = said.join("\n");
+        faults.push(format!(
+            "line {}: `{}` ends with exit code {}\n{shown}\nwhere the page says {:?}\n{}\n",
+            typed.line,
+            typed.command,
+            ran.code,
+            typed.code,
+            typed.said.join("\n")
+        ));
+        let code = (ran.code != 0 && kind == Kind::Transcript).then_some(ran.code);
+        new.push_str(&Typed { code, said, ..typed }.text());
+        new.push_str(&"\n".repeat(blank));
+    }
+    (new, faults)
+}
+
+/// Types a command where the last one left off: in its folder, with its exit code in `$?`.
+fn type_in(place: &Place, command: &str, last: i32) -> Ran {
+    let script = format!(
+        "exec 2>&1; cd \"$(cat ~/folder 2>/dev/null || echo .)\"; (exit {last})\n{command}\ncode=$?; echo \"$PWD\" >~/folder; exit $code"
+    );
+    place.bash(&script)
+}
+
+impl Typed {
+    fn text(&self) -> String {
+        let mut lines = self.command.lines();
+        let mut text = format!("$ {}\n", lines.next().unwrap_or_default());
+        for line in lines {
+            text.push_str(&format!("> {line}\n"));
+        }
+        if let Some(code) = self.code {
+            text.push_str(&format!("? {code}\n"));
+        }
+        for line in &self.said {
+            text.push_str(line);
+            text.push('\n');
+        }
+        text
+    }
+}
+
+fn parts(page: &str) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut fence: Option<&str> = None;
+    for (index, line) in page.lines().enumerate() {
+        let is_end = fence.is_some_and(|fence| line == fence);
+        match (&fence, parts.last_mut()) {
+            (Some(_), Some(Part::Typed(typed))) if !is_end && !line.starts_with("$ ") => typed.take(line),
+            (Some(_), _) if line.starts_with("$ ") => {
+                parts.push(Part::Typed(Typed {
+                    line: index + 1,
+                    command: line[2..].to_owned(),
+                    ..Typed::default()
+                }));
+            }
+            _ => parts.push(Part::Prose(format!("{line}\n"))),
+        }
+        if is_end {
+            fence = None;
+        } else if let Some(marks) = line.strip_suffix("console")
+            && marks.len() >= 3
+            && marks.bytes().all(|byte| byte == b'`')
+        {
+            fence = Some(marks);
+        }
+    }
+    parts
+}
+
+impl Typed {
+    /// Takes the next line of the block.
+    fn take(&mut self, line: &str) {
+        let is_first = self.said.is_empty() && self.code.is_none();
+        match line.split_once(' ') {
+            Some((">", more)) if is_first => {
+                self.command.push('\n');
+                self.command.push_str(more);
+            }
+            Some(("?", code)) if is_first => self.code = Some(code.parse().expect("`? N` is an exit code")),
+            _ => self.said.push(line.to_owned()),
+        }
+    }
+}
+
+/// Whether the lines are what the page says, with its gaps.
+fn fits(page: &[String], said: &[String]) -> bool {
+    match (page, said) {
+        ([], []) => true,
+        ([gap, rest @ ..], _) if gap == "..." => (0..=said.len()).any(|skipped| fits(rest, &said[skipped..])),
+        ([line, page @ ..], [is, said @ ..]) => fits_line(line, is) && fits(page, said),
+        ([], _) | (_, []) => false,
+    }
+}
+
+fn fits_line(page: &str, said: &str) -> bool {
+    match page.split_once("[..]") {
+        None => page == said,
+        Some((before, after)) => said.strip_prefix(before).is_some_and(|rest| {
+            (0..=rest.len()).filter(|&at| rest.is_char_boundary(at)).any(|at| fits_line(after, &rest[at..]))
+        }),
+    }
+}
