@@ -9,7 +9,7 @@ use planwright_core::change::Change;
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::dialect::{self, Dialect};
 use planwright_core::digest::Digest;
-use planwright_core::draft::{Draft, Mark};
+use planwright_core::draft::{Draft, Entry, Frontmatter, Mark};
 use planwright_core::source::{self, Edit, Source, Span};
 use planwright_core::verify::{self, BashFault, Checked, Facts, Limits, Questions, Study};
 use planwright_core::yaml::{self, Node, Value};
@@ -21,13 +21,8 @@ use place::{assert_draft_inside, assert_inside};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: &[Target] = &[
-    ("parse", parse),
-    ("patch", patch),
-    ("frontmatter", frontmatter),
-    ("shell", shell),
-    ("glob", glob),
-];
+pub const TARGETS: &[Target] =
+    &[("parse", parse), ("patch", patch), ("frontmatter", frontmatter), ("shell", shell), ("glob", glob)];
 
 /// Bytes a YAML reader must take for a key on one line; longer ones are no keys.
 const KEY_BYTES_MAX: usize = 1000;
@@ -168,7 +163,11 @@ fn assert_others_stay(text: &str, edits: &[Edit]) {
         let kept = &text.as_bytes()[old..edit.span.start];
         assert_eq!(&patched.as_bytes()[new..new + kept.len()], kept, "bytes in front of {edit:?} changed");
         new += kept.len();
-        assert_eq!(&patched.as_bytes()[new..new + edit.text.len()], edit.text.as_bytes(), "{edit:?} is not there");
+        assert_eq!(
+            &patched.as_bytes()[new..new + edit.text.len()],
+            edit.text.as_bytes(),
+            "{edit:?} is not there"
+        );
         new += edit.text.len();
         old = edit.span.end;
     }
@@ -239,14 +238,15 @@ fn assert_quoted(text: &str) {
 fn assert_set(text: &str, key: &str, value: &str) {
     let source = Source::new("plan.md", text);
     let (before, oddities) = block::read(&source, &block::split(text));
-    let is_ours = !key.is_empty() && key.len() < KEY_BYTES_MAX && oddities.is_empty() && !is_flow(text);
+    let is_key = !key.is_empty() && yaml::quote(key).len() < KEY_BYTES_MAX;
+    let is_ours = is_key && oddities.is_empty() && takes_a_line(&source, &before);
     let Some(edit) = block::set(&source, key, value).filter(|_| is_ours) else { return };
     assert_others_stay(text, std::slice::from_ref(&edit));
     let source = Source::new("plan.md", source::apply(text, std::slice::from_ref(&edit)));
     let (after, oddities) = block::read(&source, &block::split(source.text()));
     assert_eq!(oddities, [], "{key:?}: {value:?} breaks the block by {edit:?}");
-    let values = |entries: &[planwright_core::draft::Entry]| -> BTreeMap<String, Option<String>> {
-        let value = |entry: &planwright_core::draft::Entry| entry.value.as_ref().map(|value| value.value.clone());
+    let values = |entries: &[Entry]| -> BTreeMap<String, Option<String>> {
+        let value = |entry: &Entry| entry.value.as_ref().map(|value| value.value.clone());
         entries.iter().map(|entry| (entry.key.value.clone(), value(entry))).collect()
     };
     let mut meant = values(&before.entries);
@@ -254,11 +254,19 @@ fn assert_set(text: &str, key: &str, value: &str) {
     assert_eq!(values(&after.entries), meant, "after {edit:?}");
 }
 
-/// Whether the block is written in braces, where a line behind the last can't add a key. Patching refuses it.
-fn is_flow(text: &str) -> bool {
-    let parts = block::split(text);
-    let yaml = parts.yaml.map_or("", |yaml| &text[yaml.start..yaml.end]);
-    yaml.lines().any(|line| line.trim_start().starts_with(['{', '%']) || line.starts_with("---"))
+/// Whether a line at the margin can add a key: the block has keys at the margin, or nothing but comments. Patching refuses
+/// the others.
+fn takes_a_line(source: &Source, present: &Frontmatter) -> bool {
+    let text = source.text();
+    let mut lines = block::split(text).yaml.map_or("", |yaml| &text[yaml.start..yaml.end]).lines();
+    let at_margin = |at: usize| source.line_at(at).start == at;
+    match present.entries.is_empty() {
+        true => lines.all(|line| line.trim().is_empty() || line.starts_with('#')),
+        false => {
+            present.entries.iter().all(|entry| at_margin(entry.key.span.start))
+                && !lines.any(|line| line.starts_with('%') || line.starts_with("---"))
+        }
+    }
 }
 
 /// Any text can be taken for a contract; everything that is told of it has its place in it.
@@ -293,6 +301,10 @@ pub fn glob(bytes: &[u8]) {
     }
     for glob in [&a, &b] {
         let own = pattern::intersection(glob, glob);
-        assert!(own.is_none_or(|path| glob.matches(&path)), "{:?} does not mean its own example", glob.pattern());
+        assert!(
+            own.is_none_or(|path| glob.matches(&path)),
+            "{:?} does not mean its own example",
+            glob.pattern()
+        );
     }
 }

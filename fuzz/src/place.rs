@@ -14,9 +14,15 @@ pub(crate) fn assert_inside(text: &str, span: Span, what: &str) {
 /// Holds that everything that was read from the text lies in it.
 pub(crate) fn assert_draft_inside(text: &str, draft: &Draft) {
     let mut spans: Vec<Span> = draft.frontmatter.block.0.into_iter().collect();
-    spans.extend(draft.frontmatter.entries.iter().flat_map(|entry| place(&entry.value).chain([entry.key.span])));
+    spans.extend(
+        draft
+            .frontmatter
+            .entries
+            .iter()
+            .flat_map(|entry| place(entry.value.as_ref()).into_iter().chain([entry.key.span])),
+    );
     for part in [&draft.title, &draft.context, &draft.priority, &draft.budget] {
-        spans.extend(place(part));
+        spans.extend(place(part.as_ref()));
     }
     spans.extend(draft.notes.iter().map(|note| note.span));
     for oddity in &draft.oddities.0 {
@@ -29,7 +35,11 @@ pub(crate) fn assert_draft_inside(text: &str, draft: &Draft) {
     let mut end = 0;
     for step in &draft.steps {
         assert_step_inside(text, step);
-        assert!(end <= step.whole.0.start, "a step begins at {}, before {end}, the end of the last", step.whole.0.start);
+        assert!(
+            end <= step.whole.0.start,
+            "a step begins at {}, before {end}, the end of the last",
+            step.whole.0.start
+        );
         end = step.whole.0.end;
     }
 }
@@ -39,19 +49,20 @@ fn assert_step_inside(text: &str, step: &StepDraft) {
     let mut spans = vec![step.heading.0, step.number.span, step.title.span];
     spans.extend(step.marks.iter().map(|mark| mark.span));
     for part in [&step.id, &step.target, &step.task, &step.on_fail, &step.timeout, &step.network] {
-        spans.extend(place(part));
+        spans.extend(place(part.as_ref()));
     }
     let optional = [&step.needs, &step.touches].into_iter().flatten();
     let lists = [&step.reads, &step.accept, &step.tools, &step.env, &step.each, &step.stray];
     spans.extend(lists.into_iter().chain(optional).flatten().map(|item| item.span));
     if let Some(contract) = &step.contract {
-        spans.extend(place(&contract.language).chain(place(&contract.expect)));
+        spans.extend(place(contract.language.as_ref()).into_iter().chain(place(contract.expect.as_ref())));
     }
     for field in &step.fields.0 {
         let FieldDraft { name, label, value, whole, .. } = field;
         spans.extend([name.span, *label, *value, *whole]);
     }
-    let commands = [step.contract.as_ref().and_then(|contract| contract.command.as_ref()), step.setup.as_ref()];
+    let commands =
+        [step.contract.as_ref().and_then(|contract| contract.command.as_ref()), step.setup.as_ref()];
     for command in commands.into_iter().flatten() {
         spans.push(command.span);
         spans.extend(characters(command));
@@ -68,15 +79,15 @@ fn characters(command: &Excerpt) -> impl Iterator<Item = Span> {
     spans.map(|span| command.locate(span))
 }
 
-fn place<T>(spanned: &Option<Spanned<T>>) -> impl Iterator<Item = Span> {
-    spanned.iter().map(|spanned| spanned.span)
+fn place<T>(spanned: Option<&Spanned<T>>) -> Option<Span> {
+    spanned.map(|spanned| spanned.span)
 }
 
 fn cause(oddity: &Oddity) -> Option<Span> {
     match oddity {
-        Oddity::DuplicateKey { first, .. } | Oddity::DuplicateField { first, .. } | Oddity::SecondContract { first } => {
-            Some(*first)
-        }
+        Oddity::DuplicateKey { first, .. }
+        | Oddity::DuplicateField { first, .. }
+        | Oddity::SecondContract { first } => Some(*first),
         Oddity::Frontmatter(_)
         | Oddity::UnclosedFence
         | Oddity::HeadingLevel { .. }

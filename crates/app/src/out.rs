@@ -188,6 +188,7 @@ impl<'w> Out<'w> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_types, reason = "a full disk is a file that has to be opened")]
 mod tests {
     use std::fs::OpenOptions;
 

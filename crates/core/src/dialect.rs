@@ -15,6 +15,8 @@ pub struct Dialect {
     pub recognises: fn(&str) -> bool,
     /// Reads a plan. Never fails: what can't be read becomes an oddity or a hole of the draft.
     pub parse: fn(&Source) -> Draft,
+    /// Reads only what a list shows: frontmatter, title, and which steps there are with which marks.
+    pub skim: fn(&Source) -> Draft,
     /// The edits that make a change; [`Dialect::patch`] is how they are asked for.
     edits: fn(&Source, &Draft, &Change) -> Result<Vec<Edit>, Refusal>,
     /// The text in canonical form; [`Dialect::format`] is how it is asked for.

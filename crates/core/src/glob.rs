@@ -358,9 +358,6 @@ fn class_end(text: &str, start: usize) -> Result<usize, Error> {
 
 /// The parts of a pattern that has no braces left.
 fn parse(text: &str) -> Result<Vec<Part>, Error> {
-    if text.split('/').any(|name| name == "." || name == "..") {
-        return Err(Error::DotSegment);
-    }
     let mut parts = Vec::new();
     let mut at = 0;
     // The part before was `/`, or there was none.
@@ -398,6 +395,12 @@ fn parse(text: &str) -> Result<Vec<Part>, Error> {
             }
             _ => parts.push(Part::One(Set::Single(character))),
         }
+    }
+    // Asked of the parts and not of the text: `\.` is a dot too.
+    let is_dot = |part: &Part| *part == Part::One(Set::Single('.'));
+    let mut names = parts.split(|part| is_slash(part) || *part == Part::Directories);
+    if names.any(|name| matches!(name.len(), 1 | 2) && name.iter().all(is_dot)) {
+        return Err(Error::DotSegment);
     }
     if is_fresh && !parts.is_empty() {
         parts.push(Part::Deep);

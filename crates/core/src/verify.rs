@@ -98,7 +98,7 @@ impl Rule {
             code: self.code,
             rule: self.name,
             severity: self.severity,
-            message: message.into(),
+            message: shortened(message.into()),
             primary: Label { span, text: String::new() },
             secondary: Vec::new(),
             notes: Vec::new(),
@@ -106,6 +106,18 @@ impl Rule {
             fix: None,
         }
     }
+}
+
+/// The most characters of a message. What it quotes may be as long as the file.
+const MESSAGE_CHARS_MAX: usize = 400;
+
+/// Cuts what no line can hold.
+fn shortened(mut message: String) -> String {
+    if let Some((end, _)) = message.char_indices().nth(MESSAGE_CHARS_MAX) {
+        message.truncate(end);
+        message.push('…');
+    }
+    message
 }
 
 /// What the checker says about a plan.

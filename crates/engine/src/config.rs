@@ -9,6 +9,9 @@ use serde::Deserialize;
 /// The name of the file.
 pub const FILE: &str = "planwright.toml";
 
+/// How much of the file is read.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
 /// The most bytes that a plan may have.
 pub const PLAN_BYTES_MAX: usize = 1 << 20;
 
@@ -75,7 +78,7 @@ impl Config {
     /// Reads the settings of the project at `root`; the defaults where it has none.
     pub fn read(root: &Path) -> Result<Self, Error> {
         let path = root.join(FILE);
-        let text = match std::fs::read_to_string(&path) {
+        let text = match crate::store::read_text(&path, FILE_BYTES_MAX) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(source) => return Err(Error::Read { path, source }),

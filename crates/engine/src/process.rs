@@ -108,7 +108,7 @@ fn faults(commands: &[&String]) -> Result<Vec<(usize, BashFault)>, Error> {
     let mut bash = Command::new("bash");
     // Without extglob a script that turns it on is refused. Nothing of the caller's environment can change the answer.
     bash.args(["-O", "extglob", "-n", SCRIPT]).env_clear().env("LC_ALL", "C").env("PATH", crate::facts::search_path());
-    let said = stderr_of(&mut bash, "bash", script.as_bytes())?;
+    let (said, is_content) = stderr_of(&mut bash, "bash", script.as_bytes())?;
     let faults = said.lines().filter_map(|message| {
         let (line, text) = message.strip_prefix(SCRIPT)?.strip_prefix(": line ")?.split_once(": ")?;
         let line: usize = line.parse().ok()?;
@@ -119,11 +119,16 @@ fn faults(commands: &[&String]) -> Result<Vec<(usize, BashFault)>, Error> {
         let place = starts.partition_point(|&start| start <= line).max(1) - 1;
         Some((place, BashFault { line: line - starts[place] + 1, message: text.to_owned() }))
     });
-    Ok(faults.collect())
+    let mut faults: Vec<(usize, BashFault)> = faults.collect();
+    // A bash that died or gave up without a word has not said yes.
+    if faults.is_empty() && !is_content {
+        faults.push((0, BashFault { line: 1, message: "bash could not read it to its end".to_owned() }));
+    }
+    Ok(faults)
 }
 
-/// Runs a command with `input` and returns what it says on stderr, up to the cap.
-fn stderr_of(command: &mut Command, program: &str, input: &[u8]) -> Result<String, Error> {
+/// Runs a command with `input` and returns what it says on stderr, up to the cap, and whether it ended with 0.
+fn stderr_of(command: &mut Command, program: &str, input: &[u8]) -> Result<(String, bool), Error> {
     let talk = |source| Error::Talk { program: program.to_owned(), source };
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child =
@@ -144,17 +149,20 @@ fn stderr_of(command: &mut Command, program: &str, input: &[u8]) -> Result<Strin
         {
             return Err(talk(error));
         }
-        ended?;
+        let is_content = ended?;
         let said = reader.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into())).map_err(talk)?;
-        Ok(String::from_utf8_lossy(&said).into_owned())
+        Ok((String::from_utf8_lossy(&said).into_owned(), is_content))
     })
 }
 
-/// Waits for the end of a process and kills it when it takes too long.
-fn wait(child: &mut Child, program: &str, limit: Duration) -> Result<(), Error> {
+/// Waits for the end of a process and returns whether that was 0; kills it when it takes too long.
+fn wait(child: &mut Child, program: &str, limit: Duration) -> Result<bool, Error> {
     let talk = |source| Error::Talk { program: program.to_owned(), source };
     let begin = Instant::now();
-    while child.try_wait().map_err(talk)?.is_none() {
+    loop {
+        if let Some(status) = child.try_wait().map_err(talk)? {
+            return Ok(status.success());
+        }
         if begin.elapsed() > limit {
             child.kill().map_err(talk)?;
             child.wait().map_err(talk)?;
@@ -162,7 +170,6 @@ fn wait(child: &mut Child, program: &str, limit: Duration) -> Result<(), Error> 
         }
         std::thread::sleep(POLL);
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -191,6 +198,13 @@ mod tests {
     fn the_line_of_a_fault_is_counted_inside_its_command() {
         let answers = ask(&["ls\nls\necho )", "true\ntrue\ntrue\ntrue"]);
         assert_eq!(answers[0].1[0].line, 3, "{answers:?}");
+    }
+
+    #[test]
+    fn a_bash_that_dies_has_not_said_yes() {
+        let deep = "$(".repeat(50_000);
+        let answers = ask(&[&deep, "true"]);
+        assert_eq!(answers.iter().map(|(_, faults)| faults.is_empty()).collect::<Vec<_>>(), [false, true]);
     }
 
     #[test]

@@ -130,7 +130,7 @@ impl Project {
             let shown = path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().into_owned();
             match store::read(path, &shown, self.config.limits.plan_bytes) {
                 Ok(Text::Plan(source)) => {
-                    let draft = (dialect::of(source.text()).parse)(&source);
+                    let draft = (dialect::of(source.text()).skim)(&source);
                     Summary::of(name(path), shown, &draft)
                 }
                 Ok(Text::Unreadable(unreadable)) => {

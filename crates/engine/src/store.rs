@@ -121,8 +121,11 @@ pub fn read_stream(stream: &mut dyn Read, name: &str, bytes_max: usize) -> io::R
     })
 }
 
-/// Reads a list that a user names, up to `bytes_max`.
-pub fn read_list(path: &Path, bytes_max: u64) -> io::Result<String> {
+/// Reads a text that is no plan, up to `bytes_max`. Only regular files: a pipe might never end.
+pub fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
+    if !path.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
     let mut text = String::new();
     File::open(path)?.take(bytes_max).read_to_string(&mut text)?;
     Ok(text)

@@ -211,7 +211,7 @@ fn items(file: &str) -> Result<Vec<String>, Failure> {
             let mut text = String::new();
             io::stdin().take(LIST_BYTES_MAX).read_to_string(&mut text).map(|_| text)
         }
-        file => store::read_list(file.as_ref(), LIST_BYTES_MAX),
+        file => store::read_text(file.as_ref(), LIST_BYTES_MAX),
     };
     let text = text.map_err(|error| match error.kind() == io::ErrorKind::NotFound {
         true => Failure::new(Exit::Usage, format!("there is no list {file}")),

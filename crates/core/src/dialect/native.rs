@@ -20,7 +20,7 @@ pub const FIELD_NAMES: [&str; 17] = field::NAMES;
 
 /// How the table of dialects knows this one.
 pub(super) const DIALECT: Dialect =
-    Dialect { name: "native", recognises, parse, edits: patch::edits, canonical: format::canonical };
+    Dialect { name: "native", recognises, parse, skim, edits: patch::edits, canonical: format::canonical };
 
 /// How many bytes of a file are looked at to tell whether it is a plan.
 const SNIFF_BYTES: usize = 4096;
@@ -58,6 +58,21 @@ fn parse(source: &Source) -> Draft {
     oddities.sort_by_key(|oddity| oddity.span.start);
     draft.oddities = Layout(oddities);
     draft
+}
+
+/// Reads what a list shows: the frontmatter, the title and the marks. Fields are read only where a step may be marked in
+/// one.
+fn skim(source: &Source) -> Draft {
+    let parts = frontmatter::split(source.text());
+    let (frontmatter, mut oddities) = frontmatter::read(source, &parts);
+    let blocks = Blocks::read(source, parts.body);
+    let outline = Outline::of(source, &blocks);
+    let may_be_marked = |section: &Section| source.slice(section.whole).to_ascii_lowercase().contains("status");
+    let steps = outline.steps.iter().map(|section| match may_be_marked(section) {
+        true => step::read(source, &blocks, section, &mut oddities),
+        false => step::bare(section),
+    });
+    Draft { frontmatter, title: outline.title, steps: steps.collect(), ..Draft::default() }
 }
 
 /// The headings of a plan and what they divide it into.

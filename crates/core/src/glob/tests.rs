@@ -63,6 +63,8 @@ fn a_text_that_is_no_pattern_says_why() {
         ("{a/,}/b", Error::EmptySegment),
         ("../a", Error::DotSegment),
         ("a/./b", Error::DotSegment),
+        (r"a/\./b", Error::DotSegment),
+        (r"\.\.", Error::DotSegment),
         ("a{b,c", Error::UnclosedBrace),
         ("a[bc", Error::UnclosedClass),
         ("a[]", Error::UnclosedClass),

@@ -179,6 +179,11 @@ impl<'a> Subject<'a> {
         dialect::of(self.source.text()).patch(self.source, change).ok()
     }
 
+    /// Whether every step waits for all earlier ones, so that no two can run at once.
+    pub(super) fn is_sequential(&self) -> bool {
+        self.draft.steps.iter().all(|step| step.needs.is_none())
+    }
+
     /// Every step with its place.
     pub(super) fn steps(&self) -> impl Iterator<Item = (usize, &'a StepDraft)> {
         self.draft.steps.iter().enumerate()

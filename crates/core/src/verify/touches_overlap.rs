@@ -15,6 +15,9 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    if subject.is_sequential() {
+        return;
+    }
     let globs: Vec<Vec<(Glob, Span)>> = subject
         .steps()
         .map(|(_, step)| {

@@ -13,6 +13,9 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    if subject.is_sequential() {
+        return;
+    }
     let count = subject.draft.steps.len();
     for (place, step) in subject.steps().filter(|(_, step)| step.touches.is_none()) {
         let beside = (0..count).find(|&other| other != place && !subject.reach.are_ordered(place, other));

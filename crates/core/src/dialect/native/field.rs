@@ -50,15 +50,11 @@ pub(super) struct Label {
     pub(super) value: Span,
     /// Whether a list bullet stands in front of it.
     pub(super) is_bulleted: bool,
+    /// The field that it names.
+    pub(super) kind: Option<Field>,
 }
 
 impl Label {
-    /// The field that the label names.
-    pub(super) fn kind(&self) -> Option<Field> {
-        let name = normal(&self.name.value);
-        FIELDS.iter().find(|(_, names)| names.contains(&name.as_str())).map(|&(field, _)| field)
-    }
-
     /// The name of the field that the label nearly names.
     pub(super) fn meant(&self) -> Option<&'static str> {
         let names = FIELDS.iter().flat_map(|(_, names)| names.iter().copied());
@@ -74,6 +70,13 @@ pub(super) fn name(field: Field) -> &'static str {
 /// A name as the table spells it: `On fail`, `on-fail` and `ON_FAIL` are `on_fail`.
 pub(super) fn normal(name: &str) -> String {
     name.trim().to_lowercase().replace([' ', '-'], "_")
+}
+
+/// The field with this name, spelled in any way that [`normal`] makes equal. It is asked of every label: nothing is made.
+fn kind(name: &str) -> Option<Field> {
+    let plain = |byte: u8| if byte == b' ' || byte == b'-' { b'_' } else { byte.to_ascii_lowercase() };
+    let is_same = |known: &str| known.len() == name.len() && known.bytes().eq(name.bytes().map(plain));
+    FIELDS.iter().find(|(_, names)| names.iter().any(|known| is_same(known))).map(|&(field, _)| field)
 }
 
 /// Reads the label that begins the line `line`: `**name:** value`, `**name**: value` or `**name: value**`.
@@ -112,6 +115,7 @@ pub(super) fn label(source: &Source, line: Span) -> Option<Label> {
         span: Span::new(start, if is_inside { line.end - behind.len() } else { value_start }),
         value: Span::new(value_start, value_end),
         is_bulleted: bullet.is_some(),
+        kind: kind(name.trim_end()),
     })
 }
 
@@ -137,7 +141,7 @@ pub(super) fn text_lines<'a>(
 /// Whether the text below a numbered heading has the fields of a step.
 pub(super) fn begins_a_step(source: &Source, blocks: &Blocks, below: Span) -> bool {
     text_lines(source, blocks, below)
-        .filter_map(|line| label(source, line)?.kind())
+        .filter_map(|line| label(source, line)?.kind)
         .any(|field| matches!(field, Field::Task | Field::Contract | Field::Target))
 }
 

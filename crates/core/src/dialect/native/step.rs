@@ -15,12 +15,7 @@ pub(super) fn read(
     section: &Section,
     oddities: &mut Vec<Spanned<Oddity>>,
 ) -> StepDraft {
-    let mut step = StepDraft::empty(section.read.number.clone(), section.read.title.clone());
-    step.whole = Layout(section.whole);
-    step.heading = Layout(section.heading.span);
-    step.level = Layout(section.heading.level);
-    step.marks.clone_from(&section.read.marks);
-
+    let step = bare(section);
     let below = Span::new(section.heading.below.min(section.whole.end), section.whole.end);
     let labels = labels(source, blocks, below, oddities);
     let starts: Vec<usize> = labels.iter().map(|label| source.line_at(label.span.start).start).collect();
@@ -33,6 +28,16 @@ pub(super) fn read(
     reader.step
 }
 
+/// A step of which only the heading was read.
+pub(super) fn bare(section: &Section) -> StepDraft {
+    let mut step = StepDraft::empty(section.read.number.clone(), section.read.title.clone());
+    step.whole = Layout(section.whole);
+    step.heading = Layout(section.heading.span);
+    step.level = Layout(section.heading.level);
+    step.marks.clone_from(&section.read.marks);
+    step
+}
+
 /// The labels that begin a field. Inside a task a bold word that is no field is the author's emphasis, and a bulleted
 /// label is a list item unless the step's fields are bulleted throughout.
 fn labels(source: &Source, blocks: &Blocks, below: Span, oddities: &mut Vec<Spanned<Oddity>>) -> Vec<Label> {
@@ -43,8 +48,8 @@ fn labels(source: &Source, blocks: &Blocks, below: Span, oddities: &mut Vec<Span
         if label.is_bulleted && !is_bulleted {
             continue;
         }
-        let in_task = labels.last().is_some_and(|last| last.kind() == Some(Field::Task));
-        if label.kind().is_some() || !in_task {
+        let in_task = labels.last().is_some_and(|last| last.kind == Some(Field::Task));
+        if label.kind.is_some() || !in_task {
             labels.push(label);
         } else if let Some(meant) = label.meant() {
             oddities.push(Spanned::new(Oddity::NearlyField { meant }, label.name.span));
@@ -73,7 +78,7 @@ impl Reader<'_> {
             Span::at(end)
         };
         let whole_end = region.start + self.source.slice(region).trim_end().len();
-        let kind = label.kind();
+        let kind = label.kind;
         let first = kind.and_then(|kind| self.firsts.get(&kind).copied());
         self.firsts.extend(kind.filter(|_| first.is_none()).map(|kind| (kind, label.name.span)));
         self.step.fields.0.push(FieldDraft {

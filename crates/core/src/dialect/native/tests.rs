@@ -1,6 +1,8 @@
-//! What the page about the native format says about fields is what the table of fields says.
+//! The native dialect from inside: the page about its fields agrees with their table, and a list with a whole reading.
 
-use super::field;
+use super::{DIALECT, field};
+use crate::draft::Draft;
+use crate::source::Source;
 
 const FORMATS: &str = include_str!("../../../../../docs/formats.md");
 
@@ -19,4 +21,22 @@ fn the_page_about_formats_lists_every_field_with_all_its_names() {
         rows.map(|row| row.split('|').skip(1).take(2).flat_map(names).collect()).collect();
     let known: Vec<Vec<&str>> = field::FIELDS.iter().map(|(_, names)| names.to_vec()).collect();
     assert_eq!(listed, known);
+}
+
+#[test]
+fn a_list_shows_what_a_whole_reading_shows() {
+    let plans = [
+        include_str!("../../../tests/native/seed-a-1.md"),
+        include_str!("../../../tests/native/seed-a-3.md"),
+        "---\ntype: plan\nstatus: done\n---\n# T\n### 1. ✅ A\n**task:** x\n### 2. B\n**status: done**\n### 3. C\n**Status:** failed\n",
+    ];
+    for plan in plans {
+        let source = Source::new("plan.md", plan);
+        let (whole, skimmed) = ((DIALECT.parse)(&source), (DIALECT.skim)(&source));
+        let shown = |draft: &Draft| {
+            let marks: Vec<_> = draft.steps.iter().map(|step| (step.title.value.clone(), step.mark())).collect();
+            (draft.frontmatter.clone(), draft.title.clone(), marks)
+        };
+        assert_eq!(shown(&whole), shown(&skimmed));
+    }
 }
