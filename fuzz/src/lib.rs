@@ -260,13 +260,11 @@ fn takes_a_line(source: &Source, present: &Frontmatter) -> bool {
     let text = source.text();
     let mut lines = block::split(text).yaml.map_or("", |yaml| &text[yaml.start..yaml.end]).lines();
     let at_margin = |at: usize| source.line_at(at).start == at;
-    match present.entries.is_empty() {
-        true => lines.all(|line| line.trim().is_empty() || line.starts_with('#')),
-        false => {
-            present.entries.iter().all(|entry| at_margin(entry.key.span.start))
-                && !lines.any(|line| line.starts_with('%') || line.starts_with("---"))
-        }
+    if present.entries.is_empty() {
+        return lines.all(|line| line.trim().is_empty() || line.starts_with('#'));
     }
+    present.entries.iter().all(|entry| at_margin(entry.key.span.start))
+        && !lines.any(|line| line.starts_with('%') || line.starts_with("---"))
 }
 
 /// Any text can be taken for a contract; everything that is told of it has its place in it.

@@ -3,7 +3,8 @@
 //! `random TARGET SECONDS CURRENT CORPUS` runs a target on inputs made from those in the folder CORPUS. Each is written to
 //! the file CURRENT before it is tried, so whatever ends the process, its cause is there. `random TARGET FILE` tries one.
 
-use std::io::Error;
+use std::fs::File;
+use std::io::{Error, Seek as _, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
@@ -99,6 +100,7 @@ fn search(run: fn(&[u8]), seconds: u64, current: &Path, corpus: &Path) -> Result
     for entry in corpus.read_dir()? {
         seeds.push(std::fs::read(entry?.path())?);
     }
+    let mut file = File::create(current)?;
     let begin = Instant::now();
     let limit = Duration::from_secs(seconds);
     let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
@@ -109,7 +111,10 @@ fn search(run: fn(&[u8]), seconds: u64, current: &Path, corpus: &Path) -> Result
             Some(seed) => seed.clone(),
             None => chance.mutant(&seeds),
         };
-        std::fs::write(current, &input)?;
+        // Opened once: some file systems wait for the disk when a file that was truncated is closed.
+        file.rewind()?;
+        file.write_all(&input)?;
+        file.set_len(input.len() as u64)?;
         run(&input);
         count += 1;
     }
