@@ -20,7 +20,9 @@ impl Budget {
                 Amount::Tokens(tokens) => budget.tokens = budget.tokens.or(Some(tokens)),
                 Amount::MicroDollars(money) => budget.micro_dollars = budget.micro_dollars.or(Some(money)),
                 // "1 hour 30 minutes" is one time.
-                Amount::Seconds(seconds) => budget.seconds = Some(budget.seconds.unwrap_or(0).saturating_add(seconds)),
+                Amount::Seconds(seconds) => {
+                    budget.seconds = Some(budget.seconds.unwrap_or(0).saturating_add(seconds))
+                }
             }
         }
         budget
@@ -65,7 +67,8 @@ fn amounts(text: &str) -> impl Iterator<Item = Amount> + '_ {
             .find(|character: char| !(character.is_ascii_digit() || ['.', ',', '_'].contains(&character)))
             .map_or(rest.len(), |length| start + length);
         let written = rest[start..digits].trim_end_matches(['.', ',']);
-        let plain: String = written.chars().filter(|&character| character != ',' && character != '_').collect();
+        let plain: String =
+            written.chars().filter(|&character| character != ',' && character != '_').collect();
         let number = plain.parse::<f64>().ok();
         let is_money = before.ends_with(['$', '€']) || before.ends_with("US$");
         let behind = &rest[start + written.len()..];
@@ -106,7 +109,11 @@ fn next_word(text: &str) -> &str {
     &text[..text.find(|character: char| !character.is_alphabetic()).unwrap_or(text.len())]
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "amounts are never negative, and a float that is too large saturates")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "amounts are never negative, and a float that is too large saturates"
+)]
 fn whole(value: f64) -> u64 {
     value.round() as u64
 }

@@ -181,7 +181,8 @@ impl StepDraft {
             &mut self.timeout,
             &mut self.network,
         ];
-        let commands = [self.contract.as_mut().and_then(|contract| contract.command.as_mut()), self.setup.as_mut()];
+        let commands =
+            [self.contract.as_mut().and_then(|contract| contract.command.as_mut()), self.setup.as_mut()];
         lists
             .into_iter()
             .chain(optional_lists)

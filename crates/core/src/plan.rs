@@ -210,10 +210,11 @@ pub fn ids(draft: &Draft) -> Vec<String> {
 
 /// Finds the step that `name` means: an id, or a number. `None` when there is no such step.
 pub fn find_step(draft: &Draft, ids: &[String], name: &str) -> Option<usize> {
-    let by_number = |number: u32| {
-        draft.steps.iter().position(|step| step.number.value == StepNumber::Counted(number))
-    };
-    ids.iter().position(|id| id == name).or_else(|| name.trim_start_matches('#').parse().ok().and_then(by_number))
+    let by_number =
+        |number: u32| draft.steps.iter().position(|step| step.number.value == StepNumber::Counted(number));
+    ids.iter()
+        .position(|id| id == name)
+        .or_else(|| name.trim_start_matches('#').parse().ok().and_then(by_number))
 }
 
 /// Which step waits for which. A step that declares nothing waits for all earlier ones: listed are those among them

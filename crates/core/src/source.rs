@@ -235,7 +235,8 @@ impl Edit {
 pub fn apply(text: &str, edits: &[Edit]) -> String {
     let mut ordered: Vec<&Edit> = edits.iter().collect();
     ordered.sort_by_key(|edit| (edit.span.start, edit.span.end));
-    let mut result = String::with_capacity(text.len() + edits.iter().map(|edit| edit.text.len()).sum::<usize>());
+    let mut result =
+        String::with_capacity(text.len() + edits.iter().map(|edit| edit.text.len()).sum::<usize>());
     let mut done = 0;
     for edit in ordered {
         assert!(done <= edit.span.start, "edits must not overlap: {edit:?} begins before byte {done}");

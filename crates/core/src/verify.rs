@@ -148,7 +148,9 @@ fn in_file_order(source: &Source, diagnostics: &mut Vec<Diagnostic>) {
     for diagnostic in diagnostics.iter() {
         assert!(diagnostic.primary.span.end <= end, "{} points behind the end of the file", diagnostic.code);
     }
-    diagnostics.sort_by_key(|diagnostic| (diagnostic.primary.span.start, diagnostic.code, diagnostic.primary.span.end));
+    diagnostics.sort_by_key(|diagnostic| {
+        (diagnostic.primary.span.start, diagnostic.code, diagnostic.primary.span.end)
+    });
     // What was said twice need not stand side by side: a rule may have something else to say of the same place in between.
     let mut said: HashSet<(&str, Span, String)> = HashSet::new();
     diagnostics.retain(|found| said.insert((found.code, found.primary.span, found.message.clone())));

@@ -166,7 +166,9 @@ impl PlanView {
             },
             digest: plan.map(|plan| Digest::of(plan).to_string()),
             steps: (0..draft.steps.len())
-                .map(|place| StepView::of(source, &draft.steps[place], &ids[place], named(graph.needs(place))))
+                .map(|place| {
+                    StepView::of(source, &draft.steps[place], &ids[place], named(graph.needs(place)))
+                })
                 .collect(),
             waves: graph.waves().iter().map(|wave| named(wave)).collect(),
             critical_path: named(&graph.critical_path()),
@@ -193,7 +195,9 @@ impl StepView {
             target: text(step.target.as_ref()),
             task: text(step.task.as_ref()),
             contract: contract.and_then(|contract| Some(contract.command.as_ref()?.value.clone())),
-            exit_code: contract.and_then(|contract| contract.expect.clone()).map_or("0".to_owned(), |code| code.value),
+            exit_code: contract
+                .and_then(|contract| contract.expect.clone())
+                .map_or("0".to_owned(), |code| code.value),
             on_fail: on_fail.map_or_else(|| OnFail::DEFAULT.to_string(), |text| text.value.clone()),
             needs,
             reads: texts(&step.reads),

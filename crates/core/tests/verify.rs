@@ -1,7 +1,10 @@
 //! Literate suites: each page in `tests/verify/` is a list of plans and exactly the diagnostics that they must raise.
 //! `UPDATE=1 cargo test -p planwright-core --test verify` writes what is raised into the pages; read the difference.
 
-#![expect(clippy::disallowed_methods, reason = "the pages of the suite are files; core itself never opens one")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the pages of the suite are files; core itself never opens one"
+)]
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -92,7 +95,8 @@ fn facts(world: &str, commands: &BTreeSet<String>) -> Facts {
             "topics" => facts.topics.extend(items),
             "bash" => {
                 let (line, message) = value.trim().split_once(": ").expect("`bash: LINE: MESSAGE`");
-                let fault = BashFault { line: line.parse().expect("a line number"), message: message.to_owned() };
+                let fault =
+                    BashFault { line: line.parse().expect("a line number"), message: message.to_owned() };
                 for command in commands {
                     facts.bash.insert(command.clone(), vec![fault.clone()]);
                 }
@@ -111,7 +115,13 @@ fn raised(case: &Case) -> String {
     let mut lines = String::new();
     for diagnostic in &checked.diagnostics {
         let place = source.position(diagnostic.primary.span.start);
-        let _ = writeln!(lines, "{}[{}] {place}: {}", diagnostic.severity.word(), diagnostic.code, diagnostic.message);
+        let _ = writeln!(
+            lines,
+            "{}[{}] {place}: {}",
+            diagnostic.severity.word(),
+            diagnostic.code,
+            diagnostic.message
+        );
     }
     lines
 }
@@ -131,7 +141,13 @@ fn every_plan_raises_exactly_what_its_page_says() {
             let raised = raised(case);
             if raised != case.expected {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
-                let _ = write!(wrong, "\n{name}: {}\n  expected\n{}  raised\n{}", case.claim, indent(&case.expected), indent(&raised));
+                let _ = write!(
+                    wrong,
+                    "\n{name}: {}\n  expected\n{}  raised\n{}",
+                    case.claim,
+                    indent(&case.expected),
+                    indent(&raised)
+                );
             }
             lines.splice(case.lines.clone(), raised.lines().map(str::to_owned));
         }

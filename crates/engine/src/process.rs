@@ -107,7 +107,10 @@ fn faults(commands: &[&String]) -> Result<Vec<(usize, BashFault)>, Error> {
     }
     let mut bash = Command::new("bash");
     // Without extglob a script that turns it on is refused. Nothing of the caller's environment can change the answer.
-    bash.args(["-O", "extglob", "-n", SCRIPT]).env_clear().env("LC_ALL", "C").env("PATH", crate::facts::search_path());
+    bash.args(["-O", "extglob", "-n", SCRIPT])
+        .env_clear()
+        .env("LC_ALL", "C")
+        .env("PATH", crate::facts::search_path());
     let (said, is_content) = stderr_of(&mut bash, "bash", script.as_bytes())?;
     let faults = said.lines().filter_map(|message| {
         let (line, text) = message.strip_prefix(SCRIPT)?.strip_prefix(": line ")?.split_once(": ")?;
@@ -131,8 +134,7 @@ fn faults(commands: &[&String]) -> Result<Vec<(usize, BashFault)>, Error> {
 fn stderr_of(command: &mut Command, program: &str, input: &[u8]) -> Result<(String, bool), Error> {
     let talk = |source| Error::Talk { program: program.to_owned(), source };
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child =
-        command.spawn().map_err(|source| Error::Start { program: program.to_owned(), source })?;
+    let mut child = command.spawn().map_err(|source| Error::Start { program: program.to_owned(), source })?;
     let mut stdin = child.stdin.take().ok_or_else(|| talk(io::ErrorKind::BrokenPipe.into()))?;
     let stderr = child.stderr.take().ok_or_else(|| talk(io::ErrorKind::BrokenPipe.into()))?;
     std::thread::scope(|scope| {

@@ -21,11 +21,15 @@ impl Watch {
     /// Watches these files. Their folders are what is watched: editors replace files by new ones.
     pub fn of(files: &[PathBuf]) -> Result<Self, notify::Error> {
         let (tell, changes) = mpsc::channel();
-        let wanted: Vec<_> = files.iter().filter_map(|file| file.file_name().map(ToOwned::to_owned)).collect();
+        let wanted: Vec<_> =
+            files.iter().filter_map(|file| file.file_name().map(ToOwned::to_owned)).collect();
         let mut debouncer = new_debouncer(SETTLED, None, move |result: DebounceEventResult| {
             let is_ours = result.is_ok_and(|events| {
-                let paths = events.iter().filter(|event| !event.kind.is_access()).flat_map(|event| &event.paths);
-                paths.filter_map(|path| path.file_name()).any(|name| wanted.iter().any(|wanted| wanted == name))
+                let paths =
+                    events.iter().filter(|event| !event.kind.is_access()).flat_map(|event| &event.paths);
+                paths
+                    .filter_map(|path| path.file_name())
+                    .any(|name| wanted.iter().any(|wanted| wanted == name))
             });
             if is_ours {
                 // Nobody listens any more once the watch is being dropped.

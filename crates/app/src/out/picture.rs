@@ -22,7 +22,11 @@ pub struct Picture<'a> {
 
 impl Picture<'_> {
     fn labels(&self) -> Vec<String> {
-        self.plan.steps.iter().map(|step| clean_line(&format!("{} {}", step.number, step.id)).into_owned()).collect()
+        self.plan
+            .steps
+            .iter()
+            .map(|step| clean_line(&format!("{} {}", step.number, step.id)).into_owned())
+            .collect()
     }
 
     /// Pairs of a step and one that waits for it.
@@ -70,7 +74,8 @@ pub fn mermaid(picture: &Picture<'_>) -> String {
         .map(|place| format!("s{place}"))
         .collect();
     if thick.len() > 1 {
-        let _ = writeln!(text, "    classDef critical stroke-width:3px\n    class {} critical", thick.join(","));
+        let _ =
+            writeln!(text, "    classDef critical stroke-width:3px\n    class {} critical", thick.join(","));
     }
     text
 }
@@ -79,7 +84,8 @@ pub fn mermaid(picture: &Picture<'_>) -> String {
 pub fn dot(picture: &Picture<'_>) -> String {
     let quoted = |text: &str| format!("\"{}\"", clean_line(text).replace('\\', "\\\\").replace('"', "\\\""));
     let critical = picture.critical();
-    let mut text = format!("digraph {} {{\n    rankdir = TB\n    node [shape = box]\n", quoted(&picture.plan.name));
+    let mut text =
+        format!("digraph {} {{\n    rankdir = TB\n    node [shape = box]\n", quoted(&picture.plan.name));
     for step in &picture.plan.steps {
         let style = if critical.contains(step.id.as_str()) { ", style = bold" } else { "" };
         let label = quoted(&format!("{}. {}", step.number, step.title));

@@ -67,7 +67,8 @@ fn skim(source: &Source) -> Draft {
     let (frontmatter, mut oddities) = frontmatter::read(source, &parts);
     let blocks = Blocks::read(source, parts.body);
     let outline = Outline::of(source, &blocks);
-    let may_be_marked = |section: &Section| source.slice(section.whole).to_ascii_lowercase().contains("status");
+    let may_be_marked =
+        |section: &Section| source.slice(section.whole).to_ascii_lowercase().contains("status");
     let steps = outline.steps.iter().map(|section| match may_be_marked(section) {
         true => step::read(source, &blocks, section, &mut oddities),
         false => step::bare(section),

@@ -107,7 +107,12 @@ fn weakened(words: &[Word]) -> Option<Span> {
         Some(text) => text.starts_with('+') && text.contains('e'),
         None => false,
     });
-    off.map(|(index, word)| Span::new(first.span.start, options.get(index + 1).filter(|next| is_guard(next)).unwrap_or(word).span.end))
+    off.map(|(index, word)| {
+        Span::new(
+            first.span.start,
+            options.get(index + 1).filter(|next| is_guard(next)).unwrap_or(word).span.end,
+        )
+    })
 }
 
 /// The folder that the script is in, seen from the workspace.

@@ -32,7 +32,10 @@ fn step(subject: &Subject<'_>, place: usize, draft: &StepDraft) -> Step {
         id: subject.ids[place].clone(),
         title: draft.title.value.clone(),
         mark: draft.mark(),
-        target: draft.target.as_ref().map_or_else(|| DEFAULT_TARGET.to_owned(), |target| target.value.clone()),
+        target: draft
+            .target
+            .as_ref()
+            .map_or_else(|| DEFAULT_TARGET.to_owned(), |target| target.value.clone()),
         task: text(draft.task.as_ref()),
         contract: draft.contract.as_ref().map_or(Contract::Manual, contract),
         on_fail: draft.on_fail.as_ref().map_or(OnFail::DEFAULT, |text| {

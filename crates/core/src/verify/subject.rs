@@ -94,7 +94,8 @@ impl<'a> Study<'a> {
     pub fn of(source: &'a Source, draft: &'a Draft) -> Self {
         let ids = plan::ids(draft);
         let graph = Graph::new(plan::needs(draft, &ids));
-        let script = |step: &StepDraft| Some(shell::analyse(&step.contract.as_ref()?.command.as_ref()?.value));
+        let script =
+            |step: &StepDraft| Some(shell::analyse(&step.contract.as_ref()?.command.as_ref()?.value));
         let scripts = draft.steps.iter().map(script).collect();
         Self { source, draft, ids, graph, scripts }
     }
@@ -233,8 +234,7 @@ impl<'a> Subject<'a> {
 
     /// Whether the file is there, or surely will be when the step begins.
     pub(super) fn is_there_before(&self, path: &str, place: usize) -> bool {
-        self.exists(path)
-            || self.makers(path).iter().any(|maker| self.reach.is_before(maker.place, place))
+        self.exists(path) || self.makers(path).iter().any(|maker| self.reach.is_before(maker.place, place))
     }
 
     fn note_made_files(&mut self, place: usize) {

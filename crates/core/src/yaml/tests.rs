@@ -63,13 +63,16 @@ fn nothing_is_no_tree() {
 
 #[test]
 fn a_missing_value_never_lies_behind_what_follows_it() {
-    check("? a\n:b: c\n", &[
-        r#"map 0 "? a\n:b: c""#,
-        r#"plain 2 "a" = "a""#,
-        r#"plain 3 "" = """#,
-        r#"plain 4 ":b" = ":b""#,
-        r#"plain 8 "c" = "c""#,
-    ]);
+    check(
+        "? a\n:b: c\n",
+        &[
+            r#"map 0 "? a\n:b: c""#,
+            r#"plain 2 "a" = "a""#,
+            r#"plain 3 "" = """#,
+            r#"plain 4 ":b" = ":b""#,
+            r#"plain 8 "c" = "c""#,
+        ],
+    );
     let (root, _) = read(": ?\n:", 0);
     let Some(Node { value: Value::Map(entries), .. }) = root else { panic!("a map") };
     let places: Vec<Span> = entries.iter().flat_map(|(key, value)| [key.span, value.span]).collect();

@@ -34,7 +34,8 @@ fn a_list_shows_what_a_whole_reading_shows() {
         let source = Source::new("plan.md", plan);
         let (whole, skimmed) = ((DIALECT.parse)(&source), (DIALECT.skim)(&source));
         let shown = |draft: &Draft| {
-            let marks: Vec<_> = draft.steps.iter().map(|step| (step.title.value.clone(), step.mark())).collect();
+            let marks: Vec<_> =
+                draft.steps.iter().map(|step| (step.title.value.clone(), step.mark())).collect();
             (draft.frontmatter.clone(), draft.title.clone(), marks)
         };
         assert_eq!(shown(&whole), shown(&skimmed));
