@@ -21,7 +21,7 @@ impl Budget {
                 Amount::MicroDollars(money) => budget.micro_dollars = budget.micro_dollars.or(Some(money)),
                 // "1 hour 30 minutes" is one time.
                 Amount::Seconds(seconds) => {
-                    budget.seconds = Some(budget.seconds.unwrap_or(0).saturating_add(seconds))
+                    budget.seconds = Some(budget.seconds.unwrap_or(0).saturating_add(seconds));
                 }
             }
         }

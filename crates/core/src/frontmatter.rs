@@ -113,7 +113,7 @@ pub fn set(source: &Source, key: &str, value: &str) -> Option<Edit> {
     let newline = source.line_ending();
     let quoted = yaml::quote(value);
     let Some(block) = parts.yaml else {
-        let text = format!("---{newline}{key}: {quoted}{newline}---{newline}");
+        let text = format!("---{newline}{}: {quoted}{newline}---{newline}", yaml::quote(key));
         return (!parts.is_unclosed).then(|| Edit::insert(parts.body, text));
     };
     let Some(entry) = frontmatter.entry(key) else {
