@@ -78,6 +78,12 @@ impl Config {
     /// Reads the settings of the project at `root`; the defaults where it has none.
     pub fn read(root: &Path) -> Result<Self, Error> {
         let path = root.join(FILE);
+        // Nobody named this file: a pipe in its place would be waited for without end.
+        let is_other = path.metadata().is_ok_and(|data| !data.is_file());
+        if is_other {
+            let source = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
+            return Err(Error::Read { path, source });
+        }
         let text = match crate::store::read_text(&path, FILE_BYTES_MAX) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
