@@ -3,14 +3,19 @@
 
 pub mod budget;
 pub mod change;
+pub mod decide;
 pub mod diagnostic;
 pub mod dialect;
 pub mod digest;
 pub mod draft;
+pub mod event;
 pub mod frontmatter;
 pub mod glob;
 pub mod graph;
+pub mod judge;
 pub mod plan;
+pub mod prompt;
+pub mod run;
 pub mod shell;
 pub mod source;
 pub mod suggest;

@@ -142,6 +142,29 @@ pub fn verify(study: &Study<'_>, facts: &Facts, limits: &Limits) -> Checked {
     Checked { plan, diagnostics }
 }
 
+/// The plan in bytes that were checked and approved before. The world may have changed since: what the rules would ask of
+/// it is taken as given.
+pub fn trusted(name: &str, text: &str) -> Option<Plan> {
+    let source = Source::new(name, text);
+    let draft = (crate::dialect::of(text).parse)(&source);
+    let study = Study::of(&source, &draft);
+    let Questions { paths, programs, .. } = study.questions();
+    let values = |spanned: &[crate::source::Spanned<String>]| {
+        spanned
+            .iter()
+            .map(|spanned| spanned.value.trim_start_matches("topic:").to_owned())
+            .collect::<Vec<_>>()
+    };
+    let facts = Facts {
+        paths,
+        programs,
+        agents: draft.steps.iter().filter_map(|step| Some(step.target.as_ref()?.value.clone())).collect(),
+        topics: draft.steps.iter().flat_map(|step| values(&step.reads)).collect(),
+        ..Facts::default()
+    };
+    verify(&study, &facts, &Limits { retries_max: u32::MAX, ..Limits::default() }).plan
+}
+
 /// Sorts by place, then by code, and drops what was said twice.
 fn in_file_order(source: &Source, diagnostics: &mut Vec<Diagnostic>) {
     let end = source.text().len();

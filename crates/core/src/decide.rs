@@ -1,0 +1,318 @@
+//! Says what is to be done next, as data. Pure: the same plan, state, limits and time give the same commands, on every
+//! machine and in every replay. Never improvises: it does not skip, reorder or change a plan.
+
+use crate::event::{Answer, Outcome, Reason};
+use crate::glob::{self, Glob};
+use crate::plan::{Contract, Last, Plan, Step};
+use crate::run::{Phase, RunState, Status, StepState};
+
+/// Limits of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Attempts at the same time.
+    pub jobs: usize,
+    /// Lost attempts of one step before a person is asked.
+    pub lost_max: u32,
+    /// The share of a budget, in percent, at which people are warned.
+    pub warn_percent: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { jobs: 1, lost_max: 3, warn_percent: 80 }
+    }
+}
+
+/// The agent that is a person.
+pub const HUMAN: &str = "human";
+
+/// Something to be done. Every command has a key under which its result is recorded once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Start an attempt.
+    Attempt {
+        /// The step, as a place in the plan.
+        step: usize,
+        /// The attempt.
+        attempt: u32,
+    },
+    /// Run the contract of an attempt that ended.
+    Contract {
+        /// The step.
+        step: usize,
+        /// The attempt.
+        attempt: u32,
+    },
+    /// Ask a person.
+    Ask {
+        /// The name of the ask.
+        ask: String,
+        /// The step that waits for it.
+        step: Option<usize>,
+        /// What it is about.
+        reason: Reason,
+    },
+    /// Warn that most of a budget is spent.
+    Warn {
+        /// Which limit.
+        limit: &'static str,
+        /// The share that is spent.
+        percent: u64,
+    },
+    /// Look again at this time, in milliseconds since 1970.
+    Wake {
+        /// The time.
+        at: u64,
+    },
+    /// End the run.
+    Finish {
+        /// How.
+        outcome: Outcome,
+        /// Why.
+        why: String,
+    },
+}
+
+impl Command {
+    /// The time at which to look again, if that is what it says.
+    pub const fn wake(&self) -> Option<u64> {
+        match self {
+            Self::Wake { at } => Some(*at),
+            Self::Attempt { .. }
+            | Self::Contract { .. }
+            | Self::Ask { .. }
+            | Self::Warn { .. }
+            | Self::Finish { .. } => None,
+        }
+    }
+
+    /// The key under which the result is recorded.
+    pub fn key(&self, plan: &Plan) -> String {
+        match self {
+            Self::Attempt { step, attempt } => format!("{}/{attempt}/attempt", plan.steps[*step].id),
+            Self::Contract { step, attempt } => format!("{}/{attempt}/contract", plan.steps[*step].id),
+            Self::Ask { ask, .. } => format!("{ask}/ask"),
+            Self::Warn { limit, .. } => format!("{limit}/warn"),
+            Self::Wake { at } => format!("{at}/wake"),
+            Self::Finish { .. } => "finish".to_owned(),
+        }
+    }
+}
+
+/// What is to be done now. Commands whose result is still awaited are named again: the driver knows them by their keys.
+pub fn decide(plan: &Plan, state: &RunState, limits: &Limits, now: u64) -> Vec<Command> {
+    match state.phase {
+        Phase::New | Phase::Stopped | Phase::Finished(_) => return Vec::new(),
+        Phase::Running => {}
+    }
+    let mut commands: Vec<Command> = judgements(plan, state).collect();
+    if let Some(finish) = finished(plan, state) {
+        // Where a policy says abort, nothing new begins; what is under way ends first, so that nothing outlives the run.
+        let is_idle = !state.steps.iter().any(is_active);
+        return if is_idle { vec![finish] } else { commands };
+    }
+    let mut asks = Vec::new();
+    for (place, step) in state.steps.iter().enumerate() {
+        asks.extend(ask_about(plan, state, limits, (place, step)));
+    }
+    let is_asked = |place: usize| {
+        asks.iter().any(|ask| matches!(ask, Command::Ask { step: Some(step), .. } if *step == place))
+    };
+    let ready: Vec<usize> =
+        (0..plan.steps.len()).filter(|&place| is_ready(plan, state, place) && !is_asked(place)).collect();
+    let dispatch = dispatch(plan, state, limits, &ready, now);
+    if dispatch.iter().any(|command| matches!(command, Command::Attempt { .. })) {
+        match budget(plan, state, limits) {
+            Spent::Over(ask) => {
+                commands.extend(ask);
+                commands.extend(asks);
+                return commands;
+            }
+            Spent::Nearly(warnings) => commands.extend(warnings),
+        }
+    }
+    commands.extend(asks);
+    commands.extend(dispatch);
+    commands
+}
+
+/// A run is over when every step is settled, or one is spent whose policy says abort.
+fn finished(plan: &Plan, state: &RunState) -> Option<Command> {
+    let aborted = plan.steps.iter().zip(&state.steps).find(|(step, now)| {
+        now.status == Status::Pending && is_spent(step, now) && step.on_fail.then == Last::Abort
+    });
+    if let Some((step, _)) = aborted {
+        let why = format!("step {} `{}` failed and its policy says abort", step.number, step.id);
+        return Some(Command::Finish { outcome: Outcome::Failed, why });
+    }
+    let is_done = state.steps.iter().all(|step| step.status.is_settled());
+    is_done.then(|| Command::Finish { outcome: Outcome::Done, why: String::new() })
+}
+
+/// Contracts that can be run. A step that a person took over may be judged only once no agent is at work that may change
+/// the same files.
+fn judgements<'a>(plan: &'a Plan, state: &'a RunState) -> impl Iterator<Item = Command> + 'a {
+    let is_running = |place: &usize| matches!(state.steps[*place].status, Status::Running { .. });
+    let running: Vec<usize> = (0..state.steps.len()).filter(is_running).collect();
+    state.steps.iter().enumerate().filter_map(move |(step, now)| match now.status {
+        Status::Judging { .. } if running.iter().any(|&other| meet(plan, step, other)) => None,
+        Status::Judging { attempt, .. } => Some(Command::Contract { step, attempt }),
+        Status::Pending
+        | Status::Running { .. }
+        | Status::Passed { .. }
+        | Status::Waiting { .. }
+        | Status::Skipped { .. } => None,
+    })
+}
+
+/// Whether all attempts that the policy and people allow have failed.
+fn is_spent(step: &Step, now: &StepState) -> bool {
+    now.failures > step.on_fail.retries.saturating_add(now.granted)
+}
+
+/// What a person has to be asked about a step that is otherwise ready.
+fn ask_about(
+    plan: &Plan,
+    state: &RunState,
+    limits: &Limits,
+    (place, now): (usize, &StepState),
+) -> Option<Command> {
+    let step = &plan.steps[place];
+    let is_idle = now.status == Status::Pending && is_unblocked(plan, state, place);
+    let is_human = step.target == HUMAN;
+    let reason = if !is_idle {
+        return None;
+    } else if is_spent(step, now) {
+        Reason::AttemptsSpent
+    } else if now.lost > limits.lost_max {
+        Reason::Lost
+    } else if now.parked_until == Some(u64::MAX) {
+        Reason::Parked
+    } else if is_human || now.is_handed_over {
+        Reason::Manual
+    } else {
+        return None;
+    };
+    // A question that was answered with "stop" is asked again: the count alone makes another of it.
+    Some(Command::Ask { ask: format!("{}/{}", now.id, now.asked + 1), step: Some(place), reason })
+}
+
+/// Whether everything that the step waits for is settled.
+fn is_unblocked(plan: &Plan, state: &RunState, place: usize) -> bool {
+    plan.steps[place].needs.iter().all(|&before| state.steps[before].status.is_settled())
+}
+
+fn is_ready(plan: &Plan, state: &RunState, place: usize) -> bool {
+    state.steps[place].status == Status::Pending && is_unblocked(plan, state, place)
+}
+
+/// Starts what may start: as many as there are jobs, and never two that may change the same file.
+fn dispatch(plan: &Plan, state: &RunState, limits: &Limits, ready: &[usize], now: u64) -> Vec<Command> {
+    let mut active: Vec<usize> =
+        (0..state.steps.len()).filter(|&place| is_active(&state.steps[place])).collect();
+    let mut commands = Vec::new();
+    let mut wake: Option<u64> = None;
+    for &place in ready {
+        let step = &state.steps[place];
+        if let Some(until) = step.parked_until.filter(|&until| until > now && until < u64::MAX) {
+            wake = Some(wake.map_or(until, |earliest| earliest.min(until)));
+            continue;
+        }
+        let is_free = active.len() < limits.jobs && !active.iter().any(|&other| meet(plan, place, other));
+        if is_free {
+            active.push(place);
+            commands.push(Command::Attempt { step: place, attempt: step.attempts + 1 });
+        }
+    }
+    commands.extend(wake.map(|at| Command::Wake { at }));
+    commands
+}
+
+/// Whether an agent or a contract is at work on the step.
+fn is_active(step: &StepState) -> bool {
+    match step.status {
+        Status::Running { .. } | Status::Judging { .. } => true,
+        Status::Pending | Status::Passed { .. } | Status::Waiting { .. } | Status::Skipped { .. } => false,
+    }
+}
+
+/// Whether two steps may change the same file. One that does not say what it touches, in patterns that can be read, may
+/// change any.
+fn meet(plan: &Plan, one: usize, other: usize) -> bool {
+    let globs = |place: usize| plan.steps[place].touches.as_ref().and_then(|touches| patterns(touches));
+    match (globs(one), globs(other)) {
+        (Some(one), Some(other)) => {
+            one.iter().any(|one| other.iter().any(|other| glob::intersection(one, other).is_some()))
+        }
+        (None, _) | (_, None) => true,
+    }
+}
+
+fn patterns(touches: &[String]) -> Option<Vec<Glob>> {
+    touches.iter().map(|pattern| Glob::new(pattern).ok()).collect()
+}
+
+enum Spent {
+    Nearly(Vec<Command>),
+    Over(Option<Command>),
+}
+
+/// Holds what was spent against the budget, before anything is started.
+fn budget(plan: &Plan, state: &RunState, limits: &Limits) -> Spent {
+    let checks = [
+        (
+            "tokens",
+            state.spent.tokens,
+            plan.budget.tokens.map(|limit| limit.saturating_add(state.granted.tokens)),
+        ),
+        (
+            "dollars",
+            state.spent.micro_dollars,
+            plan.budget.micro_dollars.map(|limit| limit.saturating_add(state.granted.micro_dollars)),
+        ),
+        (
+            "time",
+            Some(state.spent.milliseconds),
+            plan.budget.seconds.map(|limit| limit.saturating_add(state.granted.seconds).saturating_mul(1000)),
+        ),
+    ];
+    let mut warnings = Vec::new();
+    for (name, spent, limit) in checks {
+        // Nothing spent is never too much: a free plan has a budget of $0.
+        let (Some(spent @ 1..), Some(limit)) = (spent, limit) else { continue };
+        let percent = u128::from(spent) * 100 / u128::from(limit.max(1));
+        let percent = u64::try_from(percent).unwrap_or(u64::MAX);
+        if percent >= 100 {
+            let is_open = state.asks.values().any(|ask| ask.reason == Reason::Budget);
+            // No step has a name like this one, whatever its id is.
+            let ask = format!("run/budget/{}", state.asked + 1);
+            return Spent::Over((!is_open).then_some(Command::Ask {
+                ask,
+                step: None,
+                reason: Reason::Budget,
+            }));
+        }
+        if percent >= limits.warn_percent && !state.warned.iter().any(|warned| warned == name) {
+            warnings.push(Command::Warn { limit: name, percent });
+        }
+    }
+    Spent::Nearly(warnings)
+}
+
+/// Whether this answer fits a question of this kind about a step with this contract, and what would.
+pub fn fits(reason: Reason, answer: &Answer, contract: Option<&Contract>) -> Result<(), &'static str> {
+    let is_manual = contract == Some(&Contract::Manual);
+    match (reason, answer) {
+        (Reason::Budget, Answer::Budget { .. } | Answer::Stop) => Ok(()),
+        (Reason::Budget, _) => Err("--budget, --stop"),
+        (_, Answer::Budget { .. }) => Err("--retry, --take-over, --skip, --stop"),
+        (_, Answer::Confirm) if !is_manual => {
+            Err("--retry, --take-over, --skip, --stop: the contract judges")
+        }
+        (_, Answer::TakeOver) if is_manual => Err("--confirm, --retry, --skip, --stop"),
+        (
+            _,
+            Answer::Retry { .. } | Answer::TakeOver | Answer::Confirm | Answer::Skip { .. } | Answer::Stop,
+        ) => Ok(()),
+    }
+}

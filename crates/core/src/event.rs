@@ -1,0 +1,278 @@
+//! The journal's only vocabulary: what happened to a run, in the order in which it happened. Owns no state: [`crate::run`]
+//! folds events into one.
+
+use serde::{Deserialize, Serialize};
+
+use crate::judge::{Observation, Verdict};
+
+/// The name of some bytes that the store keeps: their BLAKE3 hash in hex.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Blob(pub String);
+
+/// One thing that happened to a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event")]
+pub enum Event {
+    /// The run began: this digest was approved by this person in this way.
+    #[serde(rename = "run.started")]
+    RunStarted {
+        /// The digest of the plan.
+        digest: String,
+        /// Who approved it.
+        approved_by: String,
+        /// How: `terminal` or `rev`.
+        approved_at: String,
+        /// The commit that the workspace stood at, if it is a repository.
+        base: Option<String>,
+    },
+    /// An attempt is about to be made. Written before the agent is started.
+    #[serde(rename = "attempt.started")]
+    AttemptStarted {
+        /// The step.
+        step: String,
+        /// The attempt, counted from 1.
+        attempt: u32,
+        /// The agent that makes it.
+        agent: String,
+        /// What the agent is told.
+        prompt: Blob,
+    },
+    /// An attempt ended, and nothing that it started is alive.
+    #[serde(rename = "attempt.finished")]
+    AttemptFinished {
+        /// The step.
+        step: String,
+        /// The attempt.
+        attempt: u32,
+        /// How it ended.
+        end: AttemptEnd,
+        /// What the agent said.
+        output: Option<Blob>,
+        /// What it cost, as far as the agent says.
+        usage: Usage,
+        /// Files of the workspace that it changed.
+        changed: Vec<String>,
+    },
+    /// A contract was run and judged.
+    #[serde(rename = "contract.finished")]
+    ContractFinished {
+        /// The step.
+        step: String,
+        /// The attempt that was judged.
+        attempt: u32,
+        /// What was seen and what follows from it.
+        receipt: Receipt,
+    },
+    /// Something that only a person can settle.
+    #[serde(rename = "ask.opened")]
+    AskOpened {
+        /// The name of the ask, unique in the run.
+        ask: String,
+        /// The step that waits for it; `None` when the whole run does.
+        step: Option<String>,
+        /// What it is about.
+        reason: Reason,
+        /// What the person should know.
+        text: String,
+    },
+    /// A person settled it.
+    #[serde(rename = "ask.answered")]
+    AskAnswered {
+        /// The ask.
+        ask: String,
+        /// What they said.
+        answer: Answer,
+        /// Who.
+        by: String,
+    },
+    /// Most of a budget is spent.
+    #[serde(rename = "budget.warned")]
+    BudgetWarned {
+        /// Which limit: `tokens`, `dollars` or `time`.
+        limit: String,
+        /// The share that is spent, in percent.
+        percent: u64,
+    },
+    /// The run is to go no further for now.
+    #[serde(rename = "run.stopped")]
+    RunStopped {
+        /// Who said so.
+        by: String,
+    },
+    /// The run goes on.
+    #[serde(rename = "run.resumed")]
+    RunResumed {
+        /// Who said so.
+        by: String,
+    },
+    /// The run is over.
+    #[serde(rename = "run.finished")]
+    RunFinished {
+        /// How.
+        outcome: Outcome,
+        /// Why, where it is not done.
+        why: String,
+    },
+}
+
+impl Event {
+    /// The name that people and programs see.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::RunStarted { .. } => "run.started",
+            Self::AttemptStarted { .. } => "attempt.started",
+            Self::AttemptFinished { .. } => "attempt.finished",
+            Self::ContractFinished { .. } => "contract.finished",
+            Self::AskOpened { .. } => "ask.opened",
+            Self::AskAnswered { .. } => "ask.answered",
+            Self::BudgetWarned { .. } => "budget.warned",
+            Self::RunStopped { .. } => "run.stopped",
+            Self::RunResumed { .. } => "run.resumed",
+            Self::RunFinished { .. } => "run.finished",
+        }
+    }
+
+    /// What makes the event unique in its run: the same thing happens once. `None` for what may happen again.
+    pub fn key(&self) -> Option<String> {
+        match self {
+            Self::RunStarted { .. } => Some("run.started".to_owned()),
+            Self::AttemptStarted { step, attempt, .. } => Some(format!("{step}/{attempt}/attempt.started")),
+            Self::AttemptFinished { step, attempt, .. } => Some(format!("{step}/{attempt}/attempt.finished")),
+            Self::ContractFinished { step, attempt, .. } => {
+                Some(format!("{step}/{attempt}/contract.finished"))
+            }
+            Self::AskOpened { ask, .. } => Some(format!("{ask}/ask.opened")),
+            Self::AskAnswered { ask, .. } => Some(format!("{ask}/ask.answered")),
+            Self::BudgetWarned { limit, .. } => Some(format!("{limit}/budget.warned")),
+            Self::RunFinished { .. } => Some("run.finished".to_owned()),
+            Self::RunStopped { .. } | Self::RunResumed { .. } => None,
+        }
+    }
+
+    /// The step that it is about.
+    pub fn step(&self) -> Option<&str> {
+        match self {
+            Self::AttemptStarted { step, .. }
+            | Self::AttemptFinished { step, .. }
+            | Self::ContractFinished { step, .. } => Some(step),
+            Self::AskOpened { step, .. } => step.as_deref(),
+            Self::RunStarted { .. }
+            | Self::AskAnswered { .. }
+            | Self::BudgetWarned { .. }
+            | Self::RunStopped { .. }
+            | Self::RunResumed { .. }
+            | Self::RunFinished { .. } => None,
+        }
+    }
+}
+
+/// How an attempt ended. None of these is success: only a contract tells.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AttemptEnd {
+    /// The agent ended by itself.
+    Exited(i32),
+    /// A signal ended it.
+    Signalled(i32),
+    /// It took longer than allowed, in seconds: a failed attempt.
+    TimedOut(u64),
+    /// The harness died meanwhile. Not a failure, but capped.
+    Lost,
+    /// The agent can't be had now: it is missing or out of quota. Not a failure.
+    Parked {
+        /// Why.
+        why: String,
+        /// When to try again, in milliseconds since 1970; `None`: a person must see to it.
+        until: Option<u64>,
+    },
+}
+
+/// What an attempt cost, as far as the agent says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens; `None`: not said.
+    pub tokens: Option<u64>,
+    /// Money, in millionths of a dollar; `None`: not said.
+    pub micro_dollars: Option<u64>,
+    /// Time by the clock on the wall, in milliseconds.
+    pub milliseconds: u64,
+}
+
+/// What was seen of a contract, what follows from it, and what it was about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What was seen.
+    pub observation: Observation,
+    /// The digest of the plan that the contract belongs to.
+    pub digest: String,
+    /// The hash of the command that was run.
+    pub contract: String,
+    /// How well the attempt was isolated.
+    pub tier: String,
+    /// What the contract printed.
+    pub output: Blob,
+    /// How long it took, in milliseconds.
+    pub milliseconds: u64,
+}
+
+/// What an ask is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// All attempts failed.
+    AttemptsSpent,
+    /// The step has no contract, or is a person's to do.
+    Manual,
+    /// The budget is spent.
+    Budget,
+    /// Attempts were lost too often.
+    Lost,
+    /// The agent can't be had.
+    Parked,
+}
+
+/// What a person says to an ask.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "answer")]
+pub enum Answer {
+    /// One more attempt, with a hint for the agent.
+    Retry {
+        /// The hint; may be empty.
+        hint: String,
+    },
+    /// The person has done it by hand; the contract judges.
+    TakeOver,
+    /// The person confirms a step that has no contract.
+    Confirm,
+    /// The step is left out, for this reason.
+    Skip {
+        /// The reason.
+        reason: String,
+    },
+    /// The run ends here.
+    Stop,
+    /// More money, in millionths of a dollar, more tokens, more seconds.
+    Budget {
+        /// Money.
+        micro_dollars: u64,
+        /// Tokens.
+        tokens: u64,
+        /// Time.
+        seconds: u64,
+    },
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Every contract passed, or a person settled it.
+    Done,
+    /// A step failed and its policy says abort, or a person stopped the run.
+    Failed,
+    /// A person cancelled it.
+    Cancelled,
+}

@@ -1,0 +1,481 @@
+//! The state of a run: a fold over its journal. Only [`RunState::apply`] changes a status; any pair of state and event that
+//! is not in the table is refused.
+
+use std::collections::BTreeMap;
+
+use crate::draft::Mark;
+use crate::event::{Answer, AttemptEnd, Blob, Event, Outcome, Reason, Usage};
+use crate::judge::Failure;
+use crate::plan::{Contract, Plan, Step};
+
+/// Where a run stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunState {
+    /// Whether it goes on.
+    pub phase: Phase,
+    /// The steps, in the order of the plan.
+    pub steps: Vec<StepState>,
+    /// What was asked and not answered yet, by name.
+    pub asks: BTreeMap<String, Ask>,
+    /// What was spent.
+    pub spent: Usage,
+    /// What a person added to the budget: money, tokens, seconds.
+    pub granted: Grant,
+    /// Limits of which most is spent, already said.
+    pub warned: Vec<String>,
+    /// How often something was asked that is about no step.
+    pub asked: u32,
+}
+
+/// What a person added to the budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Grant {
+    /// Money, in millionths of a dollar.
+    pub micro_dollars: u64,
+    /// Tokens.
+    pub tokens: u64,
+    /// Time.
+    pub seconds: u64,
+}
+
+/// Whether a run goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing was recorded yet.
+    New,
+    /// It goes on.
+    Running,
+    /// A person stopped it for now.
+    Stopped,
+    /// It is over.
+    Finished(Outcome),
+}
+
+/// Where a step stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepState {
+    /// The id.
+    pub id: String,
+    /// Its status.
+    pub status: Status,
+    /// Attempts that were started.
+    pub attempts: u32,
+    /// Attempts that failed and count against the policy.
+    pub failures: u32,
+    /// Attempts that were lost and count for nothing, up to a limit.
+    pub lost: u32,
+    /// Attempts that a person granted.
+    pub granted: u32,
+    /// What a person said to the agent.
+    pub hint: String,
+    /// Not before this time, in milliseconds since 1970.
+    pub parked_until: Option<u64>,
+    /// What the last contract said, for the next attempt.
+    pub last_failure: Option<LastFailure>,
+    /// How often in a row the contract failed with the same output.
+    pub same_failure: u32,
+    /// How often a person was asked about it.
+    pub asked: u32,
+    /// Whether an agent is done with it and a person has to look. Only where the contract is a person's word.
+    pub is_handed_over: bool,
+    /// Whether the contract is a person's word.
+    is_manual: bool,
+}
+
+/// What the last contract said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastFailure {
+    /// Why it failed.
+    pub failure: Failure,
+    /// What it printed.
+    pub output: Option<Blob>,
+    /// What the attempt had changed.
+    pub changed: Vec<String>,
+}
+
+/// The status of a step. Ready and blocked follow from the graph and are not stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Status {
+    /// Nothing is under way.
+    Pending,
+    /// An agent is at work.
+    Running {
+        /// The attempt.
+        attempt: u32,
+    },
+    /// The agent is done; the contract has not answered yet.
+    Judging {
+        /// The attempt.
+        attempt: u32,
+        /// What it changed.
+        changed: Vec<String>,
+    },
+    /// The contract passed, or a person confirmed a step that has none.
+    Passed {
+        /// The attempt.
+        attempt: u32,
+    },
+    /// A person is asked.
+    Waiting {
+        /// The ask.
+        ask: String,
+    },
+    /// A person left it out.
+    Skipped {
+        /// Who.
+        by: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Status {
+    /// Whether the steps that wait for this one may begin.
+    pub const fn is_settled(&self) -> bool {
+        match self {
+            Self::Passed { .. } | Self::Skipped { .. } => true,
+            Self::Pending | Self::Running { .. } | Self::Judging { .. } | Self::Waiting { .. } => false,
+        }
+    }
+
+    /// The word that people see.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Running { .. } => "running",
+            Self::Judging { .. } => "judging",
+            Self::Passed { .. } => "passed",
+            Self::Waiting { .. } => "waiting",
+            Self::Skipped { .. } => "skipped",
+        }
+    }
+}
+
+/// Something that was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ask {
+    /// The step that waits for it, as a place in the plan.
+    pub step: Option<usize>,
+    /// What it is about.
+    pub reason: Reason,
+    /// What the person should know.
+    pub text: String,
+}
+
+/// An event that does not fit the state: the journal is broken, or two drivers wrote it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Illegal {
+    /// The event.
+    pub event: &'static str,
+    /// The step, and what it was.
+    pub state: String,
+    /// The events that the state allows.
+    pub allowed: &'static str,
+}
+
+impl std::fmt::Display for Illegal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} does not fit {}; allowed are: {}", self.event, self.state, self.allowed)
+    }
+}
+
+impl std::error::Error for Illegal {}
+
+/// The number of an attempt that nobody made: a mark in the file claims that the step is done, and its contract is run to
+/// settle the claim.
+pub const CLAIM: u32 = 0;
+
+/// A step that the file marks as done is judged before anything is tried; a mark on a step without contract is void.
+fn first_status(step: &Step) -> Status {
+    match (step.mark, &step.contract) {
+        (Some(Mark::Done), Contract::Shell { .. }) => Status::Judging { attempt: CLAIM, changed: Vec::new() },
+        (_, Contract::Shell { .. } | Contract::Manual) => Status::Pending,
+    }
+}
+
+impl RunState {
+    /// The state of a run of `plan` of which nothing was recorded yet.
+    pub fn new(plan: &Plan) -> Self {
+        let steps = plan.steps.iter().map(|step| StepState {
+            id: step.id.clone(),
+            status: first_status(step),
+            attempts: 0,
+            failures: 0,
+            lost: 0,
+            granted: 0,
+            hint: String::new(),
+            parked_until: None,
+            last_failure: None,
+            same_failure: 0,
+            asked: 0,
+            is_handed_over: false,
+            is_manual: step.contract == Contract::Manual,
+        });
+        Self {
+            phase: Phase::New,
+            steps: steps.collect(),
+            asks: BTreeMap::new(),
+            spent: Usage::default(),
+            granted: Grant::default(),
+            warned: Vec::new(),
+            asked: 0,
+        }
+    }
+
+    /// Whether the run is over.
+    pub const fn outcome(&self) -> Option<Outcome> {
+        match self.phase {
+            Phase::Finished(outcome) => Some(outcome),
+            Phase::New | Phase::Running | Phase::Stopped => None,
+        }
+    }
+
+    /// The place of the step with this id.
+    pub fn place(&self, id: &str) -> Option<usize> {
+        self.steps.iter().position(|step| step.id == id)
+    }
+
+    /// Folds one event into the state, or refuses it and changes nothing.
+    ///
+    /// | state of the step | event | becomes |
+    /// |---|---|---|
+    /// | judging 0 (claimed by a mark) | contract.finished 0, failed | pending, no failure |
+    /// | pending | attempt.started k+1 | running k+1 |
+    /// | running k | attempt.finished k: exited, signalled | judging k; pending if a person is the judge |
+    /// | running k | attempt.finished k: timed out, lost, parked | pending |
+    /// | judging k | contract.finished k, passed | passed k |
+    /// | judging k | contract.finished k, failed | pending, one failure more |
+    /// | pending | ask.opened | waiting |
+    /// | waiting | ask.answered: retry | pending, one attempt granted |
+    /// | waiting | ask.answered: take over | judging k+1 |
+    /// | waiting | ask.answered: confirm (no contract) | passed k |
+    /// | waiting | ask.answered: skip | skipped |
+    /// | waiting | ask.answered: stop | pending; the run is stopped |
+    ///
+    /// A stop refuses nothing: who drives the run may see it only after the next thing is recorded.
+    pub fn apply(&mut self, event: &Event) -> Result<(), Illegal> {
+        if let Phase::Finished(_) = self.phase {
+            return Err(self.illegal(event, None, "none: the run is over"));
+        }
+        match event {
+            Event::RunStarted { .. } if self.phase == Phase::New => self.phase = Phase::Running,
+            Event::RunStarted { .. } => {
+                return Err(self.illegal(event, None, "anything but a second beginning"));
+            }
+            _ if self.phase == Phase::New => return Err(self.illegal(event, None, "run.started")),
+            Event::AttemptStarted { step, attempt, .. } => {
+                let place = self.known(event, step)?;
+                self.start(event, place, *attempt)?;
+            }
+            Event::AttemptFinished { step, attempt, end, usage, changed, .. } => {
+                let place = self.known(event, step)?;
+                self.finish_attempt(event, place, (*attempt, end, changed))?;
+                self.spend(*usage);
+            }
+            Event::ContractFinished { step, attempt, receipt } => {
+                let place = self.known(event, step)?;
+                let failure = receipt.verdict.failure().cloned();
+                self.finish_contract(event, place, (*attempt, failure, receipt.output.clone()))?;
+            }
+            Event::AskOpened { ask, step, reason, text } => {
+                let place = step.as_ref().map(|step| self.known(event, step)).transpose()?;
+                self.open(event, place, ask)?;
+                self.asks.insert(ask.clone(), Ask { step: place, reason: *reason, text: text.clone() });
+            }
+            Event::AskAnswered { ask, answer, by } => self.answer(event, ask, answer, by)?,
+            Event::BudgetWarned { limit, .. } if self.warned.contains(limit) => {
+                return Err(self.illegal(event, None, "the first warning of a limit"));
+            }
+            Event::BudgetWarned { limit, .. } => self.warned.push(limit.clone()),
+            Event::RunStopped { .. } => self.phase = Phase::Stopped,
+            Event::RunResumed { .. } => self.phase = Phase::Running,
+            Event::RunFinished { outcome, .. } => self.phase = Phase::Finished(*outcome),
+        }
+        Ok(())
+    }
+
+    fn illegal(&self, event: &Event, place: Option<usize>, allowed: &'static str) -> Illegal {
+        let state = match place {
+            Some(place) => {
+                format!("step `{}`, which is {}", self.steps[place].id, self.steps[place].status.word())
+            }
+            None => format!("a run that is {:?}", self.phase).to_lowercase(),
+        };
+        Illegal { event: event.name(), state, allowed }
+    }
+
+    fn known(&self, event: &Event, id: &str) -> Result<usize, Illegal> {
+        self.place(id).ok_or_else(|| Illegal {
+            event: event.name(),
+            state: format!("`{id}`, which is no step of the plan"),
+            allowed: "events of its steps",
+        })
+    }
+
+    fn start(&mut self, event: &Event, place: usize, attempt: u32) -> Result<(), Illegal> {
+        let step = &mut self.steps[place];
+        if step.status != Status::Pending || attempt != step.attempts + 1 {
+            return Err(self.illegal(event, Some(place), "the next attempt of a pending step"));
+        }
+        step.attempts = attempt;
+        step.parked_until = None;
+        step.is_handed_over = false;
+        step.status = Status::Running { attempt };
+        Ok(())
+    }
+
+    fn finish_attempt(
+        &mut self,
+        event: &Event,
+        place: usize,
+        (attempt, end, changed): (u32, &AttemptEnd, &[String]),
+    ) -> Result<(), Illegal> {
+        let step = &mut self.steps[place];
+        if step.status != (Status::Running { attempt }) {
+            return Err(self.illegal(event, Some(place), "the end of the attempt that is running"));
+        }
+        step.status = Status::Pending;
+        match end {
+            // There is nothing to run: a person will be asked.
+            AttemptEnd::Exited(_) | AttemptEnd::Signalled(_) if step.is_manual => step.is_handed_over = true,
+            AttemptEnd::Exited(_) | AttemptEnd::Signalled(_) => {
+                step.status = Status::Judging { attempt, changed: changed.to_vec() };
+            }
+            AttemptEnd::TimedOut(seconds) => {
+                step.failures += 1;
+                let failure = Failure::Timeout(*seconds);
+                step.last_failure = Some(LastFailure { failure, output: None, changed: changed.to_vec() });
+            }
+            AttemptEnd::Lost => step.lost += 1,
+            AttemptEnd::Parked { until, .. } => step.parked_until = Some(until.unwrap_or(u64::MAX)),
+        }
+        Ok(())
+    }
+
+    fn finish_contract(
+        &mut self,
+        event: &Event,
+        place: usize,
+        (attempt, failure, output): (u32, Option<Failure>, Blob),
+    ) -> Result<(), Illegal> {
+        let step = &mut self.steps[place];
+        let changed = match &step.status {
+            Status::Judging { attempt: judged, changed } if *judged == attempt => changed.clone(),
+            Status::Pending
+            | Status::Running { .. }
+            | Status::Judging { .. }
+            | Status::Passed { .. }
+            | Status::Waiting { .. }
+            | Status::Skipped { .. } => {
+                return Err(self.illegal(event, Some(place), "the contract of the attempt that is judged"));
+            }
+        };
+        match failure {
+            None => step.status = Status::Passed { attempt },
+            // Nobody has tried yet: the claim is void, and that is all.
+            Some(_) if attempt == CLAIM => step.status = Status::Pending,
+            Some(failure) => {
+                let now = LastFailure { failure, output: Some(output), changed };
+                let is_same = step.last_failure.as_ref().is_some_and(|last| last.output == now.output);
+                step.same_failure = if is_same { step.same_failure + 1 } else { 1 };
+                step.last_failure = Some(now);
+                step.failures += 1;
+                step.status = Status::Pending;
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, event: &Event, place: Option<usize>, ask: &str) -> Result<(), Illegal> {
+        if self.asks.contains_key(ask) {
+            return Err(self.illegal(event, place, "a question that is not open"));
+        }
+        let Some(place) = place else {
+            self.asked += 1;
+            return Ok(());
+        };
+        if self.steps[place].status != Status::Pending {
+            return Err(self.illegal(event, Some(place), "a question about a pending step"));
+        }
+        self.steps[place].asked += 1;
+        self.steps[place].status = Status::Waiting { ask: ask.to_owned() };
+        Ok(())
+    }
+
+    fn answer(&mut self, event: &Event, ask: &str, answer: &Answer, by: &str) -> Result<(), Illegal> {
+        let Some(open) = self.asks.get(ask).cloned() else {
+            return Err(self.illegal(event, None, "answers to open asks"));
+        };
+        match open.step {
+            Some(place) => self.settle(event, place, (answer, by))?,
+            None => self.grant(event, answer)?,
+        }
+        if *answer == Answer::Stop {
+            self.phase = Phase::Stopped;
+        }
+        self.asks.remove(ask);
+        Ok(())
+    }
+
+    fn grant(&mut self, event: &Event, answer: &Answer) -> Result<(), Illegal> {
+        match answer {
+            Answer::Budget { micro_dollars, tokens, seconds } => {
+                let add = |total: &mut u64, more: u64| *total = total.saturating_add(more);
+                add(&mut self.granted.micro_dollars, *micro_dollars);
+                add(&mut self.granted.tokens, *tokens);
+                add(&mut self.granted.seconds, *seconds);
+                Ok(())
+            }
+            Answer::Stop => Ok(()),
+            Answer::Retry { .. } | Answer::TakeOver | Answer::Confirm | Answer::Skip { .. } => {
+                Err(self.illegal(event, None, "budget, stop"))
+            }
+        }
+    }
+
+    fn settle(&mut self, event: &Event, place: usize, (answer, by): (&Answer, &str)) -> Result<(), Illegal> {
+        let step = &mut self.steps[place];
+        match answer {
+            Answer::Retry { hint } => {
+                step.granted += 1;
+                step.lost = 0;
+                step.parked_until = None;
+                step.hint.clone_from(hint);
+                step.is_handed_over = false;
+                step.status = Status::Pending;
+            }
+            Answer::TakeOver if !step.is_manual => {
+                step.attempts += 1;
+                step.granted += 1;
+                step.status = Status::Judging { attempt: step.attempts, changed: Vec::new() };
+            }
+            Answer::Confirm if step.is_manual => step.status = Status::Passed { attempt: step.attempts },
+            Answer::Skip { reason } => {
+                step.status = Status::Skipped { by: by.to_owned(), reason: reason.clone() };
+            }
+            Answer::Stop => step.status = Status::Pending,
+            Answer::Budget { .. } => {
+                return Err(self.illegal(event, Some(place), "take over or confirm, retry, skip, stop"));
+            }
+            Answer::TakeOver => return Err(self.illegal(event, Some(place), "confirm, retry, skip, stop")),
+            Answer::Confirm => {
+                return Err(self.illegal(
+                    event,
+                    Some(place),
+                    "take over, retry, skip, stop: the contract judges",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn spend(&mut self, usage: Usage) {
+        let add = |total: Option<u64>, more: Option<u64>| match (total, more) {
+            (None, None) => None,
+            (total, more) => Some(total.unwrap_or(0).saturating_add(more.unwrap_or(0))),
+        };
+        self.spent.tokens = add(self.spent.tokens, usage.tokens);
+        self.spent.micro_dollars = add(self.spent.micro_dollars, usage.micro_dollars);
+        self.spent.milliseconds = self.spent.milliseconds.saturating_add(usage.milliseconds);
+    }
+}

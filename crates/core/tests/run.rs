@@ -1,0 +1,10 @@
+//! Runs on paper: the transition table, what `decide` says to it, and what an agent is told. No world, no clock.
+
+#[path = "run/decide.rs"]
+mod decide;
+#[path = "run/prompt.rs"]
+mod prompt;
+#[path = "run/sample.rs"]
+mod sample;
+#[path = "run/table.rs"]
+mod table;

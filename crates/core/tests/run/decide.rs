@@ -1,0 +1,358 @@
+//! What is to be done next, as scripts: what happens on the left, what `decide` says on the right.
+
+use planwright_core::decide::{Command, Limits, decide};
+use planwright_core::event::{Answer, AttemptEnd, Event, Outcome, Reason, Usage};
+use planwright_core::plan::Plan;
+use planwright_core::run::RunState;
+
+use crate::sample::{
+    answered, asked, ended, exited, judged, parked, plan, resumed, retry, run_started, skip, spent, started,
+    stopped, warned,
+};
+
+/// A run on paper.
+struct Walk {
+    plan: Plan,
+    state: RunState,
+    limits: Limits,
+    now: u64,
+}
+
+impl Walk {
+    fn new(lines: &str) -> Self {
+        Self::of(plan(lines))
+    }
+
+    fn of(plan: Plan) -> Self {
+        let state = RunState::new(&plan);
+        let mut walk = Self { plan, state, limits: Limits::default(), now: 1_000 };
+        walk.take(&run_started());
+        walk
+    }
+
+    fn jobs(mut self, jobs: usize) -> Self {
+        self.limits.jobs = jobs;
+        self
+    }
+
+    fn take(&mut self, event: &Event) {
+        self.state.apply(event).unwrap_or_else(|illegal| panic!("{illegal}"));
+    }
+
+    fn takes(&mut self, events: &[Event]) -> &mut Self {
+        for event in events {
+            self.take(event);
+        }
+        self
+    }
+
+    /// An attempt that ends by itself and is judged by this exit code.
+    fn tries(&mut self, step: &str, attempt: u32, code: i32) -> &mut Self {
+        self.takes(&[started(step, attempt), exited(step, attempt), judged(step, attempt, code)])
+    }
+
+    fn says(&self) -> String {
+        let commands = decide(&self.plan, &self.state, &self.limits, self.now);
+        assert_eq!(
+            commands,
+            decide(&self.plan, &self.state, &self.limits, self.now),
+            "the same input says the same"
+        );
+        commands.iter().map(|command| self.word(command)).collect::<Vec<_>>().join(", ")
+    }
+
+    fn word(&self, command: &Command) -> String {
+        let id = |place: &usize| {
+            let step = &self.state.steps[*place];
+            assert!(!step.status.is_settled(), "nothing is to be done for `{}`, which is settled", step.id);
+            step.id.as_str()
+        };
+        match command {
+            Command::Attempt { step, attempt } => format!("attempt {}@{attempt}", id(step)),
+            Command::Contract { step, attempt } => format!("contract {}@{attempt}", id(step)),
+            Command::Ask { ask, step, reason } => {
+                assert!(step.as_ref().is_none_or(|place| ask.starts_with(id(place))), "{ask}");
+                format!("ask {ask} {reason:?}")
+            }
+            Command::Warn { limit, percent } => format!("warn {limit} {percent}"),
+            Command::Wake { at } => format!("wake {at}"),
+            Command::Finish { outcome, .. } => format!("finish {outcome:?}"),
+        }
+    }
+
+    #[track_caller]
+    fn expect(&self, said: &str) {
+        assert_eq!(self.says(), said);
+    }
+}
+
+fn tokens(count: u64) -> Usage {
+    Usage { tokens: Some(count), ..Usage::default() }
+}
+
+// B-10: the fault of document B was a plan that is complete with steps pending. Completing step 2 makes step 3 current.
+#[test]
+fn a_run_is_done_only_when_nothing_is_pending() {
+    let mut walk = Walk::new("a\nb\nc\nd");
+    walk.tries("a", 1, 0).tries("b", 1, 0);
+    walk.expect("attempt c@1");
+    walk.tries("c", 1, 0).expect("attempt d@1");
+    walk.tries("d", 1, 0).expect("finish Done");
+}
+
+// A-33, A-22: one step at a time, in the order of the file, each judged before the next.
+#[test]
+fn a_plan_that_says_nothing_of_needs_is_sequential_whatever_the_jobs() {
+    for jobs in [1, 8] {
+        let mut walk = Walk::new("a\nb").jobs(jobs);
+        walk.expect("attempt a@1");
+        walk.takes(&[started("a", 1)]).expect("");
+        walk.takes(&[exited("a", 1)]).expect("contract a@1");
+        walk.takes(&[judged("a", 1, 0)]).expect("attempt b@1");
+    }
+}
+
+#[test]
+fn steps_run_side_by_side_only_by_needs_touches_and_jobs() {
+    let lines = "a free touches=src/a/**\nb free touches=src/b/**\nc free touches=src/a/x.rs\nd free\ne needs=b touches=e";
+    Walk::new(lines).expect("attempt a@1");
+    Walk::new(lines).jobs(2).expect("attempt a@1, attempt b@1");
+    Walk::new(lines).jobs(8).expect("attempt a@1, attempt b@1");
+    let mut walk = Walk::new(lines).jobs(8);
+    walk.takes(&[started("a", 1), started("b", 1)]).expect("");
+    walk.takes(&[exited("b", 1), judged("b", 1, 0)]).expect("attempt e@1");
+    walk.takes(&[exited("a", 1)]).expect("contract a@1, attempt e@1");
+    walk.takes(&[judged("a", 1, 0)]).expect("attempt c@1, attempt e@1");
+}
+
+#[test]
+fn touches_that_cannot_be_read_meet_everything() {
+    let lines = "a free touches=src/[\nb free touches=docs/**";
+    Walk::new(lines).jobs(2).expect("attempt a@1");
+}
+
+// A-13: retry(N) is N + 1 attempts, and then what the policy says.
+#[test]
+fn retry_n_makes_exactly_n_more_attempts() {
+    for retries in 0..4 {
+        for (last, then) in [("", "ask s/1 AttemptsSpent"), (" abort", "finish Failed")] {
+            let mut walk = Walk::new(&format!("s retry={retries}{last}"));
+            for attempt in 1..=retries + 1 {
+                walk.expect(&format!("attempt s@{attempt}"));
+                walk.tries("s", attempt, 1);
+            }
+            walk.expect(then);
+        }
+    }
+}
+
+// A-25, A-27: an escalation waits; nothing is skipped or reordered, and what does not wait for it goes on.
+#[test]
+fn an_escalation_blocks_what_waits_for_it_and_nothing_else() {
+    let mut walk = Walk::new("a\nb\nfree free");
+    walk.tries("a", 1, 1).expect("ask a/1 AttemptsSpent, attempt free@1");
+    walk.takes(&[asked("a/1", Some("a"), Reason::AttemptsSpent)]).expect("attempt free@1");
+    walk.tries("free", 1, 0).expect("");
+    let mut again = Walk::of(walk.plan.clone());
+    again.state = walk.state.clone();
+    again.takes(&[answered("a/1", retry())]).expect("attempt a@2");
+    assert_eq!(again.state.steps[0].hint, "look again");
+    again.tries("a", 2, 1).expect("ask a/2 AttemptsSpent");
+    walk.takes(&[answered("a/1", Answer::TakeOver)]).expect("contract a@2");
+    walk.takes(&[judged("a", 2, 1)]).expect("ask a/2 AttemptsSpent");
+}
+
+// A-28: abort ends the run; later steps never start, and what is under way ends first.
+#[test]
+fn an_abort_waits_for_what_runs_and_starts_nothing() {
+    let mut walk = Walk::new("a free abort touches=a\nb free touches=b\nc free touches=c\nd").jobs(2);
+    walk.takes(&[started("a", 1), started("b", 1), exited("a", 1), judged("a", 1, 1)]).expect("");
+    walk.takes(&[exited("b", 1)]).expect("contract b@1");
+    walk.takes(&[judged("b", 1, 0)]).expect("finish Failed");
+}
+
+// A-43: a time-out is a failed attempt without a contract.
+#[test]
+fn a_time_out_counts_as_a_failure_and_is_not_judged() {
+    let mut walk = Walk::new("s retry=1");
+    walk.takes(&[started("s", 1), ended("s", 1, AttemptEnd::TimedOut(600))]).expect("attempt s@2");
+    walk.takes(&[started("s", 2), ended("s", 2, AttemptEnd::TimedOut(600))]).expect("ask s/1 AttemptsSpent");
+}
+
+#[test]
+fn a_lost_attempt_costs_nothing_until_there_are_too_many() {
+    let mut walk = Walk::new("s abort");
+    for attempt in 1..=4 {
+        walk.expect(&format!("attempt s@{attempt}"));
+        walk.takes(&[started("s", attempt), ended("s", attempt, AttemptEnd::Lost)]);
+    }
+    walk.expect("ask s/1 Lost");
+    walk.takes(&[asked("s/1", Some("s"), Reason::Lost), answered("s/1", retry())]).expect("attempt s@5");
+    assert_eq!(walk.state.steps[0].failures, 0);
+}
+
+#[test]
+fn a_parked_step_waits_for_its_time_and_others_go_on() {
+    let mut walk = Walk::new("a free\nb free");
+    walk.takes(&[started("a", 1), parked("a", 1, Some(5_000))]).expect("attempt b@1, wake 5000");
+    walk.tries("b", 1, 0).expect("wake 5000");
+    walk.now = 4_999;
+    walk.expect("wake 5000");
+    walk.now = 5_000;
+    walk.expect("attempt a@2");
+    // The clock was set back: the step waits again, and nothing else happens.
+    walk.now = 10;
+    walk.expect("wake 5000");
+    assert_eq!(walk.state.steps[0].failures, 0);
+}
+
+#[test]
+fn an_agent_that_cannot_be_had_is_a_persons_to_see_to() {
+    let mut walk = Walk::new("s");
+    walk.takes(&[started("s", 1), parked("s", 1, None)]).expect("ask s/1 Parked");
+    walk.takes(&[asked("s/1", Some("s"), Reason::Parked), answered("s/1", retry())]).expect("attempt s@2");
+}
+
+// A-45, P-16: at 80 % people are warned once; at 100 % they are asked, and meanwhile nothing new begins.
+#[test]
+fn a_budget_is_warned_of_once_and_then_asked_for() {
+    let mut costly = plan("a free touches=a\nb free touches=b\nc free touches=c\nd free touches=d");
+    costly.budget.tokens = Some(1_000);
+    let mut walk = Walk::of(costly).jobs(2);
+    let end = |step, count| spent(step, 1, (AttemptEnd::Exited(0), tokens(count)));
+    walk.takes(&[started("a", 1), end("a", 799), judged("a", 1, 0)]).expect("attempt b@1, attempt c@1");
+    walk.takes(&[started("b", 1), started("c", 1), end("b", 1), judged("b", 1, 0)]);
+    walk.expect("warn tokens 80, attempt d@1");
+    walk.takes(&[warned("tokens")]).expect("attempt d@1");
+    walk.takes(&[started("d", 1), end("d", 200)]);
+    walk.expect("contract d@1");
+    walk.takes(&[judged("d", 1, 1)]).expect("ask d/1 AttemptsSpent");
+    walk.takes(&[asked("d/1", Some("d"), Reason::AttemptsSpent), answered("d/1", retry())]);
+    walk.expect("ask run/budget/1 Budget");
+    walk.takes(&[asked("run/budget/1", None, Reason::Budget)]).expect("");
+    // What was begun goes on and is judged.
+    walk.takes(&[exited("c", 1)]).expect("contract c@1");
+    walk.takes(&[judged("c", 1, 0)]).expect("");
+    let more = Answer::Budget { micro_dollars: 0, tokens: 250, seconds: 0 };
+    walk.takes(&[answered("run/budget/1", more)]).expect("attempt d@2");
+}
+
+#[test]
+fn every_limit_of_a_budget_is_held() {
+    for limit in ["tokens", "dollars", "time"] {
+        let mut costly = plan("a\nb");
+        costly.budget.tokens = (limit == "tokens").then_some(10);
+        costly.budget.micro_dollars = (limit == "dollars").then_some(10);
+        costly.budget.seconds = (limit == "time").then_some(10);
+        for (share, said) in [(7, "attempt b@1".to_owned()), (8, format!("warn {limit} 80, attempt b@1"))] {
+            let usage =
+                Usage { tokens: Some(share), micro_dollars: Some(share), milliseconds: share * 1_000 };
+            let mut walk = Walk::of(costly.clone());
+            walk.takes(&[started("a", 1), spent("a", 1, (AttemptEnd::Exited(0), usage)), judged("a", 1, 0)])
+                .expect(&said);
+        }
+        let usage = Usage { tokens: Some(u64::MAX), micro_dollars: Some(u64::MAX), milliseconds: u64::MAX };
+        let mut walk = Walk::of(costly);
+        walk.takes(&[started("a", 1), spent("a", 1, (AttemptEnd::Exited(0), usage)), judged("a", 1, 0)]);
+        walk.expect("ask run/budget/1 Budget");
+    }
+}
+
+#[test]
+fn a_free_plan_has_a_budget_of_nothing_and_runs() {
+    let mut free = plan("a\nb");
+    free.budget.micro_dollars = Some(0);
+    let mut walk = Walk::of(free);
+    let unsaid = spent(
+        "a",
+        1,
+        (AttemptEnd::Exited(0), Usage { tokens: None, micro_dollars: Some(0), milliseconds: 9 }),
+    );
+    walk.takes(&[started("a", 1), unsaid, judged("a", 1, 0)]).expect("attempt b@1");
+}
+
+#[test]
+fn a_budget_question_that_is_answered_with_stop_is_asked_again_under_another_name() {
+    let mut costly = plan("a\nb");
+    costly.budget.tokens = Some(10);
+    let mut walk = Walk::of(costly);
+    walk.takes(&[started("a", 1), spent("a", 1, (AttemptEnd::Exited(0), tokens(10))), judged("a", 1, 0)]);
+    walk.takes(&[asked("run/budget/1", None, Reason::Budget), answered("run/budget/1", Answer::Stop)])
+        .expect("");
+    walk.takes(&[resumed()]).expect("ask run/budget/2 Budget");
+}
+
+#[test]
+fn a_question_that_is_answered_with_stop_is_asked_again_under_another_name() {
+    let mut walk = Walk::new("s");
+    walk.tries("s", 1, 1).expect("ask s/1 AttemptsSpent");
+    walk.takes(&[asked("s/1", Some("s"), Reason::AttemptsSpent), answered("s/1", Answer::Stop)]).expect("");
+    walk.takes(&[resumed()]).expect("ask s/2 AttemptsSpent");
+}
+
+// B-04, P-32: a skip has a name and a reason, and what waits for the step may begin.
+#[test]
+fn a_skip_lets_dependents_begin_and_keeps_who_and_why() {
+    let mut walk = Walk::new("a\nb");
+    walk.tries("a", 1, 1).takes(&[asked("a/1", Some("a"), Reason::AttemptsSpent), answered("a/1", skip())]);
+    walk.expect("attempt b@1");
+    let status = format!("{:?}", walk.state.steps[0].status);
+    assert!(status.contains("ada") && status.contains("not needed"), "{status}");
+    walk.tries("b", 1, 0).expect("finish Done");
+}
+
+#[test]
+fn a_manual_step_is_confirmed_by_a_person_after_its_agent_is_done() {
+    let mut walk = Walk::new("s manual retry=1");
+    // What was parked, lost or timed out is nothing to look at.
+    walk.takes(&[started("s", 1), parked("s", 1, Some(0))]).expect("attempt s@2");
+    walk.takes(&[started("s", 2), ended("s", 2, AttemptEnd::Lost)]).expect("attempt s@3");
+    walk.takes(&[started("s", 3), ended("s", 3, AttemptEnd::TimedOut(1))]).expect("attempt s@4");
+    walk.takes(&[started("s", 4), exited("s", 4)]).expect("ask s/1 Manual");
+    walk.takes(&[asked("s/1", Some("s"), Reason::Manual), answered("s/1", retry())]).expect("attempt s@5");
+    walk.takes(&[started("s", 5), exited("s", 5)]).expect("ask s/2 Manual");
+    walk.takes(&[asked("s/2", Some("s"), Reason::Manual), answered("s/2", Answer::Confirm)])
+        .expect("finish Done");
+}
+
+#[test]
+fn a_persons_step_is_asked_for_at_once_and_its_contract_judges() {
+    let mut walk = Walk::new("a\nh human abort");
+    walk.expect("attempt a@1");
+    walk.tries("a", 1, 0).expect("ask h/1 Manual");
+    walk.takes(&[asked("h/1", Some("h"), Reason::Manual), answered("h/1", Answer::TakeOver)])
+        .expect("contract h@1");
+    walk.takes(&[judged("h", 1, 1)]).expect("ask h/2 Manual");
+    walk.takes(&[asked("h/2", Some("h"), Reason::Manual), answered("h/2", Answer::TakeOver)]);
+    walk.takes(&[judged("h", 2, 0)]).expect("finish Done");
+}
+
+#[test]
+fn a_step_that_was_taken_over_is_judged_once_no_agent_may_change_the_same_files() {
+    let mut walk =
+        Walk::new("a free touches=src/**\nb free touches=src/b.rs\nc free touches=docs/**").jobs(2);
+    walk.tries("a", 1, 1).takes(&[asked("a/1", Some("a"), Reason::AttemptsSpent)]);
+    walk.expect("attempt b@1, attempt c@1");
+    walk.takes(&[started("b", 1), started("c", 1), answered("a/1", Answer::TakeOver)]).expect("");
+    walk.takes(&[exited("b", 1)]).expect("contract a@2, contract b@1");
+}
+
+#[test]
+fn a_stop_lets_nothing_begin_and_a_resume_goes_on_where_it_was() {
+    let mut walk = Walk::new("a\nb");
+    walk.takes(&[started("a", 1), stopped()]).expect("");
+    walk.takes(&[exited("a", 1)]).expect("");
+    walk.takes(&[resumed()]).expect("contract a@1");
+    walk.takes(&[judged("a", 1, 0), stopped()]).expect("");
+    walk.takes(&[resumed()]).expect("attempt b@1");
+}
+
+#[test]
+fn nothing_is_to_be_done_before_a_run_begins_and_after_it_ends() {
+    let sample = plan("a");
+    let state = RunState::new(&sample);
+    assert_eq!(decide(&sample, &state, &Limits::default(), 0), []);
+    let mut walk = Walk::of(sample);
+    walk.take(&crate::sample::finished(Outcome::Cancelled));
+    walk.expect("");
+}

@@ -1,0 +1,164 @@
+//! Plans and events in few words.
+
+use std::collections::BTreeSet;
+
+use planwright_core::dialect;
+use planwright_core::draft::Mark;
+use planwright_core::event::{Answer, AttemptEnd, Blob, Event, Outcome, Reason, Receipt, Usage};
+use planwright_core::judge::{Observation, judge};
+use planwright_core::plan::{Contract, Last, OnFail, Plan, Step};
+use planwright_core::source::Source;
+use planwright_core::verify::{Facts, Limits, Study, verify};
+
+const TEXT: &str = "\
+---
+type: plan
+status: draft
+owner: harness
+---
+
+# Sample
+
+### 1. First
+
+**target:** coder
+**touches:** src/first.rs
+**task:** Do it.
+**contract:**
+```bash
+test -f src/first.rs
+```
+";
+
+fn verified() -> Plan {
+    let source = Source::new("plan.md", TEXT);
+    let draft = (dialect::of(source.text()).parse)(&source);
+    let study = Study::of(&source, &draft);
+    let words = |text: &str| text.split(' ').map(str::to_owned).collect::<BTreeSet<_>>();
+    let facts = Facts { programs: words("bash test"), agents: words("coder human"), ..Facts::default() };
+    let checked = verify(&study, &facts, &Limits::default());
+    checked.plan.unwrap_or_else(|| panic!("the sample verifies: {:#?}", checked.diagnostics))
+}
+
+/// A plan of one line a step: `ID [free] [needs=a,b] [touches=p,q] [retry=N] [abort] [human] [manual] [done]`. A step that
+/// says nothing about needs waits for the one before; one that says nothing about touches may change anything.
+pub(crate) fn plan(lines: &str) -> Plan {
+    let mut plan = verified();
+    let model = plan.steps[0].clone();
+    plan.steps.clear();
+    for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let step = step(&model, &plan.steps, line);
+        plan.steps.push(step);
+    }
+    plan
+}
+
+fn step(model: &Step, before: &[Step], line: &str) -> Step {
+    let mut words = line.split(' ');
+    let mut step = model.clone();
+    words.next().expect("a step has an id").clone_into(&mut step.id);
+    step.number = u32::try_from(before.len()).expect("few steps") + 1;
+    step.task = format!("The task of {}.", step.id);
+    step.touches = None;
+    step.on_fail = OnFail { retries: 0, then: Last::Escalate };
+    step.needs = before.len().checked_sub(1).into_iter().collect();
+    for word in words {
+        let (key, value) = word.split_once('=').unwrap_or((word, ""));
+        let place = |id: &str| before.iter().position(|step| step.id == id).expect("an earlier step");
+        match key {
+            "free" => step.needs.clear(),
+            "needs" => step.needs = value.split(',').map(place).collect(),
+            "touches" => step.touches = Some(value.split(',').map(str::to_owned).collect()),
+            "retry" => step.on_fail.retries = value.parse().expect("a number"),
+            "abort" => step.on_fail.then = Last::Abort,
+            "human" => "human".clone_into(&mut step.target),
+            "manual" => step.contract = Contract::Manual,
+            "done" => step.mark = Some(Mark::Done),
+            other => panic!("unknown word `{other}`"),
+        }
+    }
+    step
+}
+
+pub(crate) fn run_started() -> Event {
+    let text = str::to_owned;
+    Event::RunStarted {
+        digest: text("d"),
+        approved_by: text("ada"),
+        approved_at: text("terminal"),
+        base: None,
+    }
+}
+
+pub(crate) fn started(step: &str, attempt: u32) -> Event {
+    Event::AttemptStarted {
+        step: step.to_owned(),
+        attempt,
+        agent: "coder".to_owned(),
+        prompt: Blob("p".to_owned()),
+    }
+}
+
+pub(crate) fn ended(step: &str, attempt: u32, end: AttemptEnd) -> Event {
+    spent(step, attempt, (end, Usage::default()))
+}
+
+pub(crate) fn spent(step: &str, attempt: u32, (end, usage): (AttemptEnd, Usage)) -> Event {
+    let changed = vec!["src/first.rs".to_owned()];
+    Event::AttemptFinished { step: step.to_owned(), attempt, end, output: None, usage, changed }
+}
+
+pub(crate) fn exited(step: &str, attempt: u32) -> Event {
+    ended(step, attempt, AttemptEnd::Exited(0))
+}
+
+pub(crate) fn parked(step: &str, attempt: u32, until: Option<u64>) -> Event {
+    ended(step, attempt, AttemptEnd::Parked { why: "out of quota".to_owned(), until })
+}
+
+/// The contract exited with this code, where 0 means done.
+pub(crate) fn judged(step: &str, attempt: u32, code: i32) -> Event {
+    let observation = Observation::Exited(code);
+    let receipt = Receipt {
+        verdict: judge(0, &observation),
+        observation,
+        digest: "d".to_owned(),
+        contract: "c".to_owned(),
+        tier: "open".to_owned(),
+        output: Blob(format!("said {code}")),
+        milliseconds: 1,
+    };
+    Event::ContractFinished { step: step.to_owned(), attempt, receipt }
+}
+
+pub(crate) fn asked(ask: &str, step: Option<&str>, reason: Reason) -> Event {
+    Event::AskOpened { ask: ask.to_owned(), step: step.map(str::to_owned), reason, text: String::new() }
+}
+
+pub(crate) fn answered(ask: &str, answer: Answer) -> Event {
+    Event::AskAnswered { ask: ask.to_owned(), answer, by: "ada".to_owned() }
+}
+
+pub(crate) fn retry() -> Answer {
+    Answer::Retry { hint: "look again".to_owned() }
+}
+
+pub(crate) fn skip() -> Answer {
+    Answer::Skip { reason: "not needed".to_owned() }
+}
+
+pub(crate) fn warned(limit: &str) -> Event {
+    Event::BudgetWarned { limit: limit.to_owned(), percent: 80 }
+}
+
+pub(crate) fn stopped() -> Event {
+    Event::RunStopped { by: "ada".to_owned() }
+}
+
+pub(crate) fn resumed() -> Event {
+    Event::RunResumed { by: "ada".to_owned() }
+}
+
+pub(crate) fn finished(outcome: Outcome) -> Event {
+    Event::RunFinished { outcome, why: String::new() }
+}

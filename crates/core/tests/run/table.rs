@@ -1,0 +1,321 @@
+//! The transition table, pair by pair, and what no sequence of events may do.
+
+use std::collections::BTreeSet;
+
+use planwright_core::decide::fits;
+use planwright_core::event::{Answer, AttemptEnd, Event, Outcome, Reason};
+use planwright_core::plan::Contract;
+use planwright_core::run::{Phase, RunState, Status};
+
+use crate::sample::{
+    answered, asked, ended, exited, finished, judged, parked, plan, resumed, retry, run_started, skip,
+    started, stopped, warned,
+};
+
+fn state_after(lines: &str, history: &[Event]) -> RunState {
+    let mut state = RunState::new(&plan(lines));
+    for event in history {
+        state.apply(event).unwrap_or_else(|illegal| panic!("{illegal}"));
+    }
+    state
+}
+
+/// Every kind of state that a run of one step can be in, with the history that leads there.
+fn states() -> Vec<(&'static str, Vec<Event>)> {
+    let ask = || asked("s/1", Some("s"), Reason::AttemptsSpent);
+    vec![
+        ("new", vec![]),
+        ("pending", vec![run_started()]),
+        ("running", vec![run_started(), started("s", 1)]),
+        ("judging", vec![run_started(), started("s", 1), exited("s", 1)]),
+        ("passed", vec![run_started(), started("s", 1), exited("s", 1), judged("s", 1, 0)]),
+        ("waiting", vec![run_started(), ask()]),
+        ("skipped", vec![run_started(), ask(), answered("s/1", skip())]),
+        ("stopped", vec![run_started(), stopped()]),
+        ("over", vec![run_started(), finished(Outcome::Failed)]),
+    ]
+}
+
+fn events() -> Vec<(&'static str, Event)> {
+    let budget = Answer::Budget { micro_dollars: 1, tokens: 1, seconds: 1 };
+    vec![
+        ("run.started", run_started()),
+        ("attempt.started, the next", started("s", 1)),
+        ("attempt.started, another", started("s", 3)),
+        ("attempt.started, no such step", started("x", 1)),
+        ("attempt.finished, exited", exited("s", 1)),
+        ("attempt.finished, signalled", ended("s", 1, AttemptEnd::Signalled(9))),
+        ("attempt.finished, timed out", ended("s", 1, AttemptEnd::TimedOut(600))),
+        ("attempt.finished, lost", ended("s", 1, AttemptEnd::Lost)),
+        ("attempt.finished, parked", parked("s", 1, None)),
+        ("attempt.finished, another", exited("s", 2)),
+        ("contract.finished, passed", judged("s", 1, 0)),
+        ("contract.finished, failed", judged("s", 1, 1)),
+        ("contract.finished, another", judged("s", 2, 0)),
+        ("ask.opened", asked("s/2", Some("s"), Reason::AttemptsSpent)),
+        ("ask.opened, of the run", asked("run/budget/1", None, Reason::Budget)),
+        ("ask.answered, retry", answered("s/1", retry())),
+        ("ask.answered, take over", answered("s/1", Answer::TakeOver)),
+        ("ask.answered, confirm", answered("s/1", Answer::Confirm)),
+        ("ask.answered, skip", answered("s/1", skip())),
+        ("ask.answered, stop", answered("s/1", Answer::Stop)),
+        ("ask.answered, budget", answered("s/1", budget)),
+        ("ask.answered, another", answered("s/9", retry())),
+        ("budget.warned", warned("tokens")),
+        ("run.stopped", stopped()),
+        ("run.resumed", resumed()),
+        ("run.finished", finished(Outcome::Done)),
+    ]
+}
+
+fn word(state: &RunState) -> String {
+    match state.phase {
+        Phase::New => "new".to_owned(),
+        Phase::Running => state.steps[0].status.word().to_owned(),
+        Phase::Stopped => format!("{}!", state.steps[0].status.word()),
+        Phase::Finished(_) => "over".to_owned(),
+    }
+}
+
+/// What each event makes of each state. `-` is refused; `!` stands behind the status where the run is stopped.
+fn table(step: &str) -> String {
+    let states = states();
+    let mut table = format!("{:32}", "");
+    for (name, _) in &states {
+        table.push_str(&format!("{name:9}"));
+    }
+    for (name, event) in events() {
+        table = format!("{}\n{name:32}", table.trim_end());
+        for (_, history) in &states {
+            // The history of a step that passed its contract does not fit where a person is the judge.
+            let mut state = RunState::new(&plan(step));
+            if history.iter().any(|event| state.apply(event).is_err()) {
+                table.push_str(&format!("{:9}", ""));
+                continue;
+            }
+            let before = state.clone();
+            let cell = match state.apply(&event) {
+                Ok(()) => word(&state),
+                Err(illegal) => {
+                    assert_eq!(state, before, "a refused event changes nothing: {name}");
+                    assert!(!illegal.allowed.is_empty(), "{illegal}");
+                    assert!(
+                        illegal.to_string().ends_with(illegal.allowed),
+                        "the allowed list is said: {illegal}"
+                    );
+                    "-".to_owned()
+                }
+            };
+            table.push_str(&format!("{cell:9}"));
+        }
+    }
+    table.trim_end().to_owned()
+}
+
+// A-17: every pair of state and event is either in this table or refused with the list of what is allowed.
+#[test]
+fn every_state_takes_exactly_these_events() {
+    let expected = "
+                                new      pending  running  judging  passed   waiting  skipped  stopped  over
+run.started                     pending  -        -        -        -        -        -        -        -
+attempt.started, the next       -        running  -        -        -        -        -        running! -
+attempt.started, another        -        -        -        -        -        -        -        -        -
+attempt.started, no such step   -        -        -        -        -        -        -        -        -
+attempt.finished, exited        -        -        judging  -        -        -        -        -        -
+attempt.finished, signalled     -        -        judging  -        -        -        -        -        -
+attempt.finished, timed out     -        -        pending  -        -        -        -        -        -
+attempt.finished, lost          -        -        pending  -        -        -        -        -        -
+attempt.finished, parked        -        -        pending  -        -        -        -        -        -
+attempt.finished, another       -        -        -        -        -        -        -        -        -
+contract.finished, passed       -        -        -        passed   -        -        -        -        -
+contract.finished, failed       -        -        -        pending  -        -        -        -        -
+contract.finished, another      -        -        -        -        -        -        -        -        -
+ask.opened                      -        waiting  -        -        -        -        -        waiting! -
+ask.opened, of the run          -        pending  running  judging  passed   waiting  skipped  pending! -
+ask.answered, retry             -        -        -        -        -        pending  -        -        -
+ask.answered, take over         -        -        -        -        -        judging  -        -        -
+ask.answered, confirm           -        -        -        -        -        -        -        -        -
+ask.answered, skip              -        -        -        -        -        skipped  -        -        -
+ask.answered, stop              -        -        -        -        -        pending! -        -        -
+ask.answered, budget            -        -        -        -        -        -        -        -        -
+ask.answered, another           -        -        -        -        -        -        -        -        -
+budget.warned                   -        pending  running  judging  passed   waiting  skipped  pending! -
+run.stopped                     -        pending! running! judging! passed!  waiting! skipped! pending! -
+run.resumed                     -        pending  running  judging  passed   waiting  skipped  pending  -
+run.finished                    -        over     over     over     over     over     over     over     -";
+    assert_eq!(table("s"), expected.trim_start_matches('\n'), "{}", table("s"));
+}
+
+// A-20: where a person is the judge, an attempt ends in a question and only a person's word passes the step.
+#[test]
+fn a_manual_step_is_never_judged_and_only_a_person_confirms_it() {
+    let lines: Vec<String> = table("s manual").lines().map(str::to_owned).collect();
+    let row = |name: &str| {
+        let line = lines.iter().find(|line| line.starts_with(name)).expect("a row of the table");
+        line[32..].split_whitespace().map(str::to_owned).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(row("attempt.finished, exited"), "- - pending - - - - -");
+    assert_eq!(row("contract.finished, passed"), "- - - - - - - -");
+    assert_eq!(row("ask.answered, confirm"), "- - - - passed - - -");
+    assert_eq!(row("ask.answered, take over"), "- - - - - - - -");
+}
+
+#[test]
+fn a_claim_is_judged_first_and_a_void_one_costs_nothing() {
+    let mut state = state_after("s done", &[run_started()]);
+    assert!(matches!(state.steps[0].status, Status::Judging { attempt: 0, .. }));
+    assert!(state.apply(&started("s", 1)).is_err(), "nobody tries before the claim is settled");
+    state.apply(&judged("s", 0, 1)).expect("the claim is judged");
+    assert_eq!((state.steps[0].status.clone(), state.steps[0].failures), (Status::Pending, 0));
+    assert_eq!(state_after("s manual done", &[run_started()]).steps[0].status, Status::Pending);
+}
+
+#[test]
+fn a_question_or_a_warning_that_was_said_is_not_said_again() {
+    let ask = asked("run/budget/1", None, Reason::Budget);
+    let mut state = state_after("s", &[run_started(), ask.clone(), warned("tokens")]);
+    assert!(state.apply(&ask).is_err());
+    assert!(state.apply(&warned("tokens")).is_err());
+    state.apply(&warned("time")).expect("another limit");
+}
+
+#[test]
+fn an_answer_that_a_face_lets_through_is_one_that_the_table_takes() {
+    let budget = Answer::Budget { micro_dollars: 1, tokens: 1, seconds: 1 };
+    let answers = [retry(), Answer::TakeOver, Answer::Confirm, skip(), Answer::Stop, budget];
+    let mut taken = 0;
+    for (lines, step) in [("s", Some("s")), ("s manual", Some("s")), ("s", None)] {
+        for reason in [Reason::AttemptsSpent, Reason::Manual, Reason::Budget, Reason::Lost, Reason::Parked] {
+            // A step never asks for money, and a run never for anything else.
+            if step.is_none() != (reason == Reason::Budget) {
+                continue;
+            }
+            for answer in &answers {
+                let is_manual = plan(lines).steps[0].contract == Contract::Manual;
+                let mut state = state_after(lines, &[run_started(), asked("a", step, reason)]);
+                let is_taken = state.apply(&answered("a", answer.clone())).is_ok();
+                assert_eq!(
+                    fits(reason, answer, is_manual.then_some(&Contract::Manual)).is_ok(),
+                    is_taken,
+                    "{lines} {reason:?} {answer:?}"
+                );
+                taken += usize::from(is_taken);
+            }
+        }
+    }
+    assert_eq!(taken, 4 * 4 + 4 * 4 + 2);
+}
+
+#[test]
+fn what_an_agent_says_it_cost_cannot_overflow() {
+    let usage = planwright_core::event::Usage {
+        tokens: Some(u64::MAX),
+        micro_dollars: Some(u64::MAX),
+        milliseconds: u64::MAX,
+    };
+    let end = |attempt| crate::sample::spent("s", attempt, (AttemptEnd::TimedOut(1), usage));
+    let state = state_after("s", &[run_started(), started("s", 1), end(1), started("s", 2), end(2)]);
+    assert_eq!(state.spent, usage);
+}
+
+/// A small generator, so that a failure is the same everywhere.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % bound
+    }
+
+    fn event(&mut self) -> Event {
+        let step = ["s", "m", "h"][usize::try_from(self.below(3)).expect("small")];
+        let attempt = u32::try_from(self.below(4)).expect("small");
+        let ask = format!("{step}/{}", self.below(4));
+        match self.below(14) {
+            0 => run_started(),
+            1..=3 => started(step, attempt),
+            4 | 5 => exited(step, attempt),
+            6 => [
+                ended(step, attempt, AttemptEnd::Lost),
+                ended(step, attempt, AttemptEnd::TimedOut(1)),
+                parked(step, attempt, None),
+            ][usize::try_from(self.below(3)).expect("small")]
+            .clone(),
+            7 | 8 => judged(step, attempt, i32::try_from(self.below(2)).expect("small")),
+            9 => asked(&ask, Some(step), Reason::Manual),
+            10 | 11 => {
+                let answers = [retry(), Answer::TakeOver, Answer::Confirm, skip(), Answer::Stop];
+                answered(&ask, answers[usize::try_from(self.below(5)).expect("small")].clone())
+            }
+            12 => stopped(),
+            _ => resumed(),
+        }
+    }
+}
+
+// A-01, A-20: whatever is recorded in whatever order, a step passes only by a passed verdict or by a person's word where
+// there is no contract.
+#[test]
+fn no_sequence_of_events_passes_a_step_without_a_verdict_or_a_persons_word() {
+    let plan = plan("s\nm manual\nh human");
+    let mut passed_by = [0_u32; 2];
+    for seed in 0..4_000 {
+        let mut random = Random(seed);
+        let mut state = RunState::new(&plan);
+        state.apply(&run_started()).expect("a run begins");
+        for _ in 0..80 {
+            let event = random.event();
+            let before = state.clone();
+            if state.apply(&event).is_err() {
+                assert_eq!(state, before, "a refused event changes nothing");
+                continue;
+            }
+            for (now, then) in state.steps.iter().zip(&before.steps) {
+                let is_passed = |status: &Status| matches!(status, Status::Passed { .. });
+                assert!(
+                    !is_passed(&then.status) || is_passed(&now.status),
+                    "seed {seed}: a pass is never taken back"
+                );
+                if !is_passed(&now.status) || is_passed(&then.status) {
+                    continue;
+                }
+                let by_verdict = matches!(&event, Event::ContractFinished { step, receipt, .. } if *step == now.id && receipt.verdict.is_passed());
+                let by_person =
+                    matches!(&event, Event::AskAnswered { answer: Answer::Confirm, .. }) && now.id == "m";
+                assert!(by_verdict != by_person, "seed {seed}: {} passed by {event:?}", now.id);
+                passed_by[usize::from(by_person)] += 1;
+            }
+        }
+    }
+    assert!(passed_by.iter().all(|&count| count > 100), "both ways to pass were tried: {passed_by:?}");
+}
+
+#[test]
+fn a_journal_read_in_two_parts_means_what_it_means_whole() {
+    let plan = plan("s\nm manual\nh human");
+    let mut lengths = BTreeSet::new();
+    for seed in 0..300 {
+        let mut random = Random(seed);
+        let mut whole = RunState::new(&plan);
+        let mut journal = vec![run_started()];
+        whole.apply(&journal[0]).expect("a run begins");
+        for _ in 0..60 {
+            let event = random.event();
+            if whole.apply(&event).is_ok() {
+                journal.push(event);
+            }
+        }
+        lengths.insert(journal.len());
+        for cut in 0..=journal.len() {
+            let mut state = RunState::new(&plan);
+            journal[..cut].iter().for_each(|event| state.apply(event).expect("a recorded event"));
+            let mut rest = state.clone();
+            journal[cut..].iter().for_each(|event| rest.apply(event).expect("a recorded event"));
+            assert_eq!(rest, whole, "seed {seed}, cut at {cut}");
+        }
+    }
+    assert!(lengths.last().is_some_and(|&longest| longest > 15), "{lengths:?}");
+}
