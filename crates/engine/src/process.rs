@@ -1,22 +1,108 @@
-//! The only place that starts a process. Owns deadlines and output caps; never interprets what a process says, except for
-//! the syntax check of bash, which is asked here because nobody else may start it.
+//! The only place that starts a process. Owns deadlines, output caps and the proof that nothing is left alive; never
+//! interprets what a process says, except for the syntax check of bash, which is asked here because nobody else may.
 
-use std::collections::{BTreeSet, HashMap};
-use std::io::{self, Read, Write};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+mod capture;
+mod shim;
+mod supervise;
+mod syntax;
+#[cfg(target_os = "linux")]
+#[path = "process/linux.rs"]
+mod system;
+#[cfg(not(target_os = "linux"))]
+#[path = "process/unix.rs"]
+mod system;
 
-use planwright_core::shell;
-use planwright_core::verify::BashFault;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-/// How long bash may take over a syntax check. It takes milliseconds; a parser that hangs is stopped.
-const SYNTAX_DEADLINE: Duration = Duration::from_secs(10);
-/// How much of what a process says is kept.
-const OUTPUT_BYTES_MAX: u64 = 1 << 20;
-/// The file that bash is told to check. It numbers the lines of a file; those of its standard input it does not.
-const SCRIPT: &str = "/dev/stdin";
-/// How often a running process is looked at.
-const POLL: Duration = Duration::from_millis(1);
+pub use capture::Capture;
+pub use shim::{SHIM, shim_main, shim_main_without_sweep};
+pub use supervise::{run, run_through};
+pub use syntax::check_bash;
+
+/// The variable by which the processes of a job are found again: it holds the job's tag.
+pub const TAG: &str = "PLANWRIGHT_TAG";
+/// How long a command may take to end by itself once it was asked to.
+pub const GRACE: Duration = Duration::from_secs(2);
+/// How long a killed process may take to be gone. One that hangs in the kernel is not waited for any longer.
+const DEATH_MAX: Duration = Duration::from_secs(10);
+/// How long killed processes are given before they are looked at again.
+const ROUND: Duration = Duration::from_millis(2);
+
+/// One process that is supervised: an agent, a contract, a set-up.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// The program and its arguments. The program is looked for in the PATH of `env`.
+    pub argv: Vec<String>,
+    /// The folder that it runs in.
+    pub folder: PathBuf,
+    /// Its whole environment, but for the tag.
+    pub env: Vec<(String, String)>,
+    /// What it can read from its standard input.
+    pub input: Vec<u8>,
+    /// How long it may take.
+    pub deadline: Duration,
+    /// How much of each output is kept.
+    pub output_bytes_max: usize,
+    /// The name by which its processes are found after a crash. No other job that runs may have the same.
+    pub tag: String,
+}
+
+/// How a job ended. Nothing that it started is alive.
+#[derive(Debug, Clone)]
+pub struct Ended {
+    /// How the command itself ended.
+    pub how: How,
+    /// Standard output and standard error, in the order in which they arrived.
+    pub output: Capture,
+    /// Standard output alone.
+    pub stdout: Capture,
+    /// Standard error alone.
+    pub stderr: Capture,
+    /// How long it took, until nothing of it was alive.
+    pub duration: Duration,
+    /// Processes that were alive after the command had ended, and were killed.
+    pub leftovers: usize,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum How {
+    /// It ended by itself, with this exit code.
+    Exited(i32),
+    /// This signal killed it, and it was not ours.
+    Signalled(i32),
+    /// It was killed at its deadline.
+    TimedOut,
+    /// It was killed because the caller said so.
+    Stopped,
+    /// It was never run, for this reason.
+    NotStarted(String),
+}
+
+/// A handle with which jobs are told to stop. Its clones are the same handle.
+#[derive(Debug, Clone, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Returns a handle that nobody has used yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Tells every job that runs with this handle to stop, and those that are started later.
+    pub fn request(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    /// Whether somebody said stop.
+    pub fn is_requested(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
 
 /// What can go wrong with a process.
 #[derive(Debug, thiserror::Error)]
@@ -47,173 +133,56 @@ pub enum Error {
         /// The limit.
         seconds: u64,
     },
+    /// The supervisor of the process is gone, so nobody can say how the process ended. It was killed.
+    #[error("the supervisor of `{program}` died before it could say how that ended")]
+    Lost {
+        /// The program.
+        program: String,
+    },
+    /// Processes stay alive although they were killed.
+    #[error("{count} processes of `{tag}` cannot be killed")]
+    Alive {
+        /// The tag, or the beginning of it.
+        tag: String,
+        /// How many.
+        count: usize,
+    },
+    /// The running processes could not be listed.
+    #[error("cannot list the running processes")]
+    List {
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// This process was started as a supervisor, but its `main` did not call [`shim_main`].
+    #[error("this program cannot supervise `{program}`: its `main` does not serve `{SHIM}`")]
+    NoShim {
+        /// The program that was to be run.
+        program: String,
+    },
 }
 
-/// Asks `bash -n` about commands. Every command gets an entry; an empty list means that bash takes it.
+/// Kills every process of this user whose tag starts with `tag_prefix`, and what these started; returns how many.
 ///
-/// One process looks at all commands that our own parser takes, joined by boundaries: starting bash for each would cost
-/// seconds on a long plan. A fault is put down to the command whose lines it lies in, and the rest is asked again without
-/// it. Commands that could run into the next one are asked about one by one.
-pub fn check_bash(commands: &BTreeSet<String>) -> Result<HashMap<String, Vec<BashFault>>, Error> {
-    let mut answers: HashMap<String, Vec<BashFault>> = HashMap::new();
-    let (doubtful, mut together): (Vec<&String>, Vec<&String>) =
-        commands.iter().partition(|command| may_run_on(command));
-    for command in doubtful {
-        answers.insert(command.clone(), reasons(command)?);
-    }
-    while !together.is_empty() {
-        let Some((bad, _)) = faults(&together)?.into_iter().next() else { break };
-        let command = together.remove(bad);
-        let reasons = reasons(command)?;
-        let is_neighbour = reasons.is_empty();
-        answers.insert(command.clone(), reasons);
-        if is_neighbour {
-            // The fault is not where it was seen: one command ran into the next. Only asking each alone tells which.
-            for command in together.drain(..) {
-                answers.insert(command.clone(), self::reasons(command)?);
-            }
-        }
-    }
-    for command in together {
-        answers.insert(command.clone(), Vec::new());
-    }
-    Ok(answers)
+/// For the time after a crash of the harness: when it returns, they are proven dead. End the prefix with what separates
+/// the parts of a tag, or `run-1` takes `run-10` with it. A process that wiped its environment is found as long as one
+/// above it has the tag.
+pub fn reclaim(tag_prefix: &str) -> Result<usize, Error> {
+    system::kill_tagged(tag_prefix, &|tag| tag.starts_with(tag_prefix))
 }
 
-/// Whether the command might not end where its text does: our parser refuses it, or it has a here-document, whose end
-/// could be found in the text of a neighbour.
-fn may_run_on(command: &str) -> bool {
-    command.contains("<<") || shell::analyse(command).fault.is_some()
-}
-
-/// Everything that bash has against one command.
-fn reasons(command: &String) -> Result<Vec<BashFault>, Error> {
-    Ok(faults(&[command])?.into_iter().map(|(_, fault)| fault).collect())
-}
-
-/// What bash says about the commands, each fault with the place of its command in the list.
-fn faults(commands: &[&String]) -> Result<Vec<(usize, BashFault)>, Error> {
-    let mut script = String::new();
-    let mut starts = Vec::with_capacity(commands.len());
-    let mut line = 1;
-    for command in commands {
-        starts.push(line);
-        line += command.lines().count() + usize::from(command.ends_with('\n')) + 2;
-        script.push_str(command);
-        script.push_str("\n: boundary\n\n");
-    }
-    if commands.len() == 1 {
-        script.truncate(commands[0].len());
-    }
-    let mut bash = Command::new("bash");
-    // Without extglob a script that turns it on is refused. Nothing of the caller's environment can change the answer.
-    bash.args(["-O", "extglob", "-n", SCRIPT])
-        .env_clear()
-        .env("LC_ALL", "C")
-        .env("PATH", crate::facts::search_path());
-    let (said, is_content) = stderr_of(&mut bash, "bash", script.as_bytes())?;
-    let faults = said.lines().filter_map(|message| {
-        let (line, text) = message.strip_prefix(SCRIPT)?.strip_prefix(": line ")?.split_once(": ")?;
-        let line: usize = line.parse().ok()?;
-        // The second line of a message repeats the text of the script.
-        if text.starts_with('`') {
-            return None;
-        }
-        let place = starts.partition_point(|&start| start <= line).max(1) - 1;
-        Some((place, BashFault { line: line - starts[place] + 1, message: text.to_owned() }))
-    });
-    let mut faults: Vec<(usize, BashFault)> = faults.collect();
-    // A bash that died or gave up without a word has not said yes.
-    if faults.is_empty() && !is_content {
-        faults.push((0, BashFault { line: 1, message: "bash could not read it to its end".to_owned() }));
-    }
-    Ok(faults)
-}
-
-/// Runs a command with `input` and returns what it says on stderr, up to the cap, and whether it ended with 0.
-fn stderr_of(command: &mut Command, program: &str, input: &[u8]) -> Result<(String, bool), Error> {
-    let talk = |source| Error::Talk { program: program.to_owned(), source };
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(|source| Error::Start { program: program.to_owned(), source })?;
-    let mut stdin = child.stdin.take().ok_or_else(|| talk(io::ErrorKind::BrokenPipe.into()))?;
-    let stderr = child.stderr.take().ok_or_else(|| talk(io::ErrorKind::BrokenPipe.into()))?;
-    std::thread::scope(|scope| {
-        // Both ends move at once: a process that writes before it has read everything would stop us both.
-        let writer = scope.spawn(move || stdin.write_all(input));
-        let reader = scope.spawn(move || {
-            let mut said = Vec::new();
-            stderr.take(OUTPUT_BYTES_MAX).read_to_end(&mut said).map(|_| said)
-        });
-        let ended = wait(&mut child, program, SYNTAX_DEADLINE);
-        // A process may stop reading early: what it has said by then is its answer.
-        if let Ok(Err(error)) = writer.join()
-            && error.kind() != io::ErrorKind::BrokenPipe
-        {
-            return Err(talk(error));
-        }
-        let is_content = ended?;
-        let said = reader.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into())).map_err(talk)?;
-        Ok((String::from_utf8_lossy(&said).into_owned(), is_content))
-    })
-}
-
-/// Waits for the end of a process and returns whether that was 0; kills it when it takes too long.
-fn wait(child: &mut Child, program: &str, limit: Duration) -> Result<bool, Error> {
-    let talk = |source| Error::Talk { program: program.to_owned(), source };
-    let begin = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait().map_err(talk)? {
-            return Ok(status.success());
-        }
-        if begin.elapsed() > limit {
-            child.kill().map_err(talk)?;
-            child.wait().map_err(talk)?;
-            return Err(Error::Deadline { program: program.to_owned(), seconds: limit.as_secs() });
-        }
-        std::thread::sleep(POLL);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn ask(commands: &[&str]) -> Vec<(String, Vec<BashFault>)> {
-        let set = commands.iter().map(|&command| command.to_owned()).collect();
-        let mut answers: Vec<_> = check_bash(&set).expect("bash is here").into_iter().collect();
-        answers.sort_by(|one, other| one.0.cmp(&other.0));
-        answers
-    }
-
-    // A-35: the syntax of every contract is checked by bash itself.
-    #[test]
-    fn every_command_is_answered_and_faults_are_put_down_to_the_right_one() {
-        let good = ["test -f x", "a | b\nc", "case x in y) ;; esac", "cat <<E\nx\nE", "[[ a =~ ^(b|c)$ ]]"];
-        let bad = ["uv run && (", "if true; then", "echo \"open", "x >\n", "[[ -f x ]", "cat <<E\nnever"];
-        let all: Vec<&str> = good.iter().chain(&bad).copied().collect();
-        for (command, faults) in ask(&all) {
-            assert_eq!(faults.is_empty(), good.contains(&command.as_str()), "{command:?}: {faults:?}");
-        }
-    }
-
-    #[test]
-    fn the_line_of_a_fault_is_counted_inside_its_command() {
-        let answers = ask(&["ls\nls\necho )", "true\ntrue\ntrue\ntrue"]);
-        assert_eq!(answers[0].1[0].line, 3, "{answers:?}");
-    }
-
-    #[test]
-    fn a_bash_that_dies_has_not_said_yes() {
-        let deep = "$(".repeat(50_000);
-        let answers = ask(&[&deep, "true"]);
-        assert_eq!(answers.iter().map(|(_, faults)| faults.is_empty()).collect::<Vec<_>>(), [false, true]);
-    }
-
-    #[test]
-    fn nothing_of_a_command_is_run() {
-        let file = std::env::temp_dir().join(format!("planwright-noexec-{}", std::process::id()));
-        let command = format!("touch {}; $(touch {})", file.display(), file.display());
-        assert!(ask(&[&command])[0].1.is_empty());
-        assert!(!file.exists(), "bash -n must not run anything");
+/// Makes a git repository in a folder that is our own and new.
+pub fn init_repository(folder: &std::path::Path) -> Result<(), Error> {
+    let mut git = std::process::Command::new("git");
+    git.args(["init", "--quiet"]).current_dir(folder);
+    let start = |source| Error::Start { program: "git".to_owned(), source };
+    let ended =
+        git.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null()).status().map_err(start)?;
+    match ended.success() {
+        true => Ok(()),
+        false => Err(Error::Talk {
+            program: "git".to_owned(),
+            source: io::Error::other(format!("git init: {ended}")),
+        }),
     }
 }
