@@ -1,9 +1,12 @@
 //! Plan files on disk: reading one as it is, replacing one whole. Never half a file, never a change that somebody else made
-//! in between.
+//! in between. What happened to plans is below, in [`journal`].
 
 mod atomic;
+pub mod journal;
+pub mod state;
 
-pub use atomic::{create, replace};
+pub use atomic::{create, create_folder, replace};
+pub use journal::Store;
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -2,11 +2,11 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use atomic_write_file::AtomicWriteFile;
 
-use super::Error;
+use super::{Error, state};
 
 /// Replaces the text of a file, if it still is `old`.
 ///
@@ -51,24 +51,27 @@ pub fn create(path: &Path, text: &str) -> Result<(), Error> {
     })
 }
 
+/// Makes a new folder. One that is there is left alone, and said.
+pub fn create_folder(path: &Path) -> Result<(), Error> {
+    std::fs::create_dir(path).map_err(|source| match source.kind() == io::ErrorKind::AlreadyExists {
+        true => Error::Exists { path: path.to_owned() },
+        false => Error::Write { path: path.to_owned(), source },
+    })
+}
+
 /// The lock for one plan file. It lives outside the workspace, where no agent can hold it against us.
 fn lock_file(path: &Path) -> io::Result<File> {
-    let folder = state_folder().join("locks");
+    let folder = state::folder().join("locks");
     std::fs::create_dir_all(&folder)?;
     let name = blake3::hash(path.as_os_str().as_encoded_bytes()).to_hex();
     OpenOptions::new().create(true).truncate(false).write(true).open(folder.join(&name[..32]))
 }
 
-/// Where planwright keeps its state: `$XDG_STATE_HOME/planwright`.
-fn state_folder() -> PathBuf {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let home = || set("HOME").map(|home| home.join(".local/state"));
-    set("XDG_STATE_HOME").or_else(home).unwrap_or_else(std::env::temp_dir).join("planwright")
-}
-
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "these tests play those who write without asking us")]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     fn scratch(name: &str) -> PathBuf {

@@ -1,0 +1,527 @@
+//! What happened: runs, their journals and the bytes that these name, in one database outside the workspace. Everything
+//! that a call has reported as written is durable. Never decides what an event means, and never writes a plan file.
+
+mod chain;
+mod error;
+mod lock;
+mod schema;
+mod writer;
+
+pub use chain::{Break, ChainReport, Fault, Head};
+pub use error::Error;
+pub use lock::{Holder, RunLock};
+
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::fmt;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use blake3::Hash;
+use planwright_core::event::{Blob, Event};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::state;
+use error::failed;
+use schema::Unready;
+use writer::Writer;
+
+/// The most that is kept under one name, that an approved plan may have, and that one call may append.
+pub const BYTES_MAX: usize = 8 * 1024 * 1024;
+/// How many connections are kept for the next reader.
+const IDLE_READERS_MAX: usize = 4;
+/// How often somebody who waits looks for news of other processes.
+const POLL: Duration = Duration::from_millis(10);
+
+/// The number of a run, counted in its store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RunId(i64);
+
+impl RunId {
+    /// The run with this number. Whether there is one, the store tells.
+    pub const fn new(number: i64) -> Self {
+        Self(number)
+    }
+
+    /// The number.
+    pub const fn number(self) -> i64 {
+        self.0
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "run {}", self.0)
+    }
+}
+
+/// A run that is to be recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewRun {
+    /// The plan file, relative to the root of the project.
+    pub plan: PathBuf,
+    /// The name of the plan.
+    pub name: String,
+    /// The digest that was approved.
+    pub digest: String,
+    /// The approved text, byte for byte.
+    pub text: String,
+    /// When, in milliseconds since 1970.
+    pub created_at_ms: u64,
+}
+
+/// A run that was recorded. Where it stands follows from its events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunRow {
+    /// Its number.
+    pub id: RunId,
+    /// The plan file, relative to the root of the project.
+    pub plan: PathBuf,
+    /// The name of the plan.
+    pub name: String,
+    /// The digest that was approved.
+    pub digest: String,
+    /// The approved text, byte for byte.
+    pub text: String,
+    /// When it was recorded, in milliseconds since 1970.
+    pub created_at_ms: u64,
+    /// The end of its journal.
+    pub head: Head,
+    /// The last event; after `run.finished` there is no other.
+    pub last: Option<Recorded>,
+}
+
+/// An event as it was recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recorded {
+    /// Its place in the journal, counted from 1.
+    pub seq: u64,
+    /// When it was recorded, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// What happened.
+    pub event: Event,
+    /// Names it and everything before it.
+    pub hash: Hash,
+}
+
+/// What is to be added to a journal, all of it or nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct Addition<'a> {
+    /// The last event that the caller knows of; 0 when none.
+    pub after: u64,
+    /// What happened.
+    pub events: &'a [Event],
+    /// Bytes that the events name (see [`blob_of`]), kept in the same act: one sync for all.
+    pub blobs: &'a [&'a [u8]],
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
+}
+
+/// What became of an addition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Appended {
+    /// It is durable.
+    Written {
+        /// The last event now.
+        seq: u64,
+    },
+    /// One of the events was recorded before; nothing was written. What was recorded then holds.
+    Known,
+    /// There are events that the caller does not know of; nothing was written.
+    Moved,
+}
+
+/// The name under which bytes are kept.
+pub fn blob_of(bytes: &[u8]) -> Blob {
+    Blob(blake3::hash(bytes).to_hex().to_string())
+}
+
+/// Everything that is known about the runs of one repository. Can be shared between threads.
+#[derive(Debug)]
+pub struct Store {
+    folder: PathBuf,
+    database: PathBuf,
+    writer: Writer,
+    readers: Mutex<Vec<Connection>>,
+}
+
+impl Store {
+    /// Opens the store of the project at `root`, with what is missing made.
+    pub fn open(root: &Path) -> Result<Self, Error> {
+        let error = |source| Error::State { root: root.to_owned(), source };
+        let states = state::folder();
+        let folder = state::folder_of(&states, root).map_err(error)?;
+        state::create(&states).map_err(error)?;
+        Self::open_folder(&folder)
+    }
+
+    /// Opens the store in a folder of its own, with what is missing made.
+    pub fn open_folder(folder: &Path) -> Result<Self, Error> {
+        for folder in [folder, &folder.join("locks")] {
+            state::create(folder).map_err(|source| Error::State { root: folder.to_owned(), source })?;
+        }
+        let path = folder.join("state.db");
+        let connection = schema::open(&path, schema::MIGRATIONS).map_err(|unready| match unready {
+            Unready::Newer(version) => {
+                Error::Newer { path: path.clone(), version, known: schema::MIGRATIONS.len() }
+            }
+            Unready::Sql(source) => failed(&path, source.into(), |path, source| Error::Open { path, source }),
+        })?;
+        let writer =
+            Writer::start(connection).map_err(|source| Error::Start { path: path.clone(), source })?;
+        Ok(Self { folder: folder.to_owned(), database: path, writer, readers: Mutex::default() })
+    }
+
+    /// Names the repository: the last part of the store's folder.
+    pub fn key(&self) -> Cow<'_, str> {
+        self.folder.file_name().unwrap_or_default().to_string_lossy()
+    }
+
+    /// Where the store lies.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Records a new run, with the text that was approved.
+    pub fn create_run(&self, new: &NewRun) -> Result<RunId, Error> {
+        within_limit("the plan", new.text.len())?;
+        let run = new.clone();
+        let created = self.writer.write(move |connection| {
+            let head = chain::genesis(&run.digest, run.text.as_bytes());
+            connection.execute(
+                "INSERT INTO run (plan, name, digest, text, created_at) VALUES (?1, ?2, ?3, ?4, ?5)",
+                params![
+                    run.plan.as_os_str().as_bytes(),
+                    run.name,
+                    run.digest,
+                    run.text,
+                    run.created_at_ms.cast_signed(),
+                ],
+            )?;
+            let id = connection.last_insert_rowid();
+            connection.execute(
+                "INSERT INTO head (run, seq, hash) VALUES (?1, 0, ?2)",
+                params![id, head.as_bytes()],
+            )?;
+            Ok(RunId(id))
+        });
+        created.map_err(|source| {
+            failed(&self.database, source, |path, source| Error::Create {
+                plan: new.plan.clone(),
+                path,
+                source,
+            })
+        })
+    }
+
+    /// Every run, the oldest first.
+    pub fn runs(&self) -> Result<Vec<RunRow>, Error> {
+        self.rows("runs", "ORDER BY run.id", params![])
+    }
+
+    /// One run.
+    pub fn run(&self, run: RunId) -> Result<RunRow, Error> {
+        let found = self.rows(&run.to_string(), "WHERE run.id = ?1", params![run.0])?.pop();
+        found.ok_or_else(|| self.no_run(run))
+    }
+
+    /// The last run of a plan, by its path relative to the root of the project.
+    pub fn latest_run(&self, plan: &Path) -> Result<Option<RunRow>, Error> {
+        let what = format!("the runs of {}", plan.display());
+        let order = "WHERE run.plan = ?1 ORDER BY run.id DESC LIMIT 1";
+        Ok(self.rows(&what, order, params![plan.as_os_str().as_bytes()])?.pop())
+    }
+
+    /// Adds events to a journal, if `after` is its last event. They are durable when this returns.
+    pub fn append(&self, run: RunId, after: u64, events: &[Event], now_ms: u64) -> Result<Appended, Error> {
+        self.add(run, &Addition { after, events, blobs: &[], at_ms: now_ms })
+    }
+
+    /// Adds events to a journal together with the bytes that they name, if nothing was added meanwhile.
+    pub fn add(&self, run: RunId, addition: &Addition<'_>) -> Result<Appended, Error> {
+        let mut events = Vec::with_capacity(addition.events.len());
+        for event in addition.events {
+            let text = serde_json::to_vec(event).map_err(|source| Error::Encode {
+                run,
+                event: event.name(),
+                source,
+            })?;
+            events.push((event.key(), text));
+        }
+        within_limit("what happened", events.iter().map(|(_, text)| text.len()).sum())?;
+        let mut blobs = Vec::with_capacity(addition.blobs.len());
+        for bytes in addition.blobs {
+            within_limit("what is to be kept", bytes.len())?;
+            blobs.push(bytes.to_vec());
+        }
+        let (after, at_ms) = (addition.after, addition.at_ms);
+        let written = self.writer.write(move |connection| {
+            let found = extend(connection, run, (after, at_ms), &events)?;
+            if let Found::Run(Appended::Written { .. }) = found {
+                blobs.iter().try_for_each(|bytes| keep(connection, bytes))?;
+            }
+            Ok(found)
+        });
+        let append = |path, source| Error::Append { run, path, source };
+        match written.map_err(|source| failed(&self.database, source, append))? {
+            Found::Run(appended) => Ok(appended),
+            Found::Nothing => Err(self.no_run(run)),
+            Found::Broken(at) => Err(self.broken(run, at)),
+        }
+    }
+
+    /// The events of a run after the one with the number `after`, each checked against its hash.
+    pub fn events(&self, run: RunId, after: u64) -> Result<Vec<Recorded>, Error> {
+        let found =
+            self.read(&format!("the journal of {run}"), |connection| chain::read(connection, run, after))?;
+        let (events, breaks) = found.ok_or_else(|| self.no_run(run))?;
+        match breaks.first() {
+            Some(at) => Err(self.broken(run, *at)),
+            None => Ok(events),
+        }
+    }
+
+    /// Waits until there is an event after the one with the number `after`; `false` when there was none in time.
+    pub fn wait(&self, run: RunId, after: u64, timeout: Duration) -> Result<bool, Error> {
+        let begin = Instant::now();
+        let more = self.read(&format!("the journal of {run}"), |connection| {
+            let version = || connection.pragma_query_value(None, "data_version", |row| row.get::<_, i64>(0));
+            loop {
+                // The version first: what comes between the two questions changes it.
+                let seen = version()?;
+                let query = "SELECT seq FROM head WHERE run = ?1";
+                let seq = connection.query_row(query, [run.0], |row| row.get::<_, i64>(0)).optional()?;
+                match seq.map(i64::cast_unsigned) {
+                    None => return Ok(None),
+                    Some(seq) if seq > after => return Ok(Some(true)),
+                    Some(_) => {}
+                }
+                while version()? == seen {
+                    let left = timeout.saturating_sub(begin.elapsed());
+                    if left.is_zero() {
+                        return Ok(Some(false));
+                    }
+                    std::thread::sleep(left.min(POLL));
+                }
+            }
+        })?;
+        more.ok_or_else(|| self.no_run(run))
+    }
+
+    /// Keeps bytes. The same bytes are kept once; they are durable when this returns.
+    pub fn put(&self, bytes: &[u8]) -> Result<Blob, Error> {
+        within_limit("what is to be kept", bytes.len())?;
+        let kept = bytes.to_vec();
+        self.writer.write(move |connection| keep(connection, &kept)).map_err(|source| {
+            failed(&self.database, source, |path, source| Error::Put { bytes: bytes.len(), path, source })
+        })?;
+        Ok(blob_of(bytes))
+    }
+
+    /// The bytes that are kept under a name, checked against it.
+    pub fn get(&self, blob: &Blob) -> Result<Vec<u8>, Error> {
+        let query = "SELECT bytes FROM blob WHERE hash = ?1";
+        let found = self.read(&blob.0, |connection| {
+            connection.query_row(query, [&blob.0], |row| row.get::<_, Vec<u8>>(0)).optional()
+        })?;
+        let path = || self.database.clone();
+        match found {
+            None => Err(Error::NoBlob { blob: blob.clone(), path: path() }),
+            Some(bytes) if blob_of(&bytes) != *blob => {
+                Err(Error::BlobChanged { blob: blob.clone(), path: path() })
+            }
+            Some(bytes) => Ok(bytes),
+        }
+    }
+
+    /// Takes the right to drive a run; `None` when somebody else has it.
+    pub fn lock(&self, run: RunId) -> Result<Option<RunLock>, Error> {
+        let path = self.lock_path(run);
+        lock::acquire(&path).map_err(|source| Error::Lock { path, source })
+    }
+
+    /// Who drives a run now.
+    pub fn holder(&self, run: RunId) -> Result<Option<Holder>, Error> {
+        let path = self.lock_path(run);
+        lock::holder(&path).map_err(|source| Error::Lock { path, source })
+    }
+
+    /// Checks every event of a run, and the run's record of their end.
+    ///
+    /// Who can write the database can cut off the last events and the record of them. Only a head that was kept elsewhere
+    /// shows that: [`Store::verify_chain_with`].
+    pub fn verify_chain(&self, run: RunId) -> Result<ChainReport, Error> {
+        self.check_chain(run, &[])
+    }
+
+    /// Checks every event of a run, and that a head that was kept elsewhere is still among them.
+    pub fn verify_chain_with(&self, run: RunId, kept: Head) -> Result<ChainReport, Error> {
+        self.check_chain(run, &[kept])
+    }
+
+    fn check_chain(&self, run: RunId, kept: &[Head]) -> Result<ChainReport, Error> {
+        let report =
+            self.read(&format!("the journal of {run}"), |connection| chain::check(connection, run, kept))?;
+        report.ok_or_else(|| self.no_run(run))
+    }
+
+    fn rows(&self, what: &str, which: &str, values: &[&dyn rusqlite::ToSql]) -> Result<Vec<RunRow>, Error> {
+        let query = format!(
+            "SELECT run.id, run.plan, run.name, run.digest, run.text, run.created_at, head.seq, head.hash, \
+             coalesce(first.prev, head.hash), last.at, last.event FROM run \
+             LEFT JOIN head ON head.run = run.id \
+             LEFT JOIN journal AS first ON first.run = run.id AND first.seq = 1 \
+             LEFT JOIN journal AS last ON last.run = run.id AND last.seq = head.seq {which}"
+        );
+        let found = self.read(what, |connection| {
+            let mut query = connection.prepare_cached(&query)?;
+            let rows = query.query_map(values, stored_run)?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        })?;
+        found.into_iter().map(|stored| stored.check().map_err(|(run, at)| self.broken(run, at))).collect()
+    }
+
+    /// Asks a connection that can't write. Readers never wait for the writer, nor for each other.
+    fn read<T>(&self, what: &str, act: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Error> {
+        let idle = || self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = idle().pop();
+        let answer = known.map_or_else(|| schema::open_reader(&self.database), Ok).and_then(|connection| {
+            let answer = act(&connection)?;
+            let mut idle = idle();
+            if idle.len() < IDLE_READERS_MAX {
+                idle.push(connection);
+            }
+            Ok(answer)
+        });
+        answer.map_err(|source| {
+            failed(&self.database, source.into(), |path, source| Error::Read {
+                what: what.to_owned(),
+                path,
+                source,
+            })
+        })
+    }
+
+    fn lock_path(&self, run: RunId) -> PathBuf {
+        self.folder.join("locks").join(format!("run-{}", run.0))
+    }
+
+    fn no_run(&self, run: RunId) -> Error {
+        Error::NoRun { run, path: self.database.clone() }
+    }
+
+    fn broken(&self, run: RunId, at: Break) -> Error {
+        Error::Broken { run, path: self.database.clone(), at }
+    }
+}
+
+/// What an addition met.
+enum Found {
+    Nothing,
+    Broken(Break),
+    Run(Appended),
+}
+
+fn extend(
+    connection: &Connection,
+    run: RunId,
+    (after, at_ms): (u64, u64),
+    events: &[(Option<String>, Vec<u8>)],
+) -> rusqlite::Result<Found> {
+    let mut query = connection.prepare_cached(
+        "SELECT head.seq, head.hash, journal.hash IS head.hash FROM head \
+         LEFT JOIN journal ON journal.run = head.run AND journal.seq = head.seq WHERE head.run = ?1",
+    )?;
+    let found = query.query_row([run.0], |row| {
+        let seq = row.get::<_, i64>(0)?.cast_unsigned();
+        Ok((Head { seq, hash: chain::hash_at(row, 1)? }, row.get::<_, bool>(2)?))
+    });
+    let Some((mut head, is_last)) = found.optional()? else { return Ok(Found::Nothing) };
+    if head.seq > 0 && !is_last {
+        // Events after a lost one would make it look as if it had never been.
+        return Ok(Found::Broken(Break { seq: head.seq, fault: Fault::OtherHead }));
+    }
+    let mut query = connection.prepare_cached("SELECT 1 FROM journal WHERE run = ?1 AND key = ?2")?;
+    // Before the number: who reports a thing twice has mostly missed what came between.
+    for key in events.iter().filter_map(|(key, _)| key.as_ref()) {
+        if query.exists(params![run.0, key])? {
+            return Ok(Found::Run(Appended::Known));
+        }
+    }
+    if head.seq != after {
+        return Ok(Found::Run(Appended::Moved));
+    }
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO journal (run, seq, key, at, event, prev, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    )?;
+    for (key, text) in events {
+        let seq = head.seq + 1;
+        let hash = chain::link(&head.hash, run, (seq, at_ms), text);
+        let (number, at) = (seq.cast_signed(), at_ms.cast_signed());
+        insert.execute(params![run.0, number, key, at, text, head.hash.as_bytes(), hash.as_bytes()])?;
+        head = Head { seq, hash };
+    }
+    let mut update = connection.prepare_cached("UPDATE head SET seq = ?2, hash = ?3 WHERE run = ?1")?;
+    update.execute(params![run.0, head.seq.cast_signed(), head.hash.as_bytes()])?;
+    Ok(Found::Run(Appended::Written { seq: head.seq }))
+}
+
+fn keep(connection: &Connection, bytes: &[u8]) -> rusqlite::Result<()> {
+    // Bytes that the disk has changed since are put right again.
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO blob (hash, bytes) VALUES (?1, ?2) \
+         ON CONFLICT (hash) DO UPDATE SET bytes = excluded.bytes WHERE bytes IS NOT excluded.bytes",
+    )?;
+    insert.execute(params![blob_of(bytes).0, bytes])?;
+    Ok(())
+}
+
+/// A run as it lies in the database, not yet checked.
+struct StoredRun {
+    row: RunRow,
+    first: Hash,
+    last: Option<(u64, Vec<u8>)>,
+}
+
+impl StoredRun {
+    fn check(mut self) -> Result<RunRow, (RunId, Break)> {
+        let Head { seq, hash } = self.row.head;
+        let broken = |seq, fault| (self.row.id, Break { seq, fault });
+        if chain::genesis(&self.row.digest, self.row.text.as_bytes()) != self.first {
+            return Err(broken(1, Fault::Unlinked));
+        }
+        self.row.last = match self.last {
+            None if seq == 0 => None,
+            None => return Err(broken(seq, Fault::Missing)),
+            Some((at_ms, text)) => {
+                let event = serde_json::from_slice(&text).map_err(|_| broken(seq, Fault::Unreadable))?;
+                Some(Recorded { seq, at_ms, event, hash })
+            }
+        };
+        Ok(self.row)
+    }
+}
+
+fn stored_run(row: &Row<'_>) -> rusqlite::Result<StoredRun> {
+    let run = RunRow {
+        id: RunId(row.get(0)?),
+        plan: PathBuf::from(OsStr::from_bytes(&row.get::<_, Vec<u8>>(1)?)),
+        name: row.get(2)?,
+        digest: row.get(3)?,
+        text: row.get(4)?,
+        created_at_ms: row.get::<_, i64>(5)?.cast_unsigned(),
+        head: Head { seq: row.get::<_, i64>(6)?.cast_unsigned(), hash: chain::hash_at(row, 7)? },
+        last: None,
+    };
+    let at_ms = row.get::<_, Option<i64>>(9)?.map(i64::cast_unsigned);
+    Ok(StoredRun { row: run, first: chain::hash_at(row, 8)?, last: at_ms.zip(row.get(10)?) })
+}
+
+fn within_limit(what: &str, bytes: usize) -> Result<(), Error> {
+    match bytes > BYTES_MAX {
+        true => Err(Error::TooLarge { what: what.to_owned(), bytes }),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,189 @@
+//! What can go wrong with the store: every error names the act, the database and, where there is one, the run.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use planwright_core::event::Blob;
+
+use super::writer::Cause;
+use super::{BYTES_MAX, Break, RunId, schema};
+use crate::store::state;
+
+/// What can go wrong with the store. After an error of a write it is not known whether the write was done: the same call
+/// made again tells.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The folder of the store can't be used.
+    #[error("cannot find a place for the state of {}", root.display())]
+    State {
+        /// The project, or the folder.
+        root: PathBuf,
+        /// Why.
+        #[source]
+        source: state::Error,
+    },
+    /// The database can't be opened or made.
+    #[error("cannot open the store {}", path.display())]
+    Open {
+        /// The database.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: Cause,
+    },
+    /// The thread that writes can't be started.
+    #[error("cannot start a writer for the store {}", path.display())]
+    Start {
+        /// The database.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A later planwright made the database.
+    #[error("the store {} has version {version}; this planwright knows versions up to {known}", path.display())]
+    Newer {
+        /// The database.
+        path: PathBuf,
+        /// Its version.
+        version: i64,
+        /// The last version that is known here.
+        known: usize,
+    },
+    /// The database is no database any more.
+    #[error("the store {} is damaged", path.display())]
+    Damaged {
+        /// The database.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: Cause,
+    },
+    /// Other processes did not let go of the database in time. Nothing was done.
+    #[error("the store {} is kept busy by other processes", path.display())]
+    Busy {
+        /// The database.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: Cause,
+    },
+    /// A new run can't be recorded.
+    #[error("cannot record a new run of {} in {}", plan.display(), path.display())]
+    Create {
+        /// The plan.
+        plan: PathBuf,
+        /// The database.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: Cause,
+    },
+    /// Events can't be written.
+    #[error("cannot append to the journal of {run} in {}", path.display())]
+    Append {
+        /// The run.
+        run: RunId,
+        /// The database.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: Cause,
+    },
+    /// An event has no text. Only a fault in planwright makes one.
+    #[error("cannot write down the event `{event}` of {run}")]
+    Encode {
+        /// The run.
+        run: RunId,
+        /// The name of the event.
+        event: &'static str,
+        /// Why.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// Runs or journals can't be read.
+    #[error("cannot read {what} in {}", path.display())]
+    Read {
+        /// What was looked for.
+        what: String,
+        /// The database.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: Cause,
+    },
+    /// There is no such run.
+    #[error("there is no {run} in {}", path.display())]
+    NoRun {
+        /// The run.
+        run: RunId,
+        /// The database.
+        path: PathBuf,
+    },
+    /// A journal is not what was written; nothing is read from it and nothing is added.
+    #[error("the journal of {run} in {} is broken: {at}", path.display())]
+    Broken {
+        /// The run.
+        run: RunId,
+        /// The database.
+        path: PathBuf,
+        /// The first place where it is.
+        at: Break,
+    },
+    /// Bytes can't be kept.
+    #[error("cannot keep {bytes} bytes in {}", path.display())]
+    Put {
+        /// How many.
+        bytes: usize,
+        /// The database.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: Cause,
+    },
+    /// Nothing is kept under this name.
+    #[error("there is nothing named {} in {}", blob.0, path.display())]
+    NoBlob {
+        /// The name.
+        blob: Blob,
+        /// The database.
+        path: PathBuf,
+    },
+    /// What is kept under a name is not what it names.
+    #[error("what is kept as {} in {} is not what was kept", blob.0, path.display())]
+    BlobChanged {
+        /// The name.
+        blob: Blob,
+        /// The database.
+        path: PathBuf,
+    },
+    /// More than the store takes.
+    #[error("{what} has {bytes} bytes; the store takes {BYTES_MAX}")]
+    TooLarge {
+        /// What was to be written.
+        what: String,
+        /// How large it is.
+        bytes: usize,
+    },
+    /// The lock of a run can't be used.
+    #[error("cannot use the lock {}", path.display())]
+    Lock {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// The error for a cause: what ails the whole database is said before what was being done with it.
+pub(super) fn failed(path: &Path, source: Cause, otherwise: impl FnOnce(PathBuf, Cause) -> Error) -> Error {
+    let path = path.to_owned();
+    if schema::is_damage(&source) {
+        Error::Damaged { path, source }
+    } else if schema::is_busy(&source) {
+        Error::Busy { path, source }
+    } else {
+        otherwise(path, source)
+    }
+}

@@ -1,0 +1,84 @@
+//! The right to drive a run: a lock that the kernel gives back when its holder dies, in whichever way. Says who holds it;
+//! never waits for it.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+/// A glance at the holder takes the lock for an instant. It must not be taken for a driver.
+const TRIES: usize = 10;
+const PAUSE: Duration = Duration::from_millis(2);
+/// A number, a host name and some room.
+const HOLDER_BYTES_MAX: u64 = 512;
+
+/// The right to drive a run. Dropping it, or dying, gives it back.
+#[derive(Debug)]
+pub struct RunLock {
+    // The lock belongs to this open file: it is held exactly as long as the file is open.
+    _file: File,
+}
+
+/// Who drives a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    /// The process.
+    pub pid: u32,
+    /// The machine that it runs on.
+    pub host: String,
+}
+
+impl std::fmt::Display for Holder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "process {} on {}", self.pid, self.host)
+    }
+}
+
+/// Takes the lock, or tells that somebody else has it.
+pub(super) fn acquire(path: &Path) -> io::Result<Option<RunLock>> {
+    let mut file = open(path)?;
+    for _ in 0..TRIES {
+        match file.try_lock() {
+            Ok(()) => {
+                // The newline ends the record: what a longer one left behind it is not read.
+                file.write_all(format!("{} {}\n", std::process::id(), host()).as_bytes())?;
+                return Ok(Some(RunLock { _file: file }));
+            }
+            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+            Err(TryLockError::Error(source)) => return Err(source),
+        }
+    }
+    Ok(None)
+}
+
+/// Who has the lock; `None` when nobody has.
+pub(super) fn holder(path: &Path) -> io::Result<Option<Holder>> {
+    let mut file = match OpenOptions::new().read(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    // The record alone proves nothing: its writer may be dead.
+    match file.try_lock_shared() {
+        Ok(()) => return Ok(None),
+        Err(TryLockError::WouldBlock) => {}
+        Err(TryLockError::Error(source)) => return Err(source),
+    }
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.take(HOLDER_BYTES_MAX).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let record = text.lines().next().and_then(|line| line.split_once(' '));
+    let (pid, host) = record.unwrap_or(("0", "a host that is not known yet"));
+    Ok(Some(Holder { pid: pid.parse().unwrap_or(0), host: host.to_owned() }))
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).truncate(false).read(true).write(true).mode(0o600).open(path)
+}
+
+fn host() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name = name.trim();
+    if name.is_empty() { "this machine".to_owned() } else { name.to_owned() }
+}

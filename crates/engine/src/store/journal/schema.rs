@@ -1,0 +1,188 @@
+//! The shape of the store's database: how it is opened, which tables it has, how an older one becomes a newer one. Knows
+//! nothing of what the rows mean.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+/// How long a connection waits for another process. Short enough that a lock that never comes is noticed as such.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the set-up of a new database by several processes at once may take.
+const SETUP_TIMEOUT: Duration = Duration::from_secs(15);
+const SETUP_PAUSE: Duration = Duration::from_millis(5);
+
+/// What leads from version n to version n + 1. Steps are only ever added: databases of every version are out there.
+///
+/// The end of a journal has a table of its own because it is written with every event: in the row of the run, the approved
+/// text would be read and compared each time.
+pub(super) const MIGRATIONS: &[&str] = &["
+    CREATE TABLE run (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        plan BLOB NOT NULL,
+        name TEXT NOT NULL,
+        digest TEXT NOT NULL,
+        text TEXT NOT NULL,
+        created_at INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX run_of_plan ON run (plan, id);
+    CREATE TABLE head (
+        run INTEGER PRIMARY KEY REFERENCES run (id),
+        seq INTEGER NOT NULL,
+        hash BLOB NOT NULL
+    ) STRICT;
+    CREATE TABLE journal (
+        run INTEGER NOT NULL REFERENCES run (id),
+        seq INTEGER NOT NULL,
+        key TEXT,
+        at INTEGER NOT NULL,
+        event BLOB NOT NULL,
+        prev BLOB NOT NULL,
+        hash BLOB NOT NULL,
+        PRIMARY KEY (run, seq),
+        UNIQUE (run, key)
+    ) STRICT;
+    CREATE TABLE blob (
+        hash TEXT PRIMARY KEY,
+        bytes BLOB NOT NULL
+    ) STRICT;
+"];
+
+/// Why a database could not be made ready.
+#[derive(Debug)]
+pub(super) enum Unready {
+    /// A later planwright made it.
+    Newer(i64),
+    /// The database says no.
+    Sql(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Unready {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+/// Opens the database for writing, makes it where it is missing and brings it up to date.
+pub(super) fn open(path: &Path, migrations: &[&str]) -> Result<Connection, Unready> {
+    let begin = Instant::now();
+    loop {
+        match try_open(path, migrations) {
+            // Turning on WAL does not wait for others as everything else does.
+            Err(Unready::Sql(error)) if is_busy(&error) && begin.elapsed() < SETUP_TIMEOUT => {
+                std::thread::sleep(SETUP_PAUSE);
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+/// Opens the database for reading.
+pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    Ok(connection)
+}
+
+pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+}
+
+fn try_open(path: &Path, migrations: &[&str]) -> Result<Connection, Unready> {
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    // Asked before anything is changed: what a later planwright made is left as it is.
+    let version = version(&connection)?;
+    if version > newest(migrations) {
+        return Err(Unready::Newer(version));
+    }
+    // A verdict that was acknowledged must outlive a power cut: in WAL mode only FULL syncs every commit.
+    connection
+        .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
+    if version < newest(migrations) {
+        migrate(&mut connection, migrations)?;
+    }
+    Ok(connection)
+}
+
+fn migrate(connection: &mut Connection, migrations: &[&str]) -> Result<(), Unready> {
+    let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    // Another process may have done it while this one waited for the lock.
+    let version = version(&transaction)?;
+    if version > newest(migrations) {
+        return Err(Unready::Newer(version));
+    }
+    for step in migrations.iter().skip(usize::try_from(version).unwrap_or(0)) {
+        transaction.execute_batch(step)?;
+    }
+    transaction.pragma_update(None, "user_version", newest(migrations))?;
+    Ok(transaction.commit()?)
+}
+
+fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+fn newest(migrations: &[&str]) -> i64 {
+    i64::try_from(migrations.len()).expect("a handful of migrations")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OLD: &[&str] = &["CREATE TABLE note (text TEXT NOT NULL)"];
+    const NEW: &[&str] = &[OLD[0], "ALTER TABLE note ADD COLUMN stars INTEGER NOT NULL DEFAULT 3"];
+    const TORN: &[&str] = &[OLD[0], "ALTER TABLE note ADD COLUMN stars INTEGER; SELECT * FROM nowhere"];
+
+    fn scratch(name: &str) -> std::path::PathBuf {
+        let folder = std::env::temp_dir().join(format!("planwright-schema-{name}-{}", std::process::id()));
+        std::fs::remove_dir_all(&folder).ok();
+        std::fs::create_dir_all(&folder).expect("a scratch folder");
+        folder.join("state.db")
+    }
+
+    #[test]
+    fn an_older_database_keeps_its_rows_and_gains_what_is_new() {
+        let path = scratch("older");
+        open(&path, OLD).expect("made").execute_batch("INSERT INTO note VALUES ('kept')").expect("written");
+        let connection = open(&path, NEW).expect("migrated");
+        let row: (String, i64) = connection
+            .query_row("SELECT text, stars FROM note", [], |row| Ok((row.get(0)?, row.get(1)?)))
+            .expect("a row");
+        assert_eq!(row, ("kept".to_owned(), 3));
+        assert_eq!(version(&connection).expect("a version"), 2);
+        drop(connection);
+        assert!(matches!(open(&path, OLD), Err(Unready::Newer(2))));
+    }
+
+    #[test]
+    fn a_migration_that_fails_half_way_leaves_the_old_database() {
+        let path = scratch("torn");
+        open(&path, OLD).expect("made").execute_batch("INSERT INTO note VALUES ('kept')").expect("written");
+        assert!(matches!(open(&path, TORN), Err(Unready::Sql(_))));
+        let connection = open(&path, OLD).expect("as it was");
+        assert_eq!(version(&connection).expect("a version"), 1);
+        assert!(connection.prepare("SELECT stars FROM note").is_err(), "half a migration was kept");
+        drop(connection);
+        open(&path, NEW).expect("the right migration still works");
+    }
+
+    // `synchronous=NORMAL` in WAL mode loses acknowledged commits in a power cut.
+    #[test]
+    fn every_commit_is_synced() {
+        let connection = open(&scratch("synced"), MIGRATIONS).expect("made");
+        let ask =
+            |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).expect("a value");
+        assert_eq!((ask("synchronous"), ask("foreign_keys"), ask("busy_timeout")), (2, 1, 5000));
+        let mode = connection.pragma_query_value(None, "journal_mode", |row| row.get::<_, String>(0));
+        assert_eq!(mode.expect("a value"), "wal");
+    }
+}

@@ -1,0 +1,209 @@
+//! The only writer of a store: one thread that puts everything that waits into one transaction, so that many callers pay
+//! for one sync. Knows nothing of what it writes.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
+
+use rusqlite::Connection;
+
+/// How many jobs share a transaction, and how many may wait for the next one.
+const BATCH_MAX: usize = 512;
+
+/// Why a write failed. Everybody in a transaction that failed gets the same cause.
+pub(super) type Cause = Arc<rusqlite::Error>;
+
+type Act = Box<dyn FnOnce(&Connection) -> rusqlite::Result<()> + Send>;
+
+struct Job {
+    act: Act,
+    /// Told once the outcome is durable, or why it is not.
+    settled: SyncSender<Result<(), Cause>>,
+}
+
+/// The thread that writes. It ends, with everything written that was asked for, when this is dropped.
+#[derive(Debug)]
+pub(super) struct Writer {
+    // Some until the drop: the thread ends when the last sender is gone.
+    jobs: Option<SyncSender<Job>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    pub(super) fn start(connection: Connection) -> std::io::Result<Self> {
+        let (jobs, waiting) = sync_channel(BATCH_MAX);
+        let thread =
+            thread::Builder::new().name("store".to_owned()).spawn(move || serve(&connection, &waiting))?;
+        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
+    }
+
+    /// Does `act` in a transaction and returns what it found once that is durable. An act that fails leaves nothing behind.
+    pub(super) fn write<T: Send + 'static>(
+        &self,
+        act: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, Cause> {
+        let (found, finding) = sync_channel(1);
+        let (settled, settling) = sync_channel(1);
+        let act: Act = Box::new(move |connection| {
+            found.send(act(connection)?).expect("the caller waits");
+            Ok(())
+        });
+        let jobs = self.jobs.as_ref().expect("the writer lives as long as the store");
+        jobs.send(Job { act, settled }).expect("the writer never ends by itself");
+        settling.recv().expect("the writer answers every job")?;
+        Ok(finding.recv().expect("a job that was settled has found something"))
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        drop(self.jobs.take());
+        if let Some(thread) = self.thread.take() {
+            // A panic of the thread has reached the caller whose job it was.
+            thread.join().ok();
+        }
+    }
+}
+
+fn serve(connection: &Connection, waiting: &Receiver<Job>) {
+    while let Ok(first) = waiting.recv() {
+        let more = waiting.try_iter().take(BATCH_MAX - 1);
+        settle(connection, std::iter::once(first).chain(more).collect());
+    }
+}
+
+/// Does all jobs in one transaction and tells each its outcome.
+fn settle(connection: &Connection, jobs: Vec<Job>) {
+    let (acts, callers): (Vec<Act>, Vec<_>) = jobs.into_iter().map(|job| (job.act, job.settled)).unzip();
+    let outcomes = commit(connection, acts).unwrap_or_else(|source| {
+        let cause = Arc::new(source);
+        callers.iter().map(|_| Err(Arc::clone(&cause))).collect()
+    });
+    for (caller, outcome) in callers.iter().zip(outcomes) {
+        // A caller that is gone has panicked; what it asked for is done all the same.
+        caller.send(outcome).ok();
+    }
+}
+
+/// One transaction. An error means that nothing of it was done; inside, each act fails for itself.
+fn commit(connection: &Connection, acts: Vec<Act>) -> rusqlite::Result<Vec<Result<(), Cause>>> {
+    // A disk that was full can leave a transaction open that could not be rolled back then.
+    abandon(connection)?;
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    let outcomes = perform(connection, acts).and_then(|outcomes| {
+        connection.execute_batch("COMMIT")?;
+        Ok(outcomes)
+    });
+    if outcomes.is_err() {
+        // The error that is reported is the first one. What can't be rolled back now is rolled back by the next batch.
+        abandon(connection).ok();
+    }
+    outcomes
+}
+
+fn perform(connection: &Connection, acts: Vec<Act>) -> rusqlite::Result<Vec<Result<(), Cause>>> {
+    let mut outcomes = Vec::with_capacity(acts.len());
+    for act in acts {
+        connection.execute_batch("SAVEPOINT job")?;
+        let outcome = act(connection);
+        if let Err(source) = outcome {
+            // Errors of the disk end the whole transaction, and with it what the others did.
+            if connection.is_autocommit() {
+                return Err(source);
+            }
+            connection.execute_batch("ROLLBACK TO job")?;
+            outcomes.push(Err(Arc::new(source)));
+        } else {
+            outcomes.push(Ok(()));
+        }
+        connection.execute_batch("RELEASE job")?;
+    }
+    Ok(outcomes)
+}
+
+fn abandon(connection: &Connection) -> rusqlite::Result<()> {
+    match connection.is_autocommit() {
+        true => Ok(()),
+        false => connection.execute_batch("ROLLBACK"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory() -> Connection {
+        let connection = Connection::open_in_memory().expect("a database");
+        connection.execute_batch("CREATE TABLE number (value INTEGER UNIQUE)").expect("a table");
+        connection
+    }
+
+    fn insert(values: &'static [i64]) -> Act {
+        Box::new(move |connection| {
+            for value in values {
+                connection.execute("INSERT INTO number VALUES (?1)", [value])?;
+            }
+            Ok(())
+        })
+    }
+
+    fn values(connection: &Connection) -> Vec<i64> {
+        let mut query = connection.prepare("SELECT value FROM number ORDER BY value").expect("a query");
+        let rows = query.query_map([], |row| row.get(0)).expect("rows");
+        rows.map(|row| row.expect("a number")).collect()
+    }
+
+    #[test]
+    fn one_refused_job_takes_no_other_down_and_leaves_nothing_of_itself() {
+        let connection = memory();
+        let outcomes =
+            commit(&connection, vec![insert(&[1]), insert(&[2, 1]), insert(&[3])]).expect("committed");
+        assert_eq!(outcomes.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false, true]);
+        assert_eq!(values(&connection), [1, 3], "2 belongs to the job that was refused");
+    }
+
+    #[test]
+    fn when_the_transaction_ends_early_nobody_is_told_that_it_worked() {
+        let connection = memory();
+        let end: Act = Box::new(|connection| {
+            connection.execute_batch("ROLLBACK")?;
+            Err(rusqlite::Error::InvalidQuery)
+        });
+        let failed = commit(&connection, vec![insert(&[1]), end, insert(&[3])]);
+        assert!(
+            matches!(failed, Err(rusqlite::Error::InvalidQuery)),
+            "the first cause is the one to report: {failed:?}"
+        );
+        assert_eq!(values(&connection), [] as [i64; 0]);
+        commit(&connection, vec![insert(&[4])]).expect("the next one works");
+        assert_eq!(values(&connection), [4]);
+    }
+
+    #[test]
+    fn a_transaction_that_was_left_open_is_ended_first() {
+        let connection = memory();
+        connection.execute_batch("BEGIN; INSERT INTO number VALUES (9)").expect("begun");
+        commit(&connection, vec![insert(&[1])]).expect("committed");
+        assert_eq!(values(&connection), [1]);
+    }
+
+    #[test]
+    fn every_caller_gets_its_own_answer() {
+        let writer = Writer::start(memory()).expect("a thread");
+        thread::scope(|scope| {
+            for number in 0..64_i64 {
+                let writer = &writer;
+                scope.spawn(move || {
+                    let found = writer.write(move |connection| {
+                        connection.execute("INSERT INTO number VALUES (?1)", [number])?;
+                        Ok(number * 2)
+                    });
+                    assert_eq!(found.expect("written"), number * 2);
+                });
+            }
+        });
+        let query = "SELECT count(*) FROM number";
+        let count = writer.write(|connection| connection.query_row(query, [], |row| row.get::<_, i64>(0)));
+        assert_eq!(count.expect("counted"), 64);
+    }
+}
