@@ -10,7 +10,7 @@ use crate::process;
 use crate::project::Project;
 
 /// Where topics are kept, below the root of the project.
-const TOPICS: &str = ".planwright/topics";
+pub(crate) const TOPICS: &str = ".planwright/topics";
 
 /// Agents that planwright knows without being told; `shell`, `command` and `human` need no model.
 pub const AGENTS: &[&str] = &[

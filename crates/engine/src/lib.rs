@@ -4,10 +4,15 @@
 pub use planwright_core as core;
 
 pub mod config;
+pub mod driver;
 pub mod facts;
+pub mod host;
 pub mod process;
 pub mod project;
+pub mod runs;
 pub mod store;
 pub mod watch;
+pub mod worker;
+pub mod workspace;
 
 pub use project::{Project, Verified};

@@ -1,0 +1,221 @@
+//! Deterministic simulation (M-05): the real driver and the real `decide` against a seeded fake world. Every schedule is
+//! one number; a schedule that breaks a rule is printed with the command that plays it again.
+//!
+//! `PLANWRIGHT_SCHEDULES=100000` plays more of them, `PLANWRIGHT_SEED=17` only one.
+
+#[path = "simulation/conformance.rs"]
+mod conformance;
+#[path = "simulation/host.rs"]
+mod host;
+#[path = "simulation/play.rs"]
+mod play;
+#[path = "simulation/random.rs"]
+mod random;
+#[path = "simulation/sample.rs"]
+mod sample;
+#[path = "simulation/world.rs"]
+mod world;
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use planwright_core::decide::Limits;
+use planwright_core::event::{Event, Outcome};
+use planwright_core::plan::Plan;
+use planwright_core::run::Phase;
+
+use crate::conformance::{Stage, conformance};
+use crate::host::SimHost;
+use crate::play::{Meaning, meaning, play};
+use crate::random::Random;
+use crate::world::{Sabotage, Temper, World};
+
+const SCHEDULES: u64 = 10_000;
+
+fn setting(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|value| value.parse().unwrap_or_else(|_| panic!("{name} is a number")))
+}
+
+/// The world of a schedule.
+fn wild(model: &Plan, seed: u64) -> World {
+    let mut random = Random::new(seed);
+    let plan = sample::random_plan(model, &mut random);
+    let limits = Limits { jobs: random.index(3) + 1, ..Limits::default() };
+    World::new(plan, limits, Temper::Wild, seed)
+}
+
+/// What many schedules came to.
+#[derive(Debug, Default)]
+struct Tally {
+    outcomes: BTreeMap<String, u64>,
+    events: BTreeMap<&'static str, u64>,
+    drivers: u64,
+    failures: Vec<String>,
+}
+
+fn play_all(seeds: impl Iterator<Item = u64>) -> Tally {
+    let model = sample::plan(&[""]);
+    let mut tally = Tally::default();
+    for seed in seeds {
+        match play(wild(&model, seed)) {
+            Ok(world) => {
+                *tally.outcomes.entry(format!("{:?}", world.state.phase)).or_default() += 1;
+                tally.drivers += u64::from(world.drivers);
+                world.journal.iter().for_each(|event| *tally.events.entry(event.name()).or_default() += 1);
+            }
+            Err(fault) => tally.failures.push(format!(
+                "seed {seed}: {fault}\n  again: PLANWRIGHT_SEED={seed} cargo test -p planwright-engine --test simulation no_schedule"
+            )),
+        }
+    }
+    tally
+}
+
+// M-05: agents, contracts, crashes, people and the clock in any order; the rules of world.rs and play.rs hold in each.
+#[test]
+fn no_schedule_breaks_a_rule() {
+    if let Some(seed) = setting("PLANWRIGHT_SEED") {
+        let tally = play_all(std::iter::once(seed));
+        assert!(tally.failures.is_empty(), "{}", tally.failures.join("\n"));
+        return;
+    }
+    let schedules = setting("PLANWRIGHT_SCHEDULES").unwrap_or(SCHEDULES);
+    let halves = [0, 1].map(|half| std::thread::spawn(move || play_all((half..schedules).step_by(2))));
+    let tallies = halves.map(|half| half.join().expect("a schedule does not panic"));
+    let failures: Vec<&String> = tallies.iter().flat_map(|tally| &tally.failures).collect();
+    assert!(failures.is_empty(), "{} of {schedules} schedules failed\n{}", failures.len(), failures[0]);
+    for tally in &tallies {
+        println!("{tally:?}");
+        let share = schedules / 200;
+        for outcome in [Outcome::Done, Outcome::Failed, Outcome::Cancelled] {
+            let count = tally.outcomes.get(&format!("{:?}", Phase::Finished(outcome))).copied().unwrap_or(0);
+            assert!(count > share, "too few schedules end as {outcome:?}: {:?}", tally.outcomes);
+        }
+        assert!(tally.events.len() == 10, "not every kind of event happened: {:?}", tally.events);
+        assert!(tally.drivers > schedules, "drivers hardly ever died: {}", tally.drivers);
+    }
+}
+
+#[test]
+fn a_seed_plays_the_same_schedule_every_time() {
+    let model = sample::plan(&[""]);
+    let journal = |seed| play(wild(&model, seed)).map(|world| world.journal);
+    for seed in 0..50 {
+        assert_eq!(journal(seed), journal(seed), "seed {seed}");
+    }
+    assert_ne!(journal(1), journal(2));
+}
+
+/// Faults that some schedules of a saboteur run into.
+fn faults(sabotage: Sabotage) -> BTreeSet<String> {
+    let model = sample::plan(&[""]);
+    let mut faults = BTreeSet::new();
+    for seed in 0..400 {
+        let mut world = wild(&model, seed);
+        world.sabotage = sabotage;
+        faults.extend(play(world).err());
+    }
+    faults
+}
+
+#[test]
+fn every_saboteur_is_caught() {
+    assert_eq!(faults(Sabotage::Nothing), BTreeSet::new());
+    let saboteurs = [
+        (Sabotage::BeginsFirst, "begins before its intent is durable"),
+        (Sabotage::LosesRecords, "was shown before it was durable"),
+        (Sabotage::LosesRecords, "begins before its intent is durable"),
+        (Sabotage::LosesRecords, "the driver's state is not the fold of the journal"),
+        (Sabotage::RecordsTwice, "was recorded twice"),
+        (Sabotage::BuriesNothing, "is recorded as over and is alive"),
+        (Sabotage::IgnoresNeeds, "does not wait for its needs"),
+    ];
+    for (sabotage, fault) in saboteurs {
+        let faults = faults(sabotage);
+        assert!(
+            faults.iter().any(|found| found.contains(fault)),
+            "{sabotage:?} is not caught by `{fault}`: {faults:#?}"
+        );
+    }
+}
+
+/// A run with retries, parallel steps, a person's step, an ask and, at the end, an abort or none.
+fn calm(last: &str) -> World {
+    let lines = [
+        "retry=1",
+        "needs=1 touches=src/a.rs retry=2",
+        "needs=1 touches=src/b.rs",
+        "needs=1 touches=src/a.rs manual",
+        "needs=2,3,4 human",
+        last,
+    ];
+    let codes = [
+        ("s1", vec![1, 0]),
+        ("s2", vec![1, 1, 0]),
+        ("s3", vec![1, 1, 1]),
+        ("s5", vec![1, 0]),
+        ("s6", vec![1]),
+    ];
+    let codes = codes.into_iter().map(|(step, codes)| (step.to_owned(), codes)).collect();
+    World::new(sample::plan(&lines), Limits { jobs: 2, ..Limits::default() }, Temper::Calm(codes), 7)
+}
+
+fn play_with(last: &str, deaths: &[u64]) -> (Meaning, u64) {
+    let mut world = calm(last);
+    world.deaths.extend(deaths);
+    let world = play(world).unwrap_or_else(|fault| panic!("deaths at {deaths:?}: {fault}"));
+    (meaning(&world), world.points)
+}
+
+// M-04, in process: whenever the driver dies, before and after every record and every act, the run comes to the same end.
+#[test]
+fn a_run_that_is_killed_anywhere_means_the_same_as_one_that_is_not() {
+    for last in ["retry=1", "abort"] {
+        let (whole, points) = play_with(last, &[]);
+        let outcome = if last == "abort" { Outcome::Failed } else { Outcome::Done };
+        assert_eq!(whole.phase, Phase::Finished(outcome));
+        assert!(points > 150, "only {points} points were found");
+        for death in 1..=points {
+            assert_eq!(play_with(last, &[death]).0, whole, "killed at {death}");
+            // The second death falls into the recovery from the first.
+            for later in 1..=8 {
+                assert_eq!(
+                    play_with(last, &[death, death + later]).0,
+                    whole,
+                    "killed at {death} and {later} later"
+                );
+            }
+        }
+    }
+}
+
+impl Stage for Rc<RefCell<World>> {
+    type Host = SimHost;
+
+    fn host(&self) -> SimHost {
+        let is_first = self.borrow().drivers == 0;
+        if !is_first {
+            self.borrow_mut().orphan();
+        }
+        SimHost::new(self)
+    }
+
+    fn record(&self, event: &Event) {
+        self.borrow_mut().act(event);
+    }
+
+    fn journal(&self) -> Vec<Event> {
+        let world = self.borrow();
+        assert_eq!(world.faults, Vec::<String>::new());
+        world.journal.clone()
+    }
+}
+
+#[test]
+fn the_fake_world_conforms() {
+    conformance(|plan, codes| {
+        let limits = Limits { jobs: 2, ..Limits::default() };
+        Rc::new(RefCell::new(World::new(plan.clone(), limits, Temper::Calm(codes.clone()), 1)))
+    });
+}

@@ -1,0 +1,195 @@
+//! The host of the fake world: one for each driver; the world outlives it.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use planwright_core::decide::Command;
+use planwright_core::event::{Blob, Event};
+use planwright_core::run::{Phase, RunState};
+use planwright_engine::driver::{Happening, Host};
+
+use crate::world::{Crash, Kind, Sabotage, Temper, Work, World};
+
+pub(crate) struct SimHost {
+    world: Rc<RefCell<World>>,
+    driver: u32,
+    /// How much of the journal this driver has seen.
+    pub(crate) seen: usize,
+}
+
+impl SimHost {
+    pub(crate) fn new(world: &Rc<RefCell<World>>) -> Self {
+        let driver = {
+            let mut world = world.borrow_mut();
+            world.drivers += 1;
+            world.drivers
+        };
+        Self { world: Rc::clone(world), driver, seen: 0 }
+    }
+
+    /// What others recorded and this driver has not seen.
+    fn unseen(&mut self, world: &World) -> Vec<Event> {
+        let unseen = world.journal[self.seen..].to_vec();
+        self.seen = world.journal.len();
+        unseen
+    }
+
+    fn check_view(&self, world: &mut World, state: &RunState) {
+        if self.seen == world.journal.len() && *state != world.state {
+            world.fault("the driver's state is not the fold of the journal");
+        }
+    }
+
+    fn work(&self, command: &Command) -> Option<Work> {
+        let (kind, place, attempt) = match *command {
+            Command::Attempt { step, attempt } => (Kind::Attempt, step, attempt),
+            Command::Contract { step, attempt } => (Kind::Contract, step, attempt),
+            Command::Ask { .. } | Command::Warn { .. } | Command::Wake { .. } | Command::Finish { .. } => {
+                return None;
+            }
+        };
+        Some(Work { kind, place, attempt, driver: self.driver })
+    }
+}
+
+impl Host for SimHost {
+    type Error = Crash;
+
+    fn history(&mut self) -> Result<Vec<Event>, Crash> {
+        let world = Rc::clone(&self.world);
+        let mut world = world.borrow_mut();
+        world.point()?;
+        let history = self.unseen(&world);
+        world.meddle();
+        Ok(history)
+    }
+
+    fn record(&mut self, events: &[Event]) -> Result<(), Crash> {
+        let is_recorded = self.record_next(events)?.is_empty();
+        assert!(is_recorded, "the driver records nothing behind the back of others");
+        Ok(())
+    }
+
+    fn record_next(&mut self, events: &[Event]) -> Result<Vec<Event>, Crash> {
+        let world = Rc::clone(&self.world);
+        let mut world = world.borrow_mut();
+        world.point()?;
+        world.meddle();
+        if self.seen < world.journal.len() {
+            return Ok(self.unseen(&world));
+        }
+        if world.sabotage == Sabotage::LosesRecords && world.random.once_in(8) {
+            return Ok(Vec::new());
+        }
+        for event in events {
+            world.append(event);
+            if world.sabotage == Sabotage::RecordsTwice && world.random.once_in(8) {
+                world.append(event);
+            }
+        }
+        self.seen = world.journal.len();
+        world.point()?;
+        Ok(Vec::new())
+    }
+
+    fn intend(&mut self, state: &RunState, step: usize, attempt: u32) -> Result<Event, Crash> {
+        let mut world = self.world.borrow_mut();
+        world.point()?;
+        self.check_view(&mut world, state);
+        if world.sabotage == Sabotage::BeginsFirst {
+            world.spawn(Work { kind: Kind::Attempt, place: step, attempt, driver: self.driver });
+        }
+        let step = world.plan.steps[step].id.clone();
+        Ok(Event::AttemptStarted { step, attempt, agent: "coder".to_owned(), prompt: Blob("p".to_owned()) })
+    }
+
+    fn question(&mut self, state: &RunState, _: &Command) -> Result<String, Crash> {
+        let mut world = self.world.borrow_mut();
+        world.point()?;
+        self.check_view(&mut world, state);
+        Ok("?".to_owned())
+    }
+
+    fn begin(&mut self, state: &RunState, command: &Command) -> Result<(), Crash> {
+        let mut world = self.world.borrow_mut();
+        world.point()?;
+        self.check_view(&mut world, state);
+        if state.phase != Phase::Running {
+            world.fault(format!("{command:?} begins in a run that is {:?}", state.phase));
+        }
+        match self.work(command) {
+            Some(work) if world.sabotage == Sabotage::BeginsFirst && work.kind == Kind::Attempt => {}
+            Some(work) => world.spawn(work),
+            None => world.fault(format!("{command:?} can't begin")),
+        }
+        world.point()
+    }
+
+    fn bury(&mut self, step: usize, attempt: u32) -> Result<(), Crash> {
+        let mut world = self.world.borrow_mut();
+        world.point()?;
+        let is_it = |work: &Work| work.kind == Kind::Attempt && (work.place, work.attempt) == (step, attempt);
+        if world.sabotage != Sabotage::BuriesNothing
+            && let Some(index) = world.live.iter().position(is_it)
+        {
+            // What it still had to say may be on its way.
+            let result = world.end(index);
+            world.late.push(result);
+        }
+        world.point()
+    }
+
+    fn next(&mut self, wake: Option<u64>) -> Result<Happening, Crash> {
+        let world = Rc::clone(&self.world);
+        let mut world = world.borrow_mut();
+        world.point()?;
+        world.meddle();
+        if self.seen < world.journal.len() && world.random.once_in(2) {
+            return Ok(Happening::Recorded(self.unseen(&world)));
+        }
+        let is_wild = matches!(world.temper, Temper::Wild);
+        if !world.late.is_empty() && world.random.once_in(3) {
+            return Ok(Happening::Ended(world.late.remove(0)));
+        }
+        if is_wild && !world.delivered.is_empty() && world.random.once_in(8) {
+            let delivered = world.delivered.clone();
+            return Ok(Happening::Ended(world.random.pick(&delivered)));
+        }
+        if is_wild && world.chance_acts > 0 && world.random.once_in(60) {
+            world.live.clear();
+            return Ok(Happening::Leave);
+        }
+        let own: Vec<usize> =
+            (0..world.live.len()).filter(|&index| world.live[index].driver == self.driver).collect();
+        if let Some(at) = wake
+            && (own.is_empty() || world.random.once_in(4))
+        {
+            // Sometimes a host wakes too early.
+            world.clock = if is_wild && world.random.once_in(4) { world.clock } else { world.clock.max(at) };
+            return Ok(Happening::Time);
+        }
+        if own.is_empty() {
+            let unseen = self.unseen(&world);
+            if unseen.is_empty() {
+                world.fault("the driver waits for nothing");
+                return Err(Crash);
+            }
+            return Ok(Happening::Recorded(unseen));
+        }
+        let index = world.random.pick(&own);
+        let result = world.end(index);
+        world.delivered.push(result.clone());
+        Ok(Happening::Ended(result))
+    }
+
+    fn now(&self) -> u64 {
+        self.world.borrow().clock
+    }
+
+    fn is_current(&mut self) -> Result<bool, Crash> {
+        let mut world = self.world.borrow_mut();
+        world.point()?;
+        world.is_edit_known = world.is_edited;
+        Ok(!world.is_edited)
+    }
+}

@@ -1,0 +1,124 @@
+//! Plays a run to its end: drives, lets drivers die, answers, resumes, and says what went wrong.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use planwright_core::event::{Answer, Event};
+use planwright_core::plan::{Contract, Plan};
+use planwright_core::run::{Phase, Status};
+use planwright_engine::driver::{self, Progress, drive};
+
+use crate::host::SimHost;
+use crate::sample::{run_started, verdict_of};
+use crate::world::{Kind, Sabotage, World};
+
+/// Drives of one run before it counts as one that never ends. Crashes, answers and edits of a schedule are far fewer.
+const DRIVES_MAX: usize = 300;
+
+/// What a run came to, apart from the numbers of its attempts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Meaning {
+    pub(crate) phase: Phase,
+    /// The status of each step and its verdicts in order.
+    pub(crate) steps: BTreeMap<String, (String, Vec<bool>)>,
+}
+
+/// Plays the run of a world to its end, or to the first driver at fault.
+pub(crate) fn play(world: World) -> Result<World, String> {
+    let driven = driven_plan(&world);
+    let world = Rc::new(RefCell::new(world));
+    world.borrow_mut().append(&run_started());
+    for _ in 0..DRIVES_MAX {
+        let is_over = turn(&driven, &world)?;
+        if is_over {
+            let world = Rc::into_inner(world).expect("no host is left").into_inner();
+            return check_verdicts(&world).map(|()| world);
+        }
+    }
+    Err(format!("the run does not end: {:?}", world.borrow().state))
+}
+
+fn driven_plan(world: &World) -> Plan {
+    let mut plan = world.plan.clone();
+    if world.sabotage == Sabotage::IgnoresNeeds {
+        plan.steps.iter_mut().for_each(|step| step.needs.clear());
+    }
+    plan
+}
+
+/// One driver, from its start to its end, and what people do after it. Returns whether the run is over.
+fn turn(plan: &Plan, world: &Rc<RefCell<World>>) -> Result<bool, String> {
+    let mut host = SimHost::new(world);
+    let limits = world.borrow().limits;
+    let watched = Rc::clone(world);
+    let mut watch = |_: &_, event: &Event| {
+        let mut world = watched.borrow_mut();
+        if !world.journal.iter().rev().take(40).any(|durable| durable == event) {
+            world.fault(format!("{} was shown before it was durable", event.name()));
+        }
+    };
+    let progress = drive(plan, &limits, &mut host, &mut watch);
+    let mut world = world.borrow_mut();
+    let is_behind = host.seen < world.journal.len();
+    if !world.faults.is_empty() {
+        return Err(world.faults.join("; "));
+    }
+    let is_alive = world.live.iter().any(|work| work.kind == Kind::Attempt);
+    match progress {
+        Err(driver::Error::Host(_)) => {
+            world.orphan();
+            return Ok(false);
+        }
+        Err(driver::Error::Journal(illegal)) => {
+            return Err(format!("the driver can't read its journal: {illegal}"));
+        }
+        Ok(_) if is_alive => return Err(format!("an attempt outlives its driver: {progress:?}")),
+        Ok(Progress::Finished(outcome)) if world.state.outcome() == Some(outcome) => return Ok(true),
+        Ok(Progress::NeedsPerson) if !world.state.asks.is_empty() || is_behind => world.answer(),
+        Ok(Progress::Stopped) if world.state.phase == Phase::Stopped || is_behind => {
+            world.act(&Event::RunResumed { by: "ada".to_owned() });
+        }
+        Ok(Progress::Edited) if world.is_edited => {
+            world.is_edited = false;
+            world.is_edit_known = false;
+        }
+        Ok(Progress::Left) => world.orphan(),
+        Ok(other) => return Err(format!("the driver ends with {other:?} and should not: {:?}", world.state)),
+    }
+    Ok(false)
+}
+
+/// No verdict is lost, doubled or invented: what the journal says is what the steps are.
+fn check_verdicts(world: &World) -> Result<(), String> {
+    if !world.faults.is_empty() {
+        return Err(world.faults.join("; "));
+    }
+    for (step, now) in world.plan.steps.iter().zip(&world.state.steps) {
+        let verdicts = verdicts(world, &step.id);
+        let prefix = format!("{}/", step.id);
+        let is_confirmed = world.journal.iter().any(|event| {
+            matches!(event, Event::AskAnswered { ask, answer: Answer::Confirm, .. } if ask.starts_with(&prefix))
+        });
+        let passes = verdicts.iter().filter(|&&is_passed| is_passed).count();
+        let is_right = match (&now.status, &step.contract) {
+            (Status::Passed { .. }, Contract::Shell { .. }) => passes == 1 && verdicts.last() == Some(&true),
+            (Status::Passed { .. }, Contract::Manual) => verdicts.is_empty() && is_confirmed,
+            (_, Contract::Shell { .. } | Contract::Manual) => passes == 0,
+        };
+        if !is_right {
+            return Err(format!("{} is {} and its verdicts are {verdicts:?}", step.id, now.status.word()));
+        }
+    }
+    Ok(())
+}
+
+fn verdicts(world: &World, id: &str) -> Vec<bool> {
+    world.journal.iter().filter_map(|event| verdict_of(event, id)).collect()
+}
+
+pub(crate) fn meaning(world: &World) -> Meaning {
+    let step = |id: &str, status: &Status| (id.to_owned(), (status.word().to_owned(), verdicts(world, id)));
+    let steps = world.state.steps.iter().map(|now| step(&now.id, &now.status));
+    Meaning { phase: world.state.phase.clone(), steps: steps.collect() }
+}

@@ -1,0 +1,453 @@
+//! The fake world: a journal that survives crashes, agents and contracts that end when and how chance says, people who
+//! answer when they like. It watches what the driver does and keeps every breach of the rules as a fault.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use planwright_core::decide::{HUMAN, Limits};
+use planwright_core::event::{Answer, AttemptEnd, Blob, Event, Outcome, Reason, Receipt, Usage};
+use planwright_core::glob::{self, Glob};
+use planwright_core::judge::{Observation, judge};
+use planwright_core::plan::{Contract, Last, Plan};
+use planwright_core::run::{Phase, RunState, Status};
+
+use crate::random::Random;
+
+/// What a host gets wrong on purpose, so that the checks are checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sabotage {
+    Nothing,
+    /// Begins an attempt before its intent is durable.
+    BeginsFirst,
+    /// Now and then says that something is durable that is not.
+    LosesRecords,
+    /// Now and then records an event twice.
+    RecordsTwice,
+    /// Says that nothing of an attempt is alive, and leaves it alive.
+    BuriesNothing,
+    /// Drives a plan whose needs were left out.
+    IgnoresNeeds,
+}
+
+/// How the world answers.
+#[derive(Debug, Clone)]
+pub(crate) enum Temper {
+    /// By chance, in any order, with crashes, jumps of the clock and people who meddle.
+    Wild,
+    /// Agents end by themselves, contracts exit with the code that the step's list has for this try; the last one counts on.
+    Calm(BTreeMap<String, Vec<i32>>),
+}
+
+/// The driver's process died.
+#[derive(Debug, thiserror::Error)]
+#[error("the driver died")]
+pub(crate) struct Crash;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Attempt,
+    Contract,
+}
+
+/// A process of the world.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Work {
+    pub(crate) kind: Kind,
+    pub(crate) place: usize,
+    pub(crate) attempt: u32,
+    /// The driver that began it.
+    pub(crate) driver: u32,
+}
+
+pub(crate) struct World {
+    /// The plan that was approved.
+    pub(crate) plan: Plan,
+    pub(crate) limits: Limits,
+    pub(crate) random: Random,
+    pub(crate) sabotage: Sabotage,
+    pub(crate) temper: Temper,
+    pub(crate) journal: Vec<Event>,
+    /// The fold of the journal.
+    pub(crate) state: RunState,
+    keys: BTreeSet<String>,
+    pub(crate) clock: u64,
+    pub(crate) live: Vec<Work>,
+    /// Results that a dead driver never took.
+    pub(crate) late: Vec<Event>,
+    /// Results that were delivered, which may come again.
+    pub(crate) delivered: Vec<Event>,
+    /// What really ended, by key.
+    ran: BTreeMap<String, Vec<Event>>,
+    pub(crate) drivers: u32,
+    pub(crate) is_edited: bool,
+    /// Whether the driver knows that the plan was edited.
+    pub(crate) is_edit_known: bool,
+    /// Points at which the driver dies, counted over the whole run.
+    pub(crate) deaths: BTreeSet<u64>,
+    pub(crate) points: u64,
+    pub(crate) chance_deaths: u32,
+    pub(crate) chance_acts: u32,
+    answers: u32,
+    pub(crate) faults: Vec<String>,
+    /// Whether the touches of two steps meet, worked out once.
+    meets: Vec<Vec<bool>>,
+}
+
+impl World {
+    pub(crate) fn new(plan: Plan, limits: Limits, temper: Temper, seed: u64) -> Self {
+        let state = RunState::new(&plan);
+        let meets = meets(&plan);
+        let is_wild = matches!(temper, Temper::Wild);
+        Self {
+            plan,
+            limits,
+            random: Random::new(seed),
+            sabotage: Sabotage::Nothing,
+            temper,
+            journal: Vec::new(),
+            state,
+            keys: BTreeSet::new(),
+            clock: 1_000_000,
+            live: Vec::new(),
+            late: Vec::new(),
+            delivered: Vec::new(),
+            ran: BTreeMap::new(),
+            drivers: 0,
+            is_edited: false,
+            is_edit_known: false,
+            deaths: BTreeSet::new(),
+            points: 0,
+            chance_deaths: if is_wild { 5 } else { 0 },
+            chance_acts: if is_wild { 12 } else { 0 },
+            answers: 0,
+            faults: Vec::new(),
+            meets,
+        }
+    }
+
+    pub(crate) fn fault(&mut self, fault: impl Into<String>) {
+        self.faults.push(fault.into());
+    }
+
+    /// A moment at which the driver may die.
+    pub(crate) fn point(&mut self) -> Result<(), Crash> {
+        self.points += 1;
+        let by_chance = self.chance_deaths > 0 && self.random.once_in(40);
+        if by_chance {
+            self.chance_deaths -= 1;
+        }
+        if by_chance || self.deaths.contains(&self.points) { Err(Crash) } else { Ok(()) }
+    }
+
+    /// Appends to the journal, and holds every rule that can be held there.
+    pub(crate) fn append(&mut self, event: &Event) {
+        if let Some(key) = event.key()
+            && !self.keys.insert(key.clone())
+        {
+            self.fault(format!("{key} was recorded twice"));
+        }
+        self.check_record(event);
+        if let Err(illegal) = self.state.apply(event) {
+            self.fault(format!("the journal is broken: {illegal}"));
+        }
+        self.journal.push(event.clone());
+    }
+
+    fn check_record(&mut self, event: &Event) {
+        match event {
+            Event::AttemptStarted { step, attempt, .. } => self.check_intent(step, *attempt),
+            Event::AttemptFinished { step, attempt, end, .. } => {
+                let is_alive = self.live.iter().any(|work| {
+                    work.kind == Kind::Attempt
+                        && work.attempt == *attempt
+                        && self.plan.steps[work.place].id == *step
+                });
+                if is_alive {
+                    self.fault(format!("{step}/{attempt} is recorded as over and is alive"));
+                }
+                if *end != AttemptEnd::Lost {
+                    self.check_result(event);
+                }
+            }
+            Event::ContractFinished { .. } => self.check_result(event),
+            Event::RunFinished { outcome, .. } => self.check_end(*outcome),
+            Event::RunStarted { .. }
+            | Event::AskOpened { .. }
+            | Event::AskAnswered { .. }
+            | Event::BudgetWarned { .. }
+            | Event::RunStopped { .. }
+            | Event::RunResumed { .. } => {}
+        }
+    }
+
+    fn check_result(&mut self, event: &Event) {
+        let key = event.key().unwrap_or_default();
+        if !self.ran.get(&key).is_some_and(|results| results.contains(event)) {
+            self.fault(format!("{key} was recorded and never happened so"));
+        }
+    }
+
+    fn check_intent(&mut self, id: &str, attempt: u32) {
+        let Some(place) = self.state.place(id) else { return self.fault(format!("{id} is no step")) };
+        let (step, now) = (&self.plan.steps[place], &self.state.steps[place]);
+        let open: Vec<&str> = step
+            .needs
+            .iter()
+            .filter(|&&before| !self.state.steps[before].status.is_settled())
+            .map(|&before| self.plan.steps[before].id.as_str())
+            .collect();
+        let budget = &self.plan.budget;
+        let over = |spent: u64, limit: Option<u64>, more: u64| {
+            limit.is_some_and(|limit| spent > 0 && spent >= limit + more)
+        };
+        let (spent, granted) = (self.state.spent, self.state.granted);
+        let is_over = over(spent.tokens.unwrap_or(0), budget.tokens, granted.tokens)
+            || over(spent.micro_dollars.unwrap_or(0), budget.micro_dollars, granted.micro_dollars)
+            || over(spent.milliseconds / 1_000, budget.seconds, granted.seconds);
+        let faults = [
+            (!open.is_empty())
+                .then(|| format!("{id}/{attempt} does not wait for its needs: {}", open.join(", "))),
+            (now.failures > step.on_fail.retries + now.granted)
+                .then(|| format!("{id}/{attempt} is one attempt too many")),
+            (step.target == HUMAN).then(|| format!("{id}/{attempt} is a person's to do")),
+            is_over.then(|| format!("{id}/{attempt} begins with the budget spent")),
+            (self.state.phase != Phase::Running)
+                .then(|| format!("{id}/{attempt} begins in a run that is stopped or over")),
+            self.is_edit_known.then(|| format!("{id}/{attempt} begins though the plan was edited")),
+        ];
+        self.faults.extend(faults.into_iter().flatten());
+    }
+
+    fn check_end(&mut self, outcome: Outcome) {
+        let steps = || self.plan.steps.iter().zip(&self.state.steps);
+        let is_right = match outcome {
+            Outcome::Done => steps().all(|(_, now)| now.status.is_settled()),
+            Outcome::Failed => steps().any(|(step, now)| {
+                step.on_fail.then == Last::Abort && now.failures > step.on_fail.retries + now.granted
+            }),
+            Outcome::Cancelled => true,
+        };
+        if !is_right {
+            self.fault(format!("the run ends as {outcome:?} and is not"));
+        }
+        if outcome != Outcome::Cancelled && self.live.iter().any(|work| work.kind == Kind::Attempt) {
+            self.fault("an attempt outlives its run");
+        }
+    }
+
+    /// A process begins. The driver says so; the journal must have said so before.
+    pub(crate) fn spawn(&mut self, work: Work) {
+        let id = self.plan.steps[work.place].id.clone();
+        let name = format!("{id}/{}", work.attempt);
+        let status = self.state.steps[work.place].status.clone();
+        let attempts: Vec<Work> =
+            self.live.iter().filter(|other| other.kind == Kind::Attempt).cloned().collect();
+        let is_intended = match (work.kind, &status) {
+            (Kind::Attempt, Status::Running { attempt })
+            | (Kind::Contract, Status::Judging { attempt, .. }) => *attempt == work.attempt,
+            (Kind::Attempt | Kind::Contract, _) => false,
+        };
+        if !is_intended {
+            self.fault(format!(
+                "{:?} {name} begins before its intent is durable: the step is {}",
+                work.kind,
+                status.word()
+            ));
+        }
+        for other in &attempts {
+            if other.place == work.place {
+                self.fault(format!(
+                    "{:?} {name} begins while attempt {} of the step is alive",
+                    work.kind, other.attempt
+                ));
+            } else if self.meets[work.place][other.place] {
+                let other = &self.plan.steps[other.place].id;
+                self.faults.push(format!("{:?} {name} may touch what {other} is touching", work.kind));
+            }
+        }
+        if work.kind == Kind::Attempt && attempts.len() >= self.limits.jobs {
+            self.fault(format!("{name} is one job too many"));
+        }
+        self.live.push(work);
+    }
+
+    /// A process ends by itself; returns its result.
+    pub(crate) fn end(&mut self, index: usize) -> Event {
+        let work = self.live.remove(index);
+        let step = self.plan.steps[work.place].id.clone();
+        let event = match work.kind {
+            Kind::Attempt => {
+                let (end, usage) = self.attempt_end();
+                let changed = vec![format!("{step}.rs")];
+                Event::AttemptFinished { step, attempt: work.attempt, end, output: None, usage, changed }
+            }
+            Kind::Contract => {
+                let observation = self.observation(work.place);
+                let receipt = Receipt {
+                    verdict: judge(0, &observation),
+                    observation,
+                    digest: "d".to_owned(),
+                    contract: "c".to_owned(),
+                    tier: "open".to_owned(),
+                    output: Blob(format!("run {}", self.points)),
+                    milliseconds: 1,
+                };
+                Event::ContractFinished { step, attempt: work.attempt, receipt }
+            }
+        };
+        self.ran.entry(event.key().unwrap_or_default()).or_default().push(event.clone());
+        event
+    }
+
+    fn attempt_end(&mut self) -> (AttemptEnd, Usage) {
+        if let Temper::Calm(_) = self.temper {
+            return (AttemptEnd::Exited(0), Usage::default());
+        }
+        let random = &mut self.random;
+        let usage = Usage {
+            tokens: random.once_in(2).then(|| random.below(200)),
+            micro_dollars: random.once_in(3).then(|| random.below(200)),
+            milliseconds: random.below(3_000),
+        };
+        let end = match random.below(16) {
+            0..=9 => AttemptEnd::Exited(0),
+            10 => AttemptEnd::Exited(1),
+            11 => AttemptEnd::Signalled(9),
+            12 | 13 => AttemptEnd::TimedOut(600),
+            14 => AttemptEnd::Parked {
+                why: "out of quota".to_owned(),
+                until: Some((self.clock + random.below(500)).saturating_sub(100)),
+            },
+            _ => AttemptEnd::Parked { why: "no such program".to_owned(), until: None },
+        };
+        (end, usage)
+    }
+
+    fn observation(&mut self, place: usize) -> Observation {
+        if let Temper::Calm(codes) = &self.temper {
+            let step = &self.state.steps[place];
+            let codes = codes.get(&step.id).map_or(&[0][..], Vec::as_slice);
+            let tries = usize::try_from(step.failures).unwrap_or(usize::MAX);
+            return Observation::Exited(codes[tries.min(codes.len() - 1)]);
+        }
+        match self.random.below(12) {
+            0..=6 => Observation::Exited(0),
+            7 | 8 => Observation::Exited(1),
+            9 => Observation::Signalled(9),
+            10 => Observation::TimedOut(60),
+            _ => Observation::NotStarted("no bash".to_owned()),
+        }
+    }
+
+    /// The driver is dead: what it began dies with it, or lives on until it is buried, or ends where nobody listens.
+    pub(crate) fn orphan(&mut self) {
+        let mut index = 0;
+        while index < self.live.len() {
+            match (self.random.below(3), self.live[index].kind) {
+                (0, Kind::Attempt | Kind::Contract) => drop(self.live.remove(index)),
+                (1, Kind::Attempt) => index += 1,
+                (_, Kind::Attempt | Kind::Contract) => {
+                    let result = self.end(index);
+                    self.late.push(result);
+                }
+            }
+        }
+    }
+
+    /// People may do something now.
+    pub(crate) fn meddle(&mut self) {
+        if self.chance_acts == 0 || !self.random.once_in(8) {
+            return;
+        }
+        self.chance_acts -= 1;
+        let act = self.random.below(20);
+        if act == 0 && self.random.once_in(3) {
+            self.act(&Event::RunFinished { outcome: Outcome::Cancelled, why: "no more".to_owned() });
+        } else if act < 4 {
+            self.act(&Event::RunStopped { by: "ada".to_owned() });
+        } else if act < 6 {
+            self.act(&Event::RunResumed { by: "ada".to_owned() });
+        } else if act < 7 {
+            self.is_edited = true;
+        } else if act < 9 {
+            let jump = self.random.below(100_000);
+            self.clock =
+                if self.random.once_in(2) { self.clock.saturating_sub(jump) } else { self.clock + jump };
+        } else {
+            self.answer();
+        }
+    }
+
+    /// A person records something, if it fits: they look before they write, in one transaction.
+    pub(crate) fn act(&mut self, event: &Event) {
+        if self.state.clone().apply(event).is_ok() {
+            self.append(event);
+        }
+    }
+
+    /// A person answers an open ask, if there is one.
+    pub(crate) fn answer(&mut self) {
+        let names: Vec<String> = self.state.asks.keys().cloned().collect();
+        if names.is_empty() {
+            return;
+        }
+        let ask = self.random.pick(&names);
+        let place = self.state.asks[&ask].step;
+        let is_manual = place.is_some_and(|place| self.plan.steps[place].contract == Contract::Manual);
+        // A person confirms what has no contract, and takes over what has one.
+        let judge = if is_manual { Answer::Confirm } else { Answer::TakeOver };
+        let answer = match self.temper {
+            Temper::Calm(_) => self.calm_answer(&ask, judge),
+            Temper::Wild => self.wild_answer(&ask, judge),
+        };
+        self.answers += 1;
+        self.act(&Event::AskAnswered { ask, answer, by: "ada".to_owned() });
+    }
+
+    fn wild_answer(&mut self, ask: &str, judge: Answer) -> Answer {
+        let skip = Answer::Skip { reason: "not needed".to_owned() };
+        let is_patient = self.answers < 12;
+        match (self.state.asks[ask].reason, is_patient) {
+            (Reason::Budget, true) if self.random.once_in(6) => Answer::Stop,
+            (Reason::Budget, true) => {
+                let more = self.random.below(400);
+                Answer::Budget { micro_dollars: more, tokens: more, seconds: more / 100 }
+            }
+            (Reason::Budget, false) => {
+                Answer::Budget { micro_dollars: 1 << 40, tokens: 1 << 40, seconds: 1 << 40 }
+            }
+            (Reason::AttemptsSpent | Reason::Manual | Reason::Lost | Reason::Parked, true) => {
+                let retry = Answer::Retry { hint: "look again".to_owned() };
+                self.random.pick(&[retry.clone(), retry, judge.clone(), judge, skip, Answer::Stop])
+            }
+            (Reason::AttemptsSpent | Reason::Manual | Reason::Lost | Reason::Parked, false) => skip,
+        }
+    }
+
+    /// The same question gets the same answer in every schedule.
+    fn calm_answer(&self, ask: &str, judge: Answer) -> Answer {
+        let open = &self.state.asks[ask];
+        let asked = open.step.map_or(0, |place| self.state.steps[place].asked);
+        match open.reason {
+            Reason::Budget => Answer::Budget { micro_dollars: 1 << 40, tokens: 1 << 40, seconds: 1 << 40 },
+            Reason::Manual => judge,
+            Reason::AttemptsSpent if asked > 1 => Answer::Skip { reason: "not needed".to_owned() },
+            Reason::AttemptsSpent | Reason::Lost | Reason::Parked => {
+                Answer::Retry { hint: "look again".to_owned() }
+            }
+        }
+    }
+}
+
+fn meets(plan: &Plan) -> Vec<Vec<bool>> {
+    let globs = |place: usize| -> Option<Vec<Glob>> {
+        plan.steps[place].touches.as_ref()?.iter().map(|pattern| Glob::new(pattern).ok()).collect()
+    };
+    let all: Vec<Option<Vec<Glob>>> = (0..plan.steps.len()).map(globs).collect();
+    let meet = |one: &Option<Vec<Glob>>, other: &Option<Vec<Glob>>| match (one, other) {
+        (Some(one), Some(other)) => {
+            one.iter().any(|one| other.iter().any(|other| glob::intersection(one, other).is_some()))
+        }
+        (None, _) | (_, None) => true,
+    };
+    all.iter().map(|one| all.iter().map(|other| meet(one, other)).collect()).collect()
+}
