@@ -5,7 +5,10 @@ use std::ffi::{OsStr, OsString};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::command::{self, completions, edit, explain, fmt, help, list, man, new, schema, show, verify};
+use crate::command::{
+    self, answer, completions, demo, edit, explain, fmt, help, list, log, man, new, run as run_command,
+    schema, show, status, verify,
+};
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
 
 /// Plans that AI coding agents carry out and only a shell command can finish.
@@ -35,6 +38,16 @@ enum Command {
     Verify(verify::Args),
     /// Show a plan, one of its steps, or its graph
     Show(show::Args),
+    /// Carry a plan through; only contracts say what is done
+    Run(run_command::Args),
+    /// Show where runs stand and what needs you
+    Status(status::Args),
+    /// Show what happened in a run
+    Log(log::Args),
+    /// Settle what only a person can settle
+    Answer(answer::Args),
+    /// Make a repository with a plan to try things on
+    Demo(demo::Args),
     /// List the plans of this project
     List(list::Args),
     /// Change a plan without touching any other byte
@@ -56,6 +69,16 @@ enum Command {
 /// The grammar of the command line, for help, completions and manual pages.
 pub(crate) fn grammar() -> clap::Command {
     Cli::command()
+}
+
+/// Whether this process was started by another planwright to supervise a command.
+pub fn is_shim() -> bool {
+    std::env::args_os().nth(1).is_some_and(|word| word == planwright_engine::process::SHIM)
+}
+
+/// Supervises the command that the arguments name.
+pub fn shim() -> std::process::ExitCode {
+    planwright_engine::process::shim_main(std::env::args_os())
 }
 
 /// Runs the command that was typed and returns how it ended.
@@ -88,6 +111,11 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::New(args) => new::run(&args, out),
         Command::Verify(args) => verify::run(&args, out),
         Command::Show(args) => show::run(&args, out),
+        Command::Run(args) => run_command::run(&args, out),
+        Command::Status(args) => status::run(&args, out),
+        Command::Log(args) => log::run(&args, out),
+        Command::Answer(args) => answer::run(&args, out),
+        Command::Demo(args) => demo::run(&args, out),
         Command::List(args) => list::run(&args, out),
         Command::Edit(args) => edit::run(&args, out),
         Command::Fmt(args) => fmt::run(&args, out),

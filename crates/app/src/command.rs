@@ -1,16 +1,21 @@
 //! The commands, one file each, and what they share: finding plans and steps, the schemas of their answers, and saying in
 //! which way the engine failed. No command knows another.
 
+pub(crate) mod answer;
 pub(crate) mod completions;
+pub(crate) mod demo;
 pub(crate) mod edit;
 pub(crate) mod explain;
 pub(crate) mod fmt;
 pub(crate) mod help;
 pub(crate) mod list;
+pub(crate) mod log;
 pub(crate) mod man;
 pub(crate) mod new;
+pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod show;
+pub(crate) mod status;
 pub(crate) mod verify;
 
 use std::path::{Path, PathBuf};
@@ -20,7 +25,7 @@ use planwright_engine::core::draft::Draft;
 use planwright_engine::core::source::Source;
 use planwright_engine::core::{dialect, plan, suggest};
 use planwright_engine::store::{self, Text};
-use planwright_engine::{Project, config, project};
+use planwright_engine::{Project, config, project, runs};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::Value;
@@ -41,17 +46,22 @@ pub(crate) type Make = fn(SchemaGenerator) -> Value;
 
 /// Every schema with its name. A command that prints an envelope has a line here.
 pub(crate) const SCHEMAS: &[(&str, Make)] = &[
+    ("answer", made::<Envelope<answer::Answered>>),
     ("completions", made::<Envelope<Page>>),
+    ("demo", made::<Envelope<demo::Made>>),
     ("edit", made::<Envelope<edit::Edited>>),
     ("error", made::<ErrorEnvelope>),
     ("explain", made::<Envelope<explain::Rules>>),
     ("fmt", made::<Envelope<fmt::Formatted>>),
     ("help", made::<Envelope<Page>>),
     ("list", made::<Envelope<list::Listing>>),
+    ("log", made::<Envelope<log::Log>>),
     ("man", made::<Envelope<Page>>),
     ("new", made::<Envelope<new::Created>>),
+    ("run", made::<Envelope<run::Ran>>),
     ("schema", made::<Envelope<schema::Schemas>>),
     ("show", made::<Envelope<show::Shown>>),
+    ("status", made::<Envelope<status::Standing>>),
     ("verify", made::<Envelope<VerifyData>>),
 ];
 
@@ -181,6 +191,24 @@ impl From<project::Error> for Failure {
     }
 }
 
+impl From<runs::Error> for Failure {
+    fn from(error: runs::Error) -> Self {
+        match error {
+            runs::Error::Project(error) => error.into(),
+            runs::Error::Driven { .. } => Self::from_error(Exit::Moved, &error)
+                .hint("wait for it, or look at it")
+                .next(Next::new(["planwright", "status"])),
+            runs::Error::Illegal(_) => {
+                Self::from_error(Exit::Moved, &error).next(Next::new(["planwright", "status"]))
+            }
+            runs::Error::Journal(_)
+            | runs::Error::Drive(_)
+            | runs::Error::Plan { .. }
+            | runs::Error::Broken { .. } => Self::from_error(Exit::Machine, &error),
+        }
+    }
+}
+
 impl From<store::Error> for Failure {
     fn from(mut error: store::Error) -> Self {
         *error.path_mut() = shown(error.path_mut()).into();
@@ -218,4 +246,19 @@ impl From<config::Error> for Failure {
 /// Says that a change was refused.
 pub(crate) fn refused(path: &Path, refusal: &Refusal) -> Failure {
     Failure::new(Exit::No, format!("{} was left as it is", shown(path))).because(refusal)
+}
+
+/// Variables that agents set in the shells that they use.
+const AGENT_VARIABLES: &[&str] =
+    &["CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "PLANWRIGHT_TAG"];
+
+/// Refuses to take an agent's word. What an agent can reach can set or unset a variable, so this stops mistakes, not attacks.
+pub(crate) fn refuse_agents(verb: &str) -> Result<(), Failure> {
+    match AGENT_VARIABLES.iter().find(|name| std::env::var_os(name).is_some()) {
+        Some(variable) => {
+            let message = format!("an agent is at this terminal ({variable}), and only a person may {verb}");
+            Err(Failure::new(Exit::Person, message))
+        }
+        None => Ok(()),
+    }
 }

@@ -1,14 +1,22 @@
 //! The program from the outside: what is typed, what is printed, how it ends and what lies on the disk afterwards.
 //! Every test has its own project, home and search path, so that nothing of this machine shows through.
 
+#[path = "program/ask.rs"]
+mod ask;
 #[path = "program/bad_input.rs"]
 mod bad_input;
+#[path = "program/crash.rs"]
+mod crash;
 #[path = "program/crowd.rs"]
 mod crowd;
 #[path = "program/envelope.rs"]
 mod envelope;
+#[path = "program/follow.rs"]
+mod follow;
 #[path = "program/place.rs"]
 mod place;
+#[path = "program/run.rs"]
+mod run;
 #[path = "program/sample.rs"]
 mod sample;
 #[path = "program/terminal.rs"]

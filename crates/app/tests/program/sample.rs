@@ -34,3 +34,33 @@ pub(crate) fn hostile() -> String {
          exit_code == {evil}\n**on_fail:** {evil}\n\n### 2. {evil}\n\n## Notes\n\n- {evil}\n"
     )
 }
+
+/// A step that can be carried out: its id, more fields (a line each), its script and its contract.
+pub(crate) type Sketch<'a> = (&'a str, &'a str, &'a str, &'a str);
+
+/// A plan of such steps. The target is `shell` and a failure is escalated, where the fields don't say otherwise.
+pub(crate) fn runnable(steps: &[Sketch<'_>]) -> String {
+    let mut text =
+        "---\ntype: plan\nstatus: draft\nowner: ada\n---\n\n# Carry it out\n\n**Context:** Because.\n\
+         **Budget:** $1, 900 minutes\n\n## Steps\n"
+            .to_owned();
+    for (index, (id, fields, script, contract)) in steps.iter().enumerate() {
+        let field = |name: &str, usual: &str| {
+            let is_said = fields.contains(&format!("**{name}:**"));
+            if is_said { String::new() } else { format!("**{name}:** {usual}\n") }
+        };
+        let contract = match *contract {
+            "manual" => "**contract:** manual\n".to_owned(),
+            command => format!("**contract:**\n```shell\n{command}\n```\nexit_code == 0\n"),
+        };
+        let (target, on_fail) = (field("target", "shell"), field("on_fail", "escalate"));
+        let fields = if fields.is_empty() { String::new() } else { format!("{fields}\n") };
+        write!(
+            text,
+            "\n### {}. Do {id}\n\n**id:** {id}\n{target}{on_fail}{fields}\n**task:**\n```sh\n{script}\n```\n\n{contract}",
+            index + 1
+        )
+        .expect("writing to a string cannot fail");
+    }
+    text
+}

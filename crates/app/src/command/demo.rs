@@ -1,0 +1,48 @@
+//! `demo`: a repository with one plan that needs no model and no key.
+
+use std::path::Path;
+
+use planwright_engine::{process, store};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::out::{Answer, Exit, Failure, Next, Out, Tone};
+
+/// The plan that the demo is about.
+const HELLO: &str = include_str!("../../demo/hello.md");
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The folder to make
+    #[arg(default_value = "hello-planwright")]
+    folder: String,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Made {
+    /// The folder.
+    pub(crate) folder: String,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let folder = Path::new(&args.folder);
+    let another = || {
+        Failure::new(Exit::Usage, format!("{} is there already", args.folder))
+            .hint("name another folder")
+            .next(Next::new(["planwright", "demo", format!("{}-2", args.folder).as_str()]))
+    };
+    match store::create_folder(folder) {
+        Ok(()) => {}
+        Err(store::Error::Exists { .. }) => return Err(another()),
+        Err(error) => return Err(error.into()),
+    }
+    store::create(&folder.join("plans/hello.md"), HELLO)?;
+    process::init_repository(folder).map_err(|error| {
+        Failure::from_error(Exit::Machine, &error).hint("the demo makes a git repository")
+    })?;
+    let word = out.palette().paint(Tone::Good, "made");
+    out.line(&format!("{word}  {}/   a git repository with one plan; no model, no key", args.folder));
+    let next = format!("cd {} && planwright run hello", crate::out::shell_word(&args.folder));
+    Ok(Answer::done("demo", &Made { folder: args.folder.clone() }).next(Next { command: next, remark: None }))
+}
