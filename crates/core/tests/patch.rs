@@ -508,10 +508,12 @@ fn is_meaningful(text: &str, change: &Change) -> Option<bool> {
     match change {
         // The steps of a plan that verifies are numbered already.
         Change::Mark { .. } | Change::Note { .. } | Change::Renumber => Some(false),
-        Change::Set { key, .. } => {
-            Some(key == "owner").filter(|_| ["owner", "status", "approved_by"].contains(&key.as_str()))
+        Change::Set { key, value } if key == "owner" => {
+            let owner = parse(text).frontmatter.value("owner").map(|owner| owner.value.clone());
+            Some(owner.as_ref() != Some(value))
         }
-        Change::Rename { .. } => Some(true),
+        Change::Set { key, .. } => Some(false).filter(|_| ["status", "approved_by"].contains(&key.as_str())),
+        Change::Rename { step, id } => Some(plan::ids(&parse(text))[*step] != *id),
         Change::Need { step, on } => Some(!is_waited_for(text, *step, on)),
         Change::Move { step, to } => Some(step != to),
         Change::Expand { .. } => None,
