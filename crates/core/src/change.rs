@@ -145,9 +145,13 @@ fn unplaced(text: &str) -> Spanned<String> {
     Spanned::new(text.to_owned(), Span::default())
 }
 
-/// Text that can stand on one line: none of the characters that end one, and something besides blanks.
+/// Text that can stand on one line: none of the characters that end one, none that nobody sees, and something besides
+/// blanks.
 fn one_line(text: &str) -> Result<&str, Refusal> {
-    let is_one_line = !text.trim().is_empty() && text.trim() == text && !text.contains(['\n', '\r', '\0']);
+    let is_one_line = !text.trim().is_empty()
+        && text.trim() == text
+        && !text.contains(['\n', '\r', '\0'])
+        && !text.chars().any(crate::verify::is_hidden);
     if is_one_line { Ok(text) } else { Err(Refusal::NotOneLine(text.to_owned())) }
 }
 

@@ -64,11 +64,14 @@ rules![
     missing_target,
     duplicate_id,
     unsafe_id,
+    unsafe_env,
 ];
 
 mod lower;
 
+pub use hidden_character::is_hidden;
 pub use unreadable_text::{Unreadable, read, too_large};
+pub use unsafe_env::is_obeyed;
 
 /// One thing that can be wrong with a plan.
 pub struct Rule {

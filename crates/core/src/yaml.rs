@@ -115,7 +115,31 @@ pub fn read(text: &str, offset: usize) -> (Option<Node>, Vec<Fault>) {
             break;
         }
     }
-    reader.finish()
+    let (mut root, faults) = reader.finish();
+    if let Some(root) = &mut root {
+        put_in_order(root, Span::new(offset, offset + text.len()));
+    }
+    (root, faults)
+}
+
+/// Keeps every node inside `room` and behind its neighbour. The parser's places are right in sound YAML, where this changes
+/// nothing; around lone carriage returns and missing values they can cross, and edits over them would overlap.
+fn put_in_order(node: &mut Node, room: Span) {
+    node.span.start = node.span.start.clamp(room.start, room.end);
+    node.span.end = node.span.end.clamp(node.span.start, room.end);
+    let mut rest = node.span;
+    let mut place = |child: &mut Node| {
+        put_in_order(child, rest);
+        rest.start = child.span.end;
+    };
+    match &mut node.value {
+        Value::Scalar { .. } => {}
+        Value::List(items) => items.iter_mut().for_each(place),
+        Value::Map(entries) => entries.iter_mut().for_each(|(key, value)| {
+            place(key);
+            place(value);
+        }),
+    }
 }
 
 /// Spells `text`, which has no line breaks to keep readable, as a scalar that reads back as exactly this text.

@@ -99,6 +99,11 @@ impl Runs {
         self.store.runs()?.into_iter().map(|row| self.load(row)).collect()
     }
 
+    /// Whether a process drives the run now.
+    pub fn is_driven(&self, run: &Run) -> Result<bool, Error> {
+        Ok(self.store.holder(run.row.id)?.is_some())
+    }
+
     /// What was kept under a name.
     pub fn blob(&self, blob: &planwright_core::event::Blob) -> Result<Vec<u8>, Error> {
         Ok(self.store.get(blob)?)

@@ -200,7 +200,9 @@ impl Worker {
             .chain([("PATH".to_owned(), self.search_path())])
             .collect();
         let declared = step.env.iter().filter_map(|pair| pair.split_once('='));
-        env.extend(declared.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned())));
+        let declared = declared.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
+        // The checker refuses these (PW0505); a plan that was approved by an older one still can't set them.
+        env.extend(declared.filter(|(name, _)| !planwright_core::verify::is_obeyed(name)));
         env
     }
 

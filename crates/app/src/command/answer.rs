@@ -1,8 +1,8 @@
 //! `answer`: a person settles what only a person can settle.
 
 use planwright_engine::core::decide;
-use planwright_engine::core::event;
-use planwright_engine::runs::Runs;
+use planwright_engine::core::event::{self, Event};
+use planwright_engine::runs::{Runs, user};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -64,7 +64,14 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         }
         (Some(_), None) => false,
     };
-    let (name, ask) = run.state.asks.iter().find(|(_, ask)| wanted(ask)).ok_or_else(nothing)?;
+    let found = run.state.asks.iter().find(|(_, ask)| wanted(ask));
+    if found.is_none() && args.stop && run.state.outcome().is_none() {
+        runs.record(&run, &Event::RunStopped { by: user() })?;
+        out.line(&format!("{}  {}", out.palette().paint(Tone::Good, "stopped"), run.row.name));
+        let stopped = Answered { ask: format!("{}/stop", run.row.name) };
+        return Ok(Answer::done("answer", &stopped).next(Next::new(["planwright", "status"])));
+    }
+    let (name, ask) = found.ok_or_else(nothing)?;
     let answer = answer(args);
     let contract = ask.step.map(|place| &run.plan.steps[place].contract);
     decide::fits(ask.reason, &answer, contract).map_err(|allowed| {

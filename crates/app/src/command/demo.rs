@@ -6,7 +6,7 @@ use planwright_engine::{process, store};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone};
+use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 
 /// The plan that the demo is about.
 const HELLO: &str = include_str!("../../demo/hello.md");
@@ -42,7 +42,10 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Failure::from_error(Exit::Machine, &error).hint("the demo makes a git repository")
     })?;
     let word = out.palette().paint(Tone::Good, "made");
-    out.line(&format!("{word}  {}/   a git repository with one plan; no model, no key", args.folder));
+    out.line(&format!(
+        "{word}  {}/   a git repository with one plan; no model, no key",
+        clean_line(&args.folder)
+    ));
     let next = format!("cd {} && planwright run hello", crate::out::shell_word(&args.folder));
     Ok(Answer::done("demo", &Made { folder: args.folder.clone() }).next(Next { command: next, remark: None }))
 }

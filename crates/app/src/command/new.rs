@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use planwright_engine::core::plan;
+use planwright_engine::core::{plan, verify};
 use planwright_engine::store;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let steps = args.steps.iter().map(|step| ("--step", step));
     let others = args.title.iter().map(|title| ("--title", title));
     for (option, text) in steps.chain(others).chain([("--owner", &args.owner), ("--target", &args.target)]) {
-        if text.trim().is_empty() || text.contains(['\n', '\r']) {
+        if text.trim().is_empty() || text.chars().any(verify::is_hidden) || text.contains(['\n', '\r']) {
             return Err(Failure::new(Exit::Usage, format!("{option} {text:?} is not one line of text")));
         }
     }

@@ -68,6 +68,12 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         return Err(Failure::new(Exit::No, format!("{name} has errors, so it can't be run"))
             .next(Next::new(["planwright", "verify", args.plan.as_str()])));
     };
+    if let Some(step) = plan.steps.iter().find(|step| step.setup.is_some()) {
+        let message = format!("step {} `{}` has a setup, which can't be run yet", step.number, step.id);
+        return Err(
+            Failure::new(Exit::No, message).hint("put what it does into the contract, or take it out")
+        );
+    }
     let digest = Digest::of(&plan);
     print_plan(&name, &plan, &digest, out);
     if args.dry_run {
@@ -135,8 +141,11 @@ fn approve(args: &Args, name: &str, digest: &Digest, out: &mut Out<'_>) -> Resul
     refuse_agents("approve")
         .map_err(|failure| failure.hint(format!("a person runs: {}", by_hand.command)))?;
     if let Some(rev) = &args.rev {
-        return match rev.len() >= 8 && full.starts_with(rev.as_str()) {
-            true => Ok(Approval { by: user(), way: "rev" }),
+        return match full.starts_with(rev.as_str()) {
+            true if rev.len() >= 8 => Ok(Approval { by: user(), way: "rev" }),
+            true => {
+                Err(Failure::new(Exit::Usage, format!("`{rev}` is too short to name a digest")).next(by_hand))
+            }
             false => Err(Failure::new(Exit::Moved, format!("{name} is {}, not {rev}", digest.short()))
                 .hint("look at it again; nothing was started")
                 .next(Next::new(["planwright", "show", args.plan.as_str()]))),
@@ -184,7 +193,12 @@ fn print_plan(name: &str, plan: &Plan, digest: &Digest, out: &mut Out<'_>) {
             must,
         ]);
     }
-    out.table(&table);
+    // What is approved here is shown whole, however narrow the terminal is.
+    let text = table.text(out.palette(), None);
+    out.data(&text);
+    for step in plan.steps.iter().filter(|step| !step.env.is_empty()) {
+        out.line(&clean_line(&format!("  {} {} runs with {}", step.number, step.id, step.env.join(", "))));
+    }
     out.line("");
     out.flush();
 }

@@ -29,7 +29,7 @@ pub(crate) struct RunData {
     pub(crate) plan: String,
     /// The number of the run.
     pub(crate) run: i64,
-    /// `running`, `waiting`, `stopped`, `done`, `failed` or `cancelled`.
+    /// `running`, `waiting`, `paused`, `stopped`, `done`, `failed` or `cancelled`.
     pub(crate) state: String,
     /// How many steps are settled.
     pub(crate) settled: usize,
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         newest.push(run);
     }
     newest.retain(|run| args.plan.as_ref().is_none_or(|plan| run.row.name.starts_with(plan.as_str())));
-    let data: Vec<RunData> = newest.iter().map(run_data).collect();
+    let data = newest.iter().map(|run| run_data(&runs, run)).collect::<Result<Vec<RunData>, Failure>>()?;
     let mut table = Table::new();
     for (run, data) in newest.iter().zip(&data) {
         table.row(row(run, data, out));
@@ -82,18 +82,23 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
             .map_or_else(|| "nothing was run here".to_owned(), |plan| format!("{plan} was not run here"));
         out.talk(&format!("{} yet", clean_line(&what)));
     }
+    // A run that nobody drives goes on where it stopped.
+    let paused = data.iter().find(|run| run.state == "paused" || run.state == "stopped");
+    let next = next.or_else(|| paused.map(|run| Next::new(["planwright", "run", run.plan.as_str()])));
     let mut answer = Answer::done("status", &Standing { runs: data });
     answer.next.extend(next);
     Ok(answer)
 }
 
-fn run_data(run: &Run) -> RunData {
+fn run_data(runs: &Runs, run: &Run) -> Result<RunData, Failure> {
+    let is_driven = runs.is_driven(run)?;
     let state = match run.state.phase {
         Phase::Finished(Outcome::Done) => "done",
         Phase::Finished(Outcome::Failed) => "failed",
         Phase::Finished(Outcome::Cancelled) => "cancelled",
         Phase::Stopped => "stopped",
-        Phase::New | Phase::Running if run.state.asks.is_empty() => "running",
+        Phase::New | Phase::Running if is_driven => "running",
+        Phase::New | Phase::Running if run.state.asks.is_empty() => "paused",
         Phase::New | Phase::Running => "waiting",
     };
     let asks = run.state.asks.iter().map(|(name, ask)| AskData {
@@ -101,14 +106,14 @@ fn run_data(run: &Run) -> RunData {
         step: ask.step.map(|place| run.state.steps[place].id.clone()),
         text: ask.text.clone(),
     });
-    RunData {
+    Ok(RunData {
         plan: run.row.name.clone(),
         run: run.row.id.number(),
         state: state.to_owned(),
         settled: run.state.steps.iter().filter(|step| step.status.is_settled()).count(),
         steps: run.state.steps.len(),
         asks: asks.collect(),
-    }
+    })
 }
 
 fn row(run: &Run, data: &RunData, out: &Out<'_>) -> Vec<Cell> {

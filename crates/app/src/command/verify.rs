@@ -284,7 +284,9 @@ fn next(all: &[Verified]) -> Option<Next> {
     if let Some(one) = fixable {
         return Some(Next::new(["planwright", "verify", "--fix", one.source.name()]));
     }
-    let first = all.iter().flat_map(|one| &one.diagnostics).next();
+    // What stops the plan comes first.
+    let complaints = || all.iter().flat_map(|one| &one.diagnostics);
+    let first = complaints().find(|one| one.severity == Severity::Error).or_else(|| complaints().next());
     match (first, all) {
         (Some(first), _) => Some(Next::new(["planwright", "explain", first.code])),
         (None, [only]) if is_file(only) => Some(Next::new(["planwright", "show", only.source.name()])),

@@ -61,6 +61,18 @@ fn the_demo_fails_once_and_passes_on_what_the_contract_said() {
     assert!(file.contains("status: done") && file.matches('✅').count() == 3, "{file}");
 }
 
+// a plan can't hand the judge to the agent: what decides which programs a contract runs is no data.
+#[test]
+fn an_environment_that_decides_what_runs_is_refused() {
+    for pair in ["PATH=bin:/usr/bin:/bin", "BASH_ENV=./evil.sh", "LD_PRELOAD=./evil.so"] {
+        let field = format!("**env:** {pair}");
+        let place =
+            Place::with_plan(&[("a", field.as_str(), "mkdir bin; echo exit 0 > evil.sh", "test -s never")]);
+        place.run(&["run", "it"]).expect(1, &["has errors"]);
+        place.run(&["verify", "it", "--format", "short"]).expect(1, &["PW0505"]);
+    }
+}
+
 // nothing is started that a person has not approved, byte for byte; an agent is no person.
 #[test]
 fn what_nobody_approved_is_not_started() {
@@ -70,7 +82,7 @@ fn what_nobody_approved_is_not_started() {
         .run(&["run", "it"])
         .expect(3, &["nobody has approved it", &format!("planwright run it --rev {}", &digest[..8])]);
     place.run(&["run", "it", "--rev", "0123456789abcdef"]).expect(4, &["not 0123456789abcdef"]);
-    place.run(&["run", "it", "--rev", &digest[..7]]).expect(4, &[]);
+    place.run(&["run", "it", "--rev", &digest[..7]]).expect(2, &["too short to name a digest"]);
     for variable in ["CLAUDECODE", "PLANWRIGHT_TAG"] {
         let ran = run(place.planwright(&["run", "it", "--rev", &digest]).env(variable, "1"), b"");
         ran.expect(3, &[variable, "only a person may approve"]);

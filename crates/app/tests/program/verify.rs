@@ -148,6 +148,17 @@ fn the_word_plan_may_stand_in_front() {
 }
 
 #[test]
+fn a_repair_never_makes_a_plan_worse() {
+    let place = Place::harbor();
+    let text = sound("Slips", 1).replace("owner:", "ownr:").replace("**task:**", "**taks:** hi\n**task:**");
+    assert!(text.contains("ownr:") && text.contains("**taks:** hi"), "{text}");
+    place.write("plans/slips.md", &text);
+    place.run(&["verify", "slips", "--fix"]).expect(0, &["PW0104", "unknown field `taks`"]);
+    let repaired = place.read("plans/slips.md");
+    assert_eq!(repaired, text.replace("ownr:", "owner:"));
+}
+
+#[test]
 fn plans_are_named_by_path_name_prefix_and_step() {
     let place = Place::harbor();
     place.write("plans/auth-cookie.md", sound("Cookies", 2)).write("plans/good.md", sound("Good", 2));

@@ -9,14 +9,21 @@ mod patch;
 mod step;
 
 use crate::dialect::Dialect;
-use crate::draft::{Draft, Layout, Oddity};
+use crate::draft::{Draft, Field, Layout, Oddity};
 use crate::frontmatter;
 use crate::source::{Source, Span, Spanned};
 use block::{Blocks, Heading};
 use heading::StepHeading;
 
-/// The names of the fields that a step may have.
-pub const FIELD_NAMES: [&str; 17] = field::NAMES;
+/// Every name that a field of a step goes by.
+pub fn field_names() -> impl Iterator<Item = &'static str> {
+    field::FIELDS.iter().flat_map(|(_, names)| names.iter().copied())
+}
+
+/// The field with this name.
+pub fn field_named(name: &str) -> Option<Field> {
+    field::kind(name)
+}
 
 /// How the table of dialects knows this one.
 pub(super) const DIALECT: Dialect =

@@ -35,6 +35,11 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
+/// Whether a character is one that readers can't see.
+pub fn is_hidden(character: char) -> bool {
+    kind(character).is_some() && character != JOINER
+}
+
 fn kind(character: char) -> Option<&'static str> {
     match character {
         // First, since nearly all of a plan is this.

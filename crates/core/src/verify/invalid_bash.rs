@@ -1,6 +1,6 @@
 //! PW0301: a contract or set-up that bash would not even begin to run.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{BashFault, Diagnostic, Rule, Subject};
 use crate::diagnostic::Severity;
 use crate::shell;
 use crate::source::{Excerpt, Span};
@@ -25,7 +25,8 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         let message = format!("the contract of {} is not valid bash", subject.name(contract.place));
         // Where the text ends too soon, the place to look at is where something began.
         let is_cut_short = fault.message.contains("unexpected end of file") || fault.message.contains("unexpected EOF");
-        let opener = if is_cut_short { shell::opener(&contract.command.value) } else { None };
+        let quote = named_quote(&contract.command.value, fault);
+        let opener = if is_cut_short { quote.or_else(|| shell::opener(&contract.command.value)) } else { None };
         found.push(match opener {
             Some(opener) => RULE
                 .at(contract.command.locate(opener), message)
@@ -42,6 +43,15 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
             found.push(RULE.at(line_span(setup, fault.line), message).label(fault.message.clone()));
         }
     }
+}
+
+/// The quote that bash looks for the end of, on the line where it says that it begins.
+fn named_quote(command: &str, fault: &BashFault) -> Option<Span> {
+    let mark = fault.message.split("matching `").nth(1)?.chars().next()?;
+    let mark = Some(mark).filter(|mark| ['"', '\'', '`'].contains(mark))?;
+    let start: usize = command.split('\n').take(fault.line.checked_sub(1)?).map(|line| line.len() + 1).sum();
+    let at = start + command.get(start..)?.lines().next()?.rfind(mark)?;
+    Some(Span::new(at, at + 1))
 }
 
 /// The text on a line of a command, counted from 1; the last line where bash counted past the end.

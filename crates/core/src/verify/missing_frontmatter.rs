@@ -4,6 +4,7 @@ use super::{Diagnostic, Rule, Subject};
 use crate::diagnostic::Severity;
 use crate::draft::Oddity;
 use crate::frontmatter;
+use crate::suggest;
 use crate::source::{Edit, Span};
 
 pub(super) const RULE: Rule = Rule {
@@ -39,6 +40,8 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
                     .fix("say that this is a plan", set()),
             ),
             Some(_) => {}
+            // A key that is nearly this one is probably it: unknown-field offers the rename.
+            None if frontmatter.entries.iter().any(|entry| suggest::nearest(&entry.key.value, [key]).is_some()) => {}
             None => {
                 let span = frontmatter.block.0.unwrap_or_default();
                 let mut missing = RULE

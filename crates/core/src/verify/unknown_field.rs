@@ -2,6 +2,7 @@
 
 use super::{Diagnostic, Rule, Subject};
 use crate::diagnostic::Severity;
+use crate::dialect::native;
 use crate::draft::Oddity;
 use crate::source::Edit;
 use crate::suggest;
@@ -16,7 +17,6 @@ pub(super) const RULE: Rule = Rule {
 };
 
 const KEYS: &[&str] = &["type", "status", "owner"];
-const FIELDS: &[&str] = &crate::dialect::native::FIELD_NAMES;
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for entry in &subject.draft.frontmatter.entries {
@@ -36,7 +36,10 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps() {
         for field in step.fields.0.iter().filter(|field| field.kind.is_none()) {
             let name = &field.name.value;
-            let meant = suggest::nearest(&name.to_lowercase(), FIELDS.iter().copied());
+            let meant = suggest::nearest(&name.to_lowercase(), native::field_names());
+            // A field that the step has already was not what the author meant.
+            let has = |meant: &str| native::field_named(meant).is_some_and(|kind| step.field(kind).is_some());
+            let meant = meant.filter(|meant| !has(meant));
             let unknown = RULE.at(field.name.span, format!("{} has an unknown field `{name}`", subject.name(place)));
             found.push(suggested(unknown, meant));
         }

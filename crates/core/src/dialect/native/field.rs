@@ -25,17 +25,6 @@ pub(super) const FIELDS: &[(Field, &[&str])] = &[
     (Field::Status, &["status"]),
 ];
 
-/// The canonical names of all fields, for suggestions.
-pub(in crate::dialect) const NAMES: [&str; FIELDS.len()] = {
-    let mut names = [""; FIELDS.len()];
-    let mut index = 0;
-    while index < names.len() {
-        names[index] = FIELDS[index].1[0];
-        index += 1;
-    }
-    names
-};
-
 /// The longest name that is taken for a label: longer bold text is a sentence.
 const NAME_CHARS_MAX: usize = 32;
 
@@ -73,7 +62,7 @@ pub(super) fn normal(name: &str) -> String {
 }
 
 /// The field with this name, spelled in any way that [`normal`] makes equal. It is asked of every label: nothing is made.
-fn kind(name: &str) -> Option<Field> {
+pub(super) fn kind(name: &str) -> Option<Field> {
     let plain = |byte: u8| if byte == b' ' || byte == b'-' { b'_' } else { byte.to_ascii_lowercase() };
     let is_same = |known: &str| known.len() == name.len() && known.bytes().eq(name.bytes().map(plain));
     FIELDS.iter().find(|(_, names)| names.iter().any(|known| is_same(known))).map(|&(field, _)| field)

@@ -333,7 +333,17 @@ fn is_continued(source: &Source, item: Span, line: Span) -> bool {
 fn commas(source: &Source, line: Span) -> Vec<Spanned<String>> {
     let mut at = line.start;
     let mut items = Vec::new();
-    for item in source.slice(line).split(',') {
+    // A comma in braces belongs to a pattern: `src/{a,b}.py` is one item.
+    let mut depth = 0_usize;
+    let outside = |character: char| {
+        match character {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        character == ',' && depth == 0
+    };
+    for item in source.slice(line).split(outside) {
         items.push(uncoded(source, trimmed(source, Span::new(at, at + item.len()))));
         at += item.len() + 1;
     }
