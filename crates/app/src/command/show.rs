@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::{find_step, open};
 use crate::out::picture::{self, Picture};
-use crate::out::{Answer, Cell, Exit, Failure, Glyph, Glyphs, Next, Out, Table, Tone, clean, clean_line};
+use crate::out::{Answer, Cell, Exit, Failure, Glyphs, Next, Out, Table, Tone, clean, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -145,20 +145,14 @@ fn print_plan(plan: &PlanView, out: &mut Out<'_>) {
     }
     let mut table = Table::new();
     for step in &plan.steps {
-        table.row(row(plan, step, out));
+        table.row(row(plan, step));
     }
     out.table(&table);
 }
 
-fn row(plan: &PlanView, step: &StepView, out: &Out<'_>) -> Vec<Cell> {
-    let mark = match step.mark.as_deref() {
-        Some("done") => Some(Glyph::Done),
-        Some("failed") => Some(Glyph::Failed),
-        Some(_) => Some(Glyph::Held),
-        None => None,
-    };
-    let glyphs = out.settings().glyphs;
-    let mark = mark.map_or_else(|| Cell::new(""), |glyph| Cell::new(glyph.symbol(glyphs)).tone(glyph.tone()));
+fn row(plan: &PlanView, step: &StepView) -> Vec<Cell> {
+    // A mark in the file proves nothing: it must not look like a verdict.
+    let mark = step.mark.as_ref().map(|mark| format!("claims {mark}")).unwrap_or_default();
     let after: Vec<&str> = step.needs.iter().map(|id| number_of(plan, id)).collect();
     let after = if after.is_empty() { String::new() } else { format!("after {}", after.join(", ")) };
     let contract = match &step.contract {
@@ -167,7 +161,7 @@ fn row(plan: &PlanView, step: &StepView, out: &Out<'_>) -> Vec<Cell> {
     };
     vec![
         Cell::new(""),
-        mark,
+        Cell::new(&mark).tone(Tone::Muted),
         Cell::new(&step.number).right(),
         Cell::new(&step.id).tone(Tone::Strong),
         Cell::new(&step.title),

@@ -462,7 +462,15 @@ impl Judge<'_> {
 
     fn call(&self, name: &str, words: &[Word], state: &mut State, depth: usize) -> Flow {
         match name {
-            "true" | ":" | "echo" | "break" | "continue" => Flow::leaving(Codes::ZERO),
+            "true" | "/bin/true" | "/usr/bin/true" | ":" | "echo" | "break" | "continue" => {
+                Flow::leaving(Codes::ZERO)
+            }
+            // A wrapper around a constant is the constant.
+            "command" | "builtin" | "env" | "nohup" | "nice"
+                if matches!(words.get(1).and_then(Word::literal), Some("true" | "echo")) =>
+            {
+                Flow::leaving(Codes::ZERO)
+            }
             "false" => Flow::leaving(Codes::exactly(1)),
             "wait" if words.len() == 1 => Flow::leaving(Codes::ZERO),
             "printf" if is_plain_format(words) || (self.mode == Mode::Plain && words.len() > 1) => {

@@ -569,3 +569,17 @@ fn what_is_never_closed_is_found_where_it_was_opened() {
         assert_eq!(found, expected, "{script:?}");
     }
 }
+
+#[test]
+fn a_wrapper_around_a_constant_is_the_constant() {
+    for script in
+        ["/bin/true", "command true", "builtin true", "env true", "nohup echo ok", "pytest || /bin/true"]
+    {
+        let outcome = analyse(script).outcome;
+        assert!(matches!(outcome, Outcome::Fixed { code: 0, .. }), "{script}: {outcome:?}");
+    }
+    for script in ["command -v uv", "env pytest", "nice make", "command false"] {
+        let outcome = analyse(script).outcome;
+        assert!(!matches!(outcome, Outcome::Fixed { code: 0, .. }), "{script}: {outcome:?}");
+    }
+}
