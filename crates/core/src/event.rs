@@ -150,6 +150,22 @@ impl Event {
         }
     }
 
+    /// The attempt that it is about.
+    pub const fn attempt(&self) -> Option<u32> {
+        match self {
+            Self::AttemptStarted { attempt, .. }
+            | Self::AttemptFinished { attempt, .. }
+            | Self::ContractFinished { attempt, .. } => Some(*attempt),
+            Self::RunStarted { .. }
+            | Self::AskOpened { .. }
+            | Self::AskAnswered { .. }
+            | Self::BudgetWarned { .. }
+            | Self::RunStopped { .. }
+            | Self::RunResumed { .. }
+            | Self::RunFinished { .. } => None,
+        }
+    }
+
     /// The step that it is about.
     pub fn step(&self) -> Option<&str> {
         match self {

@@ -76,6 +76,16 @@ impl<T: PartialEq> PartialEq for Spanned<T> {
 
 impl<T: Eq> Eq for Spanned<T> {}
 
+/// What was said, or nothing.
+pub(crate) fn text(spanned: Option<&Spanned<String>>) -> String {
+    spanned.map(|spanned| spanned.value.clone()).unwrap_or_default()
+}
+
+/// Everything that was said.
+pub(crate) fn texts(spanned: &[Spanned<String>]) -> Vec<String> {
+    spanned.iter().map(|spanned| spanned.value.clone()).collect()
+}
+
 /// Text that was lifted out of a file line by line: indentation of its container and carriage returns are gone.
 ///
 /// Equal when the texts are, like [`Spanned`].

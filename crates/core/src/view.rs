@@ -9,7 +9,7 @@ use crate::digest::Digest;
 use crate::draft::{Draft, Mark, StepDraft, StepNumber};
 use crate::graph::Graph;
 use crate::plan::{self, OnFail, Plan};
-use crate::source::{Source, Spanned};
+use crate::source::{Source, text, texts};
 
 /// A plan in one line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -225,12 +225,4 @@ fn mark_word(mark: Mark) -> &'static str {
         Mark::Failed => "failed",
         Mark::Skipped => "skipped",
     }
-}
-
-fn text(spanned: Option<&Spanned<String>>) -> String {
-    spanned.map(|spanned| spanned.value.clone()).unwrap_or_default()
-}
-
-fn texts(spanned: &[Spanned<String>]) -> Vec<String> {
-    spanned.iter().map(|spanned| spanned.value.clone()).collect()
 }

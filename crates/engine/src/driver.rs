@@ -17,15 +17,9 @@ pub trait Host {
     /// Everything that was recorded so far.
     fn history(&mut self) -> Result<Vec<Event>, Self::Error>;
 
-    /// Makes events durable, all or none. They are durable when this returns.
-    fn record(&mut self, events: &[Event]) -> Result<(), Self::Error>;
-
-    /// Makes events durable like [`Host::record`], unless others recorded something that this driver has not seen: then
-    /// nothing is recorded, and what they recorded is returned. A host that others can write to must do better than this
-    /// default, or a cancelled run gets results behind its end.
-    fn record_next(&mut self, events: &[Event]) -> Result<Vec<Event>, Self::Error> {
-        self.record(events).map(|()| Vec::new())
-    }
+    /// Makes events durable, all or none: they are when this returns nothing. Where others recorded something that this
+    /// driver has not seen, nothing is recorded and theirs is returned, or a cancelled run would get results behind its end.
+    fn record(&mut self, events: &[Event]) -> Result<Vec<Event>, Self::Error>;
 
     /// What is to be recorded before an attempt begins.
     fn intend(&mut self, state: &RunState, step: usize, attempt: u32) -> Result<Event, Self::Error>;
@@ -245,7 +239,7 @@ impl<H: Host> Driver<'_, H> {
     /// Records one event and returns whether it did. Where others came first theirs is taken up instead, and what was
     /// decided without it has to be decided anew.
     fn record(&mut self, event: &Event) -> Result<bool, Error<H::Error>> {
-        let theirs = self.host.record_next(std::slice::from_ref(event)).map_err(Error::Host)?;
+        let theirs = self.host.record(std::slice::from_ref(event)).map_err(Error::Host)?;
         if theirs.is_empty() {
             self.take(event)?;
             return Ok(true);

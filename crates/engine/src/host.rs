@@ -1,7 +1,7 @@
 //! The embedded host: a journal in `SQLite`, agents and contracts as processes of this machine, marks mirrored into the plan
 //! file after the verdict is durable.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -59,6 +59,8 @@ pub struct Embedded {
     text: String,
     /// What others recorded while we did.
     foreign: VecDeque<Event>,
+    /// What the agent of an attempt whose intent is recorded will be told: what is kept is what is delivered.
+    prompts: BTreeMap<(usize, u32), String>,
     results: mpsc::Receiver<Result<Event, journal::Error>>,
     report: mpsc::Sender<Result<Event, journal::Error>>,
     /// What went wrong with the mirror in the plan file; nothing is lost by it.
@@ -76,6 +78,7 @@ impl Embedded {
             path,
             text,
             foreign: VecDeque::new(),
+            prompts: BTreeMap::new(),
             results,
             report,
             complaints: Vec::new(),
@@ -211,25 +214,7 @@ impl Host for Embedded {
         Ok(recorded.into_iter().map(|recorded| recorded.event).collect())
     }
 
-    fn record(&mut self, events: &[Event]) -> Result<(), Error> {
-        loop {
-            match self.store().append(self.run, self.seen, events, self.now())? {
-                Appended::Written { seq } => {
-                    self.seen = seq;
-                    break;
-                }
-                // People answer while we work: what they recorded comes first in the journal, and is taken up next.
-                Appended::Moved => self.look()?,
-                Appended::Known => return Err(Error::Fenced { run: self.run }),
-            }
-        }
-        for event in events {
-            self.mirror(event);
-        }
-        Ok(())
-    }
-
-    fn record_next(&mut self, events: &[Event]) -> Result<Vec<Event>, Error> {
+    fn record(&mut self, events: &[Event]) -> Result<Vec<Event>, Error> {
         loop {
             if !self.foreign.is_empty() {
                 return Ok(self.foreign.drain(..).collect());
@@ -251,6 +236,7 @@ impl Host for Embedded {
     fn intend(&mut self, state: &RunState, step: usize, attempt: u32) -> Result<Event, Error> {
         let prompt = self.prompt(state, step);
         let blob = self.store().put(prompt.as_bytes())?;
+        self.prompts.insert((step, attempt), prompt);
         let step = &self.plan().steps[step];
         let agent = self.worker.agent_name(step);
         Ok(Event::AttemptStarted { step: step.id.clone(), attempt, agent, prompt: blob })
@@ -298,7 +284,8 @@ impl Host for Embedded {
         // The receiver lives as long as the host; a host that is gone needs no report.
         match *command {
             Command::Attempt { step, attempt } => {
-                let prompt = self.prompt(state, step);
+                let prompt =
+                    self.prompts.remove(&(step, attempt)).expect("an attempt is intended before it begins");
                 let feedback = self.worker.feedback(&state.steps[step]).text(&self.plan().steps[step]);
                 std::thread::spawn(move || {
                     report.send(worker.attempt(&worker.plan.steps[step], attempt, &prompt, &feedback)).ok();

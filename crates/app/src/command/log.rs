@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let step = step.map(|wanted| step_id(&run, &wanted)).transpose()?;
     let is_wanted = |event: &Event| {
         step.as_ref().is_none_or(|step| event.step() == Some(step))
-            && (attempt.is_none() || attempt_of(event) == attempt)
+            && (attempt.is_none() || event.attempt() == attempt)
     };
     let events: Vec<_> = run.events.iter().filter(|recorded| is_wanted(&recorded.event)).collect();
     let blob = events.iter().rev().find_map(|recorded| wanted_blob(args, &recorded.event));
@@ -94,21 +94,6 @@ fn step_id(run: &Run, wanted: &str) -> Result<String, Failure> {
         .ok_or_else(|| Failure::new(Exit::Usage, format!("`{}` has no step `{wanted}`", run.row.name)))
 }
 
-fn attempt_of(event: &Event) -> Option<u32> {
-    match event {
-        Event::AttemptStarted { attempt, .. }
-        | Event::AttemptFinished { attempt, .. }
-        | Event::ContractFinished { attempt, .. } => Some(*attempt),
-        Event::RunStarted { .. }
-        | Event::AskOpened { .. }
-        | Event::AskAnswered { .. }
-        | Event::BudgetWarned { .. }
-        | Event::RunStopped { .. }
-        | Event::RunResumed { .. }
-        | Event::RunFinished { .. } => None,
-    }
-}
-
 fn wanted_blob<'a>(args: &Args, event: &'a Event) -> Option<&'a Blob> {
     match event {
         Event::AttemptStarted { prompt, .. } if args.prompt => Some(prompt),
@@ -131,7 +116,7 @@ fn print(events: &[&planwright_engine::store::journal::Recorded], out: &mut Out<
     let mut table = Table::new();
     for recorded in events {
         let event = &recorded.event;
-        let attempt = attempt_of(event).map(|attempt| format!("attempt {attempt}")).unwrap_or_default();
+        let attempt = event.attempt().map(|attempt| format!("attempt {attempt}")).unwrap_or_default();
         table.row([
             Cell::new(recorded.seq.to_string()).right().tone(Tone::Muted),
             Cell::new(event.step().unwrap_or_default()).tone(Tone::Strong),

@@ -5,7 +5,7 @@ use super::subject::Subject;
 use crate::budget::{self, Budget};
 use crate::draft::{ContractDraft, StepDraft, StepNumber};
 use crate::plan::{Contract, OnFail, Plan, Reference, Step};
-use crate::source::Spanned;
+use crate::source::{text, texts};
 
 /// The role that does a step which names none.
 pub(super) const DEFAULT_TARGET: &str = "coder";
@@ -62,12 +62,4 @@ fn contract(draft: &ContractDraft) -> Contract {
         }
         None => Contract::Manual,
     }
-}
-
-fn text(spanned: Option<&Spanned<String>>) -> String {
-    spanned.map(|spanned| spanned.value.clone()).unwrap_or_default()
-}
-
-fn texts(spanned: &[Spanned<String>]) -> Vec<String> {
-    spanned.iter().map(|spanned| spanned.value.clone()).collect()
 }

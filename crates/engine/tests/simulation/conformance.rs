@@ -76,16 +76,12 @@ impl<H: Host> Host for Meddled<'_, H> {
         self.host.history().map_err(Error::Host)
     }
 
-    fn record(&mut self, events: &[Event]) -> Result<(), Self::Error> {
-        self.host.record(events).map_err(Error::Host)
-    }
-
-    fn record_next(&mut self, events: &[Event]) -> Result<Vec<Event>, Self::Error> {
+    fn record(&mut self, events: &[Event]) -> Result<Vec<Event>, Self::Error> {
         self.records += 1;
         if self.meddling == Meddling::DiesBefore(self.records) {
             return Err(Error::Died);
         }
-        let theirs = self.host.record_next(events).map_err(Error::Host)?;
+        let theirs = self.host.record(events).map_err(Error::Host)?;
         if theirs.is_empty() {
             events.iter().for_each(&mut *self.durable);
         }
