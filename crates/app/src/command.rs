@@ -198,6 +198,9 @@ impl From<runs::Error> for Failure {
             runs::Error::Driven { .. } => Self::from_error(Exit::Moved, &error)
                 .hint("wait for it, or look at it")
                 .next(Next::new(["planwright", "status"])),
+            runs::Error::Occupied { .. } => Self::from_error(Exit::Moved, &error)
+                .hint("one plan at a time works in a folder; wait for it, or stop it")
+                .next(Next::new(["planwright", "status"])),
             runs::Error::Illegal(_) => {
                 Self::from_error(Exit::Moved, &error).next(Next::new(["planwright", "status"]))
             }

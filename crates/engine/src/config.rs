@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use planwright_core::event::Agents;
+use planwright_core::plan::Plan;
 use serde::Deserialize;
 
 /// The name of the file.
@@ -75,6 +77,17 @@ pub enum Error {
 }
 
 impl Config {
+    /// The command lines of the agents that a plan's steps are for, by the target of the steps. Scripts and people have none.
+    pub fn agents_of(&self, plan: &Plan) -> Agents {
+        let targets = plan.steps.iter().map(|step| &step.target);
+        let resolved = targets.filter_map(|target| {
+            let name = self.roles.get(target).unwrap_or(target);
+            let agent = self.agents.get(name).filter(|agent| !agent.command.is_empty())?;
+            (name != "shell").then(|| (target.clone(), agent.command.clone()))
+        });
+        resolved.collect()
+    }
+
     /// Reads the settings of the project at `root`; the defaults where it has none.
     pub fn read(root: &Path) -> Result<Self, Error> {
         let path = root.join(FILE);

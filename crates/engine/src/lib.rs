@@ -4,9 +4,11 @@
 pub use planwright_core as core;
 
 pub mod config;
+pub mod crew;
 pub mod driver;
 pub mod facts;
 pub mod host;
+mod mirror;
 pub mod process;
 pub mod project;
 pub mod runs;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::event::{AttemptEnd, Event, Receipt, Usage};
+use planwright_core::event::{Agents, AttemptEnd, Event, Receipt, Usage};
 use planwright_core::judge::{Observation, judge};
 use planwright_core::plan::{Contract, Plan, Reference, Step};
 use planwright_core::prompt::{Context, Excerpt, Feedback};
@@ -14,7 +14,8 @@ use planwright_core::prompt::{Context, Excerpt, Feedback};
 use crate::config::Config;
 use crate::facts;
 use crate::process::{self, Ended, How, Job, Stop};
-use crate::store::{self, journal::Store};
+use crate::store;
+use crate::store::journal::{Store, blob_of};
 use crate::workspace::Snapshot;
 
 /// How long an attempt may take where the step does not say.
@@ -25,6 +26,8 @@ const CONTRACT_SECONDS: u64 = 60;
 const OUTPUT_BYTES_MAX: usize = 1 << 20;
 /// How much of a file an agent is given to read.
 const CONTEXT_BYTES_MAX: u64 = 64 << 10;
+/// How much of what an agent says about its usage is read.
+const USAGE_BYTES_MAX: u64 = 4 << 10;
 /// How much of a contract's output goes into the next prompt.
 const FEEDBACK_BYTES_MAX: usize = 4 << 10;
 
@@ -34,6 +37,8 @@ pub struct Worker {
     pub root: PathBuf,
     /// Its settings.
     pub config: Config,
+    /// The command lines that were approved for the agents.
+    pub agents: Agents,
     /// The plan that was approved.
     pub plan: Arc<Plan>,
     /// Its digest.
@@ -42,8 +47,75 @@ pub struct Worker {
     pub tag: String,
     /// Where outputs go.
     pub store: Arc<Store>,
-    /// Ends everything that runs.
-    pub stop: Stop,
+}
+
+/// What came of an attempt or a contract: what is to be recorded, and the bytes that it names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Done {
+    /// What is to be recorded.
+    pub event: Event,
+    /// The bytes that it names, to be kept in the same act.
+    pub blobs: Vec<Vec<u8>>,
+}
+
+/// What an agent is told.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Told {
+    /// The whole prompt.
+    pub prompt: String,
+    /// What the last contract said, for a script that reads no prompt; empty at the first attempt.
+    pub feedback: String,
+}
+
+/// The files by which an attempt and the harness talk. They lie outside of the workspace and go when the attempt is over.
+struct Files {
+    feedback: PathBuf,
+    usage: PathBuf,
+}
+
+impl Files {
+    fn of(store: &Store, name: &str) -> Self {
+        let folder = store.folder().join("attempts");
+        // Where the folder can't be made there is no feedback to read and no usage to tell; the attempt is made all the same.
+        std::fs::create_dir_all(&folder).ok();
+        Self {
+            feedback: folder.join(format!("{name}.feedback")),
+            usage: folder.join(format!("{name}.usage")),
+        }
+    }
+
+    /// The file in which a script finds what the last contract said.
+    fn feedback(&self, text: &str) -> String {
+        if text.is_empty() || store::create(&self.feedback, text).is_err() {
+            return "/dev/null".to_owned();
+        }
+        self.feedback.to_string_lossy().into_owned()
+    }
+
+    /// What the agent says that it has used: `{"tokens": 1200, "dollars": 0.03}`. What it does not say is not known.
+    fn usage(&self) -> Usage {
+        #[derive(Default, serde::Deserialize)]
+        #[serde(default)]
+        struct Said {
+            tokens: Option<u64>,
+            dollars: Option<f64>,
+        }
+        let text = store::read_text(&self.usage, USAGE_BYTES_MAX).unwrap_or_default();
+        let said: Said = serde_json::from_str(&text).unwrap_or_default();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "what is below nothing is nothing, and too much saturates"
+        )]
+        let micro_dollars = said.dollars.map(|dollars| (dollars * 1e6).round().max(0.0) as u64);
+        Usage { tokens: said.tokens, micro_dollars, milliseconds: 0 }
+    }
+
+    fn remove(&self) {
+        // Most attempts have neither.
+        std::fs::remove_file(&self.feedback).ok();
+        std::fs::remove_file(&self.usage).ok();
+    }
 }
 
 /// What does a step.
@@ -67,9 +139,12 @@ impl Worker {
 
     fn agent(&self, step: &Step) -> Result<Agent, String> {
         let name = self.agent_name(step);
-        match (name.as_str(), self.config.agents.get(&name)) {
-            ("shell", _) => Ok(Agent::Shell),
-            (_, Some(agent)) if !agent.command.is_empty() => Ok(Agent::Command(agent.command.clone())),
+        match self.agents.get(&step.target) {
+            _ if name == "shell" => Ok(Agent::Shell),
+            Some(command) if !command.is_empty() => Ok(Agent::Command(command.clone())),
+            _ if self.config.agents_of(&self.plan).contains_key(&step.target) => Err(format!(
+                "the command line of `{name}` was not there when the plan was approved: run the plan again to approve it"
+            )),
             _ if name == step.target => Err(format!(
                 "no command line is known for `{name}`: add it to [roles] or [agents.{name}] in planwright.toml"
             )),
@@ -93,7 +168,7 @@ impl Worker {
 
     /// What the last attempt came to, for the next one.
     pub fn feedback(&self, state: &planwright_core::run::StepState) -> Feedback {
-        let Some(last) = &state.last_failure else {
+        let Some(last) = state.failed.last() else {
             return Feedback { hint: state.hint.clone(), ..Feedback::default() };
         };
         let output = last.output.as_ref().and_then(|blob| self.store.get(blob).ok()).unwrap_or_default();
@@ -108,46 +183,37 @@ impl Worker {
     }
 
     /// Makes an attempt: a fresh agent, which ends before this returns, and everything that it started with it.
-    pub fn attempt(
-        &self,
-        step: &Step,
-        attempt: u32,
-        prompt: &str,
-        feedback: &str,
-    ) -> Result<Event, store::journal::Error> {
+    pub fn attempt(&self, step: &Step, attempt: u32, told: &Told, stop: &Stop) -> Done {
         let before = Snapshot::of(&self.root);
+        let files = Files::of(&self.store, &format!("{}-{}-{attempt}", self.tag.replace('/', "-"), step.id));
         let (end, output, milliseconds) = match self.agent(step) {
             Err(why) => (AttemptEnd::Parked { why: why.clone(), until: None }, why.into_bytes(), 0),
             Ok(agent) => {
-                let job = self.attempt_job(&agent, step, attempt, (prompt, feedback));
-                attempt_end(process::run(&job, &self.stop), job.deadline)
+                let job = self.attempt_job(&agent, (step, attempt), told, &files);
+                attempt_end(process::run(&job, stop), job.deadline)
             }
         };
         let changed = Snapshot::of(&self.root).changed_since(&before);
-        Ok(Event::AttemptFinished {
+        let usage = Usage { milliseconds, ..files.usage() };
+        files.remove();
+        let event = Event::AttemptFinished {
             step: step.id.clone(),
             attempt,
             end,
-            output: Some(self.store.put(&output)?),
-            usage: Usage { milliseconds, ..Usage::default() },
+            output: Some(blob_of(&output)),
+            usage,
             changed,
-        })
+        };
+        Done { event, blobs: vec![output] }
     }
 
-    fn attempt_job(&self, agent: &Agent, step: &Step, attempt: u32, (prompt, feedback): (&str, &str)) -> Job {
+    fn attempt_job(&self, agent: &Agent, (step, attempt): (&Step, u32), told: &Told, files: &Files) -> Job {
         let deadline = Duration::from_secs(step.timeout_seconds.unwrap_or(ATTEMPT_SECONDS));
         let mut env = self.environment(step);
+        env.push(("PLANWRIGHT_USAGE".to_owned(), files.usage.to_string_lossy().into_owned()));
         let (argv, input) = match agent {
             Agent::Shell => {
-                // An attempt is made once, so its file can't be there yet; a script without one has no feedback to read.
-                let file = self.store.folder().join("feedback").join(format!(
-                    "{}-{}-{attempt}",
-                    self.tag.replace('/', "-"),
-                    step.id
-                ));
-                if store::create(&file, feedback).is_ok() {
-                    env.push(("PLANWRIGHT_FEEDBACK".to_owned(), file.to_string_lossy().into_owned()));
-                }
+                env.push(("PLANWRIGHT_FEEDBACK".to_owned(), files.feedback(&told.feedback)));
                 (bash(&script(&step.task)), Vec::new())
             }
             Agent::Command(argv) => {
@@ -156,15 +222,15 @@ impl Worker {
                     Some((name.into_string().ok()?, value.into_string().ok()?))
                 };
                 env = std::env::vars_os().filter_map(text).chain(env).collect();
-                (argv.clone(), prompt.as_bytes().to_vec())
+                (argv.clone(), told.prompt.as_bytes().to_vec())
             }
         };
         let tag = format!("{}/{}/{attempt}/agent", self.tag, step.id);
         Job { argv, folder: self.root.clone(), env, input, deadline, output_bytes_max: OUTPUT_BYTES_MAX, tag }
     }
 
-    /// Runs the contract of a step and has it judged.
-    pub fn contract(&self, step: &Step, attempt: u32) -> Result<Event, store::journal::Error> {
+    /// Runs the contract of a step and has it judged. `None` when it was stopped before it could tell anything.
+    pub fn contract(&self, step: &Step, attempt: u32, stop: &Stop) -> Option<Done> {
         let Contract::Shell { command, expect } = &step.contract else {
             panic!("a step without a contract is never judged by one")
         };
@@ -178,17 +244,18 @@ impl Worker {
             output_bytes_max: OUTPUT_BYTES_MAX,
             tag: format!("{}/{}/{attempt}/contract", self.tag, step.id),
         };
-        let (observation, output, milliseconds) = observe(process::run(&job, &self.stop), deadline);
+        let (observation, output, milliseconds) = observe(process::run(&job, stop), deadline)?;
         let receipt = Receipt {
             verdict: judge(*expect, &observation),
             observation,
             digest: self.digest.clone(),
             contract: blake3::hash(command.as_bytes()).to_hex().to_string(),
             tier: "open".to_owned(),
-            output: self.store.put(output.as_bytes())?,
+            output: blob_of(output.as_bytes()),
             milliseconds,
         };
-        Ok(Event::ContractFinished { step: step.id.clone(), attempt, receipt })
+        let event = Event::ContractFinished { step: step.id.clone(), attempt, receipt };
+        Some(Done { event, blobs: vec![output.into_bytes()] })
     }
 
     /// The environment of contracts and scripts: these few variables, and what the step declares.
@@ -239,7 +306,7 @@ fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// How an attempt ended. A harness that is told to leave loses the attempt; it does not fail it.
+/// How an attempt ended. One that was stopped by a person is neither failed nor lost.
 fn attempt_end(ended: Result<Ended, process::Error>, deadline: Duration) -> (AttemptEnd, Vec<u8>, u64) {
     let ended = match ended {
         Ok(ended) => ended,
@@ -249,41 +316,24 @@ fn attempt_end(ended: Result<Ended, process::Error>, deadline: Duration) -> (Att
         How::Exited(code) => AttemptEnd::Exited(code),
         How::Signalled(signal) => AttemptEnd::Signalled(signal),
         How::TimedOut => AttemptEnd::TimedOut(deadline.as_secs()),
-        How::Stopped => AttemptEnd::Lost,
+        How::Stopped => AttemptEnd::Stopped,
         How::NotStarted(why) => AttemptEnd::Parked { why, until: None },
     };
     (end, ended.output.text().into_bytes(), milliseconds(ended.duration))
 }
 
-fn observe(ended: Result<Ended, process::Error>, deadline: Duration) -> (Observation, String, u64) {
+/// What was seen of a contract; `None` when it was stopped.
+fn observe(ended: Result<Ended, process::Error>, deadline: Duration) -> Option<(Observation, String, u64)> {
     let ended = match ended {
         Ok(ended) => ended,
-        Err(error) => return (Observation::NotStarted(error.to_string()), String::new(), 0),
+        Err(error) => return Some((Observation::NotStarted(error.to_string()), String::new(), 0)),
     };
     let observation = match ended.how {
         How::Exited(code) => Observation::Exited(code),
         How::Signalled(signal) => Observation::Signalled(signal),
         How::TimedOut => Observation::TimedOut(deadline.as_secs()),
-        How::Stopped => Observation::NotStarted("the harness was told to leave".to_owned()),
+        How::Stopped => return None,
         How::NotStarted(why) => Observation::NotStarted(why),
     };
-    (observation, ended.output.text(), milliseconds(ended.duration))
-}
-
-/// Whether an event only says that the harness was told to leave: such a result is not recorded.
-pub(crate) fn is_interrupted(event: &Event) -> bool {
-    match event {
-        Event::AttemptFinished { end, .. } => *end == AttemptEnd::Lost,
-        Event::ContractFinished { receipt, .. } => {
-            receipt.observation == Observation::NotStarted("the harness was told to leave".to_owned())
-        }
-        Event::RunStarted { .. }
-        | Event::AttemptStarted { .. }
-        | Event::AskOpened { .. }
-        | Event::AskAnswered { .. }
-        | Event::BudgetWarned { .. }
-        | Event::RunStopped { .. }
-        | Event::RunResumed { .. }
-        | Event::RunFinished { .. } => false,
-    }
+    Some((observation, ended.output.text(), milliseconds(ended.duration)))
 }

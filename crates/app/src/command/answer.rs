@@ -1,8 +1,8 @@
 //! `answer`: a person settles what only a person can settle.
 
 use planwright_engine::core::decide;
-use planwright_engine::core::event::{self, Event};
-use planwright_engine::runs::{Runs, user};
+use planwright_engine::core::event::{self, StopWhen};
+use planwright_engine::runs::Runs;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     };
     let found = run.state.asks.iter().find(|(_, ask)| wanted(ask));
     if found.is_none() && args.stop && run.state.outcome().is_none() {
-        runs.record(&run, &Event::RunStopped { by: user() })?;
+        runs.stop(&run, StopWhen::AfterAttempts)?;
         out.line(&format!("{}  {}", out.palette().paint(Tone::Good, "stopped"), run.row.name));
         let stopped = Answered { ask: format!("{}/stop", run.row.name) };
         return Ok(Answer::done("answer", &stopped).next(Next::new(["planwright", "status"])));

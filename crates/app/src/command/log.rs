@@ -100,6 +100,7 @@ fn wanted_blob<'a>(args: &Args, event: &'a Event) -> Option<&'a Blob> {
         Event::AttemptFinished { output, .. } if args.agent => output.as_ref(),
         Event::ContractFinished { receipt, .. } if args.contract => Some(&receipt.output),
         Event::RunStarted { .. }
+        | Event::AgentsApproved { .. }
         | Event::AttemptStarted { .. }
         | Event::AttemptFinished { .. }
         | Event::ContractFinished { .. }
@@ -133,6 +134,7 @@ fn detail(event: &Event) -> String {
         Event::RunStarted { approved_by, digest, .. } => {
             format!("{} approved by {approved_by}", &digest[..8.min(digest.len())])
         }
+        Event::AgentsApproved { approved_by, .. } => format!("command lines approved by {approved_by}"),
         Event::AttemptStarted { agent, .. } => agent.clone(),
         Event::AttemptFinished { end, changed, .. } => match changed.len() {
             1 => format!("{}, 1 file changed", end_words(end)),
@@ -145,7 +147,7 @@ fn detail(event: &Event) -> String {
         Event::AskOpened { reason, .. } => reason_words(*reason).to_owned(),
         Event::AskAnswered { answer, by, .. } => format!("{} by {by}", answer_words(answer)),
         Event::BudgetWarned { limit, percent } => format!("{percent} % of {limit}"),
-        Event::RunStopped { by } | Event::RunResumed { by } => by.clone(),
+        Event::RunStopped { by, .. } | Event::RunResumed { by } => by.clone(),
         Event::RunFinished { outcome: Outcome::Done, .. } => "done".to_owned(),
         Event::RunFinished { outcome: Outcome::Failed, why } => format!("failed: {why}"),
         Event::RunFinished { outcome: Outcome::Cancelled, why } => format!("cancelled: {why}"),
@@ -158,6 +160,7 @@ fn end_words(end: &AttemptEnd) -> String {
         AttemptEnd::Signalled(signal) => format!("killed by signal {signal}"),
         AttemptEnd::TimedOut(seconds) => format!("timed out after {seconds} s"),
         AttemptEnd::Lost => "lost".to_owned(),
+        AttemptEnd::Stopped => "stopped".to_owned(),
         AttemptEnd::Parked { why, .. } => format!("parked: {why}"),
     }
 }
@@ -180,6 +183,7 @@ fn answer_words(answer: &event::Answer) -> String {
         event::Answer::Confirm => "confirmed".to_owned(),
         event::Answer::Skip { reason } => format!("skipped: {reason};"),
         event::Answer::Stop => "stopped".to_owned(),
+        event::Answer::Revise { reason } => format!("sent back: {reason};"),
         event::Answer::Budget { .. } => "more budget".to_owned(),
     }
 }

@@ -10,7 +10,8 @@ use planwright_engine::core::event::{AttemptEnd, Event, Outcome};
 use planwright_engine::core::plan::{Contract, Plan};
 use planwright_engine::core::run::{CLAIM, RunState};
 use planwright_engine::driver::Progress;
-use planwright_engine::runs::{Approval, Run, Runs, user};
+use planwright_engine::process::Stop;
+use planwright_engine::runs::{Approval, Drive, Run, Runs, user};
 use planwright_engine::store::Text;
 use planwright_engine::{Verified, project};
 use schemars::JsonSchema;
@@ -96,9 +97,11 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     };
     let began = Instant::now();
     let mut printer = Printer { plan: &run.plan, retried: 0, runs: &runs };
-    let limits = Limits { jobs: args.jobs.max(1), ..Limits::default() };
+    let jobs = args.jobs.max(1);
+    let limits = Limits { jobs, ..Limits::default() };
+    let drive = Drive { limits, workers: jobs, leave: Stop::new() };
     let mut watch = |state: &RunState, event: &Event| printer.event(state, event, out);
-    let (progress, complaints) = runs.drive(&run, &path, &limits, &mut watch)?;
+    let (progress, complaints) = runs.drive(&run, &path, &drive, &mut watch)?;
     let retried = printer.retried;
     for complaint in complaints {
         out.warn(&complaint);
@@ -259,6 +262,9 @@ impl Printer<'_> {
                     out,
                 ),
                 AttemptEnd::Parked { why, .. } => Self::line(Glyph::Waiting, &format!("{step}   {why}"), out),
+                AttemptEnd::Stopped => {
+                    Self::line(Glyph::Waiting, &format!("{step}   attempt {attempt} was stopped"), out);
+                }
                 AttemptEnd::Exited(_) | AttemptEnd::Signalled(_) => {}
             },
             Event::AskOpened { step, text, .. } => {
@@ -270,6 +276,7 @@ impl Printer<'_> {
                 out.warn(&format!("{percent} % of the {limit} are spent"));
             }
             Event::RunStarted { .. }
+            | Event::AgentsApproved { .. }
             | Event::AttemptStarted { .. }
             | Event::AskAnswered { .. }
             | Event::RunStopped { .. }
@@ -315,6 +322,7 @@ fn report(
         Progress::Finished(Outcome::Failed) => (Exit::No, "failed"),
         Progress::Finished(Outcome::Cancelled) => (Exit::No, "cancelled"),
         Progress::NeedsPerson => (Exit::Person, "waiting"),
+        Progress::Reached => (Exit::Done, "reached"),
         Progress::Stopped => (Exit::Person, "stopped"),
         Progress::Edited => (Exit::Moved, "edited"),
         Progress::Left => (Exit::Interrupted, "left"),
@@ -342,7 +350,9 @@ fn report(
     let next = match progress {
         Progress::NeedsPerson => Next::new(["planwright", "status", name]),
         Progress::Edited => Next::new(["planwright", "verify", name]),
-        Progress::Finished(_) | Progress::Stopped | Progress::Left => Next::new(["planwright", "log", name]),
+        Progress::Finished(_) | Progress::Reached | Progress::Stopped | Progress::Left => {
+            Next::new(["planwright", "log", name])
+        }
     };
     Answer::new(exit, "run", &ran).next(next)
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use planwright_core::dialect;
 use planwright_core::draft::Mark;
-use planwright_core::event::{Answer, AttemptEnd, Blob, Event, Outcome, Reason, Receipt, Usage};
+use planwright_core::event::{
+    Agents, Answer, AttemptEnd, Blob, Event, Outcome, Reason, Receipt, StopWhen, Usage,
+};
 use planwright_core::judge::{Observation, judge};
 use planwright_core::plan::{Contract, Last, OnFail, Plan, Step};
 use planwright_core::source::Source;
@@ -87,6 +89,7 @@ pub(crate) fn run_started() -> Event {
         approved_by: text("ada"),
         approved_at: text("terminal"),
         base: None,
+        agents: Agents::new(),
     }
 }
 
@@ -152,7 +155,7 @@ pub(crate) fn warned(limit: &str) -> Event {
 }
 
 pub(crate) fn stopped() -> Event {
-    Event::RunStopped { by: "ada".to_owned() }
+    Event::RunStopped { by: "ada".to_owned(), when: StopWhen::AfterAttempts }
 }
 
 pub(crate) fn resumed() -> Event {

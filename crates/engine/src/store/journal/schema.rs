@@ -16,7 +16,8 @@ const SETUP_PAUSE: Duration = Duration::from_millis(5);
 ///
 /// The end of a journal has a table of its own because it is written with every event: in the row of the run, the approved
 /// text would be read and compared each time.
-pub(super) const MIGRATIONS: &[&str] = &["
+pub(super) const MIGRATIONS: &[&str] = &[
+    "
     CREATE TABLE run (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         plan BLOB NOT NULL,
@@ -46,7 +47,43 @@ pub(super) const MIGRATIONS: &[&str] = &["
         hash TEXT PRIMARY KEY,
         bytes BLOB NOT NULL
     ) STRICT;
-"];
+",
+    "
+    ALTER TABLE run ADD COLUMN root BLOB;
+    CREATE TABLE work (
+        run INTEGER NOT NULL REFERENCES run (id),
+        step TEXT NOT NULL,
+        attempt INTEGER NOT NULL,
+        agent TEXT NOT NULL,
+        prompt TEXT NOT NULL,
+        queued_at INTEGER NOT NULL,
+        PRIMARY KEY (run, step, attempt)
+    ) STRICT;
+    CREATE TABLE ask (
+        run INTEGER NOT NULL REFERENCES run (id),
+        ask TEXT NOT NULL,
+        step TEXT,
+        reason TEXT NOT NULL,
+        text TEXT NOT NULL,
+        opened_at INTEGER NOT NULL,
+        PRIMARY KEY (run, ask)
+    ) STRICT;
+    CREATE TABLE lease (
+        fence INTEGER PRIMARY KEY AUTOINCREMENT,
+        run INTEGER NOT NULL,
+        step TEXT NOT NULL,
+        attempt INTEGER NOT NULL,
+        worker TEXT NOT NULL,
+        claimed_at INTEGER NOT NULL,
+        heard_at INTEGER NOT NULL,
+        result BLOB,
+        UNIQUE (run, step, attempt)
+    ) STRICT;
+",
+];
+
+/// The version from which on there are tables that follow from the journal.
+const PROJECTED: i64 = 2;
 
 /// Why a database could not be made ready.
 #[derive(Debug)]
@@ -121,6 +158,9 @@ fn migrate(connection: &mut Connection, migrations: &[&str]) -> Result<(), Unrea
     }
     for step in migrations.iter().skip(usize::try_from(version).unwrap_or(0)) {
         transaction.execute_batch(step)?;
+    }
+    if version < PROJECTED && transaction.table_exists(None, "work")? {
+        super::projection::rebuild(&transaction)?;
     }
     transaction.pragma_update(None, "user_version", newest(migrations))?;
     Ok(transaction.commit()?)
