@@ -274,7 +274,7 @@ impl Host for Embedded {
     }
 
     fn intend(&mut self, state: &RunState, step: usize, attempt: u32) -> Result<Event, Error> {
-        let feedback = self.worker.feedback(&state.steps[step]);
+        let feedback = self.worker.feedback(&state.steps[step], &self.blobs);
         let known = &self.plan().steps[step];
         let prompt = prompt::prompt(known, &self.worker.context(known), &feedback);
         let intent = Event::AttemptStarted {
@@ -319,7 +319,8 @@ impl Host for Embedded {
                 let prompt =
                     self.prompts.remove(&(step, attempt)).expect("an attempt is intended before it begins");
                 if self.is_free() {
-                    let feedback = self.worker.feedback(&state.steps[step]).text(&self.plan().steps[step]);
+                    let feedback =
+                        self.worker.feedback(&state.steps[step], &self.blobs).text(&self.plan().steps[step]);
                     self.attempt((step, attempt), Told { prompt, feedback });
                 } else {
                     self.others.insert((step, attempt));
@@ -360,7 +361,8 @@ impl Host for Embedded {
         match claim {
             Some(claim) => {
                 let prompt = String::from_utf8_lossy(&self.store().get(&claim.prompt)?).into_owned();
-                let feedback = self.worker.feedback(&state.steps[step]).text(&self.plan().steps[step]);
+                let feedback =
+                    self.worker.feedback(&state.steps[step], &self.blobs).text(&self.plan().steps[step]);
                 self.attempt(key, Told { prompt, feedback });
             }
             None => drop(self.others.insert(key)),
@@ -421,7 +423,7 @@ impl Embedded {
     /// What a person is told about a step whose attempts are spent: the verdict, what was tried, and whether it is the same
     /// failure each time.
     fn failure(&self, step: &StepState) -> String {
-        let feedback = self.worker.feedback(step);
+        let feedback = self.worker.feedback(step, &self.blobs);
         let same = match step.same_failure {
             0 | 1 => String::new(),
             times => format!(" The same failure {times} times."),

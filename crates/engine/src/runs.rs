@@ -281,6 +281,7 @@ impl Runs {
             config: self.project.config.clone(),
             agents: run.agents(),
             plan: Arc::new(run.plan.clone()),
+            plan_file: run.row.plan.clone(),
             digest: run.row.digest.clone(),
             tag: format!("{}/{}", self.store.key(), run.row.id.number()),
             store: Arc::clone(&self.store),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::event::{Agents, AttemptEnd, Event, Receipt, Usage};
+use planwright_core::event::{Agents, AttemptEnd, Blob, Event, Receipt, Usage};
 use planwright_core::judge::{Observation, judge};
 use planwright_core::plan::{Contract, Plan, Reference, Step};
 use planwright_core::prompt::{Context, Excerpt, Feedback};
@@ -41,6 +41,9 @@ pub struct Worker {
     pub agents: Agents,
     /// The plan that was approved.
     pub plan: Arc<Plan>,
+    /// Its file, relative to the root. The harness writes marks into it at any time, so it is no agent's change; an edit of
+    /// it pauses the run.
+    pub plan_file: PathBuf,
     /// Its digest.
     pub digest: String,
     /// Names the run in the environment of its processes.
@@ -166,12 +169,16 @@ impl Worker {
         given.map(|(reference, path)| Context { reference, text: excerpt(&path) }).collect()
     }
 
-    /// What the last attempt came to, for the next one.
-    pub fn feedback(&self, state: &planwright_core::run::StepState) -> Feedback {
+    /// What the last attempt came to, for the next one. What it printed may be among the bytes that are not kept yet.
+    pub fn feedback(&self, state: &planwright_core::run::StepState, unkept: &[Vec<u8>]) -> Feedback {
         let Some(last) = state.failed.last() else {
             return Feedback { hint: state.hint.clone(), ..Feedback::default() };
         };
-        let output = last.output.as_ref().and_then(|blob| self.store.get(blob).ok()).unwrap_or_default();
+        let bytes = |blob: &Blob| {
+            let fresh = unkept.iter().find(|bytes| blob_of(bytes) == *blob).cloned();
+            fresh.or_else(|| self.store.get(blob).ok())
+        };
+        let output = last.output.as_ref().and_then(bytes).unwrap_or_default();
         let text = String::from_utf8_lossy(&output);
         let start = text.ceil_char_boundary(text.len().saturating_sub(FEEDBACK_BYTES_MAX));
         Feedback {
@@ -193,7 +200,8 @@ impl Worker {
                 attempt_end(process::run(&job, stop), job.deadline)
             }
         };
-        let changed = Snapshot::of(&self.root).changed_since(&before);
+        let mut changed = Snapshot::of(&self.root).changed_since(&before);
+        changed.retain(|path| *path != self.plan_file.to_string_lossy());
         let usage = Usage { milliseconds, ..files.usage() };
         files.remove();
         let event = Event::AttemptFinished {

@@ -92,7 +92,7 @@ fn no_schedule_breaks_a_rule() {
             let count = tally.outcomes.get(&format!("{:?}", Phase::Finished(outcome))).copied().unwrap_or(0);
             assert!(count > share, "too few schedules end as {outcome:?}: {:?}", tally.outcomes);
         }
-        assert!(tally.events.len() == 10, "not every kind of event happened: {:?}", tally.events);
+        assert!(tally.events.len() == 11, "not every kind of event happened: {:?}", tally.events);
         assert!(tally.drivers > schedules, "drivers hardly ever died: {}", tally.drivers);
     }
 }
@@ -175,7 +175,7 @@ fn a_run_that_is_killed_anywhere_means_the_same_as_one_that_is_not() {
         let (whole, points) = play_with(last, &[]);
         let outcome = if last == "abort" { Outcome::Failed } else { Outcome::Done };
         assert_eq!(whole.phase, Phase::Finished(outcome));
-        assert!(points > 150, "only {points} points were found");
+        assert!(points > 120, "only {points} points were found");
         for death in 1..=points {
             assert_eq!(play_with(last, &[death]).0, whole, "killed at {death}");
             // The second death falls into the recovery from the first.

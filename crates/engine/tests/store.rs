@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use planwright_engine::core::event::{Blob, Event, Outcome, Reason};
+use planwright_engine::core::event::{Blob, Event, Outcome, Reason, StopWhen};
 use planwright_engine::store::Store;
 use planwright_engine::store::journal::{
     Addition, Appended, BYTES_MAX, Break, Error, Fault, NewRun, RunId, blob_of,
@@ -69,6 +69,7 @@ fn assert_success(output: &Output) {
 
 fn new_run(plan: &str) -> NewRun {
     NewRun {
+        root: PathBuf::from("/project"),
         plan: PathBuf::from(plan),
         name: "a plan".to_owned(),
         digest: "d1".to_owned(),
@@ -93,7 +94,7 @@ fn ask(name: &str) -> Event {
 }
 
 fn stop(by: &str) -> Event {
-    Event::RunStopped { by: by.to_owned() }
+    Event::RunStopped { by: by.to_owned(), when: StopWhen::AfterAttempts }
 }
 
 /// A store with one run of five events.
@@ -139,10 +140,11 @@ fn a_run_is_what_was_recorded_even_after_reopening() {
     let new = new_run("plans/a.md");
     assert_eq!((&rows[0].plan, &rows[0].text, rows[0].created_at_ms), (&new.plan, &new.text, 7));
     assert_eq!((rows[0].head.seq, &rows[0].last), (0, &None));
-    let latest = store.latest_run(Path::new("plans/a.md")).expect("read").expect("a run");
+    let latest =
+        store.latest_run(Path::new("/project"), Path::new("plans/a.md")).expect("read").expect("a run");
     assert_eq!(latest.id, again);
     assert_eq!(latest.last.map(|last| (last.seq, last.at_ms, last.event)), Some((2, 99, end)));
-    assert_eq!(store.latest_run(Path::new("plans/c.md")).expect("read"), None);
+    assert_eq!(store.latest_run(Path::new("/project"), Path::new("plans/c.md")).expect("read"), None);
     let missing = words(&store.run(RunId::new(9)).expect_err("no such run"));
     assert!(missing.contains("there is no run 9 in"), "{missing}");
     assert!(matches!(store.append(RunId::new(9), 0, &[ask("x")], 0), Err(Error::NoRun { .. })));
@@ -306,12 +308,19 @@ fn bytes_are_kept_once_and_checked_when_they_are_read() {
     assert_eq!(blob, store.put(b"some output").expect("kept"));
     assert_eq!(blob, blob_of(b"some output"));
     assert_eq!(store.get(&blob).expect("read"), b"some output");
-    let addition = Addition { after: 0, events: &[ask("a")], blobs: &[b"with an event", b""], at_ms: 1 };
-    assert_eq!(store.add(run, &addition).expect("added"), Appended::Written { seq: 1 });
+    let addition = Addition {
+        after: 0,
+        events: &[ask("a")],
+        blobs: vec![b"with an event".to_vec(), Vec::new()],
+        claim_for: None,
+        at_ms: 1,
+    };
+    assert_eq!(store.add(run, addition).expect("added"), Appended::Written { seq: 1 });
     assert_eq!(store.get(&blob_of(b"with an event")).expect("read"), b"with an event");
     assert_eq!(store.get(&blob_of(b"")).expect("read"), b"");
-    let refused = Addition { after: 0, events: &[ask("b")], blobs: &[b"never"], at_ms: 1 };
-    assert_eq!(store.add(run, &refused).expect("asked"), Appended::Moved);
+    let refused =
+        Addition { after: 0, events: &[ask("b")], blobs: vec![b"never".to_vec()], claim_for: None, at_ms: 1 };
+    assert_eq!(store.add(run, refused).expect("asked"), Appended::Moved);
     assert!(matches!(store.get(&blob_of(b"never")), Err(Error::NoBlob { .. })));
     let count = burgle(&store).query_row("SELECT count(*) FROM blob", [], |row| row.get::<_, i64>(0));
     assert_eq!(count.expect("counted"), 3);
@@ -349,7 +358,7 @@ fn a_store_of_a_later_version_is_refused_and_left_alone() {
     let refused = words(&Store::open_folder(&folder).expect_err("refused"));
     assert_eq!(
         refused,
-        format!("the store {} has version 99; this planwright knows versions up to 1", path.display())
+        format!("the store {} has version 99; this planwright knows versions up to 2", path.display())
     );
     assert_eq!(std::fs::read(&path).expect("the file"), before);
 }

@@ -234,11 +234,11 @@ fn a_second_run_of_a_plan_is_refused_with_the_owner() {
     let place = Place::with_plan(&[("a", "", &script, "test -e a.out")]);
     let mut running = place.start(&[]);
     place.wait_for_file("working");
-    place.run(&["run", "it"]).expect(4, &[&format!("pid {}", running.pid())]);
+    place.run(&["run", "it"]).expect(4, &[&format!("process {}", running.pid())]);
     // Nor can somebody begin another run of a revised plan beside it.
     let approved = place.read(FILE);
     place.rewrite("Because.", "Because of you.");
-    place.approve_and_run().expect(4, &[&format!("pid {}", running.pid())]);
+    place.approve_and_run().expect(4, &[&format!("process {}", running.pid())]);
     place.write(FILE, approved).write("go", "");
     assert_eq!(running.end(), 0);
     assert_eq!(place.count("a attempt.started 1"), 1);

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use planwright_core::decide::{Command, Limits};
-use planwright_core::event::{Answer, AttemptEnd, Event, Outcome};
+use planwright_core::event::{Answer, AttemptEnd, Event, Outcome, StopWhen};
 use planwright_core::plan::Plan;
 use planwright_core::run::{RunState, Status};
-use planwright_engine::driver::{self, Happening, Host, Progress, drive};
+use planwright_engine::driver::{self, Happening, Host, Progress, Recovered, drive};
 
 use crate::sample::{plan, run_started, verdict_of};
 
@@ -100,8 +100,12 @@ impl<H: Host> Host for Meddled<'_, H> {
         self.host.begin(state, command).map_err(Error::Host)
     }
 
-    fn bury(&mut self, step: usize, attempt: u32) -> Result<(), Self::Error> {
-        self.host.bury(step, attempt).map_err(Error::Host)
+    fn recover(&mut self, state: &RunState, step: usize, attempt: u32) -> Result<Recovered, Self::Error> {
+        self.host.recover(state, step, attempt).map_err(Error::Host)
+    }
+
+    fn interrupt(&mut self) -> Result<(), Self::Error> {
+        self.host.interrupt().map_err(Error::Host)
     }
 
     fn next(&mut self, wake: Option<u64>) -> Result<Happening, Self::Error> {
@@ -181,6 +185,7 @@ impl<S: Stage> Trial<S> {
             Event::AskAnswered { ask, .. } => format!("{ask} answered"),
             Event::BudgetWarned { limit, .. } => format!("{limit} warned"),
             Event::RunStarted { .. }
+            | Event::AgentsApproved { .. }
             | Event::RunStopped { .. }
             | Event::RunResumed { .. }
             | Event::RunFinished { .. } => event.name().to_owned(),
@@ -252,11 +257,15 @@ fn stop<S: Stage>(make: &impl Fn(&Plan, &Codes) -> S) {
     let trial = Trial::new(make, &["", ""], &[]);
     let stop = |event: &Event| {
         if let Event::AttemptStarted { .. } = event {
-            trial.stage.record(&Event::RunStopped { by: "ada".to_owned() });
+            trial.stage.record(&Event::RunStopped { by: "ada".to_owned(), when: StopWhen::AfterAttempts });
         }
     };
     assert_eq!(trial.drive(Meddling::Nothing, stop), Some(Progress::Stopped), "stop");
-    assert_eq!(trial.told(), ["run.started", "s1/1 started", "run.stopped", "s1/1 ended"], "stop");
+    assert_eq!(
+        trial.told(),
+        ["run.started", "s1/1 started", "run.stopped", "s1/1 ended", "s1/1 passed"],
+        "stop"
+    );
     assert_eq!(trial.drive(Meddling::Nothing, |_| {}), Some(Progress::Stopped), "a stopped run stays so");
     trial.stage.record(&Event::RunResumed { by: "ada".to_owned() });
     assert_eq!(trial.drive(Meddling::Nothing, |_| {}), Some(Progress::Finished(Outcome::Done)), "stop");

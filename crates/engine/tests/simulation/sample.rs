@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use planwright_core::dialect;
 use planwright_core::draft::Mark;
-use planwright_core::event::Event;
+use planwright_core::event::{Agents, Event};
 use planwright_core::plan::{Contract, Last, OnFail, Plan, Step};
 use planwright_core::source::Source;
 use planwright_core::verify::{Facts, Limits, Study, verify};
@@ -119,6 +119,7 @@ pub(crate) fn run_started() -> Event {
         approved_by: text("ada"),
         approved_at: text("terminal"),
         base: None,
+        agents: Agents::new(),
     }
 }
 

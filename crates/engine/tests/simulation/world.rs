@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use planwright_core::decide::{HUMAN, Limits};
-use planwright_core::event::{Answer, AttemptEnd, Blob, Event, Outcome, Reason, Receipt, Usage};
+use planwright_core::event::{
+    Agents, Answer, AttemptEnd, Blob, Event, Outcome, Reason, Receipt, StopWhen, Usage,
+};
 use planwright_core::glob::{self, Glob};
 use planwright_core::judge::{Observation, judge};
 use planwright_core::plan::{Contract, Last, Plan};
@@ -171,6 +173,7 @@ impl World {
             Event::ContractFinished { .. } => self.check_result(event),
             Event::RunFinished { outcome, .. } => self.check_end(*outcome),
             Event::RunStarted { .. }
+            | Event::AgentsApproved { .. }
             | Event::AskOpened { .. }
             | Event::AskAnswered { .. }
             | Event::BudgetWarned { .. }
@@ -241,7 +244,12 @@ impl World {
         let status = self.state.steps[work.place].status.clone();
         let attempts: Vec<Work> =
             self.live.iter().filter(|other| other.kind == Kind::Attempt).cloned().collect();
+        let ended = format!("{name}/attempt.finished");
         let is_intended = match (work.kind, &status) {
+            // A contract only looks: it may begin when its agent has ended, before that is durable.
+            (Kind::Contract, Status::Running { attempt }) => {
+                *attempt == work.attempt && self.ran.contains_key(&ended)
+            }
             (Kind::Attempt, Status::Running { attempt })
             | (Kind::Contract, Status::Judging { attempt, .. }) => *attempt == work.attempt,
             (Kind::Attempt | Kind::Contract, _) => false,
@@ -272,11 +280,17 @@ impl World {
 
     /// A process ends by itself; returns its result.
     pub(crate) fn end(&mut self, index: usize) -> Event {
+        self.end_as(index, None)
+    }
+
+    /// A process ends, an attempt in a given way; returns its result.
+    pub(crate) fn end_as(&mut self, index: usize, given: Option<AttemptEnd>) -> Event {
         let work = self.live.remove(index);
         let step = self.plan.steps[work.place].id.clone();
         let event = match work.kind {
             Kind::Attempt => {
                 let (end, usage) = self.attempt_end();
+                let end = given.unwrap_or(end);
                 let changed = vec![format!("{step}.rs")];
                 Event::AttemptFinished { step, attempt: work.attempt, end, output: None, usage, changed }
             }
@@ -359,11 +373,16 @@ impl World {
             return;
         }
         self.chance_acts -= 1;
-        let act = self.random.below(20);
-        if act == 0 && self.random.once_in(3) {
+        let act = self.random.below(21);
+        if act == 20 {
+            let by = || "ada".to_owned();
+            let agents = Agents::new();
+            self.act(&Event::AgentsApproved { approved_by: by(), approved_at: by(), agents });
+        } else if act == 0 && self.random.once_in(3) {
             self.act(&Event::RunFinished { outcome: Outcome::Cancelled, why: "no more".to_owned() });
         } else if act < 4 {
-            self.act(&Event::RunStopped { by: "ada".to_owned() });
+            let when = self.random.pick(&[StopWhen::AfterAttempts, StopWhen::Now]);
+            self.act(&Event::RunStopped { by: "ada".to_owned(), when });
         } else if act < 6 {
             self.act(&Event::RunResumed { by: "ada".to_owned() });
         } else if act < 7 {

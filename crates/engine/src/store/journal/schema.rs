@@ -51,7 +51,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     "
     ALTER TABLE run ADD COLUMN root BLOB;
     CREATE TABLE work (
-        run INTEGER NOT NULL REFERENCES run (id),
+        run INTEGER NOT NULL,
         step TEXT NOT NULL,
         attempt INTEGER NOT NULL,
         agent TEXT NOT NULL,
@@ -60,7 +60,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
         PRIMARY KEY (run, step, attempt)
     ) STRICT;
     CREATE TABLE ask (
-        run INTEGER NOT NULL REFERENCES run (id),
+        run INTEGER NOT NULL,
         ask TEXT NOT NULL,
         step TEXT,
         reason TEXT NOT NULL,
