@@ -25,7 +25,7 @@ use planwright_engine::core::draft::Draft;
 use planwright_engine::core::source::Source;
 use planwright_engine::core::{dialect, plan, suggest};
 use planwright_engine::store::{self, Text};
-use planwright_engine::{Project, config, project, runs};
+use planwright_engine::{Project, config, process, project, runs};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::Value;
@@ -252,14 +252,18 @@ pub(crate) fn refused(path: &Path, refusal: &Refusal) -> Failure {
 }
 
 /// Variables that agents set in the shells that they use.
-const AGENT_VARIABLES: &[&str] =
-    &["CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "PLANWRIGHT_TAG"];
+const AGENT_VARIABLES: &[&str] = &["CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE"];
 
-/// Refuses to take an agent's word. What an agent can reach can set or unset a variable, so this stops mistakes, not attacks.
+/// Refuses to take an agent's word. Whatever planwright itself has started is known for certain; of others a variable tells,
+/// which stops mistakes, not attacks.
 pub(crate) fn refuse_agents(verb: &str) -> Result<(), Failure> {
-    match AGENT_VARIABLES.iter().find(|name| std::env::var_os(name).is_some()) {
-        Some(variable) => {
-            let message = format!("an agent is at this terminal ({variable}), and only a person may {verb}");
+    let variable = AGENT_VARIABLES.iter().find(|name| std::env::var_os(name).is_some());
+    let sign = variable
+        .map(|name| (*name).to_owned())
+        .or_else(|| process::job_above().map(|tag| format!("{}={tag}", process::TAG)));
+    match sign {
+        Some(sign) => {
+            let message = format!("an agent is at this terminal ({sign}), and only a person may {verb}");
             Err(Failure::new(Exit::Person, message))
         }
         None => Ok(()),

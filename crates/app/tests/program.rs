@@ -13,6 +13,8 @@ mod crowd;
 mod envelope;
 #[path = "program/follow.rs"]
 mod follow;
+#[path = "program/hostile.rs"]
+mod hostile;
 #[path = "program/place.rs"]
 mod place;
 #[path = "program/run.rs"]

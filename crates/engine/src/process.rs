@@ -171,6 +171,12 @@ pub fn reclaim(tag_prefix: &str) -> Result<usize, Error> {
     system::kill_tagged(tag_prefix, &|tag| tag.starts_with(tag_prefix))
 }
 
+/// The tag of the job that this process is a part of, if it is: then an agent or a contract has started it, in however
+/// roundabout a way.
+pub fn job_above() -> Option<String> {
+    system::tag_above()
+}
+
 /// Makes a git repository in a folder that is our own and new.
 pub fn init_repository(folder: &std::path::Path) -> Result<(), Error> {
     let mut git = std::process::Command::new("git");

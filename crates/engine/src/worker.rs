@@ -243,16 +243,31 @@ impl Worker {
             panic!("a step without a contract is never judged by one")
         };
         let deadline = Duration::from_secs(CONTRACT_SECONDS);
-        let job = Job {
-            argv: bash(command),
-            folder: self.root.clone(),
-            env: self.environment(step),
-            input: Vec::new(),
-            deadline,
-            output_bytes_max: OUTPUT_BYTES_MAX,
-            tag: format!("{}/{}/{attempt}/contract", self.tag, step.id),
+        let look = |command: &str| {
+            let job = Job {
+                argv: bash(command),
+                folder: self.root.clone(),
+                env: self.environment(step),
+                input: Vec::new(),
+                deadline,
+                output_bytes_max: OUTPUT_BYTES_MAX,
+                tag: format!("{}/{}/{attempt}/contract", self.tag, step.id),
+            };
+            observe(process::run(&job, stop), deadline)
         };
-        let (observation, output, milliseconds) = observe(process::run(&job, stop), deadline)?;
+        let prepared =
+            step.setup.as_ref().map(|setup| look(setup)).map_or(Some(None), |seen| seen.map(Some))?;
+        let (observation, output, milliseconds) = match prepared {
+            None | Some((Observation::Exited(0), ..)) => look(command)?,
+            // What could not be prepared can't be looked at; that is no verdict about the work, but it is none for it either.
+            Some((unprepared, output, milliseconds)) => {
+                let why = format!(
+                    "the setup did not work ({})",
+                    judge(0, &unprepared).failure().map(ToString::to_string).unwrap_or_default()
+                );
+                (Observation::NotStarted(why), output, milliseconds)
+            }
+        };
         let receipt = Receipt {
             verdict: judge(*expect, &observation),
             observation,

@@ -69,12 +69,6 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         return Err(Failure::new(Exit::No, format!("{name} has errors, so it can't be run"))
             .next(Next::new(["planwright", "verify", args.plan.as_str()])));
     };
-    if let Some(step) = plan.steps.iter().find(|step| step.setup.is_some()) {
-        let message = format!("step {} `{}` has a setup, which can't be run yet", step.number, step.id);
-        return Err(
-            Failure::new(Exit::No, message).hint("put what it does into the contract, or take it out")
-        );
-    }
     let digest = Digest::of(&plan);
     print_plan(&name, &plan, &digest, out);
     if args.dry_run {

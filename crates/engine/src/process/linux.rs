@@ -190,6 +190,14 @@ fn tag(pid: i32, user: u32) -> Option<String> {
     Some(String::from_utf8_lossy(value).into_owned())
 }
 
+/// The tag of the job that this process belongs to, found in whatever is above it: a process can wipe its own environment,
+/// but not that of the supervisor which every orphan of a job comes back to.
+pub(super) fn tag_above() -> Option<String> {
+    let user = fs::metadata("/proc/self").ok()?.uid();
+    let line = ancestry(&processes().ok()?, std::process::id().cast_signed());
+    line.into_iter().find_map(|pid| tag(pid, user))
+}
+
 fn is_supervisor(pid: i32) -> bool {
     let Ok(line) = fs::read(format!("/proc/{pid}/cmdline")) else { return false };
     line.split(|&byte| byte == 0).skip(1).eq([SHIM.as_bytes(), b""])
