@@ -26,6 +26,9 @@ use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
 pub(crate) struct Cli {
     #[command(flatten)]
     flags: Flags,
+    /// A setting for this command alone, such as run.jobs=4; may be given several times.
+    #[arg(long = "config", global = true, help_heading = "Settings", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
     #[command(subcommand)]
     command: Command,
 }
@@ -94,6 +97,7 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
         flags.json |= args.wants_json();
     }
     let mut out = Out::of_process(&flags);
+    command::take_settings(cli.settings);
     let result = dispatch(cli.command, &mut out);
     out.finish(&result)
 }

@@ -19,6 +19,7 @@ pub(crate) mod status;
 pub(crate) mod verify;
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use planwright_engine::core::change::Refusal;
 use planwright_engine::core::draft::Draft;
@@ -72,14 +73,27 @@ fn made<T: JsonSchema>(generator: SchemaGenerator) -> Value {
 /// How many steps a hint names; a longer list helps nobody.
 const STEPS_NAMED_MAX: usize = 12;
 
+/// Settings that were typed with the command: a process has one command line, as it has one environment.
+static TYPED: OnceLock<Vec<String>> = OnceLock::new();
+
+/// Takes the settings that were typed with the command; only the first call counts.
+pub(crate) fn take_settings(typed: Vec<String>) {
+    TYPED.get_or_init(|| typed);
+}
+
+/// The settings that were typed with the command.
+pub(crate) fn typed_settings() -> &'static [String] {
+    TYPED.get().map_or(&[], Vec::as_slice)
+}
+
 /// The project that the user stands in.
 pub(crate) fn here() -> Result<Project, Failure> {
-    Project::find(Path::new(".")).map_err(Failure::from)
+    project_of(Path::new("."))
 }
 
 /// The project that a plan belongs to, which need not be the one that the user stands in.
 pub(crate) fn project_of(plan: &Path) -> Result<Project, Failure> {
-    Project::find(plan).map_err(Failure::from)
+    Project::find_with(plan, typed_settings()).map_err(Failure::from)
 }
 
 /// How a path is shown: from where the user stands, if it lies below.
@@ -231,15 +245,18 @@ impl From<store::Error> for Failure {
 
 impl From<config::Error> for Failure {
     fn from(error: config::Error) -> Self {
-        match &error {
+        let failure = match &error {
             config::Error::Read { path, source } => {
                 Self::new(Exit::Machine, format!("cannot read {}", shown(path))).because(source)
             }
-            config::Error::Invalid { path, source } => {
+            config::Error::Invalid { path, .. } => {
                 Self::new(Exit::Usage, format!("{} is not a valid configuration", shown(path)))
-                    .because(source)
             }
-        }
+            config::Error::Environment { .. } | config::Error::Flag { .. } => {
+                Self::from_error(Exit::Usage, &error)
+            }
+        };
+        error.faults().iter().fold(failure, |failure, fault| failure.because(fault))
     }
 }
 

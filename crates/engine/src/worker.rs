@@ -17,14 +17,6 @@ use crate::process::{self, Ended, How, Job, Stop};
 use crate::store::{self, journal::Store};
 use crate::workspace::Snapshot;
 
-/// How long an attempt may take where the step does not say.
-const ATTEMPT_SECONDS: u64 = 600;
-/// How long a contract may take.
-const CONTRACT_SECONDS: u64 = 60;
-/// How much of an output is kept.
-const OUTPUT_BYTES_MAX: usize = 1 << 20;
-/// How much of a file an agent is given to read.
-const CONTEXT_BYTES_MAX: u64 = 64 << 10;
 /// How much of a contract's output goes into the next prompt.
 const FEEDBACK_BYTES_MAX: usize = 4 << 10;
 
@@ -57,7 +49,7 @@ enum Agent {
 impl Worker {
     /// The agent that a step is for, by name.
     pub fn agent_name(&self, step: &Step) -> String {
-        self.config.roles.get(&step.target).cloned().unwrap_or_else(|| step.target.clone())
+        self.config.agent_of(&step.target).to_owned()
     }
 
     /// Why the step's agent can't be run, if it can't.
@@ -88,7 +80,12 @@ impl Worker {
                 (format!("topic:{name}"), self.root.join(facts::TOPICS).join(format!("{name}.md")))
             }
         });
-        given.map(|(reference, path)| Context { reference, text: excerpt(&path) }).collect()
+        given
+            .map(|(reference, path)| Context {
+                reference,
+                text: excerpt(&path, self.config.run.context_bytes),
+            })
+            .collect()
     }
 
     /// What the last attempt came to, for the next one.
@@ -135,7 +132,7 @@ impl Worker {
     }
 
     fn attempt_job(&self, agent: &Agent, step: &Step, attempt: u32, (prompt, feedback): (&str, &str)) -> Job {
-        let deadline = Duration::from_secs(step.timeout_seconds.unwrap_or(ATTEMPT_SECONDS));
+        let deadline = Duration::from_secs(step.timeout_seconds.unwrap_or(self.config.run.step_seconds));
         let mut env = self.environment(step);
         let (argv, input) = match agent {
             Agent::Shell => {
@@ -160,7 +157,15 @@ impl Worker {
             }
         };
         let tag = format!("{}/{}/{attempt}/agent", self.tag, step.id);
-        Job { argv, folder: self.root.clone(), env, input, deadline, output_bytes_max: OUTPUT_BYTES_MAX, tag }
+        Job {
+            argv,
+            folder: self.root.clone(),
+            env,
+            input,
+            deadline,
+            output_bytes_max: self.config.run.output_bytes,
+            tag,
+        }
     }
 
     /// Runs the contract of a step and has it judged.
@@ -168,14 +173,14 @@ impl Worker {
         let Contract::Shell { command, expect } = &step.contract else {
             panic!("a step without a contract is never judged by one")
         };
-        let deadline = Duration::from_secs(CONTRACT_SECONDS);
+        let deadline = Duration::from_secs(self.config.run.contract_seconds);
         let job = Job {
             argv: bash(command),
             folder: self.root.clone(),
             env: self.environment(step),
             input: Vec::new(),
             deadline,
-            output_bytes_max: OUTPUT_BYTES_MAX,
+            output_bytes_max: self.config.run.output_bytes,
             tag: format!("{}/{}/{attempt}/contract", self.tag, step.id),
         };
         let (observation, output, milliseconds) = observe(process::run(&job, &self.stop), deadline);
@@ -229,8 +234,8 @@ fn script(task: &str) -> String {
     }
 }
 
-fn excerpt(path: &Path) -> Result<Excerpt, String> {
-    let text = store::read_text(path, CONTEXT_BYTES_MAX).map_err(|error| error.to_string())?;
+fn excerpt(path: &Path, bytes_max: u64) -> Result<Excerpt, String> {
+    let text = store::read_text(path, bytes_max).map_err(|error| error.to_string())?;
     let length = path.metadata().map(|data| data.len()).unwrap_or_default();
     Ok(Excerpt { bytes_cut: length.saturating_sub(text.len() as u64), text })
 }

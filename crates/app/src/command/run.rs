@@ -26,9 +26,9 @@ pub(crate) struct Args {
     /// Approve exactly this digest (its first 8 digits or more); needed where no person is at the terminal
     #[arg(long, value_name = "DIGEST")]
     rev: Option<String>,
-    /// How many steps may be under way at once
-    #[arg(long, default_value_t = 1)]
-    jobs: usize,
+    /// How many steps may be under way at once; `run.jobs` of the settings where it is not said
+    #[arg(long)]
+    jobs: Option<usize>,
     /// Show what would be done; start nothing
     #[arg(long)]
     dry_run: bool,
@@ -96,7 +96,8 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     };
     let began = Instant::now();
     let mut printer = Printer { plan: &run.plan, retried: 0, runs: &runs };
-    let limits = Limits { jobs: args.jobs.max(1), ..Limits::default() };
+    let usual = project.config.run.limits();
+    let limits = Limits { jobs: args.jobs.unwrap_or(usual.jobs).max(1), ..usual };
     let mut watch = |state: &RunState, event: &Event| printer.event(state, event, out);
     let (progress, complaints) = runs.drive(&run, &path, &limits, &mut watch)?;
     let retried = printer.retried;
