@@ -11,6 +11,7 @@ pub mod process;
 pub mod project;
 pub mod runs;
 pub mod store;
+mod topic;
 pub mod watch;
 pub mod worker;
 pub mod workspace;

@@ -171,6 +171,14 @@ pub fn reclaim(tag_prefix: &str) -> Result<usize, Error> {
     system::kill_tagged(tag_prefix, &|tag| tag.starts_with(tag_prefix))
 }
 
+/// The environment of this process, as far as it is text: for programs that bring their own settings and credentials.
+pub fn environment() -> Vec<(String, String)> {
+    let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    std::env::vars_os().filter_map(text).collect()
+}
+
 /// Makes a git repository in a folder that is our own and new.
 pub fn init_repository(folder: &std::path::Path) -> Result<(), Error> {
     let mut git = std::process::Command::new("git");

@@ -1,20 +1,20 @@
 //! Carries out one command of a run: an attempt by an agent, or a contract. Reports what happened as an event; only
 //! [`planwright_core::judge`] makes a verdict of it.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::event::{AttemptEnd, Event, Receipt, Usage};
 use planwright_core::judge::{Observation, judge};
 use planwright_core::plan::{Contract, Plan, Reference, Step};
-use planwright_core::prompt::{Context, Excerpt, Feedback};
+use planwright_core::prompt::{Context, Feedback};
 
 use crate::config::Config;
 use crate::facts;
 use crate::process::{self, Ended, How, Job, Stop};
 use crate::store::{self, journal::Store};
+use crate::topic;
 use crate::workspace::Snapshot;
 
 /// How much of a contract's output goes into the next prompt.
@@ -74,18 +74,19 @@ impl Worker {
 
     /// What the agent is given to read. What can't be read is said, and nothing else is lost.
     pub fn context(&self, step: &Step) -> Vec<Context> {
+        let bytes_max = self.config.run.context_bytes;
         let given = step.reads.iter().map(|reference| match reference {
-            Reference::File(path) => (format!("file:{path}"), self.root.join(path)),
+            Reference::File(path) => Context {
+                reference: format!("file:{path}"),
+                text: topic::excerpt(&self.root.join(path), bytes_max),
+            },
             Reference::Topic(name) => {
-                (format!("topic:{name}"), self.root.join(facts::TOPICS).join(format!("{name}.md")))
+                let tag = format!("{}/{}/topic/{name}", self.tag, step.id);
+                let text = topic::text(&self.root, &self.config, name, (&tag, &self.stop));
+                Context { reference: format!("topic:{name}"), text }
             }
         });
-        given
-            .map(|(reference, path)| Context {
-                reference,
-                text: excerpt(&path, self.config.run.context_bytes),
-            })
-            .collect()
+        given.collect()
     }
 
     /// What the last attempt came to, for the next one.
@@ -149,10 +150,7 @@ impl Worker {
             }
             Agent::Command(argv) => {
                 // Agents bring their own credentials and settings: they get the environment of the harness.
-                let text = |(name, value): (OsString, OsString)| {
-                    Some((name.into_string().ok()?, value.into_string().ok()?))
-                };
-                env = std::env::vars_os().filter_map(text).chain(env).collect();
+                env = process::environment().into_iter().chain(env).collect();
                 (argv.clone(), prompt.as_bytes().to_vec())
             }
         };
@@ -173,7 +171,8 @@ impl Worker {
         let Contract::Shell { command, expect } = &step.contract else {
             panic!("a step without a contract is never judged by one")
         };
-        let deadline = Duration::from_secs(self.config.run.contract_seconds);
+        let limit = step.contract_timeout_seconds.unwrap_or(self.config.run.contract_seconds);
+        let deadline = Duration::from_secs(limit);
         let job = Job {
             argv: bash(command),
             folder: self.root.clone(),
@@ -232,12 +231,6 @@ fn script(task: &str) -> String {
         Some((_, body)) if fence.len() >= 3 && !body.contains(&format!("\n{fence}\n")) => body.to_owned(),
         Some(_) | None => task.to_owned(),
     }
-}
-
-fn excerpt(path: &Path, bytes_max: u64) -> Result<Excerpt, String> {
-    let text = store::read_text(path, bytes_max).map_err(|error| error.to_string())?;
-    let length = path.metadata().map(|data| data.len()).unwrap_or_default();
-    Ok(Excerpt { bytes_cut: length.saturating_sub(text.len() as u64), text })
 }
 
 fn milliseconds(duration: Duration) -> u64 {
