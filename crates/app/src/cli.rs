@@ -6,8 +6,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    self, answer, completions, demo, edit, explain, fmt, help, list, log, man, new, run as run_command,
-    schema, show, status, verify,
+    self, answer, completions, config, demo, edit, explain, fmt, help, list, log, man, new,
+    run as run_command, schema, show, status, verify,
 };
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
 
@@ -49,6 +49,8 @@ enum Command {
     Log(log::Args),
     /// Settle what only a person can settle
     Answer(answer::Args),
+    /// Show the settings and where they come from, or change one
+    Config(config::Args),
     /// Make a repository with a plan to try things on
     Demo(demo::Args),
     /// List the plans of this project
@@ -119,6 +121,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Status(args) => status::run(&args, out),
         Command::Log(args) => log::run(&args, out),
         Command::Answer(args) => answer::run(&args, out),
+        Command::Config(args) => config::run(&args, out),
         Command::Demo(args) => demo::run(&args, out),
         Command::List(args) => list::run(&args, out),
         Command::Edit(args) => edit::run(&args, out),

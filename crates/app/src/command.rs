@@ -3,6 +3,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod edit;
 pub(crate) mod explain;
@@ -21,12 +22,13 @@ pub(crate) mod verify;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use planwright_engine::config::Error as ConfigError;
 use planwright_engine::core::change::Refusal;
 use planwright_engine::core::draft::Draft;
 use planwright_engine::core::source::Source;
 use planwright_engine::core::{dialect, plan, suggest};
 use planwright_engine::store::{self, Text};
-use planwright_engine::{Project, config, project, runs};
+use planwright_engine::{Project, project, runs};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::Value;
@@ -49,6 +51,7 @@ pub(crate) type Make = fn(SchemaGenerator) -> Value;
 pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("answer", made::<Envelope<answer::Answered>>),
     ("completions", made::<Envelope<Page>>),
+    ("config", made::<Envelope<config::Configured>>),
     ("demo", made::<Envelope<demo::Made>>),
     ("edit", made::<Envelope<edit::Edited>>),
     ("error", made::<ErrorEnvelope>),
@@ -243,16 +246,16 @@ impl From<store::Error> for Failure {
     }
 }
 
-impl From<config::Error> for Failure {
-    fn from(error: config::Error) -> Self {
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
         let failure = match &error {
-            config::Error::Read { path, source } => {
+            ConfigError::Read { path, source } => {
                 Self::new(Exit::Machine, format!("cannot read {}", shown(path))).because(source)
             }
-            config::Error::Invalid { path, .. } => {
+            ConfigError::Invalid { path, .. } => {
                 Self::new(Exit::Usage, format!("{} is not a valid configuration", shown(path)))
             }
-            config::Error::Environment { .. } | config::Error::Flag { .. } => {
+            ConfigError::Environment { .. } | ConfigError::Flag { .. } => {
                 Self::from_error(Exit::Usage, &error)
             }
         };

@@ -19,6 +19,8 @@ mod place;
 mod run;
 #[path = "program/sample.rs"]
 mod sample;
+#[path = "program/settings.rs"]
+mod settings;
 #[path = "program/terminal.rs"]
 mod terminal;
 #[path = "program/transcript.rs"]

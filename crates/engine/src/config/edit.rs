@@ -29,7 +29,7 @@ pub enum Refused {
     Setting {
         /// What is wrong, with what was probably meant.
         message: String,
-        /// The key that was probably meant.
+        /// The key, or the one that was probably meant.
         meant: Option<String>,
     },
     /// The file does not hold it.
@@ -50,7 +50,10 @@ pub enum Refused {
 
 /// Sets a setting in a file, which is made where there is none.
 pub fn set(file: &Path, name: &str, text: &str) -> Result<Edited, Refused> {
-    let meant = || path(name).filter(|path| Setting::find(path).is_none()).as_deref().and_then(meant);
+    let meant = || {
+        let path = path(name)?;
+        if Setting::find(&path).is_some() { Some(key(&path)) } else { meant(&path) }
+    };
     let (names, value) =
         typed((name, text)).map_err(|message| Refused::Setting { message, meant: meant() })?;
     let old = read_text(file)?;

@@ -135,6 +135,18 @@ impl Setting {
         path.len() <= parts.len() && parts.iter().zip(path).all(|(part, name)| *part == ANY || part == name)
     }
 
+    /// The name that this setting has with the names of `path` where its own has any; families of another section have none.
+    fn named_like(&self, path: &[String]) -> Option<Vec<String>> {
+        let section = self.name.split('.').next()?;
+        let typed = path.first()?;
+        let is_near = section == typed || suggest::nearest(typed, [section]).is_some();
+        let parts = self.name.split('.').enumerate().map(|(place, part)| match path.get(place) {
+            Some(name) if part == ANY => name.clone(),
+            Some(_) | None => part.to_owned(),
+        });
+        (self.is_single() || is_near).then(|| parts.collect())
+    }
+
     /// Whether it is one setting, not a family.
     pub fn is_single(&self) -> bool {
         !self.name.split('.').any(|part| part == ANY)
@@ -246,22 +258,18 @@ pub fn unknown(path: &[String]) -> String {
 
 /// The setting that was probably meant.
 pub fn meant(path: &[String]) -> Option<String> {
-    let typed = key(path);
-    let known: Vec<String> = SETTINGS
-        .iter()
-        .map(|setting| {
-            let parts = setting.name.split('.').enumerate();
-            let parts = parts.map(|(place, part)| match path.get(place) {
-                Some(name) if part == ANY => name.clone(),
-                Some(_) | None => part.to_owned(),
-            });
-            key(&parts.collect::<Vec<String>>())
-        })
-        .collect();
+    let (typed, first) = (key(path), path.first()?);
+    let known: Vec<String> =
+        SETTINGS.iter().filter_map(|setting| setting.named_like(path)).map(|path| key(&path)).collect();
     let sections = SETTINGS.iter().filter_map(|setting| setting.name.split('.').next());
-    let near = suggest::nearest(&typed, known.iter().map(String::as_str).chain(sections));
+    let is_section = path.len() == 1;
+    let near = match is_section {
+        true => suggest::nearest(first, sections),
+        false => suggest::nearest(&typed, known.iter().map(String::as_str)),
+    };
     // Whoever leaves out the section, or takes another, means the setting with this last name.
     let last = path.last().map(String::as_str);
-    let same_end = || known.iter().map(String::as_str).find(|known| known.rsplit('.').next() == last);
+    let single = SETTINGS.iter().filter(|setting| setting.is_single()).map(|setting| setting.name);
+    let same_end = || single.into_iter().find(|known| known.rsplit('.').next() == last);
     near.or_else(same_end).filter(|meant| *meant != typed).map(str::to_owned)
 }

@@ -98,6 +98,8 @@ fn what_is_unknown_is_refused_with_its_line_and_what_was_meant() {
         ),
         ("[rolls]\ncoder = 'x'\n", "line 1: unknown setting `rolls`; did you mean `roles`?"),
         ("colour = true\n", "line 1: unknown setting `colour`"),
+        ("[run]\nretries = 2\n", "line 2: unknown setting `run.retries`; did you mean `limits.retries`?"),
+        ("[rols]\nx = 2\n", "line 1: unknown setting `rols`; did you mean `roles`?"),
         ("[run.jobs]\nx = 1\n", "line 1: `run.jobs` must be a whole number from 1 to 256, not `x = 1`"),
         ("run = 1\n", "line 1: `run` is a section, not a setting"),
     ];
@@ -214,4 +216,24 @@ fn a_changed_command_line_changes_what_was_approved() {
     for change in changes {
         assert_ne!(text(change), text(&[]), "{change:?}");
     }
+}
+
+#[test]
+fn the_page_holds_every_setting_and_no_other() {
+    let page = include_str!("../../../../docs/settings.md");
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
+    let expected: Vec<String> = SETTINGS
+        .iter()
+        .map(|setting| {
+            let (kind, default) = match setting.kind {
+                Kind::Number { default, min, max } => (format!("{min} to {max}"), default.to_string()),
+                Kind::Text => ("a text".to_owned(), String::new()),
+                Kind::Words => ("a list of words".to_owned(), String::new()),
+            };
+            let variable = setting.variable().map(|name| format!("`{name}`")).unwrap_or_default();
+            let row = [format!("`{}`", setting.name), kind, default, variable, setting.meaning.to_owned()];
+            format!("| {} |", row.join(" | ")).replace("  |", " |")
+        })
+        .collect();
+    assert_eq!(rows, expected, "\n{}\n", expected.join("\n"));
 }
