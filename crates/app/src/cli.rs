@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    self, answer, completions, config, demo, edit, explain, fmt, help, list, log, man, new,
+    self, answer, completions, config, demo, edit, explain, fmt, help, init, list, log, man, new,
     run as run_command, schema, show, status, verify,
 };
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
@@ -35,6 +35,8 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Give a project its settings and a folder for plans
+    Init(init::Args),
     /// Write a new plan from a template
     New(new::Args),
     /// Check plans as a compiler checks programs
@@ -114,6 +116,7 @@ fn without_prefix(mut words: Vec<OsString>) -> Vec<OsString> {
 
 fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
     match command {
+        Command::Init(args) => init::run(&args, out),
         Command::New(args) => new::run(&args, out),
         Command::Verify(args) => verify::run(&args, out),
         Command::Show(args) => show::run(&args, out),

@@ -57,6 +57,11 @@ fn is_inside(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
+/// Whether a program can be started by its name, or by its path.
+pub fn has_program(name: &str) -> bool {
+    programs().have(name)
+}
+
 struct Programs {
     folders: Vec<std::path::PathBuf>,
 }

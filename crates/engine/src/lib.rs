@@ -10,6 +10,7 @@ pub mod host;
 pub mod process;
 pub mod project;
 pub mod runs;
+pub mod setup;
 pub mod store;
 mod topic;
 pub mod watch;

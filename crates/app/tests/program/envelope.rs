@@ -27,6 +27,7 @@ fn project() -> Place {
 }
 
 const SUCCESSES: &[Case<'_>] = &[
+    (&["init"], ""),
     (&["new", "first"], ""),
     (&["verify", "good"], ""),
     (&["verify", "auth-timeout"], ""),
@@ -140,6 +141,7 @@ const FAILURES: &[Case<'_>] = &[
     (&["status", "good", "extra"], ""),
     (&["fmt", "nobody"], ""),
     (&["fmt", "-"], "\0"),
+    (&["init", "here"], ""),
     (&["new"], ""),
     (&["new", "Not A Name"], ""),
     (&["new", "../up"], ""),
