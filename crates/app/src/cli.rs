@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    self, answer, completions, config, demo, edit, explain, fmt, help, init, list, log, man, new,
+    self, answer, completions, config, demo, doctor, edit, explain, fmt, help, init, list, log, man, new,
     run as run_command, schema, show, status, verify,
 };
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
@@ -53,6 +53,8 @@ enum Command {
     Answer(answer::Args),
     /// Show the settings and where they come from, or change one
     Config(config::Args),
+    /// Look at everything that planwright stands on, and mend what is safe
+    Doctor(doctor::Args),
     /// Make a repository with a plan to try things on
     Demo(demo::Args),
     /// List the plans of this project
@@ -125,6 +127,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Log(args) => log::run(&args, out),
         Command::Answer(args) => answer::run(&args, out),
         Command::Config(args) => config::run(&args, out),
+        Command::Doctor(args) => Ok(doctor::run(&args, out)),
         Command::Demo(args) => demo::run(&args, out),
         Command::List(args) => list::run(&args, out),
         Command::Edit(args) => edit::run(&args, out),

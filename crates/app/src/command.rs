@@ -5,6 +5,7 @@ pub(crate) mod answer;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod demo;
+pub(crate) mod doctor;
 pub(crate) mod edit;
 pub(crate) mod explain;
 pub(crate) mod fmt;
@@ -54,6 +55,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("completions", made::<Envelope<Page>>),
     ("config", made::<Envelope<config::Configured>>),
     ("demo", made::<Envelope<demo::Made>>),
+    ("doctor", made::<Envelope<doctor::Examined>>),
     ("edit", made::<Envelope<edit::Edited>>),
     ("error", made::<ErrorEnvelope>),
     ("explain", made::<Envelope<explain::Rules>>),

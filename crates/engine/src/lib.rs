@@ -4,6 +4,7 @@
 pub use planwright_core as core;
 
 pub mod config;
+pub mod doctor;
 pub mod driver;
 pub mod facts;
 pub mod host;

@@ -171,6 +171,11 @@ pub fn reclaim(tag_prefix: &str) -> Result<usize, Error> {
     system::kill_tagged(tag_prefix, &|tag| tag.starts_with(tag_prefix))
 }
 
+/// The tags of living processes of this user that start with `tag_prefix`, each with how many processes have it.
+pub fn tags(tag_prefix: &str) -> Result<std::collections::BTreeMap<String, usize>, Error> {
+    system::tags(tag_prefix)
+}
+
 /// The environment of this process, as far as it is text: for programs that bring their own settings and credentials.
 pub fn environment() -> Vec<(String, String)> {
     let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {

@@ -63,11 +63,13 @@ fn what_an_agent_is_given_to_read_ends_where_the_settings_say() {
 // a contract has a deadline, from the settings or of its own; missing it is a failure, not a crash.
 #[test]
 fn a_contract_that_hangs_fails_at_its_deadline() {
-    let slow = ("slow", "", "true", "sleep 60");
+    let slow = ("slow", "", "true", "echo \"here: $PWD\"; sleep 60");
     let place = Place::with_plan(&[slow]);
     let digest = place.digest();
+    place.run(&["config", "run.contract_seconds"]).expect(0, &["run.contract_seconds  60  default"]);
     let words = ["run", "it", "--rev", &digest, "--config", "run.contract_seconds=1"];
-    place.run(&words).expect(3, &["timed out after 1 s", "slow needs you"]);
+    let here = format!("here: {}", place.project().display());
+    place.run(&words).expect(3, &["timed out after 1 s", "slow needs you", &here]);
     let own = ("slow", "**contract_timeout:** 1 s", "true", "sleep 60");
     let place = Place::with_plan(&[own]);
     place.approve_and_run().expect(3, &["timed out after 1 s", "slow needs you"]);

@@ -158,7 +158,7 @@ fn parsed(text: &str) -> Result<Document<&str>, Fault> {
 }
 
 fn fault(error: &toml_edit::TomlError) -> Fault {
-    Fault { line: None, message: error.to_string().trim_end().to_owned() }
+    Fault::of(error.to_string().trim_end().to_owned())
 }
 
 /// What stands at a path.
@@ -191,10 +191,9 @@ fn put(root: &mut Table, names: &[String], value: &Value) -> Result<(), Fault> {
     let mut table: &mut dyn TableLike = root;
     for (depth, name) in sections.iter().enumerate() {
         let item = table.entry(name).or_insert_with(|| Item::Table(Table::new()));
-        table = item.as_table_like_mut().ok_or_else(|| Fault {
-            line: None,
-            message: format!("`{}` is a section, not a setting", key(&names[..=depth])),
-        })?;
+        table = item
+            .as_table_like_mut()
+            .ok_or_else(|| Fault::of(format!("`{}` is a section, not a setting", key(&names[..=depth]))))?;
     }
     table.insert(last, Item::Value(toml_value(value)));
     Ok(())

@@ -18,6 +18,15 @@ pub struct Fault {
     pub line: Option<usize>,
     /// What is wrong.
     pub message: String,
+    /// The key that it is about, in a file.
+    pub key: Option<String>,
+}
+
+impl Fault {
+    /// A fault of no one place.
+    pub(super) fn of(message: String) -> Self {
+        Self { line: None, message, key: None }
+    }
 }
 
 impl fmt::Display for Fault {
@@ -33,8 +42,8 @@ impl std::error::Error for Fault {}
 
 /// Reads the text of a file.
 pub(super) fn of_file(text: &str) -> Result<Layer, Vec<Fault>> {
-    let document = Document::parse(text)
-        .map_err(|error| vec![Fault { line: None, message: error.to_string().trim_end().to_owned() }])?;
+    let document =
+        Document::parse(text).map_err(|error| vec![Fault::of(error.to_string().trim_end().to_owned())])?;
     let mut reader = Reader { text, layer: Layer::new(), faults: Vec::new() };
     reader.table(&mut Vec::new(), document.as_table());
     finished(reader.layer, reader.faults)
@@ -51,13 +60,13 @@ pub(super) fn of_environment(variables: &[(String, String)]) -> Result<Layer, Ve
             let near = planwright_core::suggest::nearest(name, known.iter().map(|(name, _)| name.as_str()));
             let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
             let message = format!("`{name}` sets nothing that the environment can set{near}");
-            faults.push(Fault { line: None, message });
+            faults.push(Fault::of(message));
             continue;
         };
         let path: Vec<String> = setting.name.split('.').map(str::to_owned).collect();
         match setting.parse(&path, text) {
             Ok(value) => drop(layer.insert(path, value)),
-            Err(why) => faults.push(Fault { line: None, message: format!("{name}: {why}") }),
+            Err(why) => faults.push(Fault::of(format!("{name}: {why}"))),
         }
     }
     finished(layer, faults)
@@ -70,7 +79,7 @@ pub(super) fn of_flags(flags: &[String]) -> Result<Layer, Vec<Fault>> {
         let read = flag.split_once('=').ok_or_else(|| format!("`{flag}` is not KEY=VALUE")).and_then(typed);
         match read {
             Ok((path, value)) => drop(layer.insert(path, value)),
-            Err(message) => faults.push(Fault { line: None, message }),
+            Err(message) => faults.push(Fault::of(message)),
         }
     }
     finished(layer, faults)
@@ -103,6 +112,10 @@ struct Reader<'t> {
 }
 
 impl Reader<'_> {
+    fn fault(&mut self, line: Option<usize>, message: String, path: &[String]) {
+        self.faults.push(Fault { line, message, key: Some(key(path)) });
+    }
+
     /// Reads a table at `path`. The depth of the recursion is that of the settings: what is deeper is unknown.
     fn table(&mut self, path: &mut Vec<String>, table: &dyn TableLike) {
         for (name, item) in table.iter() {
@@ -112,14 +125,14 @@ impl Reader<'_> {
             match (Setting::find(path), item.as_table_like()) {
                 (Some(setting), _) => match taken(setting, path, item) {
                     Ok(value) => drop(self.layer.insert(path.clone(), value)),
-                    Err(message) => self.faults.push(Fault { line, message }),
+                    Err(message) => self.fault(line, message, path),
                 },
                 (None, Some(below)) if is_section(path) => self.table(path, below),
                 (None, None) if is_section(path) => {
                     let message = format!("`{}` is a section, not a setting", key(path));
-                    self.faults.push(Fault { line, message });
+                    self.fault(line, message, path);
                 }
-                (None, _) => self.faults.push(Fault { line, message: unknown(path) }),
+                (None, _) => self.fault(line, unknown(path), path),
             }
             path.pop();
         }

@@ -3,6 +3,7 @@
 
 mod chain;
 mod error;
+mod integrity;
 mod lock;
 mod schema;
 mod writer;
