@@ -3,11 +3,14 @@
 
 pub(crate) mod answer;
 pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod demo;
+pub(crate) mod doctor;
 pub(crate) mod edit;
 pub(crate) mod explain;
 pub(crate) mod fmt;
 pub(crate) mod help;
+pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod man;
@@ -19,13 +22,15 @@ pub(crate) mod status;
 pub(crate) mod verify;
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
+use planwright_engine::config::Error as ConfigError;
 use planwright_engine::core::change::Refusal;
 use planwright_engine::core::draft::Draft;
 use planwright_engine::core::source::Source;
 use planwright_engine::core::{dialect, plan, suggest};
 use planwright_engine::store::{self, Text};
-use planwright_engine::{Project, config, process, project, runs};
+use planwright_engine::{Project, process, project, runs};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::Value;
@@ -48,12 +53,15 @@ pub(crate) type Make = fn(SchemaGenerator) -> Value;
 pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("answer", made::<Envelope<answer::Answered>>),
     ("completions", made::<Envelope<Page>>),
+    ("config", made::<Envelope<config::Configured>>),
     ("demo", made::<Envelope<demo::Made>>),
+    ("doctor", made::<Envelope<doctor::Examined>>),
     ("edit", made::<Envelope<edit::Edited>>),
     ("error", made::<ErrorEnvelope>),
     ("explain", made::<Envelope<explain::Rules>>),
     ("fmt", made::<Envelope<fmt::Formatted>>),
     ("help", made::<Envelope<Page>>),
+    ("init", made::<Envelope<init::Initialised>>),
     ("list", made::<Envelope<list::Listing>>),
     ("log", made::<Envelope<log::Log>>),
     ("man", made::<Envelope<Page>>),
@@ -72,14 +80,27 @@ fn made<T: JsonSchema>(generator: SchemaGenerator) -> Value {
 /// How many steps a hint names; a longer list helps nobody.
 const STEPS_NAMED_MAX: usize = 12;
 
+/// Settings that were typed with the command: a process has one command line, as it has one environment.
+static TYPED: OnceLock<Vec<String>> = OnceLock::new();
+
+/// Takes the settings that were typed with the command; only the first call counts.
+pub(crate) fn take_settings(typed: Vec<String>) {
+    TYPED.get_or_init(|| typed);
+}
+
+/// The settings that were typed with the command.
+pub(crate) fn typed_settings() -> &'static [String] {
+    TYPED.get().map_or(&[], Vec::as_slice)
+}
+
 /// The project that the user stands in.
 pub(crate) fn here() -> Result<Project, Failure> {
-    Project::find(Path::new(".")).map_err(Failure::from)
+    project_of(Path::new("."))
 }
 
 /// The project that a plan belongs to, which need not be the one that the user stands in.
 pub(crate) fn project_of(plan: &Path) -> Result<Project, Failure> {
-    Project::find(plan).map_err(Failure::from)
+    Project::find_with(plan, typed_settings()).map_err(Failure::from)
 }
 
 /// How a path is shown: from where the user stands, if it lies below.
@@ -232,17 +253,20 @@ impl From<store::Error> for Failure {
     }
 }
 
-impl From<config::Error> for Failure {
-    fn from(error: config::Error) -> Self {
-        match &error {
-            config::Error::Read { path, source } => {
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        let failure = match &error {
+            ConfigError::Read { path, source } => {
                 Self::new(Exit::Machine, format!("cannot read {}", shown(path))).because(source)
             }
-            config::Error::Invalid { path, source } => {
+            ConfigError::Invalid { path, .. } => {
                 Self::new(Exit::Usage, format!("{} is not a valid configuration", shown(path)))
-                    .because(source)
             }
-        }
+            ConfigError::Environment { .. } | ConfigError::Flag { .. } => {
+                Self::from_error(Exit::Usage, &error)
+            }
+        };
+        error.faults().iter().fold(failure, |failure, fault| failure.because(fault))
     }
 }
 

@@ -9,6 +9,8 @@ mod bad_input;
 mod crash;
 #[path = "program/crowd.rs"]
 mod crowd;
+#[path = "program/doctor.rs"]
+mod doctor;
 #[path = "program/envelope.rs"]
 mod envelope;
 #[path = "program/follow.rs"]
@@ -21,6 +23,8 @@ mod place;
 mod run;
 #[path = "program/sample.rs"]
 mod sample;
+#[path = "program/settings.rs"]
+mod settings;
 #[path = "program/terminal.rs"]
 mod terminal;
 #[path = "program/transcript.rs"]

@@ -5,6 +5,7 @@ pub use planwright_core as core;
 
 pub mod config;
 pub mod crew;
+pub mod doctor;
 pub mod driver;
 pub mod facts;
 pub mod host;
@@ -12,7 +13,9 @@ mod mirror;
 pub mod process;
 pub mod project;
 pub mod runs;
+pub mod setup;
 pub mod store;
+mod topic;
 pub mod watch;
 pub mod worker;
 pub mod workspace;

@@ -14,7 +14,7 @@ use planwright_core::source::Source;
 use planwright_core::verify::{self, Study};
 use planwright_core::view::Summary;
 
-use crate::config::{self, Config};
+use crate::config::{self, Config, Settings, Sources};
 use crate::store::{self, Text};
 use crate::{facts, process};
 
@@ -116,11 +116,13 @@ impl Verified {
 impl Project {
     /// The project that `start` lies in: the nearest folder above it with `planwright.toml` or `.git`, or `start` itself.
     pub fn find(start: &Path) -> Result<Self, Error> {
-        let start = start.canonicalize().unwrap_or_else(|_| start.to_owned());
-        let folder = if start.is_dir() { start.as_path() } else { start.parent().unwrap_or(&start) };
-        let is_root = |folder: &&Path| folder.join(config::FILE).exists() || folder.join(".git").exists();
-        let root = folder.ancestors().find(is_root).unwrap_or(folder).to_owned();
-        let config = Config::read(&root)?;
+        Self::find_with(start, &[])
+    }
+
+    /// The project that `start` lies in, with settings (`KEY=VALUE`) that were typed with the command.
+    pub fn find_with(start: &Path, flags: &[String]) -> Result<Self, Error> {
+        let root = root_of(start);
+        let config = Settings::read(&Sources::of_process(&root, flags))?.config();
         Ok(Self { root, config })
     }
 
@@ -247,6 +249,14 @@ impl Project {
         let checked = verify::verify(&study, &facts, &limits);
         Ok(Verified { draft: Some(draft), diagnostics: checked.diagnostics, plan: checked.plan, source })
     }
+}
+
+/// The root of the project that `start` lies in, whatever its settings say.
+pub fn root_of(start: &Path) -> PathBuf {
+    let start = start.canonicalize().unwrap_or_else(|_| start.to_owned());
+    let folder = if start.is_dir() { start.as_path() } else { start.parent().unwrap_or(&start) };
+    let is_root = |folder: &&Path| folder.join(config::FILE).exists() || folder.join(".git").exists();
+    folder.ancestors().find(is_root).unwrap_or(folder).to_owned()
 }
 
 /// The name of a plan: its file name without the extension.

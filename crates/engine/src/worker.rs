@@ -1,31 +1,25 @@
 //! Carries out one command of a run: an attempt by an agent, or a contract. Reports what happened as an event; only
 //! [`planwright_core::judge`] makes a verdict of it.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::event::{Agents, AttemptEnd, Blob, Event, Receipt, Usage};
 use planwright_core::judge::{Observation, judge};
 use planwright_core::plan::{Contract, Plan, Reference, Step};
-use planwright_core::prompt::{Context, Excerpt, Feedback};
+use planwright_core::prompt::{Context, Feedback};
 
-use crate::config::Config;
+use crate::config::{Config, TOPICS_KEY};
 use crate::facts;
 use crate::process::{self, Ended, How, Job, Stop};
 use crate::store;
 use crate::store::journal::{Store, blob_of};
+use crate::topic;
 use crate::workspace::Snapshot;
 
-/// How long an attempt may take where the step does not say.
-const ATTEMPT_SECONDS: u64 = 600;
-/// How long a contract may take.
-const CONTRACT_SECONDS: u64 = 60;
-/// How much of an output is kept.
-const OUTPUT_BYTES_MAX: usize = 1 << 20;
-/// How much of a file an agent is given to read.
-const CONTEXT_BYTES_MAX: u64 = 64 << 10;
+/// The agent that runs the script which is the task.
+const SHELL: &str = "shell";
 /// How much of what an agent says about its usage is read.
 const USAGE_BYTES_MAX: u64 = 4 << 10;
 /// How much of a contract's output goes into the next prompt.
@@ -132,7 +126,7 @@ enum Agent {
 impl Worker {
     /// The agent that a step is for, by name.
     pub fn agent_name(&self, step: &Step) -> String {
-        self.config.roles.get(&step.target).cloned().unwrap_or_else(|| step.target.clone())
+        self.config.agent_of(&step.target).to_owned()
     }
 
     /// Why the step's agent can't be run, if it can't.
@@ -142,31 +136,41 @@ impl Worker {
 
     fn agent(&self, step: &Step) -> Result<Agent, String> {
         let name = self.agent_name(step);
-        match self.agents.get(&step.target) {
-            _ if name == "shell" => Ok(Agent::Shell),
-            Some(command) if !command.is_empty() => Ok(Agent::Command(command.clone())),
-            _ if self.config.agents_of(&self.plan).contains_key(&step.target) => Err(format!(
-                "the command line of `{name}` was not there when the plan was approved: run the plan again to approve it"
-            )),
-            _ if name == step.target => Err(format!(
-                "no command line is known for `{name}`: add it to [roles] or [agents.{name}] in planwright.toml"
-            )),
-            _ => Err(format!(
-                "the role `{}` is for `{name}`, of which planwright.toml has no command",
-                step.target
-            )),
+        let missing = |name: &str| format!("no command line is known for `{name}`");
+        match self.agents.get(&step.target).map(Vec::as_slice) {
+            None if step.target == SHELL => Ok(Agent::Shell),
+            Some([word]) if word == SHELL => Ok(Agent::Shell),
+            Some(command @ [_, ..]) => Ok(Agent::Command(command.to_vec())),
+            _ if self.config.agents_of(&self.plan).get(&step.target).is_some_and(|now| !now.is_empty()) => {
+                Err(format!("{} in what was approved: run the plan again to approve it", missing(&name)))
+            }
+            None | Some([]) => {
+                Err(format!("{}: say it in planwright.toml, [agents.{name}] command = […]", missing(&name)))
+            }
         }
     }
 
     /// What the agent is given to read. What can't be read is said, and nothing else is lost.
     pub fn context(&self, step: &Step) -> Vec<Context> {
+        let bytes_max = self.config.run.context_bytes;
         let given = step.reads.iter().map(|reference| match reference {
-            Reference::File(path) => (format!("file:{path}"), self.root.join(path)),
+            Reference::File(path) => Context {
+                reference: format!("file:{path}"),
+                text: topic::excerpt(&self.root.join(path), bytes_max),
+            },
             Reference::Topic(name) => {
-                (format!("topic:{name}"), self.root.join(facts::TOPICS).join(format!("{name}.md")))
+                let tag = format!("{}/{}/topic/{name}", self.tag, step.id);
+                let text =
+                    topic::text((&self.root, self.config.run.context_bytes), self.topics(), name, &tag);
+                Context { reference: format!("topic:{name}"), text }
             }
         });
-        given.map(|(reference, path)| Context { reference, text: excerpt(&path) }).collect()
+        given.collect()
+    }
+
+    /// The command that topics come from, as it was approved.
+    fn topics(&self) -> &[String] {
+        self.agents.get(TOPICS_KEY).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// What the last attempt came to, for the next one. What it printed may be among the bytes that are not kept yet.
@@ -216,7 +220,7 @@ impl Worker {
     }
 
     fn attempt_job(&self, agent: &Agent, (step, attempt): (&Step, u32), told: &Told, files: &Files) -> Job {
-        let deadline = Duration::from_secs(step.timeout_seconds.unwrap_or(ATTEMPT_SECONDS));
+        let deadline = Duration::from_secs(step.timeout_seconds.unwrap_or(self.config.run.step_seconds));
         let mut env = self.environment(step);
         env.push(("PLANWRIGHT_USAGE".to_owned(), files.usage.to_string_lossy().into_owned()));
         let (argv, input) = match agent {
@@ -226,15 +230,20 @@ impl Worker {
             }
             Agent::Command(argv) => {
                 // Agents bring their own credentials and settings: they get the environment of the harness.
-                let text = |(name, value): (OsString, OsString)| {
-                    Some((name.into_string().ok()?, value.into_string().ok()?))
-                };
-                env = std::env::vars_os().filter_map(text).chain(env).collect();
+                env = process::environment().into_iter().chain(env).collect();
                 (argv.clone(), told.prompt.as_bytes().to_vec())
             }
         };
         let tag = format!("{}/{}/{attempt}/agent", self.tag, step.id);
-        Job { argv, folder: self.root.clone(), env, input, deadline, output_bytes_max: OUTPUT_BYTES_MAX, tag }
+        Job {
+            argv,
+            folder: self.root.clone(),
+            env,
+            input,
+            deadline,
+            output_bytes_max: self.config.run.output_bytes,
+            tag,
+        }
     }
 
     /// Runs the contract of a step and has it judged. `None` when it was stopped before it could tell anything.
@@ -242,7 +251,8 @@ impl Worker {
         let Contract::Shell { command, expect } = &step.contract else {
             panic!("a step without a contract is never judged by one")
         };
-        let deadline = Duration::from_secs(CONTRACT_SECONDS);
+        let deadline =
+            Duration::from_secs(step.contract_timeout_seconds.unwrap_or(self.config.run.contract_seconds));
         let look = |command: &str| {
             let job = Job {
                 argv: bash(command),
@@ -250,7 +260,7 @@ impl Worker {
                 env: self.environment(step),
                 input: Vec::new(),
                 deadline,
-                output_bytes_max: OUTPUT_BYTES_MAX,
+                output_bytes_max: self.config.run.output_bytes,
                 tag: format!("{}/{}/{attempt}/contract", self.tag, step.id),
             };
             observe(process::run(&job, stop), deadline)
@@ -317,12 +327,6 @@ fn script(task: &str) -> String {
         Some((_, body)) if fence.len() >= 3 && !body.contains(&format!("\n{fence}\n")) => body.to_owned(),
         Some(_) | None => task.to_owned(),
     }
-}
-
-fn excerpt(path: &Path) -> Result<Excerpt, String> {
-    let text = store::read_text(path, CONTEXT_BYTES_MAX).map_err(|error| error.to_string())?;
-    let length = path.metadata().map(|data| data.len()).unwrap_or_default();
-    Ok(Excerpt { bytes_cut: length.saturating_sub(text.len() as u64), text })
 }
 
 fn milliseconds(duration: Duration) -> u64 {

@@ -27,9 +27,9 @@ pub(crate) struct Args {
     /// Approve exactly this digest (its first 8 digits or more); needed where no person is at the terminal
     #[arg(long, value_name = "DIGEST")]
     rev: Option<String>,
-    /// How many steps may be under way at once
-    #[arg(long, default_value_t = 1)]
-    jobs: usize,
+    /// How many steps may be under way at once; `run.jobs` of the settings where it is not said
+    #[arg(long)]
+    jobs: Option<usize>,
     /// Show what would be done; start nothing
     #[arg(long)]
     dry_run: bool,
@@ -91,8 +91,9 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     };
     let began = Instant::now();
     let mut printer = Printer { plan: &run.plan, retried: 0, runs: &runs };
-    let jobs = args.jobs.max(1);
-    let limits = Limits { jobs, ..Limits::default() };
+    let usual = project.config.run.limits();
+    let jobs = args.jobs.unwrap_or(usual.jobs).max(1);
+    let limits = Limits { jobs, ..usual };
     let drive = Drive { limits, workers: jobs, leave: Stop::new() };
     let mut watch = |state: &RunState, event: &Event| printer.event(state, event, out);
     let (progress, complaints) = runs.drive(&run, &path, &drive, &mut watch)?;

@@ -62,7 +62,8 @@ pub fn create_folder(path: &Path) -> Result<(), Error> {
 /// The lock for one plan file. It lives outside the workspace, where no agent can hold it against us.
 fn lock_file(path: &Path) -> io::Result<File> {
     let folder = state::folder().join("locks");
-    std::fs::create_dir_all(&folder)?;
+    // The first edit may come before the first run: what is made here is made for the owner alone.
+    state::create(&folder).map_err(io::Error::other)?;
     let name = blake3::hash(path.as_os_str().as_encoded_bytes()).to_hex();
     OpenOptions::new().create(true).truncate(false).write(true).open(folder.join(&name[..32]))
 }

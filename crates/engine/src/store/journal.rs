@@ -3,6 +3,7 @@
 
 mod chain;
 mod error;
+mod integrity;
 mod lock;
 mod projection;
 mod queue;
