@@ -313,7 +313,9 @@ impl Host for Embedded {
                 return Ok(Happening::Recorded(self.foreign.drain(..).collect()));
             }
             match self.results.recv_timeout(LOOK) {
-                Ok(Ok(event)) if worker::is_interrupted(&event) => return Ok(Happening::Leave),
+                Ok(Ok(event)) if self.worker.stop.is_requested() && worker::is_interrupted(&event) => {
+                    return Ok(Happening::Leave);
+                }
                 Ok(Ok(event)) => return Ok(Happening::Ended(event)),
                 Ok(Err(error)) => return Err(error.into()),
                 Err(mpsc::RecvTimeoutError::Timeout | mpsc::RecvTimeoutError::Disconnected) => {}

@@ -21,6 +21,8 @@ use crate::workspace::Snapshot;
 const ATTEMPT_SECONDS: u64 = 600;
 /// How long a contract may take.
 const CONTRACT_SECONDS: u64 = 60;
+/// How often a contract is run whose supervisor is killed each time.
+const CONTRACT_TRIES: usize = 3;
 /// How much of an output is kept.
 const OUTPUT_BYTES_MAX: usize = 1 << 20;
 /// How much of a file an agent is given to read.
@@ -178,7 +180,7 @@ impl Worker {
             output_bytes_max: OUTPUT_BYTES_MAX,
             tag: format!("{}/{}/{attempt}/contract", self.tag, step.id),
         };
-        let (observation, output, milliseconds) = observe(process::run(&job, &self.stop), deadline);
+        let (observation, output, milliseconds) = observe(self.look(&job), deadline);
         let receipt = Receipt {
             verdict: judge(*expect, &observation),
             observation,
@@ -189,6 +191,18 @@ impl Worker {
             milliseconds,
         };
         Ok(Event::ContractFinished { step: step.id.clone(), attempt, receipt })
+    }
+
+    /// Runs a contract. One whose supervisor was killed has told nothing, so it is run again: it only looks.
+    fn look(&self, job: &Job) -> Result<Ended, process::Error> {
+        let mut ended = process::run(job, &self.stop);
+        for _ in 1..CONTRACT_TRIES {
+            if !matches!(ended, Err(process::Error::Lost { .. })) {
+                break;
+            }
+            ended = process::run(job, &self.stop);
+        }
+        ended
     }
 
     /// The environment of contracts and scripts: these few variables, and what the step declares.
@@ -243,6 +257,8 @@ fn milliseconds(duration: Duration) -> u64 {
 fn attempt_end(ended: Result<Ended, process::Error>, deadline: Duration) -> (AttemptEnd, Vec<u8>, u64) {
     let ended = match ended {
         Ok(ended) => ended,
+        // Nobody knows how it ended, and nothing of it is alive: as if the harness itself had died.
+        Err(process::Error::Lost { .. }) => return (AttemptEnd::Lost, Vec::new(), 0),
         Err(error) => return (AttemptEnd::Parked { why: error.to_string(), until: None }, Vec::new(), 0),
     };
     let end = match ended.how {
