@@ -139,22 +139,20 @@ impl Runs {
     ) -> Result<Option<RunId>, Error> {
         let Some(plan) = &verified.plan else { return Ok(None) };
         let digest = Digest::of(plan).to_string();
-        let now = now();
-        let run = self.store.create_run(&NewRun {
+        let new = NewRun {
             plan: self.relative(path),
             name: project::name(path),
             digest: digest.clone(),
             text: verified.source.text().to_owned(),
-            created_at_ms: now,
-        })?;
+            created_at_ms: now(),
+        };
         let started = Event::RunStarted {
             digest,
             approved_by: approval.by.clone(),
             approved_at: approval.way.to_owned(),
             base: None,
         };
-        self.store.append(run, 0, &[started], now)?;
-        Ok(Some(run))
+        Ok(Some(self.store.begin_run(&new, &started)?))
     }
 
     /// Drives a run as far as it goes. `watch` sees every event once it is durable.

@@ -186,6 +186,18 @@ impl Store {
 
     /// Records a new run, with the text that was approved.
     pub fn create_run(&self, new: &NewRun) -> Result<RunId, Error> {
+        self.record_run(new, Vec::new())
+    }
+
+    /// Records a new run together with its first event: a run that has none can't go on, and nobody could tell why.
+    pub fn begin_run(&self, new: &NewRun, first: &Event) -> Result<RunId, Error> {
+        // The number of a run that is not there yet is not known either.
+        let unborn = |source| Error::Encode { run: RunId(0), event: first.name(), source };
+        let text = serde_json::to_vec(first).map_err(unborn)?;
+        self.record_run(new, vec![(first.key(), text)])
+    }
+
+    fn record_run(&self, new: &NewRun, events: Vec<(Option<String>, Vec<u8>)>) -> Result<RunId, Error> {
         within_limit("the plan", new.text.len())?;
         let run = new.clone();
         let created = self.writer.write(move |connection| {
@@ -205,6 +217,8 @@ impl Store {
                 "INSERT INTO head (run, seq, hash) VALUES (?1, 0, ?2)",
                 params![id, head.as_bytes()],
             )?;
+            // There is nothing in a new journal that could be in the way.
+            extend(connection, RunId(id), (0, run.created_at_ms), &events)?;
             Ok(RunId(id))
         });
         created.map_err(|source| {
