@@ -219,15 +219,14 @@ impl Runs {
     ) -> Result<Option<RunId>, Error> {
         let Some(plan) = &verified.plan else { return Ok(None) };
         let digest = Digest::of(plan).to_string();
-        let now = now();
-        let run = self.store.create_run(&NewRun {
+        let new = NewRun {
             root: self.project.root.clone(),
             plan: self.relative(path),
             name: project::name(path),
             digest: digest.clone(),
             text: verified.source.text().to_owned(),
-            created_at_ms: now,
-        })?;
+            created_at_ms: now(),
+        };
         let started = Event::RunStarted {
             digest,
             approved_by: approval.by.clone(),
@@ -235,8 +234,7 @@ impl Runs {
             base: None,
             agents: self.project.config.commands_of(plan),
         };
-        self.store.append(run, 0, &[started], now)?;
-        Ok(Some(run))
+        Ok(Some(self.store.begin_run(&new, &started)?))
     }
 
     /// The command lines of the agents as the settings have them now, where they are not what was approved.

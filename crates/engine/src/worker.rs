@@ -22,6 +22,8 @@ use crate::workspace::Snapshot;
 const SHELL: &str = "shell";
 /// How much of what an agent says about its usage is read.
 const USAGE_BYTES_MAX: u64 = 4 << 10;
+/// How often a contract is run whose supervisor is killed each time.
+const CONTRACT_TRIES: usize = 3;
 /// How much of a contract's output goes into the next prompt.
 const FEEDBACK_BYTES_MAX: usize = 4 << 10;
 
@@ -253,7 +255,7 @@ impl Worker {
         };
         let deadline =
             Duration::from_secs(step.contract_timeout_seconds.unwrap_or(self.config.run.contract_seconds));
-        let look = |command: &str| {
+        let observed = |command: &str| {
             let job = Job {
                 argv: bash(command),
                 folder: self.root.clone(),
@@ -263,12 +265,12 @@ impl Worker {
                 output_bytes_max: self.config.run.output_bytes,
                 tag: format!("{}/{}/{attempt}/contract", self.tag, step.id),
             };
-            observe(process::run(&job, stop), deadline)
+            observe(look(&job, stop), deadline)
         };
         let prepared =
-            step.setup.as_ref().map(|setup| look(setup)).map_or(Some(None), |seen| seen.map(Some))?;
+            step.setup.as_ref().map(|setup| observed(setup)).map_or(Some(None), |seen| seen.map(Some))?;
         let (observation, output, milliseconds) = match prepared {
-            None | Some((Observation::Exited(0), ..)) => look(command)?,
+            None | Some((Observation::Exited(0), ..)) => observed(command)?,
             // What could not be prepared can't be looked at; that is no verdict about the work, but it is none for it either.
             Some((unprepared, output, milliseconds)) => {
                 let why = format!(
@@ -315,6 +317,18 @@ impl Worker {
     }
 }
 
+/// Runs a contract. One whose supervisor was killed has told nothing, so it is run again: it only looks.
+fn look(job: &Job, stop: &Stop) -> Result<Ended, process::Error> {
+    let mut ended = process::run(job, stop);
+    for _ in 1..CONTRACT_TRIES {
+        if !matches!(ended, Err(process::Error::Lost { .. })) {
+            break;
+        }
+        ended = process::run(job, stop);
+    }
+    ended
+}
+
 fn bash(command: &str) -> Vec<String> {
     ["bash", "-euo", "pipefail", "-c", command].map(str::to_owned).to_vec()
 }
@@ -337,6 +351,8 @@ fn milliseconds(duration: Duration) -> u64 {
 fn attempt_end(ended: Result<Ended, process::Error>, deadline: Duration) -> (AttemptEnd, Vec<u8>, u64) {
     let ended = match ended {
         Ok(ended) => ended,
+        // Nobody knows how it ended, and nothing of it is alive: as if the harness itself had died.
+        Err(process::Error::Lost { .. }) => return (AttemptEnd::Lost, Vec::new(), 0),
         Err(error) => return (AttemptEnd::Parked { why: error.to_string(), until: None }, Vec::new(), 0),
     };
     let end = match ended.how {

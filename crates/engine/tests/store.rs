@@ -123,6 +123,23 @@ fn words(error: &dyn std::error::Error) -> String {
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
+// M-04: there is no moment at which a run is there and its beginning is not.
+#[test]
+fn a_run_begins_with_its_first_event_in_one_act() {
+    let store = Store::open_folder(&scratch("begun").join("state")).expect("a store");
+    let run = store.begin_run(&new_run("plans/a.md"), &stop("ada")).expect("a run");
+    assert_eq!(events(&store, run), [stop("ada")]);
+    let refused = NewRun { text: "x".repeat(BYTES_MAX + 1), ..new_run("plans/b.md") };
+    assert!(store.begin_run(&refused, &stop("ada")).is_err());
+    // A first event that can't be written takes the run with it.
+    let burglar = burgle(&store);
+    burglar
+        .execute_batch("CREATE TRIGGER t BEFORE INSERT ON journal BEGIN SELECT RAISE(ABORT, 'no'); END")
+        .expect("laid");
+    assert!(store.begin_run(&new_run("plans/c.md"), &stop("ada")).is_err());
+    assert_eq!(store.runs().expect("runs").len(), 1);
+}
+
 #[test]
 fn a_run_is_what_was_recorded_even_after_reopening() {
     let (store, run) = store("runs");

@@ -199,6 +199,16 @@ impl Store {
 
     /// Records a new run, with the text that was approved.
     pub fn create_run(&self, new: &NewRun) -> Result<RunId, Error> {
+        self.record_run(new, Vec::new())
+    }
+
+    /// Records a new run together with its first event: a run that has none can't go on, and nobody could tell why.
+    pub fn begin_run(&self, new: &NewRun, first: &Event) -> Result<RunId, Error> {
+        // The number of a run that is not there yet is not known either.
+        self.record_run(new, vec![Entry::of(RunId(0), first)?])
+    }
+
+    fn record_run(&self, new: &NewRun, entries: Vec<Entry>) -> Result<RunId, Error> {
         within_limit("the plan", new.text.len())?;
         let run = new.clone();
         let created = self.writer.write(move |connection| {
@@ -219,6 +229,8 @@ impl Store {
                 "INSERT INTO head (run, seq, hash) VALUES (?1, 0, ?2)",
                 params![id, head.as_bytes()],
             )?;
+            // There is nothing in a new journal that could be in the way.
+            extend(connection, RunId(id), (0, run.created_at_ms), &entries)?;
             Ok(RunId(id))
         });
         created.map_err(|source| {
@@ -259,15 +271,7 @@ impl Store {
     /// Adds events to a journal together with the bytes that they name, if nothing was added meanwhile.
     pub fn add(&self, run: RunId, addition: Addition<'_>) -> Result<Appended, Error> {
         let Addition { after, events, blobs, claim_for, at_ms } = addition;
-        let mut entries = Vec::with_capacity(events.len());
-        for event in events {
-            let text = serde_json::to_vec(event).map_err(|source| Error::Encode {
-                run,
-                event: event.name(),
-                source,
-            })?;
-            entries.push(Entry { key: event.key(), text, event: event.clone() });
-        }
+        let entries = events.iter().map(|event| Entry::of(run, event)).collect::<Result<Vec<_>, Error>>()?;
         within_limit("what happened", entries.iter().map(|entry| entry.text.len()).sum())?;
         for bytes in &blobs {
             within_limit("what is to be kept", bytes.len())?;
@@ -276,11 +280,10 @@ impl Store {
             let found = extend(connection, run, (after, at_ms), &entries)?;
             if let Found::Run(Appended::Written { .. }) = found {
                 blobs.iter().try_for_each(|bytes| keep(connection, bytes))?;
-                let intents = entries.iter().filter_map(|entry| intent(&entry.event));
-                for (worker, (step, attempt)) in
-                    claim_for.iter().flat_map(|worker| intents.clone().map(move |intent| (worker, intent)))
-                {
-                    queue::lease(connection, (run.0, step, attempt), worker, at_ms)?;
+                if let Some(worker) = claim_for {
+                    for (step, attempt) in entries.iter().filter_map(|entry| intent(&entry.event)) {
+                        queue::lease(connection, (run.0, step, attempt), &worker, at_ms)?;
+                    }
                 }
             }
             Ok(found)
@@ -484,6 +487,14 @@ struct Entry {
     key: Option<String>,
     text: Vec<u8>,
     event: Event,
+}
+
+impl Entry {
+    fn of(run: RunId, event: &Event) -> Result<Self, Error> {
+        let encode = |source| Error::Encode { run, event: event.name(), source };
+        let text = serde_json::to_vec(event).map_err(encode)?;
+        Ok(Self { key: event.key(), text, event: event.clone() })
+    }
 }
 
 /// The attempt that an event intends.

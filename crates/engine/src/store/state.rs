@@ -47,7 +47,7 @@ pub fn folder() -> PathBuf {
 /// The folder below `states` for the project at `root`: the same for every worktree of a repository.
 pub fn folder_of(states: &Path, root: &Path) -> Result<PathBuf, Error> {
     let root = root.canonicalize().map_err(|source| Error::Repository { path: root.to_owned(), source })?;
-    let Some(tree) = root.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok()) else {
+    let Some(tree) = tree_of(&root)? else {
         return Ok(states.join(key(&root, &root, Path::new(""))));
     };
     let git = common_git_folder(tree)?;
@@ -58,6 +58,28 @@ pub fn folder_of(states: &Path, root: &Path) -> Result<PathBuf, Error> {
         Some(_) | None => &git,
     };
     Ok(states.join(key(&git, &named.join(part), part)))
+}
+
+/// The nearest folder with a `.git`. A disk that can't tell is an error: taken for "none", it would lead to another state
+/// folder, where nothing of what was done is known.
+fn tree_of(root: &Path) -> Result<Option<&Path>, Error> {
+    for folder in root.ancestors() {
+        let git = folder.join(".git");
+        match git.symlink_metadata() {
+            Ok(_) => return Ok(Some(folder)),
+            Err(error) if is_absence(&error) => {}
+            Err(source) => return Err(Error::Repository { path: git, source }),
+        }
+    }
+    Ok(None)
+}
+
+/// Whether there is nothing, or nothing that this user may see.
+fn is_absence(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied
+    )
 }
 
 /// Makes a folder that only its owner may enter, with everything above it; one that is there is made private.
@@ -114,7 +136,9 @@ fn common_git_folder(tree: &Path) -> Result<PathBuf, Error> {
         tree.join(target)
     };
     let common = own.join("commondir");
-    let common = match common.exists() {
+    let is_worktree =
+        common.try_exists().map_err(|source| Error::Repository { path: common.clone(), source })?;
+    let common = match is_worktree {
         true => {
             own.join(pointer(&common).map_err(|source| Error::Repository { path: common, source })?.trim())
         }
