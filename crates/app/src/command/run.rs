@@ -21,12 +21,12 @@ use planwright_engine::core::plan::{Plan, Step};
 use planwright_engine::core::run::RunState;
 use planwright_engine::runs::{self, Run, Runs};
 use planwright_engine::store::Text;
-use planwright_engine::{Project, Verified, project};
+use planwright_engine::{Project, Verified, process, project};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, find_step, open};
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::out::{Answer, Exit, Failure, Next, Out};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -185,14 +185,15 @@ fn follow(
     (run, seen, holder): (Run, u64, String),
     out: &mut Out<'_>,
 ) -> Result<Answer, Failure> {
-    let word = out.talk_palette().paint(Tone::Strong, "follows");
-    let number = run.row.id.number();
-    out.talk(&format!("{word}  run {number}, driven by {}; to leave is not to stop it", clean_line(&holder)));
+    if std::env::var_os(process::TAG).is_some() {
+        let message = "an agent at work in a run can't follow one: it would wait for its own end";
+        return Err(Failure::new(Exit::No, message).next(Next::new(["planwright", "status"])));
+    }
     let args = subject.args;
     if subject.steps.is_some() || args.jobs.is_some() || args.workers.is_some() {
         out.warn("what is done, and how much at once, is for the process that drives the run to say");
     }
-    let watched = watch::follow(subject, runs, (&run, seen), out)?;
+    let watched = watch::follow(subject, runs, (&run, seen, &holder), out)?;
     report::report(subject, runs, &watched, out)
 }
 

@@ -193,6 +193,12 @@ pub(super) fn print_plan(subject: &Subject<'_>, out: &mut Out<'_>) {
     for step in plan.steps.iter().filter(|step| !step.env.is_empty()) {
         out.line(&clean_line(&format!("  {} runs with {}", named(step), step.env.join(", "))));
     }
+    for step in &plan.steps {
+        if let Some(setup) = &step.setup {
+            let setup = setup.trim().replace('\n', "; ");
+            out.line(&clean_line(&format!("  {} is prepared by: {setup}", named(step))));
+        }
+    }
     for (target, command) in subject.project.config.agents_of(plan) {
         out.line(&format!("  {} is done by: {}", clean_line(&target), command_line(&command)));
     }

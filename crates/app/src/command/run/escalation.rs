@@ -134,7 +134,7 @@ fn print_choices(address: &str, (reason, contract): (Reason, Option<&Contract>),
         .enumerate()
         .map(|(index, (_, flag, meaning))| {
             let command = if index == 0 { command.clone() } else { " ".repeat(command.chars().count()) };
-            format!("{command}  {flag:<18}  {meaning}")
+            format!("{command}  {flag:<20}  {meaning}")
         })
         .collect();
     print_lines("choose", lines.iter().map(String::as_str), out);

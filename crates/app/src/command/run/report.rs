@@ -108,7 +108,8 @@ fn print_lists(run: &Run, runs: &Runs, out: &mut Out<'_>) {
     }
     let asked = run.state.asks.values().map(|ask| ask.step.map_or_else(|| "the run".to_owned(), name));
     print_list("for you", &asked.collect::<Vec<_>>(), out);
-    print_list("left", &places(is_left).map(name).collect::<Vec<_>>(), out);
+    let left = places(|step| is_left(step) && !matches!(step.status, Status::Waiting { .. }));
+    print_list("left", &left.map(name).collect::<Vec<_>>(), out);
 }
 
 fn print_list(word: &str, names: &[String], out: &mut Out<'_>) {

@@ -16,7 +16,7 @@ use planwright_engine::store::journal::RunId;
 use super::board::{Board, News, now_ms};
 use super::{Subject, block, plain};
 use crate::command::EventData;
-use crate::out::{Answer, Exit, Out};
+use crate::out::{Answer, Exit, Out, Tone, clean_line};
 use crate::signal::Signals;
 
 /// How often the block is drawn, and how soon a signal is heard.
@@ -38,11 +38,11 @@ pub(super) struct Watched {
 
 /// What this process has to do with the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
+enum Role<'a> {
     /// It drives it.
     Driver,
-    /// It follows another that does.
-    Follower,
+    /// It follows this one, who does.
+    Follower(&'a str),
 }
 
 /// Drives the run and shows what happens. Events after `seen` are printed with `--json`.
@@ -65,7 +65,7 @@ pub(super) fn drive(
 pub(super) fn follow(
     subject: &Subject<'_>,
     runs: &Runs,
-    (run, seen): (&Run, u64),
+    (run, seen, holder): (&Run, u64, &str),
     out: &mut Out<'_>,
 ) -> Result<Watched, Error> {
     let leave = Stop::new();
@@ -73,7 +73,7 @@ pub(super) fn follow(
     let work = |watch: &mut dyn FnMut(&RunState, &Event)| {
         runs.follow(run, &told, watch).map(|progress| (progress, Vec::new()))
     };
-    let view = View { subject, runs, run, seen, leave, role: Role::Follower };
+    let view = View { subject, runs, run, seen, leave, role: Role::Follower(holder) };
     view.watch(work, out)
 }
 
@@ -84,7 +84,7 @@ struct View<'a> {
     /// The last event that was printed.
     seen: u64,
     leave: Stop,
-    role: Role,
+    role: Role<'a>,
 }
 
 /// How a run came to rest, and what went wrong with the plan file.
@@ -103,6 +103,11 @@ impl View<'_> {
                 None
             }
         };
+        if let Role::Follower(holder) = self.role {
+            let word = out.talk_palette().paint(Tone::Strong, "follows");
+            let (number, holder) = (self.run.row.id.number(), clean_line(holder));
+            out.talk(&format!("{word}  run {number}, driven by {holder}; to leave is not to stop it"));
+        }
         let steps = self.subject.steps.clone().filter(|_| self.role == Role::Driver);
         let mut board = Board::new(self.run, steps);
         let mut left = None;
@@ -173,7 +178,7 @@ impl View<'_> {
     fn say_leaving(&self, board: &Board<'_>, out: &mut Out<'_>) {
         self.leave.request();
         out.talk(&match (self.role, board.under_way()) {
-            (Role::Follower, _) => "leaving: the run goes on without you".to_owned(),
+            (Role::Follower(_), _) => "leaving: the run goes on without you".to_owned(),
             (Role::Driver, 1) => "leaving: ending 1 attempt; nothing is lost".to_owned(),
             (Role::Driver, count) => format!("leaving: ending {count} attempts; nothing is lost"),
         });
