@@ -1,6 +1,5 @@
 //! Who leaves a run and who follows one: signals that end it in order, and a second `run` of the same plan.
 #![expect(
-    clippy::disallowed_methods,
     clippy::disallowed_types,
     reason = "these tests stand outside of the program: they start it and send it signals"
 )]

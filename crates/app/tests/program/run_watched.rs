@@ -1,6 +1,5 @@
 //! `run` at a terminal: what a person is shown before they approve, the block that is drawn over, and what is left of it.
 #![expect(
-    clippy::disallowed_methods,
     clippy::disallowed_types,
     reason = "these tests stand outside of the program: they are the terminal that it runs at"
 )]

@@ -37,7 +37,7 @@ pub(super) fn print(
     match (place, reason) {
         (Some(place), Reason::AttemptsSpent) => print_failure(board, place, runs, out),
         (_, Reason::AttemptsSpent | Reason::Manual | Reason::Budget | Reason::Lost | Reason::Parked) => {
-            print_lines("asks", clean(text.trim_end()).lines(), out)
+            print_lines("asks", clean(text.trim_end()).lines(), out);
         }
     }
     print_rest(board, place, out);
