@@ -85,8 +85,7 @@ mod tests {
         insta::assert_snapshot!(lines(PLAN, &now, Palette::PLAIN).join("\n"), @r"
         --- approved
         +++ now
-        @@ -18,6 +18,6 @@
-
+        @@ -19,5 +19,5 @@
          **contract:**
          ```shell
         -test -e a
