@@ -46,6 +46,21 @@ pub(crate) struct Page {
     pub(crate) text: String,
 }
 
+/// The data of the envelope of one event of a run.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct EventData {
+    /// The plan.
+    pub(crate) plan: String,
+    /// The number of the run.
+    pub(crate) run: i64,
+    /// Its place in the journal of the run.
+    pub(crate) seq: u64,
+    /// When, in milliseconds since 1970.
+    pub(crate) at_ms: u64,
+    /// What happened.
+    pub(crate) event: Value,
+}
+
 /// How a schema is made.
 pub(crate) type Make = fn(SchemaGenerator) -> Value;
 
@@ -58,6 +73,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("doctor", made::<Envelope<doctor::Examined>>),
     ("edit", made::<Envelope<edit::Edited>>),
     ("error", made::<ErrorEnvelope>),
+    ("event", made::<Envelope<EventData>>),
     ("explain", made::<Envelope<explain::Rules>>),
     ("fmt", made::<Envelope<fmt::Formatted>>),
     ("help", made::<Envelope<Page>>),

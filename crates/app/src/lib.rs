@@ -4,3 +4,4 @@
 pub mod cli;
 mod command;
 pub mod out;
+mod signal;

@@ -21,6 +21,12 @@ mod hostile;
 mod place;
 #[path = "program/run.rs"]
 mod run;
+#[path = "program/run_left.rs"]
+mod run_left;
+#[path = "program/run_part.rs"]
+mod run_part;
+#[path = "program/run_watched.rs"]
+mod run_watched;
 #[path = "program/sample.rs"]
 mod sample;
 #[path = "program/settings.rs"]

@@ -149,6 +149,11 @@ impl Runs {
         Ok(Self { project: project.clone(), store: Arc::new(Store::open(&project.root)?) })
     }
 
+    /// Opens the runs of a project that has some. Nothing is made where it has none.
+    pub fn open_existing(project: &Project) -> Result<Option<Self>, Error> {
+        if Store::exists(&project.root)? { Self::open(project).map(Some) } else { Ok(None) }
+    }
+
     /// The newest run of a plan file.
     pub fn latest(&self, path: &Path) -> Result<Option<Run>, Error> {
         self.store.latest_run(&self.project.root, &self.relative(path))?.map(|row| self.load(row)).transpose()

@@ -59,6 +59,7 @@ const SUCCESSES: &[Case<'_>] = &[
     (&["demo"], ""),
     (&["demo", "two words"], ""),
     (&["run", "good", "--dry-run"], ""),
+    (&["run", "good", "--dry-run", "--until", "s1"], ""),
     (&["status"], ""),
     (&["status", "good"], ""),
     (&["explain"], ""),
@@ -133,6 +134,9 @@ const FAILURES: &[Case<'_>] = &[
     (&["run", "nobody"], ""),
     (&["run", "auth-timeout"], ""),
     (&["run", "good", "--jobs", "many"], ""),
+    (&["run", "good", "--jobs", "0"], ""),
+    (&["run", "good", "--only", "s2"], ""),
+    (&["run", "good", "--until", "nothing"], ""),
     (&["log", "nobody"], ""),
     (&["log", "good"], ""),
     (&["log", "good/nothing"], ""),
@@ -160,9 +164,18 @@ const FAILURES: &[Case<'_>] = &[
 fn ask(place: &Place, (words, input): &Case<'_>) -> (Ran, Value) {
     let words: Vec<&str> = words.iter().copied().chain(["--json"]).collect();
     let ran = place.run_with(&words, input);
-    assert_eq!(ran.stdout.lines().count(), 1, "{words:?}: {ran:#?}");
-    let envelope =
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{words:?}: {error}: {ran:#?}"));
+    let mut lines: Vec<Value> = ran
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{words:?}: {error}: {ran:#?}")))
+        .collect();
+    let envelope = lines.pop().unwrap_or_else(|| panic!("{words:?}: {ran:#?}"));
+    // A command that goes on for long gives its events a line each.
+    for event in lines {
+        assert!(words[0] == "run" && event["schema"] == "planwright.event/1", "{words:?}: {event}");
+        let fault = schema(place, "event").validate(&event).err().map(|error| error.to_string());
+        assert_eq!(fault, None, "{words:?}: {event}");
+    }
     (ran, envelope)
 }
 

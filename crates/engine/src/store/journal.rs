@@ -34,6 +34,8 @@ use writer::Writer;
 
 /// The most that is kept under one name, that an approved plan may have, and that one call may append.
 pub const BYTES_MAX: usize = 8 * 1024 * 1024;
+/// The name of the database in the folder of a store.
+const DATABASE: &str = "state.db";
 /// How many connections are kept for the next reader.
 const IDLE_READERS_MAX: usize = 4;
 /// How often somebody who waits looks for news of other processes.
@@ -170,12 +172,19 @@ impl Store {
         Self::open_folder(&folder)
     }
 
+    /// Whether the project at `root` has a store already.
+    pub fn exists(root: &Path) -> Result<bool, Error> {
+        let error = |source| Error::State { root: root.to_owned(), source };
+        let folder = state::folder_of(&state::folder(), root).map_err(error)?;
+        Ok(folder.join(DATABASE).is_file())
+    }
+
     /// Opens the store in a folder of its own, with what is missing made.
     pub fn open_folder(folder: &Path) -> Result<Self, Error> {
         for folder in [folder, &folder.join("locks")] {
             state::create(folder).map_err(|source| Error::State { root: folder.to_owned(), source })?;
         }
-        let path = folder.join("state.db");
+        let path = folder.join(DATABASE);
         let connection = schema::open(&path, schema::MIGRATIONS).map_err(|unready| match unready {
             Unready::Newer(version) => {
                 Error::Newer { path: path.clone(), version, known: schema::MIGRATIONS.len() }
