@@ -6,8 +6,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    self, answer, completions, demo, edit, explain, fmt, help, list, log, man, new, run as run_command,
-    schema, show, status, verify,
+    self, answer, cancel, completions, demo, edit, events, explain, fmt, help, inbox, list, log, man, new,
+    queue, run as run_command, schema, show, status, stop, verify, worker,
 };
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
 
@@ -46,6 +46,18 @@ enum Command {
     Log(log::Args),
     /// Settle what only a person can settle
     Answer(answer::Args),
+    /// Show everything that waits for a person
+    Inbox(inbox::Args),
+    /// Stop a run for now
+    Stop(stop::Args),
+    /// End a run for good
+    Cancel(cancel::Args),
+    /// Show what happens to all runs, one line per fact
+    Events(events::Args),
+    /// Show the attempts that wait for a worker or are under way
+    Queue(queue::Args),
+    /// Make attempts for runs that other processes drive
+    Worker(worker::Args),
     /// Make a repository with a plan to try things on
     Demo(demo::Args),
     /// List the plans of this project
@@ -115,6 +127,12 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Status(args) => status::run(&args, out),
         Command::Log(args) => log::run(&args, out),
         Command::Answer(args) => answer::run(&args, out),
+        Command::Inbox(args) => inbox::run(&args, out),
+        Command::Stop(args) => stop::run(&args, out),
+        Command::Cancel(args) => cancel::run(&args, out),
+        Command::Events(args) => events::run(&args, out),
+        Command::Queue(args) => queue::run(&args, out),
+        Command::Worker(args) => worker::run(&args, out),
         Command::Demo(args) => demo::run(&args, out),
         Command::List(args) => list::run(&args, out),
         Command::Edit(args) => edit::run(&args, out),
