@@ -6,8 +6,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    self, answer, completions, config, demo, doctor, edit, explain, fmt, help, init, list, log, man, new,
-    run as run_command, schema, show, status, verify,
+    self, answer, cancel, completions, config, demo, doctor, edit, events, explain, fmt, help, inbox, init,
+    list, log, man, new, queue, run as run_command, schema, show, status, stop, verify, worker,
 };
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
 
@@ -51,6 +51,18 @@ enum Command {
     Log(log::Args),
     /// Settle what only a person can settle
     Answer(answer::Args),
+    /// Show everything that waits for a person
+    Inbox(inbox::Args),
+    /// Stop a run for now
+    Stop(stop::Args),
+    /// End a run for good
+    Cancel(cancel::Args),
+    /// Show what happens to all runs, one line per fact
+    Events(events::Args),
+    /// Show the attempts that wait for a worker or are under way
+    Queue(queue::Args),
+    /// Make attempts for runs that other processes drive
+    Worker(worker::Args),
     /// Show the settings and where they come from, or change one
     Config(config::Args),
     /// Look at everything that planwright stands on, and mend what is safe
@@ -126,6 +138,12 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Status(args) => status::run(&args, out),
         Command::Log(args) => log::run(&args, out),
         Command::Answer(args) => answer::run(&args, out),
+        Command::Inbox(args) => inbox::run(&args, out),
+        Command::Stop(args) => stop::run(&args, out),
+        Command::Cancel(args) => cancel::run(&args, out),
+        Command::Events(args) => events::run(&args, out),
+        Command::Queue(args) => queue::run(&args, out),
+        Command::Worker(args) => worker::run(&args, out),
         Command::Config(args) => config::run(&args, out),
         Command::Doctor(args) => Ok(doctor::run(&args, out)),
         Command::Demo(args) => demo::run(&args, out),

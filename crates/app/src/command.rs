@@ -2,33 +2,44 @@
 //! which way the engine failed. No command knows another.
 
 pub(crate) mod answer;
+pub(crate) mod cancel;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod edit;
+pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod fmt;
 pub(crate) mod help;
+pub(crate) mod inbox;
 pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod man;
 pub(crate) mod new;
+pub(crate) mod queue;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod show;
 pub(crate) mod status;
+pub(crate) mod stop;
 pub(crate) mod verify;
+pub(crate) mod worker;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use planwright_engine::config::Error as ConfigError;
 use planwright_engine::core::change::Refusal;
 use planwright_engine::core::draft::Draft;
+use planwright_engine::core::run::{CLAIM, Status};
 use planwright_engine::core::source::Source;
 use planwright_engine::core::{dialect, plan, suggest};
+use planwright_engine::runs::{Run, Runs};
+use planwright_engine::store::journal::Holder;
 use planwright_engine::store::{self, Text};
 use planwright_engine::{Project, process, project, runs};
 use schemars::{JsonSchema, SchemaGenerator};
@@ -67,6 +78,7 @@ pub(crate) type Make = fn(SchemaGenerator) -> Value;
 /// Every schema with its name. A command that prints an envelope has a line here.
 pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("answer", made::<Envelope<answer::Answered>>),
+    ("cancel", made::<Envelope<cancel::Cancelled>>),
     ("completions", made::<Envelope<Page>>),
     ("config", made::<Envelope<config::Configured>>),
     ("demo", made::<Envelope<demo::Made>>),
@@ -74,19 +86,24 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("edit", made::<Envelope<edit::Edited>>),
     ("error", made::<ErrorEnvelope>),
     ("event", made::<Envelope<EventData>>),
+    ("events", made::<Envelope<events::Told>>),
     ("explain", made::<Envelope<explain::Rules>>),
     ("fmt", made::<Envelope<fmt::Formatted>>),
     ("help", made::<Envelope<Page>>),
+    ("inbox", made::<Envelope<inbox::Inbox>>),
     ("init", made::<Envelope<init::Initialised>>),
     ("list", made::<Envelope<list::Listing>>),
     ("log", made::<Envelope<log::Log>>),
     ("man", made::<Envelope<Page>>),
     ("new", made::<Envelope<new::Created>>),
+    ("queue", made::<Envelope<queue::Listed>>),
     ("run", made::<Envelope<run::Ran>>),
     ("schema", made::<Envelope<schema::Schemas>>),
     ("show", made::<Envelope<show::Shown>>),
     ("status", made::<Envelope<status::Standing>>),
+    ("stop", made::<Envelope<stop::Stopped>>),
     ("verify", made::<Envelope<VerifyData>>),
+    ("worker", made::<Envelope<worker::Worked>>),
 ];
 
 fn made<T: JsonSchema>(generator: SchemaGenerator) -> Value {
@@ -179,6 +196,94 @@ pub(crate) fn find_step(draft: &Draft, name: &str, path: &str) -> Result<usize, 
             path,
         ]))
     })
+}
+
+/// The newest run of a plan, as the user points at it.
+pub(crate) struct RunOf {
+    pub(crate) path: PathBuf,
+    pub(crate) runs: Runs,
+    pub(crate) run: Run,
+    /// The step that was named, as a place in the approved plan.
+    pub(crate) step: Option<usize>,
+}
+
+/// Finds the newest run of the plan or step that the user points at.
+pub(crate) fn run_of(address: &str) -> Result<RunOf, Failure> {
+    let project::Address { plan: path, step } = here()?.address(address)?;
+    let runs = Runs::open(&project_of(&path)?)?;
+    let name = project::name(&path);
+    let run = runs.latest(&path)?.ok_or_else(|| {
+        let next = Next::new(["planwright", "run", shown(&path).as_str()]);
+        Failure::new(Exit::No, format!("{name} was not run yet")).next(next)
+    })?;
+    let step = step.map(|step| step_of(&run, &step)).transpose()?;
+    Ok(RunOf { path, runs, run, step })
+}
+
+/// The place of a step in the plan that was approved: an id, a number, or the beginning of one id alone.
+pub(crate) fn step_of(run: &Run, name: &str) -> Result<usize, Failure> {
+    let steps = &run.plan.steps;
+    let mut near = steps.iter().enumerate().filter(|(_, step)| step.id.starts_with(name));
+    let only = || near.next().filter(|_| near.next().is_none()).map(|(place, _)| place);
+    let exact = steps.iter().position(|step| step.id == name);
+    let numbered = || steps.iter().position(|step| step.number.to_string() == name.trim_start_matches('#'));
+    exact.or_else(numbered).or_else(only).ok_or_else(|| {
+        let plan = run.row.name.as_str();
+        let known = match steps.len() {
+            count if count > STEPS_NAMED_MAX => format!("it has {count} steps"),
+            _ => {
+                let ids: Vec<&str> = steps.iter().map(|step| step.id.as_str()).collect();
+                format!("its steps are {}", ids.join(", "))
+            }
+        };
+        let next = Next::new(["planwright", "show", shown(&run.row.plan).as_str()]);
+        Failure::new(Exit::Usage, format!("{plan} has no step `{name}`")).hint(known).next(next)
+    })
+}
+
+/// The newest run of every plan of this project, the oldest first.
+pub(crate) fn newest_runs(runs: &Runs) -> Result<Vec<Run>, Failure> {
+    let rows = runs.store().runs().map_err(runs::Error::from)?;
+    let plans: BTreeSet<PathBuf> = rows.into_iter().map(|row| row.plan).collect();
+    let mut newest = Vec::new();
+    for plan in plans {
+        newest.extend(runs.latest(&runs.project().root.join(plan))?);
+    }
+    newest.sort_by_key(|run| run.row.id);
+    Ok(newest)
+}
+
+/// How long a command waits for a driver to let go of a run.
+const LET_GO: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Waits until nobody drives the run, for a while; says who still does.
+pub(crate) fn wait_for_driver(runs: &Runs, run: &Run) -> Result<Option<Holder>, Failure> {
+    let begin = Instant::now();
+    loop {
+        let holder = runs.holder(run)?;
+        if holder.is_none() || begin.elapsed() > LET_GO {
+            return Ok(holder);
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Attempts and contracts that are under way: `2 fix, attempt 1`.
+pub(crate) fn under_way(run: &Run) -> Vec<String> {
+    let steps = run.plan.steps.iter().zip(&run.state.steps);
+    let busy = steps.filter_map(|(step, state)| match state.status {
+        Status::Running { attempt } => Some(format!("{} {}, attempt {attempt}", step.number, step.id)),
+        Status::Judging { attempt, .. } if attempt != CLAIM => {
+            Some(format!("{} {}, contract of attempt {attempt}", step.number, step.id))
+        }
+        Status::Judging { .. }
+        | Status::Pending
+        | Status::Passed { .. }
+        | Status::Waiting { .. }
+        | Status::Skipped { .. } => None,
+    });
+    busy.collect()
 }
 
 /// The grammar of a command, under the name that one types.

@@ -81,6 +81,13 @@ impl<'w> Out<'w> {
         self.data("\n");
     }
 
+    /// Writes exactly these bytes to stdout, whatever they are, under the rule of [`Out::data`]. Never for a terminal.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        if !self.settings.is_json && self.fault.is_none() {
+            self.fault = self.stdout.write_all(bytes).err();
+        }
+    }
+
     /// Writes a table to stdout, under the rule of [`Out::data`]. It is cut to the width on a terminal only.
     pub fn table(&mut self, table: &Table) {
         let width = self.settings.stdout.is_terminal.then_some(self.settings.width);

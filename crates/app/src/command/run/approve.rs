@@ -199,7 +199,7 @@ pub(super) fn print_plan(subject: &Subject<'_>, out: &mut Out<'_>) {
             out.line(&clean_line(&format!("  {} is prepared by: {setup}", named(step))));
         }
     }
-    for (target, command) in subject.project.config.agents_of(plan) {
+    for (target, command) in known(subject) {
         out.line(&format!("  {} is done by: {}", clean_line(&target), command_line(&command)));
     }
     out.line("");
@@ -210,9 +210,15 @@ fn command_line(command: &[String]) -> String {
     command.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }
 
+/// The command lines that carrying out the plan takes from the settings, as far as there are any.
+fn known(subject: &Subject<'_>) -> Agents {
+    let commands = subject.project.config.commands_of(subject.plan);
+    commands.into_iter().filter(|(_, command)| !command.is_empty()).collect()
+}
+
 /// Who does the steps of the plan; scripts and people have no command line and are left out.
 pub(super) fn agents(subject: &Subject<'_>) -> Vec<AgentData> {
-    let known = subject.project.config.agents_of(subject.plan).into_iter();
+    let known = known(subject).into_iter();
     let known = known.map(|(target, command)| AgentData { target, command: Some(command) });
     let missing = missing(subject).into_keys();
     known.chain(missing.map(|target| AgentData { target: target.to_owned(), command: None })).collect()
@@ -221,7 +227,7 @@ pub(super) fn agents(subject: &Subject<'_>) -> Vec<AgentData> {
 /// The steps whose agent has no command line, by their target.
 fn missing<'a>(subject: &Subject<'a>) -> BTreeMap<&'a str, Vec<&'a Step>> {
     let config = &subject.project.config;
-    let known = config.agents_of(subject.plan);
+    let known = known(subject);
     let mut missing: BTreeMap<&str, Vec<&Step>> = BTreeMap::new();
     for step in &subject.plan.steps {
         let name = config.roles.get(&step.target).unwrap_or(&step.target);
