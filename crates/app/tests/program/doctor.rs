@@ -135,7 +135,7 @@ fn files_that_a_killed_write_left_are_removed() {
         }
     }
     fs::File::options().write(true).open(&lock).expect("opened").set_modified(old).expect("made old");
-    let said = ["plans/.it.md.aB3dE9 was left behind", "run-99 locks a run that is not there", "2 warnings"];
+    let said = ["plans/.it.md.aB3dE9 was left behind", "run-99 is the lock of nobody", "2 warnings"];
     place.run(&["doctor"]).expect(0, &said);
     place.run(&["doctor", "--fix"]).expect(0, &["fixed ", "healthy"]);
     let left = |name: &str| place.path(name).exists();

@@ -58,7 +58,8 @@ pub(super) fn renew(subject: &Subject<'_>, runs: &Runs, run: Run, out: &mut Out<
     let targets: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
     for target in targets.into_iter().filter(|&target| before.get(target) != now.get(target)) {
         let line = |agents: &Agents| {
-            agents.get(target).map_or_else(|| "nothing".to_owned(), |command| command_line(command))
+            let command = agents.get(target).filter(|command| !command.is_empty());
+            command.map_or_else(|| "nothing".to_owned(), |command| command_line(command))
         };
         out.talk(&format!("  {}  was  {}", clean_line(target), line(&before)));
         out.talk(&format!("  {}  is   {}", " ".repeat(clean_line(target).chars().count()), line(&now)));
