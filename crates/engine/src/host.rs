@@ -16,13 +16,17 @@ use crate::driver::{Happening, Host, Recovered, lost};
 use crate::mirror::Mirror;
 use crate::process::{self, Stop};
 use crate::store;
-use crate::store::journal::{self, Addition, Appended, BEAT_MS, Health, Queued, RunId, Store, driver_name};
+use crate::store::journal::{
+    self, Addition, Appended, BEAT_MS, Health, Queued, RunId, RunLock, Store, driver_name,
+};
 use crate::worker::{Done, Told, Worker};
 
 /// How often the journal is looked at for what others recorded.
 const LOOK: Duration = Duration::from_millis(100);
 /// How often workers of other processes are looked at.
 const WORKERS: Duration = Duration::from_secs(1);
+/// How long what is under way may take to end with its host: longer than a process that is killed step by step.
+const ENDING_MAX: Duration = Duration::from_secs(30);
 
 /// What can go wrong with the embedded host.
 #[derive(Debug, thiserror::Error)]
@@ -86,6 +90,8 @@ pub struct Embedded {
     is_leaving: bool,
     beaten: Instant,
     visited: Instant,
+    /// Given back when the host is gone, and with it everything that it had under way.
+    _rights: [RunLock; 2],
 }
 
 /// What a thread of this process reports.
@@ -95,8 +101,13 @@ enum Report {
 }
 
 impl Embedded {
-    /// A host for `run`, whose plan is in the file `path` and was approved as `text`.
-    pub fn new(worker: Worker, run: RunId, (path, text): (&Path, &str), hands: Hands) -> Self {
+    /// A host for `run`, whose plan is in the file `path` and was approved as `text`, with the right to drive it.
+    pub(crate) fn new(
+        (worker, rights): (Worker, [RunLock; 2]),
+        run: RunId,
+        (path, text): (&Path, &str),
+        hands: Hands,
+    ) -> Self {
         let (report, results) = mpsc::channel();
         let mirror = Mirror::new(path, text, worker.config.limits.plan_bytes);
         Self {
@@ -118,6 +129,7 @@ impl Embedded {
             is_leaving: false,
             beaten: Instant::now(),
             visited: Instant::now(),
+            _rights: rights,
         }
     }
 
@@ -225,6 +237,15 @@ impl Embedded {
             self.store().beat_all(&driver_name(self.run), self.now())?;
         }
         self.look()
+    }
+}
+
+/// What this process has under way ends with its host. A thread may be about to start a process that nobody has seen yet,
+/// so looking for processes would not find it.
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        self.stop.request();
+        while !(self.own.is_empty() && self.contracts == 0) && self.report(ENDING_MAX).is_some() {}
     }
 }
 
