@@ -81,6 +81,8 @@ pub struct Embedded {
     contracts: usize,
     /// Attempts that other processes make.
     others: BTreeSet<Attempt>,
+    /// Attempts of others that are to be ended. A worker that has just taken one may not have started it yet.
+    ending: BTreeSet<Attempt>,
     /// Attempts of others that were ended by us.
     ended: BTreeSet<Attempt>,
     results: mpsc::Receiver<Report>,
@@ -122,6 +124,7 @@ impl Embedded {
             own: BTreeSet::new(),
             contracts: 0,
             others: BTreeSet::new(),
+            ending: BTreeSet::new(),
             ended: BTreeSet::new(),
             results,
             report,
@@ -201,6 +204,7 @@ impl Embedded {
         if self.others.is_empty() {
             return Ok(None);
         }
+        self.end_others()?;
         for event in self.store().delivered(self.run)? {
             let Some(key) = self.key_of(&event).filter(|key| self.others.remove(key)) else { continue };
             return Ok(Some(Happening::Ended(if self.ended.remove(&key) { stopped(event) } else { event })));
@@ -220,6 +224,31 @@ impl Embedded {
             }
         }
         Ok(None)
+    }
+
+    /// Ends the attempts of other processes that are to be ended, as far as they have begun.
+    fn end_others(&mut self) -> Result<(), Error> {
+        self.ending.retain(|key| self.others.contains(key));
+        for key in self.ending.clone() {
+            if process::reclaim(&self.tag(key))? > 0 {
+                self.ended.insert(key);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes back an attempt that no worker has taken yet; returns whether there was one. It is reported as any other.
+    fn withdraw(&mut self, (step, attempt): Attempt) -> Result<bool, Error> {
+        let id = self.plan().steps[step].id.clone();
+        let claim = (self.run, id.as_str(), attempt);
+        let is_ours = self.store().claim_this(&driver_name(self.run), claim, self.now())?.is_some();
+        if is_ours {
+            self.others.remove(&(step, attempt));
+            self.own.insert((step, attempt));
+            let done = Done { event: stopped(lost(&id, attempt)), blobs: Vec::new() };
+            self.report.send(Report::Attempt((step, attempt), done)).expect("the host has the other end");
+        }
+        Ok(is_ours)
     }
 
     fn key_of(&self, event: &Event) -> Option<Attempt> {
@@ -396,11 +425,11 @@ impl Host for Embedded {
         // What begins after this is not meant.
         self.stop = Stop::new();
         for key in self.others.clone() {
-            if process::reclaim(&self.tag(key))? > 0 {
-                self.ended.insert(key);
+            if !self.withdraw(key)? {
+                self.ending.insert(key);
             }
         }
-        Ok(())
+        self.end_others()
     }
 
     fn next(&mut self, wake: Option<u64>) -> Result<Happening, Error> {
