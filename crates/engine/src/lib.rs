@@ -12,6 +12,9 @@ mod mirror;
 pub mod process;
 pub mod project;
 pub mod runs;
+#[cfg(test)]
+#[path = "../tests/scratch/folder.rs"]
+mod scratch;
 pub mod store;
 pub mod watch;
 pub mod worker;
