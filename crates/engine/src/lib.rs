@@ -14,6 +14,9 @@ mod mirror;
 pub mod process;
 pub mod project;
 pub mod runs;
+#[cfg(test)]
+#[path = "../tests/scratch/folder.rs"]
+mod scratch;
 pub mod setup;
 pub mod store;
 mod topic;

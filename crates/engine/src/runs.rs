@@ -263,18 +263,22 @@ impl Runs {
         drive: &Drive,
         watch: &mut dyn FnMut(&RunState, &Event),
     ) -> Result<(Progress, Vec<String>), Error> {
-        let id = run.row.id;
-        let _lock = self.lock(id)?;
-        let _place = self.occupy()?;
+        let hands = Hands { workers: drive.workers, leave: drive.leave.clone() };
+        let mut host = self.host(run, path, hands)?;
         if run.state.phase == Phase::Stopped {
             self.record(run, &Event::RunResumed { by: user() })?;
         }
-        let hands = Hands { workers: drive.workers, leave: drive.leave.clone() };
-        let mut host = Embedded::new(self.worker(run), id, (path, &run.row.text), hands);
         host.mirror.show(&run.state);
         let progress = driver::drive(&run.plan, &drive.limits, &mut host, watch)?;
         host.mirror.show(&self.load(run.row.clone())?.state);
-        Ok((progress, host.mirror.complaints))
+        Ok((progress, std::mem::take(&mut host.mirror.complaints)))
+    }
+
+    /// A host for a run, with the right to drive it: as long as it lives nobody else drives this run, nor another one in
+    /// the same workspace.
+    pub fn host(&self, run: &Run, path: &Path, hands: Hands) -> Result<Embedded, Error> {
+        let rights = [self.lock(run.row.id)?, self.occupy()?];
+        Ok(Embedded::new((self.worker(run), rights), run.row.id, (path, &run.row.text), hands))
     }
 
     /// What carries out the commands of a run.

@@ -5,10 +5,10 @@ use planwright_core::event::{Answer, AttemptEnd, Event, Outcome, Reason, Usage};
 use planwright_core::plan::Plan;
 use planwright_core::run::RunState;
 
-use crate::sample::{
-    answered, asked, ended, exited, judged, parked, plan, resumed, retry, run_started, skip, spent, started,
-    stopped, warned,
+use crate::happened::{
+    answered, asked, ended, exited, judged, parked, resumed, retry, skip, spent, started, stopped, warned,
 };
+use crate::sample::{plan, run_started};
 
 /// A run on paper.
 struct Walk {
@@ -353,7 +353,7 @@ fn nothing_is_to_be_done_before_a_run_begins_and_after_it_ends() {
     let state = RunState::new(&sample);
     assert_eq!(decide(&sample, &state, &Limits::default(), 0), []);
     let mut walk = Walk::of(sample);
-    walk.take(&crate::sample::finished(Outcome::Cancelled));
+    walk.take(&crate::happened::finished(Outcome::Cancelled));
     walk.expect("");
 }
 

@@ -110,20 +110,14 @@ fn lock_file(path: &Path) -> io::Result<File> {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "these tests play those who write without asking us")]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
-
-    fn scratch(name: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("planwright-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a scratch folder");
-        folder.join("plan.md")
-    }
+    use crate::scratch::Scratch;
 
     // C-07: old or new, never torn.
     #[test]
     fn a_file_that_moved_is_left_as_it_is() {
-        let path = scratch("moved");
+        let scratch = Scratch::new("atomic-moved");
+        let path = scratch.path().join("plan.md");
         std::fs::write(&path, "theirs").expect("written");
         let refused = replace(&path, "mine", "new");
         assert!(matches!(refused, Err(Error::Moved { .. })), "{refused:?}");
@@ -135,11 +129,11 @@ mod tests {
     #[test]
     fn a_link_is_followed_and_the_mode_is_kept() {
         use std::os::unix::fs::PermissionsExt;
-        let path = scratch("linked");
+        let scratch = Scratch::new("atomic-linked");
+        let path = scratch.path().join("plan.md");
         std::fs::write(&path, "a").expect("written");
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).expect("mode");
         let link = path.with_file_name("link.md");
-        std::fs::remove_file(&link).ok();
         std::os::unix::fs::symlink(&path, &link).expect("a link");
         replace(&link, "a", "b").expect("replaced");
         assert!(link.is_symlink());
@@ -167,7 +161,8 @@ mod tests {
 
     #[test]
     fn a_file_that_is_there_is_never_written_over() {
-        let path = scratch("exists");
+        let scratch = Scratch::new("atomic-exists");
+        let path = scratch.path().join("plan.md");
         std::fs::write(&path, "first").expect("written");
         assert!(matches!(create(&path, "second"), Err(Error::Exists { .. })));
         assert_eq!(std::fs::read_to_string(&path).expect("read"), "first");
@@ -175,7 +170,8 @@ mod tests {
 
     #[test]
     fn of_many_writers_with_the_same_old_text_one_wins() {
-        let path = scratch("race");
+        let scratch = Scratch::new("atomic-race");
+        let path = scratch.path().join("plan.md");
         std::fs::write(&path, "0").expect("written");
         let wins: usize = std::thread::scope(|scope| {
             let writers: Vec<_> = (0..16)

@@ -8,7 +8,7 @@ use planwright_core::event::{AttemptEnd, Blob, Event};
 use planwright_core::run::{Phase, RunState};
 use planwright_engine::driver::{Happening, Host, Recovered};
 
-use crate::world::{Crash, Kind, Sabotage, Temper, Work, World};
+use crate::world::{Crash, Kind, OUTSIDE, Sabotage, Temper, Work, World};
 
 pub(crate) struct SimHost {
     world: Rc<RefCell<World>>,
@@ -64,7 +64,14 @@ impl SimHost {
                 return None;
             }
         };
-        Some(Work { kind, place, attempt, driver: self.driver })
+        let is_outside = kind == Kind::Attempt && self.world.borrow().is_worked_outside;
+        let driver = if is_outside { OUTSIDE } else { self.driver };
+        Some(Work { kind, place, attempt, driver })
+    }
+
+    /// Whether the result of a process comes to this driver.
+    fn awaits(&self, work: &Work) -> bool {
+        work.driver == self.driver || work.driver == OUTSIDE
     }
 }
 
@@ -119,6 +126,7 @@ impl Host for SimHost {
     }
 
     fn begin(&mut self, state: &RunState, command: &Command) -> Result<(), Crash> {
+        let work = self.work(command);
         let mut world = self.world.borrow_mut();
         world.point()?;
         if matches!(command, Command::Attempt { .. }) {
@@ -128,7 +136,7 @@ impl Host for SimHost {
                 world.fault(format!("{command:?} begins in a run that is {:?}", state.phase));
             }
         }
-        match self.work(command) {
+        match work {
             Some(work) if world.sabotage == Sabotage::BeginsFirst && work.kind == Kind::Attempt => {}
             Some(work) => world.spawn(work),
             None => world.fault(format!("{command:?} can't begin")),
@@ -141,15 +149,15 @@ impl Host for SimHost {
         world.point()?;
         let is_it = |work: &Work| work.kind == Kind::Attempt && (work.place, work.attempt) == (step, attempt);
         let alive = world.live.iter().position(is_it);
-        let is_wild = matches!(world.temper, Temper::Wild);
         if let Some(index) = alive
-            && is_wild
             && state.outcome().is_none()
-            && world.random.once_in(2)
         {
+            let is_wild = matches!(world.temper, Temper::Wild);
             // A worker of another process is at it, and its result comes to whoever drives.
-            world.live[index].driver = self.driver;
-            return Ok(Recovered::UnderWay);
+            if world.live[index].driver == OUTSIDE || (is_wild && world.random.once_in(2)) {
+                world.live[index].driver = if is_wild { self.driver } else { OUTSIDE };
+                return Ok(Recovered::UnderWay);
+            }
         }
         if world.sabotage != Sabotage::BuriesNothing
             && let Some(index) = alive
@@ -165,7 +173,7 @@ impl Host for SimHost {
     fn interrupt(&mut self) -> Result<(), Crash> {
         let mut world = self.world.borrow_mut();
         world.point()?;
-        let is_it = |work: &Work| work.driver == self.driver && work.kind == Kind::Attempt;
+        let is_it = |work: &Work| self.awaits(work) && work.kind == Kind::Attempt;
         while let Some(index) = world.live.iter().position(is_it) {
             let result = world.end_as(index, Some(AttemptEnd::Stopped));
             world.late.push(result);
@@ -179,6 +187,10 @@ impl Host for SimHost {
         world.point()?;
         if self.is_leaving {
             return Ok(self.leave(&mut world));
+        }
+        if std::mem::take(&mut world.is_leave_wanted) {
+            self.is_leaving = true;
+            return Ok(Happening::Leave);
         }
         world.meddle();
         if self.seen < world.journal.len() && world.random.once_in(2) {
@@ -196,8 +208,8 @@ impl Host for SimHost {
             self.is_leaving = true;
             return Ok(Happening::Leave);
         }
-        let own: Vec<usize> =
-            (0..world.live.len()).filter(|&index| world.live[index].driver == self.driver).collect();
+        let is_own = |work: &Work| self.awaits(work) && !world.is_held(work);
+        let own: Vec<usize> = (0..world.live.len()).filter(|&index| is_own(&world.live[index])).collect();
         if let Some(at) = wake
             && (own.is_empty() || world.random.once_in(4))
         {

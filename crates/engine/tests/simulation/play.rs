@@ -10,7 +10,8 @@ use planwright_core::run::{Phase, RunState, Status};
 use planwright_engine::driver::{self, Progress, drive};
 
 use crate::host::SimHost;
-use crate::sample::{run_started, verdict_of};
+use crate::sample::run_started;
+use crate::trial::verdict_of;
 use crate::world::{Kind, Sabotage, World};
 
 /// Drives of one run before it counts as one that never ends. Crashes, answers and edits of a schedule are far fewer.

@@ -56,9 +56,12 @@ pub(crate) struct Work {
     pub(crate) kind: Kind,
     pub(crate) place: usize,
     pub(crate) attempt: u32,
-    /// The driver that began it.
+    /// The driver that began it, or [`OUTSIDE`].
     pub(crate) driver: u32,
 }
+
+/// Stands for a worker of another process: it outlives drivers, and what it does comes to whoever drives.
+pub(crate) const OUTSIDE: u32 = 0;
 
 pub(crate) struct World {
     /// The plan that was approved.
@@ -73,6 +76,14 @@ pub(crate) struct World {
     keys: BTreeSet<String>,
     pub(crate) clock: u64,
     pub(crate) live: Vec<Work>,
+    /// Every attempt that began, as `s1/2`.
+    pub(crate) begun: Vec<String>,
+    /// Steps whose agents go on until they are ended.
+    pub(crate) held: BTreeSet<String>,
+    /// Whether a worker of another process makes the attempts.
+    pub(crate) is_worked_outside: bool,
+    /// Whether the user wants to leave, and the driver does not know it yet.
+    pub(crate) is_leave_wanted: bool,
     /// Results that a dead driver never took.
     pub(crate) late: Vec<Event>,
     /// Results that were delivered, which may come again.
@@ -110,6 +121,10 @@ impl World {
             keys: BTreeSet::new(),
             clock: 1_000_000,
             live: Vec::new(),
+            begun: Vec::new(),
+            held: BTreeSet::new(),
+            is_worked_outside: false,
+            is_leave_wanted: false,
             late: Vec::new(),
             delivered: Vec::new(),
             ran: BTreeMap::new(),
@@ -275,7 +290,21 @@ impl World {
         if work.kind == Kind::Attempt && attempts.len() >= self.limits.jobs {
             self.fault(format!("{name} is one job too many"));
         }
+        if work.kind == Kind::Attempt {
+            self.begun.push(name);
+        }
         self.live.push(work);
+    }
+
+    /// Whether a process goes on until it is ended.
+    pub(crate) fn is_held(&self, work: &Work) -> bool {
+        work.kind == Kind::Attempt && self.held.contains(&self.plan.steps[work.place].id)
+    }
+
+    /// Attempts that are alive, as `s1/2`.
+    pub(crate) fn alive(&self) -> BTreeSet<String> {
+        let attempts = self.live.iter().filter(|work| work.kind == Kind::Attempt);
+        attempts.map(|work| format!("{}/{}", self.plan.steps[work.place].id, work.attempt)).collect()
     }
 
     /// A process ends by itself; returns its result.
@@ -356,6 +385,10 @@ impl World {
     pub(crate) fn orphan(&mut self) {
         let mut index = 0;
         while index < self.live.len() {
+            if self.live[index].driver == OUTSIDE || self.is_held(&self.live[index]) {
+                index += 1;
+                continue;
+            }
             match (self.random.below(3), self.live[index].kind) {
                 (0, Kind::Attempt | Kind::Contract) => drop(self.live.remove(index)),
                 (1, Kind::Attempt) => index += 1,
