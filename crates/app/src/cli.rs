@@ -145,7 +145,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Queue(args) => queue::run(&args, out),
         Command::Worker(args) => worker::run(&args, out),
         Command::Config(args) => config::run(&args, out),
-        Command::Doctor(args) => Ok(doctor::run(&args, out)),
+        Command::Doctor(args) => doctor::run(&args, out),
         Command::Demo(args) => demo::run(&args, out),
         Command::List(args) => list::run(&args, out),
         Command::Edit(args) => edit::run(&args, out),

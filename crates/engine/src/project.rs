@@ -15,7 +15,7 @@ use planwright_core::verify::{self, Study};
 use planwright_core::view::Summary;
 
 use crate::config::{self, Config, Settings, Sources};
-use crate::store::{self, Text};
+use crate::store::{self, Text, state};
 use crate::{facts, process};
 
 /// How deep folders are searched for plans.
@@ -121,7 +121,7 @@ impl Project {
 
     /// The project that `start` lies in, with settings (`KEY=VALUE`) that were typed with the command.
     pub fn find_with(start: &Path, flags: &[String]) -> Result<Self, Error> {
-        let root = root_of(start);
+        let root = root_of(start)?;
         let config = Settings::read(&Sources::of_process(&root, flags))?.config();
         Ok(Self { root, config })
     }
@@ -251,12 +251,31 @@ impl Project {
     }
 }
 
-/// The root of the project that `start` lies in, whatever its settings say.
-pub fn root_of(start: &Path) -> PathBuf {
-    let start = start.canonicalize().unwrap_or_else(|_| start.to_owned());
-    let folder = if start.is_dir() { start.as_path() } else { start.parent().unwrap_or(&start) };
-    let is_root = |folder: &&Path| folder.join(config::FILE).exists() || folder.join(".git").exists();
-    folder.ancestors().find(is_root).unwrap_or(folder).to_owned()
+/// The root of the project that `start` lies in. A disk that can't tell is an error: taken for "no", it would make a project
+/// of another folder, and every plan would begin anew there.
+pub fn root_of(start: &Path) -> Result<PathBuf, Error> {
+    let failed = |source| store::Error::Read { path: start.to_owned(), source };
+    let start = match start.canonicalize() {
+        Err(error) if !state::is_absence(&error) => return Err(failed(error).into()),
+        found => found.unwrap_or_else(|_| start.to_owned()),
+    };
+    let is_folder = look(&start)?.is_some_and(|data| data.is_dir());
+    let folder = if is_folder { start.as_path() } else { start.parent().unwrap_or(&start) };
+    for above in folder.ancestors() {
+        if look(&above.join(config::FILE))?.is_some() || look(&above.join(".git"))?.is_some() {
+            return Ok(above.to_owned());
+        }
+    }
+    Ok(folder.to_owned())
+}
+
+/// What is at a path, if anything is.
+fn look(path: &Path) -> Result<Option<std::fs::Metadata>, Error> {
+    match path.metadata() {
+        Ok(data) => Ok(Some(data)),
+        Err(error) if state::is_absence(&error) => Ok(None),
+        Err(source) => Err(store::Error::Read { path: path.to_owned(), source }.into()),
+    }
 }
 
 /// The name of a plan: its file name without the extension.

@@ -89,7 +89,7 @@ pub(crate) struct SettingData {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
-    let root = project::root_of(".".as_ref());
+    let root = project::root_of(".".as_ref())?;
     let sources = Sources::of_process(&root, typed_settings());
     match (&args.act, &args.key) {
         (None, None) => show_all(&sources, out),

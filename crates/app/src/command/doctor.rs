@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::typed_settings;
-use crate::out::{Answer, Exit, Next, Out, Tone, clean};
+use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -39,8 +39,8 @@ pub(crate) struct FindingData {
     pub(crate) fix: Option<String>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Answer {
-    let root = project::root_of(".".as_ref());
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let root = project::root_of(".".as_ref())?;
     let mut findings = doctor::examine(&root, typed_settings());
     let mut fixed = Vec::new();
     if args.fix {
@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Answer {
     let exit = if errors > 0 { Exit::No } else { Exit::Done };
     let mut answer = Answer::new(exit, "doctor", &data);
     answer.next.extend(next.map(|command| Next { command, remark: None }));
-    answer
+    Ok(answer)
 }
 
 fn print(finding: &Finding, out: &mut Out<'_>) {

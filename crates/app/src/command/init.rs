@@ -30,7 +30,7 @@ pub(crate) struct Initialised {
 }
 
 pub(crate) fn run(_: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
-    let root = project::root_of(".".as_ref());
+    let root = project::root_of(".".as_ref())?;
     let found = setup::look(&root);
     let prepared = setup::prepare(&root, &found).map_err(|error| match error {
         setup::Error::Config(error) => Failure::from(error),

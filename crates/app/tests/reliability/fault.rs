@@ -10,7 +10,7 @@ use crate::scenario::Ran;
 use crate::story::{Disturbance, Story};
 use crate::sweep::{Census, Findings, asked_for, census, has_struck, play_to, sample, try_all};
 
-/// How many calls of one name in one command get each error by default.
+/// How many calls of one name in one `run` get each error by default. An `answer` makes the same ones, and fewer.
 const SAMPLE: usize = 2;
 /// The exit code for what the machine can't do.
 const MACHINE: i32 = 5;
@@ -24,9 +24,15 @@ const LOADER: &str = "error while loading shared libraries";
 fn points(census: &Census) -> Vec<Point> {
     let mut points = Vec::new();
     for (command, counts) in census.iter().enumerate() {
+        let is_run = counts.keys().any(|(role, _)| *role == Role::Supervisor);
         for (&(role, call), &last) in counts {
-            let most = if role == Role::Driver { SAMPLE } else { 1 };
-            for &error in call::named(call).map(|call| call.errors).unwrap_or_default() {
+            let Some(known) = call::named(call) else { continue };
+            // What a supervisor reads is the program itself, which the system loads.
+            if role == Role::Supervisor && !known.is_mark {
+                continue;
+            }
+            let most = if is_run && known.is_mark { SAMPLE } else { 1 };
+            for &error in known.errors {
                 let order = |count| Order::Once { role, call, count, deed: Deed::Fail(error) };
                 let chosen = sample(last, most).into_iter();
                 points.extend(chosen.map(|count| Point { command, order: order(count) }));

@@ -17,9 +17,11 @@ pub(crate) const SWEEP: &str = "PLANWRIGHT_SWEEP";
 /// Points that are tried at the same time.
 const AT_ONCE: usize = 2;
 /// How many points of one kind are tried by default: first and last ones, and a stride between them.
-const SAMPLE: usize = 9;
+const SAMPLE: usize = 6;
 /// A second kill comes in the resume of every such point.
 const TWICE: usize = 3;
+/// A long sweep says how far it is after so many points.
+const NEWS: usize = 500;
 
 /// How often each call is made by whom, in each command of the scenario.
 pub(crate) type Census = Vec<BTreeMap<(Role, &'static str), usize>>;
@@ -118,7 +120,13 @@ pub(crate) fn try_all(
                     all.lost += one.lost;
                     all.reported += one.reported;
                 }
-                Err(fault) => all.faults.push(format!("{SWEEP}={point}\n{fault}")),
+                Err(fault) => {
+                    println!("differs: {SWEEP}={point}");
+                    all.faults.push(format!("{SWEEP}={point}\n{fault}"));
+                }
+            }
+            if all.tried.is_multiple_of(NEWS) {
+                println!("{} of {} points tried", all.tried, points.len());
             }
         }
     };

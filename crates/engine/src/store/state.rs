@@ -75,7 +75,7 @@ fn tree_of(root: &Path) -> Result<Option<&Path>, Error> {
 }
 
 /// Whether there is nothing, or nothing that this user may see.
-fn is_absence(error: &io::Error) -> bool {
+pub(crate) fn is_absence(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied
