@@ -58,7 +58,8 @@ pub(super) fn renew(subject: &Subject<'_>, runs: &Runs, run: Run, out: &mut Out<
     let targets: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
     for target in targets.into_iter().filter(|&target| before.get(target) != now.get(target)) {
         let line = |agents: &Agents| {
-            agents.get(target).map_or_else(|| "nothing".to_owned(), |command| command_line(command))
+            let command = agents.get(target).filter(|command| !command.is_empty());
+            command.map_or_else(|| "nothing".to_owned(), |command| command_line(command))
         };
         out.talk(&format!("  {}  was  {}", clean_line(target), line(&before)));
         out.talk(&format!("  {}  is   {}", " ".repeat(clean_line(target).chars().count()), line(&now)));
@@ -199,7 +200,7 @@ pub(super) fn print_plan(subject: &Subject<'_>, out: &mut Out<'_>) {
             out.line(&clean_line(&format!("  {} is prepared by: {setup}", named(step))));
         }
     }
-    for (target, command) in subject.project.config.agents_of(plan) {
+    for (target, command) in known_agents(subject) {
         out.line(&format!("  {} is done by: {}", clean_line(&target), command_line(&command)));
     }
     out.line("");
@@ -210,10 +211,18 @@ fn command_line(command: &[String]) -> String {
     command.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }
 
+/// The command lines that the settings have for the agents of the plan, by the target of the steps.
+fn known_agents(subject: &Subject<'_>) -> Agents {
+    let mut agents = subject.project.config.agents_of(subject.plan);
+    agents.retain(|_, command| !command.is_empty());
+    agents
+}
+
 /// Who does the steps of the plan; scripts and people have no command line and are left out.
 pub(super) fn agents(subject: &Subject<'_>) -> Vec<AgentData> {
-    let known = subject.project.config.agents_of(subject.plan).into_iter();
-    let known = known.map(|(target, command)| AgentData { target, command: Some(command) });
+    let known = known_agents(subject)
+        .into_iter()
+        .map(|(target, command)| AgentData { target, command: Some(command) });
     let missing = missing(subject).into_keys();
     known.chain(missing.map(|target| AgentData { target: target.to_owned(), command: None })).collect()
 }
@@ -221,7 +230,7 @@ pub(super) fn agents(subject: &Subject<'_>) -> Vec<AgentData> {
 /// The steps whose agent has no command line, by their target.
 fn missing<'a>(subject: &Subject<'a>) -> BTreeMap<&'a str, Vec<&'a Step>> {
     let config = &subject.project.config;
-    let known = config.agents_of(subject.plan);
+    let known = known_agents(subject);
     let mut missing: BTreeMap<&str, Vec<&Step>> = BTreeMap::new();
     for step in &subject.plan.steps {
         let name = config.roles.get(&step.target).unwrap_or(&step.target);
