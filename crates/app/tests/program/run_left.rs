@@ -176,3 +176,18 @@ fn what_would_disturb_a_run_is_refused_with_the_owner() {
     assert_eq!(place.count("a attempt.started 1"), 1);
     place.run(&["run", "other"]).expect(0, &["1 of 1 steps settled"]);
 }
+
+// without workers a run makes no attempt itself: it waits on the queue, and is neither lost nor made twice.
+#[test]
+fn a_run_without_workers_leaves_attempts_to_others_and_says_so() {
+    let place = Place::with_plan(&[("a", "", "echo once >>a.out", "test -s a.out")]);
+    let digest = place.digest();
+    let mut running = talk(&place, &["run", "it", "--workers", "0", "--rev", &digest]);
+    running.wait_for("attempts wait for `planwright worker`");
+    place.wait_for("a attempt.started 1");
+    running.signal(&place, "TERM");
+    running.end().expect(143, &["leaving: ending 0 attempts", "planwright run it"]);
+    assert_eq!((place.has("a.out"), place.count("a attempt.finished 1")), (false, 0));
+    place.run(&["run", "it"]).expect(0, &["1 of 1 steps settled"]);
+    assert_eq!((place.read("a.out").as_str(), place.count("a attempt.started 2")), ("once\n", 0));
+}

@@ -52,8 +52,8 @@ pub(super) fn begin(
 pub(super) fn renew(subject: &Subject<'_>, runs: &Runs, run: Run, out: &mut Out<'_>) -> Result<Run, Failure> {
     let lapsed = runs.lapsed_agents(&run).filter(|_| run.state.outcome().is_none());
     let Some(now) = lapsed else { return Ok(run) };
-    let word = out.talk_palette().paint(Tone::Attention, "lapsed");
-    out.talk(&format!("{word}  the command lines of the agents are not those that were approved"));
+    let word = out.palette().paint(Tone::Attention, "lapsed");
+    out.line(&format!("{word}  the command lines of the agents are not those that were approved"));
     let before = run.agents();
     let targets: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
     for target in targets.into_iter().filter(|&target| before.get(target) != now.get(target)) {
@@ -61,10 +61,10 @@ pub(super) fn renew(subject: &Subject<'_>, runs: &Runs, run: Run, out: &mut Out<
             let command = agents.get(target).filter(|command| !command.is_empty());
             command.map_or_else(|| "nothing".to_owned(), |command| command_line(command))
         };
-        out.talk(&format!("  {}  was  {}", clean_line(target), line(&before)));
-        out.talk(&format!("  {}  is   {}", " ".repeat(clean_line(target).chars().count()), line(&now)));
+        out.line(&format!("  {}  was  {}", clean_line(target), line(&before)));
+        out.line(&format!("  {}  is   {}", " ".repeat(clean_line(target).chars().count()), line(&now)));
     }
-    out.talk("");
+    out.line("");
     warn_of_missing_agents(subject, out);
     // Whoever repeats the digest of the plan has not seen these command lines, so they have a name of their own.
     let full = agents_name(&subject.digest.to_string(), &now);

@@ -39,8 +39,8 @@ pub(super) struct Watched {
 /// What this process has to do with the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role<'a> {
-    /// It drives it.
-    Driver,
+    /// It drives it, and makes so many attempts at once.
+    Driver(usize),
     /// It follows this one, who does.
     Follower(&'a str),
 }
@@ -57,7 +57,7 @@ pub(super) fn drive(
     let drive = Drive { limits, workers, leave: leave.clone() };
     let path = subject.path;
     let work = |watch: &mut dyn FnMut(&RunState, &Event)| runs.drive(run, path, &drive, watch);
-    let view = View { subject, runs, run, seen, leave, role: Role::Driver };
+    let view = View { subject, runs, run, seen, leave, role: Role::Driver(workers) };
     view.watch(work, out)
 }
 
@@ -108,7 +108,7 @@ impl View<'_> {
             let (number, holder) = (self.run.row.id.number(), clean_line(holder));
             out.talk(&format!("{word}  run {number}, driven by {holder}; to leave is not to stop it"));
         }
-        let steps = self.subject.steps.clone().filter(|_| self.role == Role::Driver);
+        let steps = self.subject.steps.clone().filter(|_| matches!(self.role, Role::Driver(_)));
         let mut board = Board::new(self.run, steps);
         let mut left = None;
         let (sender, news) = mpsc::sync_channel(NEWS_MAX);
@@ -177,10 +177,13 @@ impl View<'_> {
 
     fn say_leaving(&self, board: &Board<'_>, out: &mut Out<'_>) {
         self.leave.request();
-        out.talk(&match (self.role, board.under_way()) {
-            (Role::Follower(_), _) => "leaving: the run goes on without you".to_owned(),
-            (Role::Driver, 1) => "leaving: ending 1 attempt; nothing is lost".to_owned(),
-            (Role::Driver, count) => format!("leaving: ending {count} attempts; nothing is lost"),
+        out.talk(&match self.role {
+            Role::Follower(_) => "leaving: the run goes on without you".to_owned(),
+            // What other processes make goes on.
+            Role::Driver(workers) => match board.under_way().min(workers) {
+                1 => "leaving: ending 1 attempt; nothing is lost".to_owned(),
+                count => format!("leaving: ending {count} attempts; nothing is lost"),
+            },
         });
     }
 }
