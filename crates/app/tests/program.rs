@@ -13,12 +13,18 @@ mod crowd;
 mod envelope;
 #[path = "program/follow.rs"]
 mod follow;
+#[path = "program/listen.rs"]
+mod listen;
 #[path = "program/place.rs"]
 mod place;
 #[path = "program/run.rs"]
 mod run;
 #[path = "program/sample.rs"]
 mod sample;
+#[path = "program/standing.rs"]
+mod standing;
+#[path = "program/stop.rs"]
+mod stop;
 #[path = "program/terminal.rs"]
 mod terminal;
 #[path = "program/transcript.rs"]
