@@ -129,7 +129,7 @@ fn a_run_whose_driver_is_gone_is_named_with_the_ways_out() {
     place.run(&["status"]).expect(0, &["Done", "2 of 2 settled"]);
 }
 
-// P-21: one command, nothing else; the exit code says whether a person is needed.
+// One command, nothing else; the exit code says whether a person is needed.
 #[test]
 fn what_to_type_next_is_one_line() {
     let place = Place::with_plan(&[("stuck", "", "true", "test -e never")]);

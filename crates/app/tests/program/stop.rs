@@ -9,7 +9,7 @@ const SLOW: Sketch<'static> =
     ("b", "", "echo $$ >agent; until [ -e go ]; do sleep 0.01; done; touch b.out", "test -e b.out");
 const AFTER: Sketch<'static> = ("c", "", "touch c.out", "test -e c.out");
 
-// P-16: a stop lets what is under way end and be judged; nothing new begins.
+// A stop lets what is under way end and be judged; nothing new begins.
 #[test]
 fn a_stopped_run_judges_what_is_under_way_and_begins_nothing() {
     let place = Place::with_plan(&[SLOW, AFTER]);
@@ -32,7 +32,7 @@ fn a_stopped_run_judges_what_is_under_way_and_begins_nothing() {
     assert_eq!(place.count("b attempt.started 2"), 0);
 }
 
-// P-16: at once: the agent and what it started are dead, and the attempt counts for nothing.
+// At once: the agent and what it started are dead, and the attempt counts for nothing.
 #[test]
 fn a_run_that_is_stopped_at_once_ends_its_attempts() {
     let place = Place::with_plan(&[SLOW]);
@@ -50,7 +50,7 @@ fn a_run_that_is_stopped_at_once_ends_its_attempts() {
     assert_eq!((place.count("b attempt.started 2"), place.count("b contract.finished 2 passed")), (1, 1));
 }
 
-// P-16: a run that nobody drives is stopped too.
+// A run that nobody drives is stopped too.
 #[test]
 fn a_run_that_nobody_drives_can_be_stopped() {
     let place = Place::with_plan(&[SLOW]);
@@ -62,7 +62,7 @@ fn a_run_that_nobody_drives_can_be_stopped() {
     place.run(&["stop", "nobody"]).expect(2, &["no plan `nobody`"]);
 }
 
-// P-16, A-19: for good, with a reason, by a person; driven or not.
+// for good, with a reason, by a person; driven or not.
 #[test]
 fn a_cancelled_run_is_over_and_nothing_of_it_is_alive() {
     let place = Place::with_plan(&[SLOW, AFTER]);
