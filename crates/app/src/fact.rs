@@ -9,7 +9,7 @@ use planwright_engine::core::event::{Answer, AttemptEnd, Event, Outcome, Reason,
 use planwright_engine::core::run::Ask;
 use planwright_engine::runs::Run;
 
-use crate::out::shell_word;
+use crate::out::{clean, shell_word};
 
 /// The time, in milliseconds since 1970.
 pub(crate) fn now() -> u64 {
@@ -62,6 +62,12 @@ pub(crate) fn spent(usage: Usage) -> String {
         _ => format!("{}k tokens", tokens / 1000),
     });
     money.into_iter().chain(tokens).collect::<Vec<_>>().join(", ")
+}
+
+/// A text of others, set apart from what is ours.
+pub(crate) fn indented(text: &str) -> String {
+    let line = |line: &str| if line.is_empty() { "\n".to_owned() } else { format!("    {line}\n") };
+    clean(text).lines().map(line).collect()
 }
 
 /// What a person is asked about: `it/fix`, or `it` for the whole run.

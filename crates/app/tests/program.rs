@@ -17,6 +17,8 @@ mod envelope;
 mod follow;
 #[path = "program/hostile.rs"]
 mod hostile;
+#[path = "program/listen.rs"]
+mod listen;
 #[path = "program/place.rs"]
 mod place;
 #[path = "program/run.rs"]
@@ -31,6 +33,10 @@ mod run_watched;
 mod sample;
 #[path = "program/settings.rs"]
 mod settings;
+#[path = "program/standing.rs"]
+mod standing;
+#[path = "program/stop.rs"]
+mod stop;
 #[path = "program/terminal.rs"]
 mod terminal;
 #[path = "program/transcript.rs"]

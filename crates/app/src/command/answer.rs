@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{RunOf, refuse_agents, run_of, shown, wait_for_driver};
 use crate::fact;
-use crate::out::{Answer, Exit, Failure, Glyph, Next, Out, Table, Tone, clean, clean_line};
+use crate::out::{Answer, Exit, Failure, Glyph, Next, Out, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("choice").args(["retry", "take_over", "confirm", "skip", "revise", "stop", "budget"]))]
@@ -161,7 +161,7 @@ fn show(found: &RunOf, ask: &Ask, out: &mut Out<'_>) -> Answer {
     let palette = out.palette();
     let name = palette.paint(Tone::Strong, &clean_line(&subject));
     out.line(&format!("{} {name}   {}", palette.glyph(Glyph::NeedsYou), fact::reason_words(ask.reason)));
-    out.data(&clean(&ask.text).lines().map(|line| format!("    {line}\n")).collect::<String>());
+    out.data(&fact::indented(&ask.text));
     let choices = fact::choices(&found.run, ask);
     let mut table = Table::new();
     for (command, what) in &choices {

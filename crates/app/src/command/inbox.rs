@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{here, newest_runs};
 use crate::fact;
-use crate::out::{Answer, Failure, Glyph, Next, Out, Table, Tone, clean, clean_line};
+use crate::out::{Answer, Failure, Glyph, Next, Out, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
@@ -85,7 +85,7 @@ fn print(ask: &Shown, now: u64, out: &mut Out<'_>) {
     let (glyph, name) = (palette.glyph(Glyph::NeedsYou), clean_line(&ask.subject));
     let age = fact::age(ask.data.since_ms, now);
     out.line(&format!("{glyph} {}   {}, {age} ago", palette.paint(Tone::Strong, &name), ask.words));
-    out.data(&clean(&ask.data.text).lines().map(|line| format!("    {line}\n")).collect::<String>());
+    out.data(&fact::indented(&ask.data.text));
     let mut table = Table::new();
     for (command, what) in &ask.choices {
         table.row([format!("  {command}"), (*what).to_owned()]);

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{here, run_of};
 use crate::fact;
-use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean, clean_line};
+use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -155,5 +155,5 @@ fn print(waiting: &Waiting, out: &mut Out<'_>) {
     table.row(["payload.subscriptions", subscriptions.as_str()]);
     out.table(&table);
     out.line(&clean_line("input.prompt"));
-    out.data(&clean(&item.input.prompt).lines().map(|line| format!("    {line}\n")).collect::<String>());
+    out.data(&fact::indented(&item.input.prompt));
 }

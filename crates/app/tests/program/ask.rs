@@ -56,7 +56,8 @@ fn when_all_attempts_are_spent_a_person_is_asked_and_nothing_else_happens() {
     );
     place
         .run(&["status"])
-        .expect(0, &["it/stuck needs you", "real is not there", "planwright answer it/stuck --help"]);
+        .expect(0, &["Needs you", "stuck all attempts failed", "planwright answer it/stuck"]);
+    place.run(&["answer", "it/stuck"]).expect(3, &["real is not there", "answer it/stuck --take-over"]);
     // Without an answer it stays so, however often it is run.
     place.run(&["run", "it"]).expect(3, &[]);
     assert_eq!(place.facts(), wanted);

@@ -62,6 +62,12 @@ const SUCCESSES: &[Case<'_>] = &[
     (&["run", "good", "--dry-run", "--until", "s1"], ""),
     (&["status"], ""),
     (&["status", "good"], ""),
+    (&["status", "--next"], ""),
+    (&["inbox"], ""),
+    (&["events"], ""),
+    (&["events", "--plan", "good", "--since", "14m"], ""),
+    (&["queue"], ""),
+    (&["worker", "--once"], ""),
     (&["explain"], ""),
     (&["explain", "PW0203"], ""),
     (&["schema"], ""),
@@ -87,9 +93,19 @@ const WHILE_A_RUN_WAITS: &[Case<'_>] = &[
     (&["log", "good/s1@1", "--prompt"], ""),
     (&["log", "good/1@1", "--agent"], ""),
     (&["log", "good/s1@1", "--contract"], ""),
+    (&["log", "good/s1@1"], ""),
+    (&["log", "good", "--run", "1"], ""),
+    (&["inbox"], ""),
+    (&["status", "--next"], ""),
+    (&["answer", "good/s1"], ""),
     (&["answer", "good/s1", "--skip", "-m", "no need"], ""),
     (&["run", "good"], ""),
     (&["answer", "good", "--stop"], ""),
+    (&["status"], ""),
+    (&["stop", "good"], ""),
+    (&["run", "good"], ""),
+    (&["stop", "good", "--now"], ""),
+    (&["cancel", "good", "-m", "no need"], ""),
     (&["status"], ""),
 ];
 
@@ -145,7 +161,18 @@ const FAILURES: &[Case<'_>] = &[
     (&["answer", "good", "--skip"], ""),
     (&["answer", "good", "--confirm"], ""),
     (&["answer", "nobody", "--retry"], ""),
+    (&["answer", "good", "--budget", "much"], ""),
     (&["status", "good", "extra"], ""),
+    (&["inbox", "good"], ""),
+    (&["events", "--since", "soon"], ""),
+    (&["events", "--plan", "nobody"], ""),
+    (&["queue", "show", "good/s1"], ""),
+    (&["queue", "everything"], ""),
+    (&["worker", "--jobs", "0"], ""),
+    (&["stop", "good"], ""),
+    (&["stop", "nobody"], ""),
+    (&["cancel", "good"], ""),
+    (&["cancel", "good", "-m", "no need"], ""),
     (&["fmt", "nobody"], ""),
     (&["fmt", "-"], "\0"),
     (&["init", "here"], ""),
@@ -225,7 +252,8 @@ fn every_answer_about_a_run_is_one_line_with_one_envelope_as_its_schema_says() {
             case.0.first().map(|verb| format!("planwright.{verb}/1")).as_deref(),
             "{ran:#?}"
         );
-        assert_eq!(ran.code, if case.0[0] == "run" { 3 } else { 0 }, "{case:?}: {ran:#?}");
+        let needs_person = matches!(case.0, ["run", ..] | ["answer", _] | ["status", "--next"]);
+        assert_eq!(ran.code, if needs_person { 3 } else { 0 }, "{case:?}: {ran:#?}");
         assert_eq!(envelope["ok"], ran.code == 0, "{case:?}: {ran:#?}");
         let fault = schema(&place, name).validate(&envelope).err().map(|error| error.to_string());
         assert_eq!(fault, None, "{case:?}: {envelope}");

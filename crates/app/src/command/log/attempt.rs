@@ -156,7 +156,7 @@ fn section(title: &str, text: Option<&str>, part: Part, out: &mut Out<'_>) {
         None => out.line(&format!("    ({})", part.missing())),
         Some("") => out.line("    (nothing)"),
         Some(text) => {
-            out.data(&clean(text).lines().map(|line| format!("    {line}\n")).collect::<String>());
+            out.data(&fact::indented(text));
         }
     }
 }
