@@ -2,6 +2,7 @@
 //! interprets what a process says, except for the syntax check of bash, which is asked here because nobody else may.
 
 mod capture;
+mod listen;
 mod shim;
 mod supervise;
 mod syntax;

@@ -4,19 +4,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::Child;
-use std::sync::mpsc::Sender;
-use std::time::Instant;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
 
+use fork::waitpid_nohang;
 use nix::errno::Errno;
 use nix::sys::prctl;
-use nix::sys::signal::{Signal, kill};
-use nix::sys::wait::{Id, WaitPidFlag, waitid, waitpid};
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::{Pid, getppid};
 
-use super::shim::Event;
+use super::listen::Event;
 use super::{DEATH_MAX, Error, ROUND, SHIM, TAG};
 
 /// How often in a row nobody must be found. A process in the middle of an `exec` shows no environment for a moment.
@@ -57,30 +60,51 @@ pub(super) fn die_with(parent: i32) -> io::Result<()> {
     if getppid().as_raw() == parent { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
 }
 
-/// Collects every child that ends, tells how `command` did, and at last that there is no child left.
-pub(super) fn reap(mut command: Child, events: &Sender<Event>) {
-    let own = command.id().cast_signed();
-    let mut is_running = true;
-    let tell = |event| {
-        // Whoever listens is gone only together with this whole process, so an event that nobody takes is no loss.
-        let _ = events.send(event);
-    };
+/// Tells when children end.
+pub(super) struct Deaths(SignalFd);
+
+impl Deaths {
+    /// How often one has to look where nothing tells.
+    pub(super) const LOOK: Option<Duration> = None;
+
+    /// Hears from now on; what happened before is not lost as long as the signal is blocked.
+    pub(super) fn listen() -> io::Result<Self> {
+        let mut mask = SigSet::empty();
+        mask.add(Signal::SIGCHLD);
+        Ok(Self(SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?))
+    }
+
+    /// What can be read when a child has ended.
+    #[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
+    pub(super) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.0.as_fd())
+    }
+
+    /// Forgets what was told; whoever wants to know looks at the children themselves.
+    pub(super) fn forget(&self) {
+        while matches!(self.0.read_signal(), Ok(Some(_))) {}
+    }
+}
+
+/// Collects every child that has ended, until it was `command` or there is none left. An orphan that was adopted is
+/// collected in silence: nobody wants to know how it ended.
+pub(super) fn reap(command: &mut Option<i32>) -> Option<Event> {
     loop {
-        // The command is left to `Child`, which can name every signal; nix refuses the real-time ones.
-        match waitid(Id::All, WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT) {
-            Ok(status) if status.pid() == Some(Pid::from_raw(own)) && is_running => {}
+        // The command is asked for by its number, raw: nix refuses to name a real-time signal.
+        match waitid(Id::All, WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT | WaitPidFlag::WNOHANG) {
+            Ok(WaitStatus::StillAlive) => return None,
+            Ok(status) if status.pid().map(Pid::as_raw) == *command => {}
             Ok(status) => {
-                // An orphan that was adopted: nobody wants to know how it ended.
                 let _ = waitpid(status.pid(), None);
                 continue;
             }
-            Err(Errno::ECHILD) => return tell(Event::Childless),
-            Err(Errno::EINVAL) => reap_dead_children_but(own),
+            Err(Errno::ECHILD) => return Some(Event::Childless),
+            Err(Errno::EINVAL) => reap_dead_children_but(command.unwrap_or_default()),
             Err(_) => continue,
         }
-        if is_running && let Ok(Some(status)) = command.try_wait() {
-            is_running = false;
-            tell(Event::Ended(status));
+        if let Some(Ok(Some(status))) = command.map(waitpid_nohang) {
+            *command = None;
+            return Some(Event::Ended(ExitStatus::from_raw(status)));
         }
     }
 }

@@ -3,31 +3,29 @@
 //!
 //! The harness talks to it over a socket that is its standard input: one line with an [`Order`], the input of the
 //! command, and later perhaps the byte [`STOP`]. It answers with one line, a [`Report`]. When the socket closes, the
-//! harness is dead and so must be the command. A second stage, `__shim exec`, becomes the command: only a process can
-//! say of itself that it shall die with its parent.
+//! harness is dead and so must be the command. It has one thread: a copy of it becomes the command, for only a process
+//! can say of itself that it shall die with its parent, and a copy of several threads would not be whole.
 
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::convert::Infallible;
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::process::{ExitCode, ExitStatus};
 use std::time::Instant;
 
-use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use fork::{Fork, fork};
 use nix::sys::signal::{SigSet, Signal, kill, killpg};
 use nix::unistd::{Pid, close, setsid};
 use serde::{Deserialize, Serialize};
 
+use super::listen::{Event, Listener};
 use super::{DEATH_MAX, GRACE, ROUND, system};
 
 /// The hidden first argument with which the program is started as a supervisor.
 pub const SHIM: &str = "__shim";
-/// The second argument of the stage that becomes the command.
-const EXEC: &str = "exec";
 /// The byte that asks the command to end.
 pub(super) const STOP: u8 = b's';
 
@@ -66,24 +64,26 @@ pub(super) enum End {
     NotStarted(String),
 }
 
-/// Something that a supervisor waits for.
-#[derive(Debug)]
-pub(super) enum Event {
-    /// The command ended.
-    Ended(ExitStatus),
-    /// There is no child left, so there is nothing below this process any more.
-    Childless,
-    /// The harness wants the command to end.
-    Stop,
-    /// The harness is gone.
-    Orphaned,
-}
-
 /// Whether what the command leaves behind is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sweep {
     On,
     Off,
+}
+
+/// Which of the two processes this is, once there are two.
+enum Side {
+    Supervisor(Command),
+    /// The copy, which could not become the command and has said why.
+    Copy,
+}
+
+/// A command, as its supervisor has it.
+struct Command {
+    pid: i32,
+    stdin: io::PipeWriter,
+    /// Tells why the copy could not become the command; closes when it does.
+    faults: io::PipeReader,
 }
 
 /// Serves as a supervisor: what `main` does instead of anything else when the first argument is [`SHIM`].
@@ -100,12 +100,8 @@ pub fn shim_main_without_sweep(arguments: impl IntoIterator<Item = OsString>) ->
 }
 
 fn serve(arguments: impl IntoIterator<Item = OsString>, sweep: Sweep) -> ExitCode {
-    let arguments: Vec<OsString> = arguments.into_iter().skip(2).collect();
-    let served = match arguments.as_slice() {
-        [] => supervise(sweep),
-        [stage, faults, parent, argv @ ..] if stage == EXEC => become_command(faults, parent, argv),
-        [..] => Err(io::ErrorKind::InvalidInput.into()),
-    };
+    let has_more = arguments.into_iter().nth(2).is_some();
+    let served = if has_more { Err(io::ErrorKind::InvalidInput.into()) } else { supervise(sweep) };
     // Standard output and error belong to the command. The harness sees from the silence that something is wrong.
     if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -114,16 +110,17 @@ fn supervise(sweep: Sweep) -> io::Result<()> {
     // Nothing but the kill that cannot be refused ends this process early: not the terminal, nor the kernel, which sends
     // a hang-up when the harness dies while this process is stopped.
     SigSet::all().thread_set_mask()?;
+    close_inherited()?;
     let mut harness = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     system::adopt_orphans()?;
-    let mut orders = BufReader::new(harness.try_clone()?);
-    let mut line = String::new();
-    orders.read_line(&mut line)?;
-    let order: Order = serde_json::from_str(&line)?;
-    let mut input = vec![0; order.input_bytes];
-    orders.read_exact(&mut input)?;
+    let (order, input, early) = receive(&mut harness)?;
     let report = match start(&order) {
-        Ok((command, faults)) => see_through(command, faults, (orders, input), sweep)?,
+        Ok(Side::Supervisor(command)) => {
+            let mut listener = Listener::new(&harness, command.pid, (command.stdin, input), &early)?;
+            see_through(command.pid, command.faults, &mut listener, sweep)
+        }
+        // Whoever reads the faults tells the harness.
+        Ok(Side::Copy) => return Err(io::ErrorKind::NotFound.into()),
         Err(error) => Report { end: End::NotStarted(error.to_string()), leftovers: 0, survivors: 0 },
     };
     let mut line = serde_json::to_vec(&report)?;
@@ -131,69 +128,76 @@ fn supervise(sweep: Sweep) -> io::Result<()> {
     harness.write_all(&line)
 }
 
-/// Starts the second stage. It writes to the pipe why it could not become the command; the pipe closes when it does.
-fn start(order: &Order) -> io::Result<(Child, io::PipeReader)> {
-    let (faults, for_stage) = io::pipe()?;
-    // Nothing else is ever started by this process, so nobody else can inherit it.
-    fcntl(&for_stage, FcntlArg::F_SETFD(FdFlag::empty()))?;
-    let mut stage = Command::new(system::executable()?);
-    stage.arg0("planwright").args([SHIM, EXEC]);
-    stage.arg(for_stage.as_raw_fd().to_string()).arg(std::process::id().to_string()).args(&order.argv);
-    stage.env_clear().envs(order.env.iter().map(|(name, value)| (name, value)));
-    stage.stdin(Stdio::piped());
-    Ok((stage.spawn()?, faults))
-}
-
-/// Turns this process into the command; returns only when that fails.
-fn become_command(faults: &OsStr, parent: &OsStr, argv: &[OsString]) -> io::Result<()> {
-    let number = |text: &OsStr| text.to_str().and_then(|text| text.parse::<i32>().ok());
-    let invalid = || io::Error::from(io::ErrorKind::InvalidInput);
-    let inherited: RawFd = number(faults).ok_or_else(invalid)?;
-    let (program, arguments) = argv.split_first().ok_or_else(invalid)?;
-    // Opened anew it closes by itself when the command begins; the inherited one would be left to the command.
-    let mut faults = File::options().write(true).open(format!("{}/{inherited}", system::DESCRIPTORS))?;
-    close_all_but(faults.as_raw_fd())?;
-    system::die_with(number(parent).ok_or_else(invalid)?)?;
-    // A session of its own: no terminal to read from, and no signal from one.
-    setsid()?;
-    SigSet::empty().thread_set_mask()?;
-    let error = Command::new(program).args(arguments).exec();
-    faults.write_all(error.to_string().as_bytes())?;
-    Err(error)
-}
-
-/// Closes every descriptor but the standard ones and `kept`. Whoever started the harness may have left some open, and
-/// what they lead to is no business of a command.
-fn close_all_but(kept: RawFd) -> io::Result<()> {
+/// Closes every descriptor but the standard ones. Whoever started the harness may have left some open, and what they
+/// lead to is no business of a command. Those that this process opens later close by themselves when it begins.
+fn close_inherited() -> io::Result<()> {
     let names = std::fs::read_dir(system::DESCRIPTORS)?.flatten().map(|entry| entry.file_name());
     let open: Vec<RawFd> = names.filter_map(|name| name.to_str()?.parse().ok()).collect();
-    for descriptor in open.into_iter().filter(|&descriptor| descriptor > 2 && descriptor != kept) {
+    for descriptor in open.into_iter().filter(|&descriptor| descriptor > 2) {
         // The one with which the list was read is closed already.
         let _ = close(descriptor);
     }
     Ok(())
 }
 
+/// Reads the order and the input, and what came right behind them.
+fn receive(harness: &mut UnixStream) -> io::Result<(Order, Vec<u8>, Vec<u8>)> {
+    let mut bytes = Vec::new();
+    let mut chunk = [0; 4096];
+    let mut read_more = |bytes: &mut Vec<u8>| match harness.read(&mut chunk)? {
+        0 => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
+        count => {
+            bytes.extend_from_slice(&chunk[..count]);
+            Ok(())
+        }
+    };
+    let end = loop {
+        match bytes.iter().position(|&byte| byte == b'\n') {
+            Some(end) => break end,
+            None => read_more(&mut bytes)?,
+        }
+    };
+    let mut input = bytes.split_off(end + 1);
+    let order: Order = serde_json::from_slice(&bytes)?;
+    while input.len() < order.input_bytes {
+        read_more(&mut input)?;
+    }
+    let early = input.split_off(order.input_bytes);
+    Ok((order, input, early))
+}
+
+/// Makes the copy that becomes the command.
+fn start(order: &Order) -> io::Result<Side> {
+    let (program, arguments) = order.argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    let (for_command, stdin) = io::pipe()?;
+    let (faults, mut for_copy) = io::pipe()?;
+    let mut command = std::process::Command::new(program);
+    command.args(arguments).env_clear().envs(order.env.iter().map(|(name, value)| (name, value)));
+    command.stdin(for_command);
+    let supervisor = std::process::id().cast_signed();
+    if let Fork::Parent(pid) = fork()? {
+        return Ok(Side::Supervisor(Command { pid, stdin, faults }));
+    }
+    let Err(fault) = become_command(&mut command, supervisor);
+    for_copy.write_all(fault.to_string().as_bytes())?;
+    Ok(Side::Copy)
+}
+
+/// Turns this process into the command; returns only when that fails.
+fn become_command(command: &mut std::process::Command, supervisor: i32) -> io::Result<Infallible> {
+    system::die_with(supervisor)?;
+    // A session of its own: no terminal to read from, and no signal from one.
+    setsid()?;
+    SigSet::empty().thread_set_mask()?;
+    Err(command.exec())
+}
+
 /// Waits until the command and everything below it is gone.
-fn see_through(
-    mut command: Child,
-    mut faults: io::PipeReader,
-    (orders, input): (BufReader<UnixStream>, Vec<u8>),
-    sweep: Sweep,
-) -> io::Result<Report> {
-    let pid = command.id().cast_signed();
-    let stdin = command.stdin.take();
-    let (sender, events) = mpsc::channel();
-    let for_orders = sender.clone();
-    let thread = || std::thread::Builder::new();
-    // A command need not read its input: then this thread ends with the process.
-    thread().spawn(move || stdin.map(|mut stdin| stdin.write_all(&input)))?;
-    thread().spawn(move || listen(orders, &for_orders))?;
-    thread().spawn(move || system::reap(command, &sender))?;
-    let (mut status, is_forced) = watch(pid, &events);
+fn see_through(pid: i32, mut faults: io::PipeReader, listener: &mut Listener<'_>, sweep: Sweep) -> Report {
+    let (mut status, is_forced) = watch(pid, listener);
     let mut report = Report { end: End::Forced, leftovers: 0, survivors: 0 };
     if sweep == Sweep::On {
-        clear(pid, &events, &mut status, &mut report);
+        clear(pid, listener, &mut status, &mut report);
     }
     let mut fault = String::new();
     // Once the command is dead nobody has the other end any more.
@@ -205,46 +209,30 @@ fn see_through(
             (None, signal) => End::Signalled(signal.unwrap_or_default()),
         };
     }
-    Ok(report)
-}
-
-/// Passes on what the harness says, until it is gone.
-fn listen(mut orders: BufReader<UnixStream>, events: &Sender<Event>) {
-    let mut byte = [0];
-    while matches!(orders.read(&mut byte), Ok(1)) {
-        if byte == [STOP] && events.send(Event::Stop).is_err() {
-            return;
-        }
-    }
-    // Nobody listens any more when the work is done.
-    let _ = events.send(Event::Orphaned);
+    report
 }
 
 /// Waits for the end of the command; says how it ended, if it did, and whether it was told to.
-fn watch(command: i32, events: &Receiver<Event>) -> (Option<ExitStatus>, bool) {
+fn watch(command: i32, listener: &mut Listener<'_>) -> (Option<ExitStatus>, bool) {
     let mut grace_end: Option<Instant> = None;
     loop {
-        let event = match grace_end {
-            None => events.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            Some(end) => events.recv_timeout(end.saturating_duration_since(Instant::now())),
-        };
-        match event {
-            Ok(Event::Ended(status)) => return (Some(status), grace_end.is_some()),
-            Ok(Event::Stop) => {
+        match listener.next(grace_end) {
+            Some(Event::Ended(status)) => return (Some(status), grace_end.is_some()),
+            Some(Event::Stop) => {
                 grace_end = Some(Instant::now() + GRACE);
-                // Before the second stage has made a group there is only the process.
+                // Before the copy has made a group there is only the process.
                 let group = killpg(Pid::from_raw(command), Signal::SIGTERM);
                 // A command that has just ended needs no signal.
                 let _ = group.or_else(|_| kill(Pid::from_raw(command), Signal::SIGTERM));
             }
-            Ok(Event::Orphaned | Event::Childless) | Err(_) => return (None, true),
+            Some(Event::Orphaned | Event::Childless) | None => return (None, true),
         }
     }
 }
 
 /// Kills whatever is below this process, in rounds, until there is no child left: whoever loses a parent becomes a child
 /// of this process, so then nobody at all is left.
-fn clear(command: i32, events: &Receiver<Event>, status: &mut Option<ExitStatus>, report: &mut Report) {
+fn clear(command: i32, listener: &mut Listener<'_>, status: &mut Option<ExitStatus>, report: &mut Report) {
     let begin = Instant::now();
     let mut killed = BTreeSet::new();
     let mut alive = 0;
@@ -256,13 +244,13 @@ fn clear(command: i32, events: &Receiver<Event>, status: &mut Option<ExitStatus>
             alive = found.len();
             killed.extend(found.into_iter().filter(|one| one.pid != command));
         }
-        match events.recv_timeout(ROUND) {
-            Ok(Event::Ended(end)) => *status = Some(end),
-            Ok(Event::Childless) | Err(RecvTimeoutError::Disconnected) => {
+        match listener.next(Some(Instant::now() + ROUND)) {
+            Some(Event::Ended(end)) => *status = Some(end),
+            Some(Event::Childless) => {
                 report.leftovers = killed.len();
                 return;
             }
-            Ok(Event::Stop | Event::Orphaned) | Err(RecvTimeoutError::Timeout) => {}
+            Some(Event::Stop | Event::Orphaned) | None => {}
         }
     }
     (report.leftovers, report.survivors) = (killed.len(), alive.max(1));

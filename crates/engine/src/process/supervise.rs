@@ -2,18 +2,18 @@
 //! nothing itself as long as the supervisor lives, because only that one can tell when everything is dead.
 
 use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use nix::poll::{PollFd, PollFlags, poll};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use super::listen::timeout;
 use super::shim::{End, Order, Report, SHIM, STOP};
 use super::{Capture, DEATH_MAX, Ended, Error, GRACE, How, Job, ROUND, Stop, TAG, system};
 
@@ -56,9 +56,8 @@ pub fn run_through(shim: &Path, job: &Job, stop: &Stop) -> Result<Ended, Error> 
         return unstarted(How::Stopped);
     }
     let (mut child, stream) = start(shim, job)?;
-    let outputs = Outputs::drain(&mut child, job.output_bytes_max).map_err(|source| talk(job, source));
-    let seen = outputs.and_then(|outputs| Ok((outputs, see_through((&child, &stream), job, (stop, begin))?)));
-    let (outputs, (report, asked)) = match seen {
+    let mut outputs = Outputs::of(&mut child, job.output_bytes_max);
+    let (report, asked) = match see_through((&child, &stream), &mut outputs, job, (stop, begin)) {
         Ok(seen) => seen,
         Err(error) => return Err(abandon(child, stream, job).err().unwrap_or(error)),
     };
@@ -74,8 +73,16 @@ pub fn run_through(shim: &Path, job: &Job, stop: &Stop) -> Result<Ended, Error> 
         End::NotStarted(why) => How::NotStarted(format!("cannot start `{}`: {why}", program(job))),
     };
     let duration = begin.elapsed();
-    let Captures { output, stdout, stderr } = outputs.finish();
-    Ok(Ended { how, output, stdout, stderr, duration, leftovers: report.leftovers })
+    outputs.finish();
+    let Outputs { stdout, stderr, both, .. } = outputs;
+    Ok(Ended {
+        how,
+        output: both,
+        stdout: stdout.kept,
+        stderr: stderr.kept,
+        duration,
+        leftovers: report.leftovers,
+    })
 }
 
 fn program(job: &Job) -> String {
@@ -106,6 +113,7 @@ fn start(shim: &Path, job: &Job) -> Result<(Child, UnixStream), Error> {
 /// Gives the order and waits for the report. When time is over, or the caller says so, asks for the end once.
 fn see_through(
     (child, mut stream): (&Child, &UnixStream),
+    outputs: &mut Outputs,
     job: &Job,
     (stop, begin): (&Stop, Instant),
 ) -> Result<(Report, Option<How>), Error> {
@@ -116,11 +124,13 @@ fn see_through(
     let mut chunk = [0; 1024];
     let mut asked: Option<(How, Instant)> = None;
     loop {
-        match stream.read(&mut chunk) {
-            Ok(0) => return Err(lost()),
-            Ok(count) => answer.extend_from_slice(&chunk[..count]),
-            Err(error) if is_early(&error) => {}
-            Err(error) => return Err(failed(error)),
+        if outputs.hear(Some(stream), POLL) {
+            match stream.read(&mut chunk) {
+                Ok(0) => return Err(lost()),
+                Ok(count) => answer.extend_from_slice(&chunk[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(failed(error)),
+            }
         }
         if answer.ends_with(b"\n") {
             let report = serde_json::from_slice(&answer).map_err(|error| talk(job, error.into()))?;
@@ -147,17 +157,12 @@ fn wake(supervisor: &Child) {
     let _ = kill(Pid::from_raw(supervisor.id().cast_signed()), Signal::SIGCONT);
 }
 
-fn is_early(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
-}
-
 fn is_hung_up(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
 }
 
 fn order(mut stream: &UnixStream, job: &Job) -> io::Result<()> {
     stream.set_write_timeout(Some(ANSWER_MAX))?;
-    stream.set_read_timeout(Some(POLL))?;
     let mut env: Vec<(String, String)> = job.env.iter().filter(|(name, _)| name != TAG).cloned().collect();
     env.push((TAG.to_owned(), job.tag.clone()));
     let order = Order { argv: job.argv.clone(), env, input_bytes: job.input.len() };
@@ -181,62 +186,82 @@ fn abandon(mut child: Child, stream: UnixStream, job: &Job) -> Result<(), Error>
     killed.map(drop)
 }
 
-/// What a job says, while it says it.
+/// What a job says, while it says it. It is read as long as there is something to read, so that nobody ever waits for us.
 struct Outputs {
-    captures: Arc<Mutex<Captures>>,
-    /// Closes when both outputs are read to their end.
-    done: Receiver<()>,
+    stdout: Output,
+    stderr: Output,
+    /// Both, in the order in which they arrive.
+    both: Capture,
+    chunk: Vec<u8>,
 }
 
-#[derive(Debug, Default)]
-struct Captures {
-    output: Capture,
-    stdout: Capture,
-    stderr: Capture,
+struct Output {
+    /// `None` once it was read to its end.
+    pipe: Option<io::PipeReader>,
+    kept: Capture,
 }
 
 impl Outputs {
-    /// Reads both outputs as long as there is something to read, so that nobody ever waits for us.
-    fn drain(child: &mut Child, bytes_max: usize) -> io::Result<Self> {
-        let capture = || Capture::new(bytes_max);
-        let captures = Captures { output: capture(), stdout: capture(), stderr: capture() };
-        let captures = Arc::new(Mutex::new(captures));
-        let (sender, done) = mpsc::channel();
-        let stdout = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
-        let stderr = child.stderr.take().ok_or(io::ErrorKind::BrokenPipe)?;
-        keep(stdout, captures.clone(), sender.clone(), |captures| &mut captures.stdout)?;
-        keep(stderr, captures.clone(), sender, |captures| &mut captures.stderr)?;
-        Ok(Self { captures, done })
+    fn of(child: &mut Child, bytes_max: usize) -> Self {
+        let output = |pipe: Option<OwnedFd>| Output {
+            pipe: pipe.map(io::PipeReader::from),
+            kept: Capture::new(bytes_max),
+        };
+        Self {
+            stdout: output(child.stdout.take().map(OwnedFd::from)),
+            stderr: output(child.stderr.take().map(OwnedFd::from)),
+            both: Capture::new(bytes_max),
+            chunk: vec![0; CHUNK_BYTES],
+        }
     }
 
-    /// What was said. All of it has arrived, unless somebody outside of the job holds a pipe.
-    fn finish(self) -> Captures {
-        // Nothing is ever sent: it either closes or the time is over, and then what is there is what there is.
-        let _ = self.done.recv_timeout(DRAIN_MAX);
-        std::mem::take(&mut *self.captures.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Waits for a while until something is said, and keeps it; says whether `stream` has something to say as well.
+    fn hear(&mut self, stream: Option<&UnixStream>, patience: Duration) -> bool {
+        let mut outputs = [&mut self.stdout, &mut self.stderr];
+        let pipes = outputs.iter().filter_map(|output| output.pipe.as_ref()).map(AsFd::as_fd);
+        let mut all: Vec<PollFd<'_>> = pipes
+            .chain(stream.map(AsFd::as_fd))
+            .map(|descriptor| PollFd::new(descriptor, PollFlags::POLLIN))
+            .collect();
+        // A wait that was interrupted is one that ended early: the next one hears what this one did not.
+        if !poll(&mut all, timeout(Some(patience))).is_ok_and(|count| count > 0) {
+            return false;
+        }
+        let ready: Vec<bool> = all.iter().map(|one| one.any() == Some(true)).collect();
+        let mut ready = ready.into_iter();
+        for output in outputs.iter_mut().filter(|output| output.pipe.is_some()) {
+            if ready.next() == Some(true) {
+                output.read(&mut self.chunk, &mut self.both);
+            }
+        }
+        ready.next() == Some(true)
+    }
+
+    /// Hears what is left to say. All of it has arrived then, unless somebody outside of the job holds a pipe.
+    fn finish(&mut self) {
+        let end = Instant::now() + DRAIN_MAX;
+        while self.stdout.pipe.is_some() || self.stderr.pipe.is_some() {
+            let patience = end.saturating_duration_since(Instant::now());
+            if patience.is_zero() {
+                return;
+            }
+            self.hear(None, patience);
+        }
     }
 }
 
-fn keep(
-    mut pipe: impl Read + Send + 'static,
-    captures: Arc<Mutex<Captures>>,
-    done: Sender<()>,
-    own: fn(&mut Captures) -> &mut Capture,
-) -> io::Result<()> {
-    let read = move || {
-        let mut chunk = vec![0; CHUNK_BYTES];
-        loop {
-            let count = match pipe.read(&mut chunk) {
-                Ok(0) => break,
-                Ok(count) => count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(_) => break,
-            };
-            let mut captures = captures.lock().unwrap_or_else(PoisonError::into_inner);
-            own(&mut captures).push(&chunk[..count]);
-            captures.output.push(&chunk[..count]);
+impl Output {
+    /// Reads once what is there, for this output and for both of them.
+    fn read(&mut self, chunk: &mut [u8], both: &mut Capture) {
+        let Some(pipe) = &mut self.pipe else { return };
+        match pipe.read(chunk) {
+            Ok(0) => self.pipe = None,
+            Ok(count) => {
+                self.kept.push(&chunk[..count]);
+                both.push(&chunk[..count]);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => self.pipe = None,
         }
-        drop(done);
-    };
-    std::thread::Builder::new().spawn(read).map(drop)
+    }
 }
