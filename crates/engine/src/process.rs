@@ -3,6 +3,7 @@
 
 mod capture;
 mod listen;
+mod outputs;
 mod shim;
 mod supervise;
 mod syntax;
@@ -12,6 +13,7 @@ mod system;
 #[cfg(not(target_os = "linux"))]
 #[path = "process/unix.rs"]
 mod system;
+mod task;
 
 use std::io;
 use std::path::PathBuf;
@@ -21,7 +23,7 @@ use std::time::Duration;
 
 pub use capture::Capture;
 pub use shim::{SHIM, shim_main, shim_main_without_sweep};
-pub use supervise::{run, run_through};
+pub use supervise::{Supervisors, run};
 pub use syntax::check_bash;
 
 /// The variable by which the processes of a job are found again: it holds the job's tag.

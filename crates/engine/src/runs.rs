@@ -12,7 +12,7 @@ use planwright_core::run::{Illegal, Phase, RunState};
 
 use crate::driver::{self, Progress};
 use crate::host::{self, Embedded};
-use crate::process::Stop;
+use crate::process::{Stop, Supervisors};
 use crate::project::{self, Project, Verified};
 use crate::store::journal::{self, Appended, NewRun, Recorded, RunId, RunLock, RunRow, Store};
 use crate::worker::Worker;
@@ -178,6 +178,8 @@ impl Runs {
             tag: format!("{}/{}", self.store.key(), id.number()),
             store: Arc::clone(&self.store),
             stop: Stop::default(),
+            for_agents: Supervisors::new(),
+            for_contracts: Supervisors::new(),
         });
         let mut host = Embedded::new(worker, id, path.to_owned(), run.row.text.clone());
         host.mirror_state(&run.state);

@@ -13,7 +13,7 @@ use planwright_core::prompt::{Context, Excerpt, Feedback};
 
 use crate::config::Config;
 use crate::facts;
-use crate::process::{self, Ended, How, Job, Stop};
+use crate::process::{self, Ended, How, Job, Stop, Supervisors};
 use crate::store::{self, journal::Store};
 use crate::workspace::Snapshot;
 
@@ -44,6 +44,10 @@ pub struct Worker {
     pub store: Arc<Store>,
     /// Ends everything that runs.
     pub stop: Stop,
+    /// Supervise agents.
+    pub for_agents: Supervisors,
+    /// Supervise contracts. They are others than those of agents, which can reach theirs.
+    pub for_contracts: Supervisors,
 }
 
 /// What does a step.
@@ -120,7 +124,7 @@ impl Worker {
             Err(why) => (AttemptEnd::Parked { why: why.clone(), until: None }, why.into_bytes(), 0),
             Ok(agent) => {
                 let job = self.attempt_job(&agent, step, attempt, (prompt, feedback));
-                attempt_end(process::run(&job, &self.stop), job.deadline)
+                attempt_end(self.for_agents.run(&job, &self.stop), job.deadline)
             }
         };
         let changed = Snapshot::of(&self.root).changed_since(&before);
@@ -178,7 +182,7 @@ impl Worker {
             output_bytes_max: OUTPUT_BYTES_MAX,
             tag: format!("{}/{}/{attempt}/contract", self.tag, step.id),
         };
-        let (observation, output, milliseconds) = observe(process::run(&job, &self.stop), deadline);
+        let (observation, output, milliseconds) = observe(self.for_contracts.run(&job, &self.stop), deadline);
         let receipt = Receipt {
             verdict: judge(*expect, &observation),
             observation,

@@ -2,9 +2,10 @@
 //! when anybody is killed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -13,15 +14,27 @@ use std::time::{Duration, Instant};
 
 use fork::waitpid_nohang;
 use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, SealFlag, fcntl};
+use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::prctl;
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::socket::MsgFlags;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::{Pid, getppid};
 
 use super::listen::Event;
 use super::{DEATH_MAX, Error, ROUND, SHIM, TAG};
 
+/// The tag of a supervisor in its environment: which job it is on changes, and says [`HELD`].
+pub(super) const CHANGING: &str = "supervisor";
+/// The name of the file in memory that a supervisor holds open while it is on a job; the tag of the job is in it.
+const HELD: &str = "planwright-tag";
+/// Says that such a file is no program, which a strict kernel asks for and one before 6.3 does not know; nix has no name
+/// for it (`MFD_NOEXEC_SEAL`).
+const NEVER_PROGRAM: MFdFlags = MFdFlags::from_bits_retain(8);
+/// What such a descriptor leads to.
+const HELD_LINK: &[u8] = b"/memfd:planwright-tag (deleted)";
 /// How often in a row nobody must be found. A process in the middle of an `exec` shows no environment for a moment.
 const CLEAN_SCANS: usize = 2;
 
@@ -47,6 +60,27 @@ struct Process {
 #[expect(clippy::unnecessary_wraps, reason = "other systems can fail here")]
 pub(super) fn executable() -> io::Result<PathBuf> {
     Ok(PathBuf::from("/proc/self/exe"))
+}
+
+/// Descriptors that are passed close by themselves when a command begins.
+pub(super) const PASSED: MsgFlags = MsgFlags::MSG_CMSG_CLOEXEC;
+
+/// Shows to everybody that this process is on the job with this tag, until it is dropped. Nobody can change it.
+pub(super) fn hold_tag(tag: &str) -> io::Result<File> {
+    let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
+    let memory = memfd_create(HELD, flags | NEVER_PROGRAM).or_else(|_| memfd_create(HELD, flags))?;
+    let mut file = File::from(memory);
+    file.write_all(tag.as_bytes())?;
+    fcntl(&file, FcntlArg::F_ADD_SEALS(SealFlag::all()))?;
+    Ok(file)
+}
+
+/// The tag that a supervisor holds.
+fn held_tag(pid: i32) -> Option<Vec<u8>> {
+    let mut open = fs::read_dir(format!("/proc/{pid}/fd")).ok()?.flatten().map(|entry| entry.path());
+    let is_held =
+        |path: &PathBuf| fs::read_link(path).is_ok_and(|target| target.as_os_str().as_bytes() == HELD_LINK);
+    fs::read(open.find(is_held)?).ok()
 }
 
 /// From now on whatever is orphaned below this process becomes its child.
@@ -211,7 +245,8 @@ fn tag(pid: i32, user: u32) -> Option<String> {
     let environment = fs::read(folder.join("environ")).ok()?;
     let mut values = environment.split(|&byte| byte == 0);
     let value = values.find_map(|entry| entry.strip_prefix(TAG.as_bytes())?.strip_prefix(b"="))?;
-    Some(String::from_utf8_lossy(value).into_owned())
+    let value = if value == CHANGING.as_bytes() { held_tag(pid)? } else { value.to_vec() };
+    Some(String::from_utf8_lossy(&value).into_owned())
 }
 
 fn is_supervisor(pid: i32) -> bool {

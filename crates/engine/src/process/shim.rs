@@ -1,16 +1,19 @@
 //! The small process between the harness and a command. It owns everything below the command: it starts it, adopts what
 //! the command orphans, and ends only when nothing of that is alive. It never reads what the command says.
 //!
-//! The harness talks to it over a socket that is its standard input: one line with an [`Order`], the input of the
-//! command, and later perhaps the byte [`STOP`]. It answers with one line, a [`Report`]. When the socket closes, the
-//! harness is dead and so must be the command. It has one thread: a copy of it becomes the command, for only a process
-//! can say of itself that it shall die with its parent, and a copy of several threads would not be whole.
+//! The harness talks to it over a socket that is its standard input: one line with an [`Order`], together with the two
+//! outputs of the command, then the input of the command, and later perhaps the byte [`STOP`]. It answers with the byte
+//! [`BEGUN`] and one line, a [`Report`], and takes the next order. When the socket closes, the harness is dead and so must be the command. It has one
+//! thread: a copy of it becomes the command, for only a process can say of itself that it shall die with its parent, and a
+//! copy of several threads would not be whole.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{ExitCode, ExitStatus};
@@ -22,10 +25,13 @@ use nix::unistd::{Pid, close, setsid};
 use serde::{Deserialize, Serialize};
 
 use super::listen::{Event, Listener};
+use super::task::Task;
 use super::{DEATH_MAX, GRACE, ROUND, system};
 
 /// The hidden first argument with which the program is started as a supervisor.
 pub const SHIM: &str = "__shim";
+/// The byte that says that an order was taken: before it nothing is begun, after it something may be.
+pub(super) const BEGUN: u8 = b'b';
 /// The byte that asks the command to end.
 pub(super) const STOP: u8 = b's';
 
@@ -36,6 +42,10 @@ pub(super) struct Order {
     pub(super) argv: Vec<String>,
     /// Its whole environment.
     pub(super) env: Vec<(String, String)>,
+    /// The folder that it runs in: bytes, for its name need not be text.
+    pub(super) folder: Vec<u8>,
+    /// The name by which its processes are found.
+    pub(super) tag: String,
     /// How many bytes of input follow.
     pub(super) input_bytes: usize,
 }
@@ -90,42 +100,57 @@ struct Command {
 ///
 /// `arguments` are all arguments of the program, its name included.
 pub fn shim_main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    serve(arguments, Sweep::On)
+    serve(arguments, |_| Sweep::On)
 }
 
-/// Serves as a supervisor that leaves alive what the command leaves behind. Only for the test that shows the difference.
+/// Serves as a supervisor that leaves alive what a command leaves behind if its tag starts so. Only for the test that shows
+/// the difference.
 #[doc(hidden)]
-pub fn shim_main_without_sweep(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    serve(arguments, Sweep::Off)
+pub fn shim_main_without_sweep(arguments: impl IntoIterator<Item = OsString>, tag_prefix: &str) -> ExitCode {
+    serve(arguments, |tag| if tag.starts_with(tag_prefix) { Sweep::Off } else { Sweep::On })
 }
 
-fn serve(arguments: impl IntoIterator<Item = OsString>, sweep: Sweep) -> ExitCode {
+fn serve(arguments: impl IntoIterator<Item = OsString>, sweep: impl Fn(&str) -> Sweep) -> ExitCode {
     let has_more = arguments.into_iter().nth(2).is_some();
     let served = if has_more { Err(io::ErrorKind::InvalidInput.into()) } else { supervise(sweep) };
     // Standard output and error belong to the command. The harness sees from the silence that something is wrong.
     if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn supervise(sweep: Sweep) -> io::Result<()> {
+fn supervise(sweep: impl Fn(&str) -> Sweep) -> io::Result<()> {
     // Nothing but the kill that cannot be refused ends this process early: not the terminal, nor the kernel, which sends
     // a hang-up when the harness dies while this process is stopped.
     SigSet::all().thread_set_mask()?;
     close_inherited()?;
     let mut harness = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     system::adopt_orphans()?;
-    let (order, input, early) = receive(&mut harness)?;
-    let report = match start(&order) {
+    while let Some(task) = Task::receive(&mut harness)? {
+        let sweep = sweep(&task.order.tag);
+        let report = carry_out(task, &mut harness, sweep)?;
+        let mut line = serde_json::to_vec(&report)?;
+        line.push(b'\n');
+        harness.write_all(&line)?;
+        // With anybody else's process below it could not tell any more when a command and its own are gone.
+        if report.survivors > 0 || sweep == Sweep::Off {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn carry_out(task: Task, harness: &mut UnixStream, sweep: Sweep) -> io::Result<Report> {
+    harness.write_all(&[BEGUN])?;
+    let _tag = system::hold_tag(&task.order.tag)?;
+    match start(&task.order, task.outputs) {
         Ok(Side::Supervisor(command)) => {
-            let mut listener = Listener::new(&harness, command.pid, (command.stdin, input), &early)?;
-            see_through(command.pid, command.faults, &mut listener, sweep)
+            let input = (command.stdin, task.input);
+            let mut listener = Listener::new(harness, command.pid, input, &task.early)?;
+            Ok(see_through(command.pid, command.faults, &mut listener, sweep))
         }
         // Whoever reads the faults tells the harness.
-        Ok(Side::Copy) => return Err(io::ErrorKind::NotFound.into()),
-        Err(error) => Report { end: End::NotStarted(error.to_string()), leftovers: 0, survivors: 0 },
-    };
-    let mut line = serde_json::to_vec(&report)?;
-    line.push(b'\n');
-    harness.write_all(&line)
+        Ok(Side::Copy) => Err(io::ErrorKind::NotFound.into()),
+        Err(error) => Ok(Report { end: End::NotStarted(error.to_string()), leftovers: 0, survivors: 0 }),
+    }
 }
 
 /// Closes every descriptor but the standard ones. Whoever started the harness may have left some open, and what they
@@ -140,40 +165,14 @@ fn close_inherited() -> io::Result<()> {
     Ok(())
 }
 
-/// Reads the order and the input, and what came right behind them.
-fn receive(harness: &mut UnixStream) -> io::Result<(Order, Vec<u8>, Vec<u8>)> {
-    let mut bytes = Vec::new();
-    let mut chunk = [0; 4096];
-    let mut read_more = |bytes: &mut Vec<u8>| match harness.read(&mut chunk)? {
-        0 => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
-        count => {
-            bytes.extend_from_slice(&chunk[..count]);
-            Ok(())
-        }
-    };
-    let end = loop {
-        match bytes.iter().position(|&byte| byte == b'\n') {
-            Some(end) => break end,
-            None => read_more(&mut bytes)?,
-        }
-    };
-    let mut input = bytes.split_off(end + 1);
-    let order: Order = serde_json::from_slice(&bytes)?;
-    while input.len() < order.input_bytes {
-        read_more(&mut input)?;
-    }
-    let early = input.split_off(order.input_bytes);
-    Ok((order, input, early))
-}
-
 /// Makes the copy that becomes the command.
-fn start(order: &Order) -> io::Result<Side> {
+fn start(order: &Order, [stdout, stderr]: [File; 2]) -> io::Result<Side> {
     let (program, arguments) = order.argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let (for_command, stdin) = io::pipe()?;
     let (faults, mut for_copy) = io::pipe()?;
     let mut command = std::process::Command::new(program);
     command.args(arguments).env_clear().envs(order.env.iter().map(|(name, value)| (name, value)));
-    command.stdin(for_command);
+    command.current_dir(OsStr::from_bytes(&order.folder)).stdin(for_command).stdout(stdout).stderr(stderr);
     let supervisor = std::process::id().cast_signed();
     if let Fork::Parent(pid) = fork()? {
         return Ok(Side::Supervisor(Command { pid, stdin, faults }));

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use fork::waitpid_nohang;
 use nix::sys::signal::{Signal, killpg};
+use nix::sys::socket::MsgFlags;
 use nix::unistd::Pid;
 
 use super::Error;
@@ -16,6 +17,20 @@ use super::listen::Event;
 
 /// Where a file descriptor of this process can be opened by its number.
 pub(super) const DESCRIPTORS: &str = "/dev/fd";
+
+/// The tag of a supervisor in its environment, which nobody can read here.
+pub(super) const CHANGING: &str = "supervisor";
+/// Nothing closes by itself that is passed; it is closed at once instead.
+pub(super) const PASSED: MsgFlags = MsgFlags::empty();
+
+/// What others could see of a job; nothing.
+pub(super) struct HeldTag;
+
+/// Shows nothing to anybody: nobody can look for it.
+#[expect(clippy::unnecessary_wraps, reason = "other systems can fail here")]
+pub(super) fn hold_tag(_tag: &str) -> io::Result<HeldTag> {
+    Ok(HeldTag)
+}
 
 /// A process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
