@@ -247,12 +247,10 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Option<(u64, u64, u64)> {
-        match grant(text).ok()? {
-            event::Answer::Budget { micro_dollars, tokens, seconds } => {
-                Some((micro_dollars, tokens, seconds))
-            }
-            other => panic!("{other:?} is no amount"),
-        }
+        let event::Answer::Budget { micro_dollars, tokens, seconds } = grant(text).ok()? else {
+            panic!("{text} is read as something else than an amount")
+        };
+        Some((micro_dollars, tokens, seconds))
     }
 
     // an amount that can't be read is refused, never taken for nothing.

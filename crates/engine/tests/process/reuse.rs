@@ -50,7 +50,7 @@ fn jobs_at_the_same_time_have_different_supervisors() {
     let supervisors = Supervisors::new();
     let folder = Scratch::new("process");
     let mut job = bash("echo $PPID >> pids; until [ $(wc -l < pids) = 4 ]; do sleep 0.01; done");
-    job.folder = folder.path().to_owned();
+    folder.path().clone_into(&mut job.folder);
     std::thread::scope(|scope| {
         for _ in 0..4 {
             let job = Job { tag: unique("suite/"), ..job.clone() };
@@ -137,7 +137,7 @@ fn a_supervisor_is_found_by_the_job_that_it_is_on() {
     // Nothing below the supervisor has a tag but the command, and that is gone: only the supervisor leads to the daemon.
     job.argv =
         bash("(setsid env -i bash -c 'echo $$ >> pids; exec sleep 999' &); exec env -i sleep 999").argv;
-    job.folder = folder.path().to_owned();
+    folder.path().clone_into(&mut job.folder);
     std::thread::scope(|scope| {
         let running = scope.spawn(|| supervisors.run(&job, &Stop::new()));
         let daemon = pids_in(&folder, 1)[0];
