@@ -157,7 +157,7 @@ fn a_delivered_result_stays_until_a_driver_records_it() {
     let folder = store.folder().to_owned();
     drop(store);
     let store = Store::open_folder(&folder).expect("opened again");
-    assert_eq!(store.delivered(run).expect("asked"), [result.clone()]);
+    assert_eq!(store.delivered(run).expect("asked"), std::slice::from_ref(&result));
     assert_eq!(store.get(&blob_of(b"said")).expect("kept with it"), b"said");
     assert!(queue(&store)[0].lease.as_ref().is_some_and(|lease| lease.is_delivered));
     append(&store, run, &[result]);
@@ -233,10 +233,12 @@ impl Chance {
             3 => {
                 let ask = format!("{step}/{}", self.count);
                 self.asks.entry(run).or_default().push(ask.clone());
-                Some(asked(&ask, Some(&step).filter(|_| self.count % 2 == 0).map(String::as_str)))
+                Some(asked(&ask, Some(&step).filter(|_| self.count.is_multiple_of(2)).map(String::as_str)))
             }
             4 => self.asks.get_mut(&run).and_then(Vec::pop).map(|ask| answered(&ask)),
-            5 if self.count % 3 == 0 => Some(Event::RunStopped { by: "ada".to_owned(), when: StopWhen::Now }),
+            5 if self.count.is_multiple_of(3) => {
+                Some(Event::RunStopped { by: "ada".to_owned(), when: StopWhen::Now })
+            }
             _ => None,
         }
     }

@@ -247,12 +247,11 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Option<(u64, u64, u64)> {
-        match grant(text).ok()? {
-            event::Answer::Budget { micro_dollars, tokens, seconds } => {
-                Some((micro_dollars, tokens, seconds))
-            }
-            other => panic!("{other:?} is no amount"),
-        }
+        let granted = grant(text).ok()?;
+        let event::Answer::Budget { micro_dollars, tokens, seconds } = granted else {
+            panic!("{granted:?} is no amount");
+        };
+        Some((micro_dollars, tokens, seconds))
     }
 
     // an amount that can't be read is refused, never taken for nothing.
