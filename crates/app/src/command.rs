@@ -4,13 +4,16 @@
 pub(crate) mod answer;
 pub(crate) mod cancel;
 pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod demo;
+pub(crate) mod doctor;
 pub(crate) mod edit;
 pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod fmt;
 pub(crate) mod help;
 pub(crate) mod inbox;
+pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod man;
@@ -26,8 +29,10 @@ pub(crate) mod worker;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use planwright_engine::config::Error as ConfigError;
 use planwright_engine::core::change::Refusal;
 use planwright_engine::core::draft::Draft;
 use planwright_engine::core::run::{CLAIM, Status};
@@ -36,7 +41,7 @@ use planwright_engine::core::{dialect, plan, suggest};
 use planwright_engine::runs::{Run, Runs};
 use planwright_engine::store::journal::Holder;
 use planwright_engine::store::{self, Text};
-use planwright_engine::{Project, config, project, runs};
+use planwright_engine::{Project, process, project, runs};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::Value;
@@ -75,7 +80,9 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("answer", made::<Envelope<answer::Answered>>),
     ("cancel", made::<Envelope<cancel::Cancelled>>),
     ("completions", made::<Envelope<Page>>),
+    ("config", made::<Envelope<config::Configured>>),
     ("demo", made::<Envelope<demo::Made>>),
+    ("doctor", made::<Envelope<doctor::Examined>>),
     ("edit", made::<Envelope<edit::Edited>>),
     ("error", made::<ErrorEnvelope>),
     ("event", made::<Envelope<EventData>>),
@@ -84,6 +91,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("fmt", made::<Envelope<fmt::Formatted>>),
     ("help", made::<Envelope<Page>>),
     ("inbox", made::<Envelope<inbox::Inbox>>),
+    ("init", made::<Envelope<init::Initialised>>),
     ("list", made::<Envelope<list::Listing>>),
     ("log", made::<Envelope<log::Log>>),
     ("man", made::<Envelope<Page>>),
@@ -105,14 +113,27 @@ fn made<T: JsonSchema>(generator: SchemaGenerator) -> Value {
 /// How many steps a hint names; a longer list helps nobody.
 const STEPS_NAMED_MAX: usize = 12;
 
+/// Settings that were typed with the command: a process has one command line, as it has one environment.
+static TYPED: OnceLock<Vec<String>> = OnceLock::new();
+
+/// Takes the settings that were typed with the command; only the first call counts.
+pub(crate) fn take_settings(typed: Vec<String>) {
+    TYPED.get_or_init(|| typed);
+}
+
+/// The settings that were typed with the command.
+pub(crate) fn typed_settings() -> &'static [String] {
+    TYPED.get().map_or(&[], Vec::as_slice)
+}
+
 /// The project that the user stands in.
 pub(crate) fn here() -> Result<Project, Failure> {
-    Project::find(Path::new(".")).map_err(Failure::from)
+    project_of(Path::new("."))
 }
 
 /// The project that a plan belongs to, which need not be the one that the user stands in.
 pub(crate) fn project_of(plan: &Path) -> Result<Project, Failure> {
-    Project::find(plan).map_err(Failure::from)
+    Project::find_with(plan, typed_settings()).map_err(Failure::from)
 }
 
 /// How a path is shown: from where the user stands, if it lies below.
@@ -353,17 +374,20 @@ impl From<store::Error> for Failure {
     }
 }
 
-impl From<config::Error> for Failure {
-    fn from(error: config::Error) -> Self {
-        match &error {
-            config::Error::Read { path, source } => {
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        let failure = match &error {
+            ConfigError::Read { path, source } => {
                 Self::new(Exit::Machine, format!("cannot read {}", shown(path))).because(source)
             }
-            config::Error::Invalid { path, source } => {
+            ConfigError::Invalid { path, .. } => {
                 Self::new(Exit::Usage, format!("{} is not a valid configuration", shown(path)))
-                    .because(source)
             }
-        }
+            ConfigError::Environment { .. } | ConfigError::Flag { .. } => {
+                Self::from_error(Exit::Usage, &error)
+            }
+        };
+        error.faults().iter().fold(failure, |failure, fault| failure.because(fault))
     }
 }
 
@@ -373,14 +397,18 @@ pub(crate) fn refused(path: &Path, refusal: &Refusal) -> Failure {
 }
 
 /// Variables that agents set in the shells that they use.
-const AGENT_VARIABLES: &[&str] =
-    &["CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "PLANWRIGHT_TAG"];
+const AGENT_VARIABLES: &[&str] = &["CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE"];
 
-/// Refuses to take an agent's word. What an agent can reach can set or unset a variable, so this stops mistakes, not attacks.
+/// Refuses to take an agent's word. Whatever planwright itself has started is known for certain; of others a variable tells,
+/// which stops mistakes, not attacks.
 pub(crate) fn refuse_agents(verb: &str) -> Result<(), Failure> {
-    match AGENT_VARIABLES.iter().find(|name| std::env::var_os(name).is_some()) {
-        Some(variable) => {
-            let message = format!("an agent is at this terminal ({variable}), and only a person may {verb}");
+    let variable = AGENT_VARIABLES.iter().find(|name| std::env::var_os(name).is_some());
+    let sign = variable
+        .map(|name| (*name).to_owned())
+        .or_else(|| process::job_above().map(|tag| format!("{}={tag}", process::TAG)));
+    match sign {
+        Some(sign) => {
+            let message = format!("an agent is at this terminal ({sign}), and only a person may {verb}");
             Err(Failure::new(Exit::Person, message))
         }
         None => Ok(()),

@@ -445,11 +445,10 @@ impl RunState {
         (answer, by): (&Answer, &str),
     ) -> Result<(), Illegal> {
         let step = &mut self.steps[place];
-        // Where attempts are left, another one need not be granted.
-        let more = u32::from(reason == Reason::AttemptsSpent);
         match answer {
             Answer::Retry { hint } => {
-                step.granted += more;
+                // Where attempts are left, another one need not be granted.
+                step.granted += u32::from(reason == Reason::AttemptsSpent);
                 step.lost = 0;
                 step.parked_until = None;
                 step.hint.clone_from(hint);
@@ -458,7 +457,8 @@ impl RunState {
             }
             Answer::TakeOver if !step.is_manual => {
                 step.attempts += 1;
-                step.granted += more;
+                // What a person tries does not use up what the agents have left.
+                step.granted += 1;
                 step.status = Status::Judging { attempt: step.attempts, changed: Vec::new() };
             }
             Answer::Confirm if step.is_manual => step.status = Status::Passed { attempt: step.attempts },

@@ -102,7 +102,7 @@ impl Crew<'_> {
         let place = run.state.place(&claim.step).ok_or(Error::Plan { run: claim.run })?;
         let worker = Arc::new(self.runs.worker(&run));
         let prompt = String::from_utf8_lossy(&self.runs.store().get(&claim.prompt)?).into_owned();
-        let feedback = worker.feedback(&run.state.steps[place]).text(&worker.plan.steps[place]);
+        let feedback = worker.feedback(&run.state.steps[place], &[]).text(&worker.plan.steps[place]);
         let (report, stop) = (self.report.clone(), stop.clone());
         self.under_way += 1;
         std::thread::spawn(move || {

@@ -154,7 +154,7 @@ impl<H: Host> Driver<'_, H> {
             self.state.apply(event).map_err(Error::Journal)?;
         }
         let known = std::mem::replace(&mut self.recorded, history.len());
-        Ok(history.split_off(known))
+        Ok(history.split_off(known.min(history.len())))
     }
 
     /// Attempts that an earlier driver began and that never ended are lost, once nothing of them is alive, or go on where
@@ -311,13 +311,13 @@ impl<H: Host> Driver<'_, H> {
         }
         // By now there may be more than theirs.
         let unseen = self.replay()?;
+        self.see_all(&unseen)?;
         for result in ours.into_iter().filter(|event| awaited(event).is_some()) {
             // A run that they ended has no place for it; a step that they settled has none either.
             if self.state.apply(&result).is_ok() {
                 self.unrecorded.push(result);
             }
         }
-        self.see_all(&unseen)?;
         Ok(false)
     }
 

@@ -16,13 +16,17 @@ use crate::driver::{Happening, Host, Recovered, lost};
 use crate::mirror::Mirror;
 use crate::process::{self, Stop};
 use crate::store;
-use crate::store::journal::{self, Addition, Appended, BEAT_MS, Health, Queued, RunId, Store, driver_name};
+use crate::store::journal::{
+    self, Addition, Appended, BEAT_MS, Health, Queued, RunId, RunLock, Store, driver_name,
+};
 use crate::worker::{Done, Told, Worker};
 
 /// How often the journal is looked at for what others recorded.
 const LOOK: Duration = Duration::from_millis(100);
 /// How often workers of other processes are looked at.
 const WORKERS: Duration = Duration::from_secs(1);
+/// How long what is under way may take to end with its host: longer than a process that is killed step by step.
+const ENDING_MAX: Duration = Duration::from_secs(30);
 
 /// What can go wrong with the embedded host.
 #[derive(Debug, thiserror::Error)]
@@ -77,6 +81,8 @@ pub struct Embedded {
     contracts: usize,
     /// Attempts that other processes make.
     others: BTreeSet<Attempt>,
+    /// Attempts of others that are to be ended. A worker that has just taken one may not have started it yet.
+    ending: BTreeSet<Attempt>,
     /// Attempts of others that were ended by us.
     ended: BTreeSet<Attempt>,
     results: mpsc::Receiver<Report>,
@@ -86,6 +92,8 @@ pub struct Embedded {
     is_leaving: bool,
     beaten: Instant,
     visited: Instant,
+    /// Given back when the host is gone, and with it everything that it had under way.
+    _rights: [RunLock; 2],
 }
 
 /// What a thread of this process reports.
@@ -95,8 +103,13 @@ enum Report {
 }
 
 impl Embedded {
-    /// A host for `run`, whose plan is in the file `path` and was approved as `text`.
-    pub fn new(worker: Worker, run: RunId, (path, text): (&Path, &str), hands: Hands) -> Self {
+    /// A host for `run`, whose plan is in the file `path` and was approved as `text`, with the right to drive it.
+    pub(crate) fn new(
+        (worker, rights): (Worker, [RunLock; 2]),
+        run: RunId,
+        (path, text): (&Path, &str),
+        hands: Hands,
+    ) -> Self {
         let (report, results) = mpsc::channel();
         let mirror = Mirror::new(path, text, worker.config.limits.plan_bytes);
         Self {
@@ -111,6 +124,7 @@ impl Embedded {
             own: BTreeSet::new(),
             contracts: 0,
             others: BTreeSet::new(),
+            ending: BTreeSet::new(),
             ended: BTreeSet::new(),
             results,
             report,
@@ -118,6 +132,7 @@ impl Embedded {
             is_leaving: false,
             beaten: Instant::now(),
             visited: Instant::now(),
+            _rights: rights,
         }
     }
 
@@ -189,6 +204,7 @@ impl Embedded {
         if self.others.is_empty() {
             return Ok(None);
         }
+        self.end_others()?;
         for event in self.store().delivered(self.run)? {
             let Some(key) = self.key_of(&event).filter(|key| self.others.remove(key)) else { continue };
             return Ok(Some(Happening::Ended(if self.ended.remove(&key) { stopped(event) } else { event })));
@@ -210,6 +226,31 @@ impl Embedded {
         Ok(None)
     }
 
+    /// Ends the attempts of other processes that are to be ended, as far as they have begun.
+    fn end_others(&mut self) -> Result<(), Error> {
+        self.ending.retain(|key| self.others.contains(key));
+        for key in self.ending.clone() {
+            if process::reclaim(&self.tag(key))? > 0 {
+                self.ended.insert(key);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes back an attempt that no worker has taken yet; returns whether there was one. It is reported as any other.
+    fn withdraw(&mut self, (step, attempt): Attempt) -> Result<bool, Error> {
+        let id = self.plan().steps[step].id.clone();
+        let claim = (self.run, id.as_str(), attempt);
+        let is_ours = self.store().claim_this(&driver_name(self.run), claim, self.now())?.is_some();
+        if is_ours {
+            self.others.remove(&(step, attempt));
+            self.own.insert((step, attempt));
+            let done = Done { event: stopped(lost(&id, attempt)), blobs: Vec::new() };
+            self.report.send(Report::Attempt((step, attempt), done)).expect("the host has the other end");
+        }
+        Ok(is_ours)
+    }
+
     fn key_of(&self, event: &Event) -> Option<Attempt> {
         let place = self.plan().steps.iter().position(|step| event.step() == Some(step.id.as_str()))?;
         Some((place, event.attempt()?))
@@ -225,6 +266,15 @@ impl Embedded {
             self.store().beat_all(&driver_name(self.run), self.now())?;
         }
         self.look()
+    }
+}
+
+/// What this process has under way ends with its host. A thread may be about to start a process that nobody has seen yet,
+/// so looking for processes would not find it.
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        self.stop.request();
+        while !(self.own.is_empty() && self.contracts == 0) && self.report(ENDING_MAX).is_some() {}
     }
 }
 
@@ -274,7 +324,7 @@ impl Host for Embedded {
     }
 
     fn intend(&mut self, state: &RunState, step: usize, attempt: u32) -> Result<Event, Error> {
-        let feedback = self.worker.feedback(&state.steps[step]);
+        let feedback = self.worker.feedback(&state.steps[step], &self.blobs);
         let known = &self.plan().steps[step];
         let prompt = prompt::prompt(known, &self.worker.context(known), &feedback);
         let intent = Event::AttemptStarted {
@@ -319,7 +369,8 @@ impl Host for Embedded {
                 let prompt =
                     self.prompts.remove(&(step, attempt)).expect("an attempt is intended before it begins");
                 if self.is_free() {
-                    let feedback = self.worker.feedback(&state.steps[step]).text(&self.plan().steps[step]);
+                    let feedback =
+                        self.worker.feedback(&state.steps[step], &self.blobs).text(&self.plan().steps[step]);
                     self.attempt((step, attempt), Told { prompt, feedback });
                 } else {
                     self.others.insert((step, attempt));
@@ -360,7 +411,8 @@ impl Host for Embedded {
         match claim {
             Some(claim) => {
                 let prompt = String::from_utf8_lossy(&self.store().get(&claim.prompt)?).into_owned();
-                let feedback = self.worker.feedback(&state.steps[step]).text(&self.plan().steps[step]);
+                let feedback =
+                    self.worker.feedback(&state.steps[step], &self.blobs).text(&self.plan().steps[step]);
                 self.attempt(key, Told { prompt, feedback });
             }
             None => drop(self.others.insert(key)),
@@ -373,11 +425,11 @@ impl Host for Embedded {
         // What begins after this is not meant.
         self.stop = Stop::new();
         for key in self.others.clone() {
-            if process::reclaim(&self.tag(key))? > 0 {
-                self.ended.insert(key);
+            if !self.withdraw(key)? {
+                self.ending.insert(key);
             }
         }
-        Ok(())
+        self.end_others()
     }
 
     fn next(&mut self, wake: Option<u64>) -> Result<Happening, Error> {
@@ -421,7 +473,7 @@ impl Embedded {
     /// What a person is told about a step whose attempts are spent: the verdict, what was tried, and whether it is the same
     /// failure each time.
     fn failure(&self, step: &StepState) -> String {
-        let feedback = self.worker.feedback(step);
+        let feedback = self.worker.feedback(step, &self.blobs);
         let same = match step.same_failure {
             0 | 1 => String::new(),
             times => format!(" The same failure {times} times."),

@@ -149,6 +149,11 @@ impl Runs {
         Ok(Self { project: project.clone(), store: Arc::new(Store::open(&project.root)?) })
     }
 
+    /// Opens the runs of a project that has some. Nothing is made where it has none.
+    pub fn open_existing(project: &Project) -> Result<Option<Self>, Error> {
+        if Store::exists(&project.root)? { Self::open(project).map(Some) } else { Ok(None) }
+    }
+
     /// The newest run of a plan file.
     pub fn latest(&self, path: &Path) -> Result<Option<Run>, Error> {
         self.store.latest_run(&self.project.root, &self.relative(path))?.map(|row| self.load(row)).transpose()
@@ -219,35 +224,33 @@ impl Runs {
     ) -> Result<Option<RunId>, Error> {
         let Some(plan) = &verified.plan else { return Ok(None) };
         let digest = Digest::of(plan).to_string();
-        let now = now();
-        let run = self.store.create_run(&NewRun {
+        let new = NewRun {
             root: self.project.root.clone(),
             plan: self.relative(path),
             name: project::name(path),
             digest: digest.clone(),
             text: verified.source.text().to_owned(),
-            created_at_ms: now,
-        })?;
+            created_at_ms: now(),
+        };
         let started = Event::RunStarted {
             digest,
             approved_by: approval.by.clone(),
             approved_at: approval.way.to_owned(),
             base: None,
-            agents: self.project.config.agents_of(plan),
+            agents: self.project.config.commands_of(plan),
         };
-        self.store.append(run, 0, &[started], now)?;
-        Ok(Some(run))
+        Ok(Some(self.store.begin_run(&new, &started)?))
     }
 
     /// The command lines of the agents as the settings have them now, where they are not what was approved.
     pub fn lapsed_agents(&self, run: &Run) -> Option<Agents> {
-        let now = self.project.config.agents_of(&run.plan);
+        let now = self.project.config.commands_of(&run.plan);
         (now != run.agents()).then_some(now)
     }
 
     /// Approves the command lines of the agents as the settings have them now.
     pub fn approve_agents(&self, run: &Run, approval: &Approval) -> Result<(), Error> {
-        let agents = self.project.config.agents_of(&run.plan);
+        let agents = self.project.config.commands_of(&run.plan);
         let (approved_by, approved_at) = (approval.by.clone(), approval.way.to_owned());
         self.record(run, &Event::AgentsApproved { approved_by, approved_at, agents })
     }
@@ -260,18 +263,22 @@ impl Runs {
         drive: &Drive,
         watch: &mut dyn FnMut(&RunState, &Event),
     ) -> Result<(Progress, Vec<String>), Error> {
-        let id = run.row.id;
-        let _lock = self.lock(id)?;
-        let _place = self.occupy()?;
+        let hands = Hands { workers: drive.workers, leave: drive.leave.clone() };
+        let mut host = self.host(run, path, hands)?;
         if run.state.phase == Phase::Stopped {
             self.record(run, &Event::RunResumed { by: user() })?;
         }
-        let hands = Hands { workers: drive.workers, leave: drive.leave.clone() };
-        let mut host = Embedded::new(self.worker(run), id, (path, &run.row.text), hands);
         host.mirror.show(&run.state);
         let progress = driver::drive(&run.plan, &drive.limits, &mut host, watch)?;
         host.mirror.show(&self.load(run.row.clone())?.state);
-        Ok((progress, host.mirror.complaints))
+        Ok((progress, std::mem::take(&mut host.mirror.complaints)))
+    }
+
+    /// A host for a run, with the right to drive it: as long as it lives nobody else drives this run, nor another one in
+    /// the same workspace.
+    pub fn host(&self, run: &Run, path: &Path, hands: Hands) -> Result<Embedded, Error> {
+        let rights = [self.lock(run.row.id)?, self.occupy()?];
+        Ok(Embedded::new((self.worker(run), rights), run.row.id, (path, &run.row.text), hands))
     }
 
     /// What carries out the commands of a run.
@@ -281,6 +288,7 @@ impl Runs {
             config: self.project.config.clone(),
             agents: run.agents(),
             plan: Arc::new(run.plan.clone()),
+            plan_file: run.row.plan.clone(),
             digest: run.row.digest.clone(),
             tag: format!("{}/{}", self.store.key(), run.row.id.number()),
             store: Arc::clone(&self.store),

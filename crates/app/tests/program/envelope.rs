@@ -27,6 +27,7 @@ fn project() -> Place {
 }
 
 const SUCCESSES: &[Case<'_>] = &[
+    (&["init"], ""),
     (&["new", "first"], ""),
     (&["verify", "good"], ""),
     (&["verify", "auth-timeout"], ""),
@@ -47,9 +48,18 @@ const SUCCESSES: &[Case<'_>] = &[
     (&["fmt", "--check", "loose"], ""),
     (&["fmt", "loose"], ""),
     (&["fmt", "-"], "# nothing\n"),
+    (&["config"], ""),
+    (&["config", "run.jobs"], ""),
+    (&["config", "set", "run.jobs", "2"], ""),
+    (&["config", "set", "agents.pen.command", "[\"cat\", \"-\"]", "--user"], ""),
+    (&["config", "unset", "run.jobs"], ""),
+    (&["config", "path"], ""),
+    (&["doctor"], ""),
+    (&["doctor", "--fix"], ""),
     (&["demo"], ""),
     (&["demo", "two words"], ""),
     (&["run", "good", "--dry-run"], ""),
+    (&["run", "good", "--dry-run", "--until", "s1"], ""),
     (&["status"], ""),
     (&["status", "good"], ""),
     (&["status", "--next"], ""),
@@ -129,11 +139,20 @@ const FAILURES: &[Case<'_>] = &[
     (&["edit", "good", "--expand", "s1=gone.txt"], ""),
     (&["edit", "good", "--note", "two\nlines"], ""),
     (&["list", "everything"], ""),
+    (&["config", "run.jbos"], ""),
+    (&["config", "set", "run.jobs", "many"], ""),
+    (&["config", "set", "nonsense", "1"], ""),
+    (&["config", "unset", "run.lost_max"], ""),
+    (&["config", "--config", "run.jobs=0"], ""),
+    (&["doctor", "--mend"], ""),
     (&["demo", "plans"], ""),
     (&["run", "good"], ""),
     (&["run", "nobody"], ""),
     (&["run", "auth-timeout"], ""),
     (&["run", "good", "--jobs", "many"], ""),
+    (&["run", "good", "--jobs", "0"], ""),
+    (&["run", "good", "--only", "s2"], ""),
+    (&["run", "good", "--until", "nothing"], ""),
     (&["log", "nobody"], ""),
     (&["log", "good"], ""),
     (&["log", "good/nothing"], ""),
@@ -156,6 +175,7 @@ const FAILURES: &[Case<'_>] = &[
     (&["cancel", "good", "-m", "no need"], ""),
     (&["fmt", "nobody"], ""),
     (&["fmt", "-"], "\0"),
+    (&["init", "here"], ""),
     (&["new"], ""),
     (&["new", "Not A Name"], ""),
     (&["new", "../up"], ""),
@@ -171,9 +191,18 @@ const FAILURES: &[Case<'_>] = &[
 fn ask(place: &Place, (words, input): &Case<'_>) -> (Ran, Value) {
     let words: Vec<&str> = words.iter().copied().chain(["--json"]).collect();
     let ran = place.run_with(&words, input);
-    assert_eq!(ran.stdout.lines().count(), 1, "{words:?}: {ran:#?}");
-    let envelope =
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{words:?}: {error}: {ran:#?}"));
+    let mut lines: Vec<Value> = ran
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{words:?}: {error}: {ran:#?}")))
+        .collect();
+    let envelope = lines.pop().unwrap_or_else(|| panic!("{words:?}: {ran:#?}"));
+    // A command that goes on for long gives its events a line each.
+    for event in lines {
+        assert!(words[0] == "run" && event["schema"] == "planwright.event/1", "{words:?}: {event}");
+        let fault = schema(place, "event").validate(&event).err().map(|error| error.to_string());
+        assert_eq!(fault, None, "{words:?}: {event}");
+    }
     (ran, envelope)
 }
 

@@ -3,6 +3,7 @@
 
 mod chain;
 mod error;
+mod integrity;
 mod lock;
 mod projection;
 mod queue;
@@ -33,6 +34,8 @@ use writer::Writer;
 
 /// The most that is kept under one name, that an approved plan may have, and that one call may append.
 pub const BYTES_MAX: usize = 8 * 1024 * 1024;
+/// The name of the database in the folder of a store.
+const DATABASE: &str = "state.db";
 /// How many connections are kept for the next reader.
 const IDLE_READERS_MAX: usize = 4;
 /// How often somebody who waits looks for news of other processes.
@@ -169,12 +172,19 @@ impl Store {
         Self::open_folder(&folder)
     }
 
+    /// Whether the project at `root` has a store already.
+    pub fn exists(root: &Path) -> Result<bool, Error> {
+        let error = |source| Error::State { root: root.to_owned(), source };
+        let folder = state::folder_of(&state::folder(), root).map_err(error)?;
+        Ok(folder.join(DATABASE).is_file())
+    }
+
     /// Opens the store in a folder of its own, with what is missing made.
     pub fn open_folder(folder: &Path) -> Result<Self, Error> {
         for folder in [folder, &folder.join("locks")] {
             state::create(folder).map_err(|source| Error::State { root: folder.to_owned(), source })?;
         }
-        let path = folder.join("state.db");
+        let path = folder.join(DATABASE);
         let connection = schema::open(&path, schema::MIGRATIONS).map_err(|unready| match unready {
             Unready::Newer(version) => {
                 Error::Newer { path: path.clone(), version, known: schema::MIGRATIONS.len() }
@@ -198,6 +208,16 @@ impl Store {
 
     /// Records a new run, with the text that was approved.
     pub fn create_run(&self, new: &NewRun) -> Result<RunId, Error> {
+        self.record_run(new, Vec::new())
+    }
+
+    /// Records a new run together with its first event: a run that has none can't go on, and nobody could tell why.
+    pub fn begin_run(&self, new: &NewRun, first: &Event) -> Result<RunId, Error> {
+        // The number of a run that is not there yet is not known either.
+        self.record_run(new, vec![Entry::of(RunId(0), first)?])
+    }
+
+    fn record_run(&self, new: &NewRun, entries: Vec<Entry>) -> Result<RunId, Error> {
         within_limit("the plan", new.text.len())?;
         let run = new.clone();
         let created = self.writer.write(move |connection| {
@@ -218,6 +238,8 @@ impl Store {
                 "INSERT INTO head (run, seq, hash) VALUES (?1, 0, ?2)",
                 params![id, head.as_bytes()],
             )?;
+            // There is nothing in a new journal that could be in the way.
+            extend(connection, RunId(id), (0, run.created_at_ms), &entries)?;
             Ok(RunId(id))
         });
         created.map_err(|source| {
@@ -258,15 +280,7 @@ impl Store {
     /// Adds events to a journal together with the bytes that they name, if nothing was added meanwhile.
     pub fn add(&self, run: RunId, addition: Addition<'_>) -> Result<Appended, Error> {
         let Addition { after, events, blobs, claim_for, at_ms } = addition;
-        let mut entries = Vec::with_capacity(events.len());
-        for event in events {
-            let text = serde_json::to_vec(event).map_err(|source| Error::Encode {
-                run,
-                event: event.name(),
-                source,
-            })?;
-            entries.push(Entry { key: event.key(), text, event: event.clone() });
-        }
+        let entries = events.iter().map(|event| Entry::of(run, event)).collect::<Result<Vec<_>, Error>>()?;
         within_limit("what happened", entries.iter().map(|entry| entry.text.len()).sum())?;
         for bytes in &blobs {
             within_limit("what is to be kept", bytes.len())?;
@@ -275,11 +289,10 @@ impl Store {
             let found = extend(connection, run, (after, at_ms), &entries)?;
             if let Found::Run(Appended::Written { .. }) = found {
                 blobs.iter().try_for_each(|bytes| keep(connection, bytes))?;
-                let intents = entries.iter().filter_map(|entry| intent(&entry.event));
-                for (worker, (step, attempt)) in
-                    claim_for.iter().flat_map(|worker| intents.clone().map(move |intent| (worker, intent)))
-                {
-                    queue::lease(connection, (run.0, step, attempt), worker, at_ms)?;
+                if let Some(worker) = claim_for {
+                    for (step, attempt) in entries.iter().filter_map(|entry| intent(&entry.event)) {
+                        queue::lease(connection, (run.0, step, attempt), &worker, at_ms)?;
+                    }
                 }
             }
             Ok(found)
@@ -483,6 +496,14 @@ struct Entry {
     key: Option<String>,
     text: Vec<u8>,
     event: Event,
+}
+
+impl Entry {
+    fn of(run: RunId, event: &Event) -> Result<Self, Error> {
+        let encode = |source| Error::Encode { run, event: event.name(), source };
+        let text = serde_json::to_vec(event).map_err(encode)?;
+        Ok(Self { key: event.key(), text, event: event.clone() })
+    }
 }
 
 /// The attempt that an event intends.

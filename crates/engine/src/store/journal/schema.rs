@@ -51,7 +51,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     "
     ALTER TABLE run ADD COLUMN root BLOB;
     CREATE TABLE work (
-        run INTEGER NOT NULL REFERENCES run (id),
+        run INTEGER NOT NULL,
         step TEXT NOT NULL,
         attempt INTEGER NOT NULL,
         agent TEXT NOT NULL,
@@ -60,7 +60,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
         PRIMARY KEY (run, step, attempt)
     ) STRICT;
     CREATE TABLE ask (
-        run INTEGER NOT NULL REFERENCES run (id),
+        run INTEGER NOT NULL,
         ask TEXT NOT NULL,
         step TEXT,
         reason TEXT NOT NULL,
@@ -177,21 +177,16 @@ fn newest(migrations: &[&str]) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::Scratch;
 
     const OLD: &[&str] = &["CREATE TABLE note (text TEXT NOT NULL)"];
     const NEW: &[&str] = &[OLD[0], "ALTER TABLE note ADD COLUMN stars INTEGER NOT NULL DEFAULT 3"];
     const TORN: &[&str] = &[OLD[0], "ALTER TABLE note ADD COLUMN stars INTEGER; SELECT * FROM nowhere"];
 
-    fn scratch(name: &str) -> std::path::PathBuf {
-        let folder = std::env::temp_dir().join(format!("planwright-schema-{name}-{}", std::process::id()));
-        std::fs::remove_dir_all(&folder).ok();
-        std::fs::create_dir_all(&folder).expect("a scratch folder");
-        folder.join("state.db")
-    }
-
     #[test]
     fn an_older_database_keeps_its_rows_and_gains_what_is_new() {
-        let path = scratch("older");
+        let scratch = Scratch::new("schema-older");
+        let path = scratch.path().join("state.db");
         open(&path, OLD).expect("made").execute_batch("INSERT INTO note VALUES ('kept')").expect("written");
         let connection = open(&path, NEW).expect("migrated");
         let row: (String, i64) = connection
@@ -205,7 +200,8 @@ mod tests {
 
     #[test]
     fn a_migration_that_fails_half_way_leaves_the_old_database() {
-        let path = scratch("torn");
+        let scratch = Scratch::new("schema-torn");
+        let path = scratch.path().join("state.db");
         open(&path, OLD).expect("made").execute_batch("INSERT INTO note VALUES ('kept')").expect("written");
         assert!(matches!(open(&path, TORN), Err(Unready::Sql(_))));
         let connection = open(&path, OLD).expect("as it was");
@@ -218,7 +214,8 @@ mod tests {
     // `synchronous=NORMAL` in WAL mode loses acknowledged commits in a power cut.
     #[test]
     fn every_commit_is_synced() {
-        let connection = open(&scratch("synced"), MIGRATIONS).expect("made");
+        let scratch = Scratch::new("schema-synced");
+        let connection = open(&scratch.path().join("state.db"), MIGRATIONS).expect("made");
         let ask =
             |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).expect("a value");
         assert_eq!((ask("synchronous"), ask("foreign_keys"), ask("busy_timeout")), (2, 1, 5000));
