@@ -247,8 +247,9 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Option<(u64, u64, u64)> {
-        let event::Answer::Budget { micro_dollars, tokens, seconds } = grant(text).ok()? else {
-            panic!("{text} is read as something else than an amount")
+        let granted = grant(text).ok()?;
+        let event::Answer::Budget { micro_dollars, tokens, seconds } = granted else {
+            panic!("{granted:?} is no amount");
         };
         Some((micro_dollars, tokens, seconds))
     }
