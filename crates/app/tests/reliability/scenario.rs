@@ -206,22 +206,21 @@ impl Play {
         Err(format!("it did not come to an end in {ROUNDS_MAX} rounds: {last:#?}"))
     }
 
-    /// Answers every question that is open.
+    /// Answers every question that is open, by the journal.
     fn answer_all(&self) -> Result<(), String> {
-        let status = self.data(&["status", "it", "--json"])?;
-        let asks = status["runs"][0]["asks"].as_array().cloned().unwrap_or_default();
-        if asks.is_empty() {
-            return Err(format!("a person is needed, but nothing is asked: {status}"));
-        }
         let events = self.events()?;
-        for ask in asks {
-            let opened = events
-                .iter()
-                .find(|event| event["event"] == "ask.opened" && event["ask"] == ask["ask"])
-                .ok_or_else(|| format!("{ask} is not in the journal"))?;
+        let is_answered = |ask: &Value| {
+            events.iter().any(|event| event["event"] == "ask.answered" && event["ask"] == ask["ask"])
+        };
+        let opened = events.iter().filter(|event| event["event"] == "ask.opened");
+        let open: Vec<&Value> = opened.filter(|ask| !is_answered(ask)).collect();
+        if open.is_empty() {
+            return Err("a person is needed, but nothing is asked".to_owned());
+        }
+        for ask in open {
             let step = ask["step"].as_str().unwrap_or_default();
             let address = format!("it/{step}");
-            let words: &[&str] = match (step, opened["reason"].as_str()) {
+            let words: &[&str] = match (step, ask["reason"].as_str()) {
                 ("stuck", Some("attempts-spent")) => &["answer", &address, "--retry", "--hint", HINT],
                 ("sign", _) => &["answer", &address, "--confirm"],
                 _ => &["answer", &address, "--retry"],

@@ -94,10 +94,10 @@ impl Story {
         for (step, wanted) in &self.steps {
             let found = steps.get(step);
             let is_same = match (disturbance, found) {
-                (Disturbance::Kills(_) | Disturbance::PowerCut, found) => found == Some(wanted),
-                (Disturbance::Error, Some(found)) => found.is_detour_of(wanted),
+                (Disturbance::Kills(_), found) => found == Some(wanted),
+                (Disturbance::Error | Disturbance::PowerCut, Some(found)) => found.is_detour_of(wanted),
                 (Disturbance::NoSpace, Some(found)) => found.asked.len() == found.answered.len(),
-                (Disturbance::Error | Disturbance::NoSpace, None) => false,
+                (Disturbance::Error | Disturbance::NoSpace | Disturbance::PowerCut, None) => false,
             };
             if !is_same {
                 faults.push(format!("{step}: the journal tells {found:?}, not {wanted:?}"));
