@@ -58,6 +58,7 @@ pub(crate) const CALLS: &[Call] = &[
     changing("execve", libc::SYS_execve, NONE),
     changing("kill", libc::SYS_kill, NONE),
     changing("connect", libc::SYS_connect, NONE),
+    changing("sendmsg", libc::SYS_sendmsg, NONE),
     changing("sendto", libc::SYS_sendto, NONE),
     changing("socketpair", libc::SYS_socketpair, SCARCE),
     changing("pipe2", libc::SYS_pipe2, SCARCE),

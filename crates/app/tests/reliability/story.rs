@@ -95,8 +95,11 @@ impl Story {
             let found = steps.get(step);
             let is_same = match (disturbance, found) {
                 (Disturbance::Kills(_), found) => found == Some(wanted),
-                (Disturbance::Error | Disturbance::PowerCut, Some(found)) => found.is_detour_of(wanted),
-                (Disturbance::NoSpace, Some(found)) => found.asked.len() == found.answered.len(),
+                (Disturbance::Error, Some(found)) => found.is_detour_of(wanted),
+                // What an agent wrote last may be gone with the power: then its contract honestly says no.
+                (Disturbance::NoSpace | Disturbance::PowerCut, Some(found)) => {
+                    found.asked.len() == found.answered.len()
+                }
                 (Disturbance::Error | Disturbance::NoSpace | Disturbance::PowerCut, None) => false,
             };
             if !is_same {

@@ -163,9 +163,9 @@ pub(crate) fn an_effect_without_its_intent_is_caught() {
     // By the time at which the supervisor of its contract gets its order, the agent has done its work.
     let log = record(&Order::Watch);
     let before = log.lines().take_while(|line| !is_contract_of(line, "base"));
-    let count = before.filter(|line| line.starts_with("driver\tsendto")).count();
+    let count = before.filter(|line| line.starts_with("driver\tsendmsg")).count();
     let cut = |play: &Play| {
-        let order = Order::Once { role: Role::Driver, call: "sendto", count, deed: Deed::Kill };
+        let order = Order::Once { role: Role::Driver, call: "sendmsg", count, deed: Deed::Kill };
         let ran = finish(&mut play.traced(&order, &[mark("attempt.started", "base")], &run_words()));
         assert_eq!(ran.code, Some(crate::tracer::KILLED), "{ran:#?}");
         assert_eq!(play.done("base"), 1);
