@@ -2,6 +2,8 @@
 //! interprets what a process says, except for the syntax check of bash, which is asked here because nobody else may.
 
 mod capture;
+mod listen;
+mod outputs;
 mod shim;
 mod supervise;
 mod syntax;
@@ -11,6 +13,7 @@ mod system;
 #[cfg(not(target_os = "linux"))]
 #[path = "process/unix.rs"]
 mod system;
+mod task;
 
 use std::io;
 use std::path::PathBuf;
@@ -20,7 +23,7 @@ use std::time::Duration;
 
 pub use capture::Capture;
 pub use shim::{SHIM, shim_main, shim_main_without_sweep};
-pub use supervise::{run, run_through};
+pub use supervise::{Supervisors, run};
 pub use syntax::check_bash;
 
 /// The variable by which the processes of a job are found again: it holds the job's tag.

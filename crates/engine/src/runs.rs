@@ -14,7 +14,7 @@ use planwright_core::work::WorkItem;
 use crate::driver::{self, Progress};
 use crate::host::{self, Embedded, Hands};
 use crate::mirror::Mirror;
-use crate::process::Stop;
+use crate::process::{Stop, Supervisors};
 use crate::project::{self, Project, Verified};
 use crate::store::journal::{
     self, Appended, Health, Holder, Lease, NewRun, Recorded, RunId, RunLock, RunRow, Store,
@@ -292,6 +292,8 @@ impl Runs {
             digest: run.row.digest.clone(),
             tag: format!("{}/{}", self.store.key(), run.row.id.number()),
             store: Arc::clone(&self.store),
+            for_agents: Supervisors::new(),
+            for_contracts: Supervisors::new(),
         }
     }
 

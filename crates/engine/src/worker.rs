@@ -12,7 +12,7 @@ use planwright_core::prompt::{Context, Feedback};
 
 use crate::config::{Config, TOPICS_KEY};
 use crate::facts;
-use crate::process::{self, Ended, How, Job, Stop};
+use crate::process::{self, Ended, How, Job, Stop, Supervisors};
 use crate::store;
 use crate::store::journal::{Store, blob_of};
 use crate::topic;
@@ -46,6 +46,10 @@ pub struct Worker {
     pub tag: String,
     /// Where outputs go.
     pub store: Arc<Store>,
+    /// Supervise agents.
+    pub for_agents: Supervisors,
+    /// Supervise contracts. They are others than those of agents, which can reach theirs.
+    pub for_contracts: Supervisors,
 }
 
 /// What came of an attempt or a contract: what is to be recorded, and the bytes that it names.
@@ -203,7 +207,7 @@ impl Worker {
             Err(why) => (AttemptEnd::Parked { why: why.clone(), until: None }, why.into_bytes(), 0),
             Ok(agent) => {
                 let job = self.attempt_job(&agent, (step, attempt), told, &files);
-                attempt_end(process::run(&job, stop), job.deadline)
+                attempt_end(self.for_agents.run(&job, stop), job.deadline)
             }
         };
         let mut changed = Snapshot::of(&self.root).changed_since(&before);
@@ -265,7 +269,7 @@ impl Worker {
                 output_bytes_max: self.config.run.output_bytes,
                 tag: format!("{}/{}/{attempt}/contract", self.tag, step.id),
             };
-            observe(look(&job, stop), deadline)
+            observe(look(&self.for_contracts, &job, stop), deadline)
         };
         let prepared =
             step.setup.as_ref().map(|setup| observed(setup)).map_or(Some(None), |seen| seen.map(Some))?;
@@ -318,13 +322,13 @@ impl Worker {
 }
 
 /// Runs a contract. One whose supervisor was killed has told nothing, so it is run again: it only looks.
-fn look(job: &Job, stop: &Stop) -> Result<Ended, process::Error> {
-    let mut ended = process::run(job, stop);
+fn look(supervisors: &Supervisors, job: &Job, stop: &Stop) -> Result<Ended, process::Error> {
+    let mut ended = supervisors.run(job, stop);
     for _ in 1..CONTRACT_TRIES {
         if !matches!(ended, Err(process::Error::Lost { .. })) {
             break;
         }
-        ended = process::run(job, stop);
+        ended = supervisors.run(job, stop);
     }
     ended
 }

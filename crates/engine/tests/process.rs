@@ -4,6 +4,7 @@
 
 mod process {
     pub(crate) mod job;
+    pub(crate) mod reuse;
     pub(crate) mod runner;
 }
 #[path = "scratch/folder.rs"]
@@ -18,39 +19,41 @@ use std::time::{Duration, Instant};
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use planwright_engine::process::{GRACE, How, SHIM, Stop, reclaim, run, shim_main, shim_main_without_sweep};
+use planwright_engine::process::{GRACE, How, SHIM, Stop, Supervisors, reclaim, shim_main_without_sweep};
 
 use process::job::{
-    DAEMON, SABOTEUR, bash, is_alive, is_stopped, memory_peak_bytes, pids_in, shell, unique, wait_until,
+    DAEMON, SABOTEUR, bash, is_alive, is_stopped, memory_peak_bytes, pids_in, run, shell, unique, wait_until,
 };
+use process::reuse;
 use process::runner::{Case, run_cases};
 use scratch::Scratch;
 
 /// The argument that makes this program a harness that runs one job and is to be killed.
 const HARNESS: &str = "__harness";
+/// How the tag of the job begins that such a harness runs first.
+const BEFORE: &str = "before/";
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     match arguments.get(1).and_then(|first| first.to_str()) {
-        Some(SHIM) => serve(arguments),
+        // Jobs that are marked get the saboteur, whose sweep is off.
+        Some(SHIM) => shim_main_without_sweep(arguments, SABOTEUR),
         Some(HARNESS) => harness(&arguments),
-        _ => run_cases(CASES, &arguments),
+        _ => run_cases(&[CASES, reuse::CASES].concat(), &arguments),
     }
 }
 
-/// Supervises; jobs that are marked get the saboteur, whose sweep is off.
-fn serve(arguments: Vec<OsString>) -> ExitCode {
-    let is_sabotaged = std::env::var("PLANWRIGHT_TAG").is_ok_and(|tag| tag.starts_with(SABOTEUR));
-    if is_sabotaged { shim_main_without_sweep(arguments) } else { shim_main(arguments) }
-}
-
-/// Runs one job as a harness would; the script and the tag are arguments.
+/// Runs one job as a harness would, with a supervisor that had another one before; the script and the tag are arguments.
 fn harness(arguments: &[OsString]) -> ExitCode {
     let [script, tag, folder] = &arguments[2..] else { return ExitCode::FAILURE };
     let text = |argument: &OsString| argument.to_str().expect("arguments are text").to_owned();
-    let mut job = bash(&text(script));
+    let supervisors = Supervisors::new();
+    let mut job = bash("exit 0");
+    job.tag = format!("{BEFORE}{}", text(tag));
+    supervisors.run(&job, &Stop::new()).expect("the job runs");
+    job.argv = bash(&text(script)).argv;
     (job.tag, job.folder) = (text(tag), folder.into());
-    run(&job, &Stop::new()).expect("the job runs");
+    supervisors.run(&job, &Stop::new()).expect("the job runs");
     ExitCode::SUCCESS
 }
 
@@ -276,10 +279,15 @@ fn own((name, value): (&str, &str)) -> (String, String) {
 fn no_descriptor_reaches_a_command() {
     let inherited = std::fs::File::open("/etc/passwd").expect("the file is there");
     fcntl(&inherited, FcntlArg::F_SETFD(FdFlag::empty())).expect("a descriptor can be made inheritable");
-    let ended = shell("exec 2>&1; ls -l /proc/self/fd | grep -v -e total -e pipe: -e /proc/");
-    assert_eq!(ended.output.text(), "", "only the three pipes, and what `ls` reads");
-    let ended = shell("ls /proc/self/fd");
-    assert_eq!(ended.output.text(), "0\n1\n2\n3\n");
+    // With one that is started now, and again with one that had a job.
+    let supervisors = Supervisors::new();
+    for _ in 0..2 {
+        let shell = |script| supervisors.run(&bash(script), &Stop::new()).expect("the job runs");
+        let ended = shell("exec 2>&1; ls -l /proc/self/fd | grep -v -e total -e pipe: -e /proc/");
+        assert_eq!(ended.output.text(), "", "only the three pipes, and what `ls` reads");
+        let ended = shell("ls /proc/self/fd");
+        assert_eq!(ended.output.text(), "0\n1\n2\n3\n");
+    }
 }
 
 fn a_command_has_a_session_of_its_own() {

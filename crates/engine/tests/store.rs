@@ -125,7 +125,8 @@ fn words(error: &dyn std::error::Error) -> String {
 // M-04: there is no moment at which a run is there and its beginning is not.
 #[test]
 fn a_run_begins_with_its_first_event_in_one_act() {
-    let store = Store::open_folder(&scratch("begun").join("state")).expect("a store");
+    let folder = Scratch::new("store-begun");
+    let store = Store::open_folder(&folder.path().join("state")).expect("a store");
     let run = store.begin_run(&new_run("plans/a.md"), &stop("ada")).expect("a run");
     assert_eq!(events(&store, run), [stop("ada")]);
     let refused = NewRun { text: "x".repeat(BYTES_MAX + 1), ..new_run("plans/b.md") };

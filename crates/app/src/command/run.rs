@@ -180,7 +180,7 @@ fn follow(
     (run, seen, holder): (Run, u64, String),
     out: &mut Out<'_>,
 ) -> Result<Answer, Failure> {
-    if std::env::var_os(process::TAG).is_some() {
+    if process::job_above().is_some() {
         let message = "an agent at work in a run can't follow one: it would wait for its own end";
         return Err(Failure::new(Exit::No, message).next(Next::new(["planwright", "status"])));
     }

@@ -2,23 +2,39 @@
 //! when anybody is killed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::Child;
-use std::sync::mpsc::Sender;
-use std::time::Instant;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
 
+use fork::waitpid_nohang;
 use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, SealFlag, fcntl};
+use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::prctl;
-use nix::sys::signal::{Signal, kill};
-use nix::sys::wait::{Id, WaitPidFlag, waitid, waitpid};
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::socket::MsgFlags;
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::{Pid, getppid};
 
-use super::shim::Event;
+use super::listen::Event;
 use super::{DEATH_MAX, Error, ROUND, SHIM, TAG};
 
+/// The tag of a supervisor in its environment: which job it is on changes, and says [`HELD`].
+pub(super) const CHANGING: &str = "supervisor";
+/// The name of the file in memory that a supervisor holds open while it is on a job; the tag of the job is in it.
+const HELD: &str = "planwright-tag";
+/// Says that such a file is no program, which a strict kernel asks for and one before 6.3 does not know; nix has no name
+/// for it (`MFD_NOEXEC_SEAL`).
+const NEVER_PROGRAM: MFdFlags = MFdFlags::from_bits_retain(8);
+/// What such a descriptor leads to.
+const HELD_LINK: &[u8] = b"/memfd:planwright-tag (deleted)";
 /// How often in a row nobody must be found. A process in the middle of an `exec` shows no environment for a moment.
 const CLEAN_SCANS: usize = 2;
 
@@ -46,6 +62,27 @@ pub(super) fn executable() -> io::Result<PathBuf> {
     Ok(PathBuf::from("/proc/self/exe"))
 }
 
+/// Descriptors that are passed close by themselves when a command begins.
+pub(super) const PASSED: MsgFlags = MsgFlags::MSG_CMSG_CLOEXEC;
+
+/// Shows to everybody that this process is on the job with this tag, until it is dropped. Nobody can change it.
+pub(super) fn hold_tag(tag: &str) -> io::Result<File> {
+    let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
+    let memory = memfd_create(HELD, flags | NEVER_PROGRAM).or_else(|_| memfd_create(HELD, flags))?;
+    let mut file = File::from(memory);
+    file.write_all(tag.as_bytes())?;
+    fcntl(&file, FcntlArg::F_ADD_SEALS(SealFlag::all()))?;
+    Ok(file)
+}
+
+/// The tag that a supervisor holds.
+fn held_tag(pid: i32) -> Option<Vec<u8>> {
+    let mut open = fs::read_dir(format!("/proc/{pid}/fd")).ok()?.flatten().map(|entry| entry.path());
+    let is_held =
+        |path: &PathBuf| fs::read_link(path).is_ok_and(|target| target.as_os_str().as_bytes() == HELD_LINK);
+    fs::read(open.find(is_held)?).ok()
+}
+
 /// From now on whatever is orphaned below this process becomes its child.
 pub(super) fn adopt_orphans() -> io::Result<()> {
     Ok(prctl::set_child_subreaper(true)?)
@@ -57,30 +94,51 @@ pub(super) fn die_with(parent: i32) -> io::Result<()> {
     if getppid().as_raw() == parent { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
 }
 
-/// Collects every child that ends, tells how `command` did, and at last that there is no child left.
-pub(super) fn reap(mut command: Child, events: &Sender<Event>) {
-    let own = command.id().cast_signed();
-    let mut is_running = true;
-    let tell = |event| {
-        // Whoever listens is gone only together with this whole process, so an event that nobody takes is no loss.
-        let _ = events.send(event);
-    };
+/// Tells when children end.
+pub(super) struct Deaths(SignalFd);
+
+impl Deaths {
+    /// How often one has to look where nothing tells.
+    pub(super) const LOOK: Option<Duration> = None;
+
+    /// Hears from now on; what happened before is not lost as long as the signal is blocked.
+    pub(super) fn listen() -> io::Result<Self> {
+        let mut mask = SigSet::empty();
+        mask.add(Signal::SIGCHLD);
+        Ok(Self(SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?))
+    }
+
+    /// What can be read when a child has ended.
+    #[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
+    pub(super) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.0.as_fd())
+    }
+
+    /// Forgets what was told; whoever wants to know looks at the children themselves.
+    pub(super) fn forget(&self) {
+        while matches!(self.0.read_signal(), Ok(Some(_))) {}
+    }
+}
+
+/// Collects every child that has ended, until it was `command` or there is none left. An orphan that was adopted is
+/// collected in silence: nobody wants to know how it ended.
+pub(super) fn reap(command: &mut Option<i32>) -> Option<Event> {
     loop {
-        // The command is left to `Child`, which can name every signal; nix refuses the real-time ones.
-        match waitid(Id::All, WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT) {
-            Ok(status) if status.pid() == Some(Pid::from_raw(own)) && is_running => {}
+        // The command is asked for by its number, raw: nix refuses to name a real-time signal.
+        match waitid(Id::All, WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT | WaitPidFlag::WNOHANG) {
+            Ok(WaitStatus::StillAlive) => return None,
+            Ok(status) if status.pid().map(Pid::as_raw) == *command => {}
             Ok(status) => {
-                // An orphan that was adopted: nobody wants to know how it ended.
                 let _ = waitpid(status.pid(), None);
                 continue;
             }
-            Err(Errno::ECHILD) => return tell(Event::Childless),
-            Err(Errno::EINVAL) => reap_dead_children_but(own),
+            Err(Errno::ECHILD) => return Some(Event::Childless),
+            Err(Errno::EINVAL) => reap_dead_children_but(command.unwrap_or_default()),
             Err(_) => continue,
         }
-        if is_running && let Ok(Some(status)) = command.try_wait() {
-            is_running = false;
-            tell(Event::Ended(status));
+        if let Some(Ok(Some(status))) = command.map(waitpid_nohang) {
+            *command = None;
+            return Some(Event::Ended(ExitStatus::from_raw(status)));
         }
     }
 }
@@ -202,7 +260,8 @@ fn tag(pid: i32, user: u32) -> Option<String> {
     let environment = fs::read(folder.join("environ")).ok()?;
     let mut values = environment.split(|&byte| byte == 0);
     let value = values.find_map(|entry| entry.strip_prefix(TAG.as_bytes())?.strip_prefix(b"="))?;
-    Some(String::from_utf8_lossy(value).into_owned())
+    let value = if value == CHANGING.as_bytes() { held_tag(pid)? } else { value.to_vec() };
+    Some(String::from_utf8_lossy(&value).into_owned())
 }
 
 /// The tag of the job that this process belongs to, found in whatever is above it: a process can wipe its own environment,

@@ -1,18 +1,36 @@
 //! What is left where orphans cannot be adopted: the process group. What leaves its group is not found here.
 
 use std::io;
+use std::os::fd::BorrowedFd;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::Child;
-use std::sync::mpsc::Sender;
+use std::process::ExitStatus;
+use std::time::Duration;
 
+use fork::waitpid_nohang;
 use nix::sys::signal::{Signal, killpg};
+use nix::sys::socket::MsgFlags;
 use nix::unistd::Pid;
 
 use super::Error;
-use super::shim::Event;
+use super::listen::Event;
 
 /// Where a file descriptor of this process can be opened by its number.
 pub(super) const DESCRIPTORS: &str = "/dev/fd";
+
+/// The tag of a supervisor in its environment, which nobody can read here.
+pub(super) const CHANGING: &str = "supervisor";
+/// Nothing closes by itself that is passed; it is closed at once instead.
+pub(super) const PASSED: MsgFlags = MsgFlags::empty();
+
+/// What others could see of a job; nothing.
+pub(super) struct HeldTag;
+
+/// Shows nothing to anybody: nobody can look for it.
+#[expect(clippy::unnecessary_wraps, reason = "other systems can fail here")]
+pub(super) fn hold_tag(_tag: &str) -> io::Result<HeldTag> {
+    Ok(HeldTag)
+}
 
 /// A process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,13 +56,36 @@ pub(super) fn die_with(_parent: i32) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits for the command, tells how it ended, and that there is no child left.
-pub(super) fn reap(mut command: Child, events: &Sender<Event>) {
-    // Whoever listens is gone only together with this whole process, so an event that nobody takes is no loss.
-    if let Ok(status) = command.wait() {
-        let _ = events.send(Event::Ended(status));
+/// Does not tell when children end: one has to look.
+pub(super) struct Deaths;
+
+impl Deaths {
+    /// How often one has to look where nothing tells.
+    pub(super) const LOOK: Option<Duration> = Some(Duration::from_millis(5));
+
+    /// Nothing to hear from.
+    #[expect(clippy::unnecessary_wraps, reason = "other systems can fail here")]
+    pub(super) fn listen() -> io::Result<Self> {
+        Ok(Self)
     }
-    let _ = events.send(Event::Childless);
+
+    /// Nothing that could be read.
+    #[expect(clippy::unused_self, reason = "other systems have one")]
+    pub(super) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    /// Nothing was told.
+    #[expect(clippy::unused_self, reason = "other systems have something to forget")]
+    pub(super) fn forget(&self) {}
+}
+
+/// Collects the command once it has ended; then there is nobody else that this process would know of.
+pub(super) fn reap(command: &mut Option<i32>) -> Option<Event> {
+    let Some(pid) = *command else { return Some(Event::Childless) };
+    let status = waitpid_nohang(pid).ok().flatten()?;
+    *command = None;
+    Some(Event::Ended(ExitStatus::from_raw(status)))
 }
 
 /// Kills the process group of the command; whom that hits is not known.

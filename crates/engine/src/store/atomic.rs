@@ -144,7 +144,8 @@ mod tests {
     // M-04: a writer that was killed leaves nothing for ever in the workspace, and nobody can lead the next one astray.
     #[test]
     fn what_a_killed_writer_left_is_gone_with_the_next_write() {
-        let path = scratch("killed");
+        let scratch = Scratch::new("atomic-killed");
+        let path = scratch.path().join("plan.md");
         std::fs::write(&path, "old").expect("written");
         std::fs::write(beside(&path), "half a te").expect("written");
         replace(&path, "old", "new").expect("replaced");

@@ -1,9 +1,10 @@
 //! Jobs for the suite, and ways to see what became of their processes.
 
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use planwright_engine::process::{Ended, Job, Stop, run};
+use planwright_engine::process::{Ended, Error, Job, Stop, Supervisors};
 
 use crate::scratch::Scratch;
 
@@ -33,6 +34,12 @@ pub(crate) fn bash(script: &str) -> Job {
         output_bytes_max: 1 << 16,
         tag: unique("suite/"),
     }
+}
+
+/// Runs a job with supervisors that all cases share, so that each gets one which had other jobs before.
+pub(crate) fn run(job: &Job, stop: &Stop) -> Result<Ended, Error> {
+    static SHARED: LazyLock<Supervisors> = LazyLock::new(Supervisors::new);
+    SHARED.run(job, stop)
 }
 
 /// Runs a script with bash to its end.
