@@ -97,3 +97,30 @@ fn a_worker_leaves_in_order_when_it_is_told_to() {
     }
     place.run(&["worker", "--once"]).expect(0, &["left  0 delivered"]);
 }
+
+// P-01, A-24: a driver that makes no attempt leaves them to a worker; one that is told to leave gives its attempt back.
+#[test]
+fn a_worker_makes_the_attempts_of_a_driver_that_makes_none() {
+    let place = Place::with_plan(&[SLOW, AFTER]);
+    let mut running = place.start(&["--workers", "0"]);
+    place.wait_for("b attempt.started 1");
+    place.run(&["status"]).expect(0, &["Running", "shell waits for a worker"]);
+    place.run(&["queue"]).expect(0, &["it/b@1", "queued"]);
+    let mut worker = place.start_into(&["worker"], "said");
+    let agent = place.wait_for_file("agent");
+    place.run(&["queue"]).expect(0, &["it/b@1", "claimed", "worker-"]);
+    place.bash(&format!("kill -INT {}", worker.pid()));
+    assert_eq!(worker.end(), 130);
+    assert!(!place.is_alive(&agent));
+    let said = place.read("said");
+    assert!(said.contains("took  it/b@1") && said.contains("delivered  it/b@1  stopped"), "{said}");
+    place.wait_for("b attempt.started 2");
+    place.write("go", "");
+    let mut worker = place.start_into(&["worker"], "said");
+    assert_eq!(running.end(), 0);
+    worker.kill();
+    assert_eq!(
+        (place.count("b contract.finished 2 passed"), place.count("c contract.finished 1 passed")),
+        (1, 1)
+    );
+}
