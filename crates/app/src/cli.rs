@@ -6,8 +6,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    self, answer, completions, demo, edit, explain, fmt, help, list, log, man, new, run as run_command,
-    schema, show, status, verify,
+    self, answer, cancel, completions, config, demo, doctor, edit, events, explain, fmt, help, inbox, init,
+    list, log, man, new, queue, run as run_command, schema, show, status, stop, verify, worker,
 };
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
 
@@ -26,12 +26,17 @@ use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
 pub(crate) struct Cli {
     #[command(flatten)]
     flags: Flags,
+    /// A setting for this command alone, such as run.jobs=4; may be given several times.
+    #[arg(long = "config", global = true, help_heading = "Settings", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Give a project its settings and a folder for plans
+    Init(init::Args),
     /// Write a new plan from a template
     New(new::Args),
     /// Check plans as a compiler checks programs
@@ -46,6 +51,22 @@ enum Command {
     Log(log::Args),
     /// Settle what only a person can settle
     Answer(answer::Args),
+    /// Show everything that waits for a person
+    Inbox(inbox::Args),
+    /// Stop a run for now
+    Stop(stop::Args),
+    /// End a run for good
+    Cancel(cancel::Args),
+    /// Show what happens to all runs, one line per fact
+    Events(events::Args),
+    /// Show the attempts that wait for a worker or are under way
+    Queue(queue::Args),
+    /// Make attempts for runs that other processes drive
+    Worker(worker::Args),
+    /// Show the settings and where they come from, or change one
+    Config(config::Args),
+    /// Look at everything that planwright stands on, and mend what is safe
+    Doctor(doctor::Args),
     /// Make a repository with a plan to try things on
     Demo(demo::Args),
     /// List the plans of this project
@@ -94,6 +115,7 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
         flags.json |= args.wants_json();
     }
     let mut out = Out::of_process(&flags);
+    command::take_settings(cli.settings);
     let result = dispatch(cli.command, &mut out);
     out.finish(&result)
 }
@@ -108,6 +130,7 @@ fn without_prefix(mut words: Vec<OsString>) -> Vec<OsString> {
 
 fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
     match command {
+        Command::Init(args) => init::run(&args, out),
         Command::New(args) => new::run(&args, out),
         Command::Verify(args) => verify::run(&args, out),
         Command::Show(args) => show::run(&args, out),
@@ -115,6 +138,14 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Status(args) => status::run(&args, out),
         Command::Log(args) => log::run(&args, out),
         Command::Answer(args) => answer::run(&args, out),
+        Command::Inbox(args) => inbox::run(&args, out),
+        Command::Stop(args) => stop::run(&args, out),
+        Command::Cancel(args) => cancel::run(&args, out),
+        Command::Events(args) => events::run(&args, out),
+        Command::Queue(args) => queue::run(&args, out),
+        Command::Worker(args) => worker::run(&args, out),
+        Command::Config(args) => config::run(&args, out),
+        Command::Doctor(args) => doctor::run(&args, out),
         Command::Demo(args) => demo::run(&args, out),
         Command::List(args) => list::run(&args, out),
         Command::Edit(args) => edit::run(&args, out),

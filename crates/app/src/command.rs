@@ -2,30 +2,46 @@
 //! which way the engine failed. No command knows another.
 
 pub(crate) mod answer;
+pub(crate) mod cancel;
 pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod demo;
+pub(crate) mod doctor;
 pub(crate) mod edit;
+pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod fmt;
 pub(crate) mod help;
+pub(crate) mod inbox;
+pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod man;
 pub(crate) mod new;
+pub(crate) mod queue;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod show;
 pub(crate) mod status;
+pub(crate) mod stop;
 pub(crate) mod verify;
+pub(crate) mod worker;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
+use planwright_engine::config::Error as ConfigError;
 use planwright_engine::core::change::Refusal;
 use planwright_engine::core::draft::Draft;
+use planwright_engine::core::run::{CLAIM, Status};
 use planwright_engine::core::source::Source;
 use planwright_engine::core::{dialect, plan, suggest};
+use planwright_engine::runs::{Run, Runs};
+use planwright_engine::store::journal::Holder;
 use planwright_engine::store::{self, Text};
-use planwright_engine::{Project, config, project, runs};
+use planwright_engine::{Project, process, project, runs};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::Value;
@@ -41,28 +57,53 @@ pub(crate) struct Page {
     pub(crate) text: String,
 }
 
+/// The data of the envelope of one event of a run.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct EventData {
+    /// The plan.
+    pub(crate) plan: String,
+    /// The number of the run.
+    pub(crate) run: i64,
+    /// Its place in the journal of the run.
+    pub(crate) seq: u64,
+    /// When, in milliseconds since 1970.
+    pub(crate) at_ms: u64,
+    /// What happened.
+    pub(crate) event: Value,
+}
+
 /// How a schema is made.
 pub(crate) type Make = fn(SchemaGenerator) -> Value;
 
 /// Every schema with its name. A command that prints an envelope has a line here.
 pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("answer", made::<Envelope<answer::Answered>>),
+    ("cancel", made::<Envelope<cancel::Cancelled>>),
     ("completions", made::<Envelope<Page>>),
+    ("config", made::<Envelope<config::Configured>>),
     ("demo", made::<Envelope<demo::Made>>),
+    ("doctor", made::<Envelope<doctor::Examined>>),
     ("edit", made::<Envelope<edit::Edited>>),
     ("error", made::<ErrorEnvelope>),
+    ("event", made::<Envelope<EventData>>),
+    ("events", made::<Envelope<events::Told>>),
     ("explain", made::<Envelope<explain::Rules>>),
     ("fmt", made::<Envelope<fmt::Formatted>>),
     ("help", made::<Envelope<Page>>),
+    ("inbox", made::<Envelope<inbox::Inbox>>),
+    ("init", made::<Envelope<init::Initialised>>),
     ("list", made::<Envelope<list::Listing>>),
     ("log", made::<Envelope<log::Log>>),
     ("man", made::<Envelope<Page>>),
     ("new", made::<Envelope<new::Created>>),
+    ("queue", made::<Envelope<queue::Listed>>),
     ("run", made::<Envelope<run::Ran>>),
     ("schema", made::<Envelope<schema::Schemas>>),
     ("show", made::<Envelope<show::Shown>>),
     ("status", made::<Envelope<status::Standing>>),
+    ("stop", made::<Envelope<stop::Stopped>>),
     ("verify", made::<Envelope<VerifyData>>),
+    ("worker", made::<Envelope<worker::Worked>>),
 ];
 
 fn made<T: JsonSchema>(generator: SchemaGenerator) -> Value {
@@ -72,14 +113,27 @@ fn made<T: JsonSchema>(generator: SchemaGenerator) -> Value {
 /// How many steps a hint names; a longer list helps nobody.
 const STEPS_NAMED_MAX: usize = 12;
 
+/// Settings that were typed with the command: a process has one command line, as it has one environment.
+static TYPED: OnceLock<Vec<String>> = OnceLock::new();
+
+/// Takes the settings that were typed with the command; only the first call counts.
+pub(crate) fn take_settings(typed: Vec<String>) {
+    TYPED.get_or_init(|| typed);
+}
+
+/// The settings that were typed with the command.
+pub(crate) fn typed_settings() -> &'static [String] {
+    TYPED.get().map_or(&[], Vec::as_slice)
+}
+
 /// The project that the user stands in.
 pub(crate) fn here() -> Result<Project, Failure> {
-    Project::find(Path::new(".")).map_err(Failure::from)
+    project_of(Path::new("."))
 }
 
 /// The project that a plan belongs to, which need not be the one that the user stands in.
 pub(crate) fn project_of(plan: &Path) -> Result<Project, Failure> {
-    Project::find(plan).map_err(Failure::from)
+    Project::find_with(plan, typed_settings()).map_err(Failure::from)
 }
 
 /// How a path is shown: from where the user stands, if it lies below.
@@ -144,6 +198,94 @@ pub(crate) fn find_step(draft: &Draft, name: &str, path: &str) -> Result<usize, 
     })
 }
 
+/// The newest run of a plan, as the user points at it.
+pub(crate) struct RunOf {
+    pub(crate) path: PathBuf,
+    pub(crate) runs: Runs,
+    pub(crate) run: Run,
+    /// The step that was named, as a place in the approved plan.
+    pub(crate) step: Option<usize>,
+}
+
+/// Finds the newest run of the plan or step that the user points at.
+pub(crate) fn run_of(address: &str) -> Result<RunOf, Failure> {
+    let project::Address { plan: path, step } = here()?.address(address)?;
+    let runs = Runs::open(&project_of(&path)?)?;
+    let name = project::name(&path);
+    let run = runs.latest(&path)?.ok_or_else(|| {
+        let next = Next::new(["planwright", "run", shown(&path).as_str()]);
+        Failure::new(Exit::No, format!("{name} was not run yet")).next(next)
+    })?;
+    let step = step.map(|step| step_of(&run, &step)).transpose()?;
+    Ok(RunOf { path, runs, run, step })
+}
+
+/// The place of a step in the plan that was approved: an id, a number, or the beginning of one id alone.
+pub(crate) fn step_of(run: &Run, name: &str) -> Result<usize, Failure> {
+    let steps = &run.plan.steps;
+    let mut near = steps.iter().enumerate().filter(|(_, step)| step.id.starts_with(name));
+    let only = || near.next().filter(|_| near.next().is_none()).map(|(place, _)| place);
+    let exact = steps.iter().position(|step| step.id == name);
+    let numbered = || steps.iter().position(|step| step.number.to_string() == name.trim_start_matches('#'));
+    exact.or_else(numbered).or_else(only).ok_or_else(|| {
+        let plan = run.row.name.as_str();
+        let known = match steps.len() {
+            count if count > STEPS_NAMED_MAX => format!("it has {count} steps"),
+            _ => {
+                let ids: Vec<&str> = steps.iter().map(|step| step.id.as_str()).collect();
+                format!("its steps are {}", ids.join(", "))
+            }
+        };
+        let next = Next::new(["planwright", "show", shown(&run.row.plan).as_str()]);
+        Failure::new(Exit::Usage, format!("{plan} has no step `{name}`")).hint(known).next(next)
+    })
+}
+
+/// The newest run of every plan of this project, the oldest first.
+pub(crate) fn newest_runs(runs: &Runs) -> Result<Vec<Run>, Failure> {
+    let rows = runs.store().runs().map_err(runs::Error::from)?;
+    let plans: BTreeSet<PathBuf> = rows.into_iter().map(|row| row.plan).collect();
+    let mut newest = Vec::new();
+    for plan in plans {
+        newest.extend(runs.latest(&runs.project().root.join(plan))?);
+    }
+    newest.sort_by_key(|run| run.row.id);
+    Ok(newest)
+}
+
+/// How long a command waits for a driver to let go of a run.
+const LET_GO: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Waits until nobody drives the run, for a while; says who still does.
+pub(crate) fn wait_for_driver(runs: &Runs, run: &Run) -> Result<Option<Holder>, Failure> {
+    let begin = Instant::now();
+    loop {
+        let holder = runs.holder(run)?;
+        if holder.is_none() || begin.elapsed() > LET_GO {
+            return Ok(holder);
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Attempts and contracts that are under way: `2 fix, attempt 1`.
+pub(crate) fn under_way(run: &Run) -> Vec<String> {
+    let steps = run.plan.steps.iter().zip(&run.state.steps);
+    let busy = steps.filter_map(|(step, state)| match state.status {
+        Status::Running { attempt } => Some(format!("{} {}, attempt {attempt}", step.number, step.id)),
+        Status::Judging { attempt, .. } if attempt != CLAIM => {
+            Some(format!("{} {}, contract of attempt {attempt}", step.number, step.id))
+        }
+        Status::Judging { .. }
+        | Status::Pending
+        | Status::Passed { .. }
+        | Status::Waiting { .. }
+        | Status::Skipped { .. } => None,
+    });
+    busy.collect()
+}
+
 /// The grammar of a command, under the name that one types.
 pub(crate) fn grammar(name: Option<&str>) -> Result<clap::Command, Failure> {
     let grammar = cli::grammar();
@@ -198,6 +340,9 @@ impl From<runs::Error> for Failure {
             runs::Error::Driven { .. } => Self::from_error(Exit::Moved, &error)
                 .hint("wait for it, or look at it")
                 .next(Next::new(["planwright", "status"])),
+            runs::Error::Occupied { .. } => Self::from_error(Exit::Moved, &error)
+                .hint("one plan at a time works in a folder; wait for it, or stop it")
+                .next(Next::new(["planwright", "status"])),
             runs::Error::Illegal(_) => {
                 Self::from_error(Exit::Moved, &error).next(Next::new(["planwright", "status"]))
             }
@@ -229,17 +374,20 @@ impl From<store::Error> for Failure {
     }
 }
 
-impl From<config::Error> for Failure {
-    fn from(error: config::Error) -> Self {
-        match &error {
-            config::Error::Read { path, source } => {
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        let failure = match &error {
+            ConfigError::Read { path, source } => {
                 Self::new(Exit::Machine, format!("cannot read {}", shown(path))).because(source)
             }
-            config::Error::Invalid { path, source } => {
+            ConfigError::Invalid { path, .. } => {
                 Self::new(Exit::Usage, format!("{} is not a valid configuration", shown(path)))
-                    .because(source)
             }
-        }
+            ConfigError::Environment { .. } | ConfigError::Flag { .. } => {
+                Self::from_error(Exit::Usage, &error)
+            }
+        };
+        error.faults().iter().fold(failure, |failure, fault| failure.because(fault))
     }
 }
 
@@ -249,14 +397,18 @@ pub(crate) fn refused(path: &Path, refusal: &Refusal) -> Failure {
 }
 
 /// Variables that agents set in the shells that they use.
-const AGENT_VARIABLES: &[&str] =
-    &["CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "PLANWRIGHT_TAG"];
+const AGENT_VARIABLES: &[&str] = &["CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE"];
 
-/// Refuses to take an agent's word. What an agent can reach can set or unset a variable, so this stops mistakes, not attacks.
+/// Refuses to take an agent's word. Whatever planwright itself has started is known for certain; of others a variable tells,
+/// which stops mistakes, not attacks.
 pub(crate) fn refuse_agents(verb: &str) -> Result<(), Failure> {
-    match AGENT_VARIABLES.iter().find(|name| std::env::var_os(name).is_some()) {
-        Some(variable) => {
-            let message = format!("an agent is at this terminal ({variable}), and only a person may {verb}");
+    let variable = AGENT_VARIABLES.iter().find(|name| std::env::var_os(name).is_some());
+    let sign = variable
+        .map(|name| (*name).to_owned())
+        .or_else(|| process::job_above().map(|tag| format!("{}={tag}", process::TAG)));
+    match sign {
+        Some(sign) => {
+            let message = format!("an agent is at this terminal ({sign}), and only a person may {verb}");
             Err(Failure::new(Exit::Person, message))
         }
         None => Ok(()),

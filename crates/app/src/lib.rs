@@ -3,4 +3,6 @@
 
 pub mod cli;
 mod command;
+mod fact;
 pub mod out;
+mod signal;

@@ -21,7 +21,7 @@ pub use failure::Failure;
 pub use glyph::{Glyph, Glyphs, Palette, Tone};
 pub use next::{Next, shell_word};
 pub use settings::{Color, Flags, Settings, Stream};
-pub use table::{Cell, Table};
+pub use table::{Cell, Table, cut};
 
 use envelope::Layout;
 
@@ -35,6 +35,8 @@ pub struct Out<'w> {
     stderr: Box<dyn Write + 'w>,
     /// Why stdout takes no more.
     fault: Option<io::Error>,
+    /// How many lines of a block stand above the cursor, to be drawn over.
+    drawn: usize,
 }
 
 impl Out<'static> {
@@ -47,7 +49,7 @@ impl Out<'static> {
 impl<'w> Out<'w> {
     /// Writes to these streams by these rules.
     pub fn new(settings: Settings, stdout: impl Write + 'w, stderr: impl Write + 'w) -> Self {
-        Self { settings, stdout: Box::new(stdout), stderr: Box::new(stderr), fault: None }
+        Self { settings, stdout: Box::new(stdout), stderr: Box::new(stderr), fault: None, drawn: 0 }
     }
 
     /// The rules.
@@ -77,6 +79,13 @@ impl<'w> Out<'w> {
     pub fn line(&mut self, text: &str) {
         self.data(text);
         self.data("\n");
+    }
+
+    /// Writes exactly these bytes to stdout, whatever they are, under the rule of [`Out::data`]. Never for a terminal.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        if !self.settings.is_json && self.fault.is_none() {
+            self.fault = self.stdout.write_all(bytes).err();
+        }
     }
 
     /// Writes a table to stdout, under the rule of [`Out::data`]. It is cut to the width on a terminal only.
@@ -112,6 +121,35 @@ impl<'w> Out<'w> {
         }
     }
 
+    /// Draws a block of lines in the place of the one that was drawn last. They must be clean, and fit [`Out::screen`]. What is
+    /// written or said next takes the block away. The cursor is never hidden and stands below the block, so that a process
+    /// that is killed leaves a terminal as it was.
+    pub fn draw(&mut self, lines: &[String]) {
+        let mut text = up(self.drawn);
+        for line in lines {
+            text.extend([line.as_str(), "\u{1b}[K\n"]);
+        }
+        // What is left of a block that was longer.
+        text.push_str("\u{1b}[J");
+        self.pass(&text);
+        self.drawn = lines.len();
+        self.flush();
+    }
+
+    /// Takes away the block that was drawn last.
+    pub fn erase(&mut self) {
+        if self.drawn > 0 {
+            let text = format!("{}\u{1b}[J", up(self.drawn));
+            self.drawn = 0;
+            self.pass(&text);
+        }
+    }
+
+    /// How many columns and lines a block may have now.
+    pub fn screen(&self) -> (usize, usize) {
+        settings::screen(&self.settings)
+    }
+
     /// Hands over what was written so far. A command that goes on for long calls this whenever it has said something.
     pub fn flush(&mut self) {
         if self.fault.is_none() {
@@ -126,6 +164,7 @@ impl<'w> Out<'w> {
 
     /// Says the last words of a command and returns its exit code.
     pub fn finish(mut self, result: &Result<Answer, Failure>) -> Exit {
+        self.erase();
         let exit = match result {
             Ok(answer) => {
                 if self.settings.is_json {
@@ -174,17 +213,28 @@ impl<'w> Out<'w> {
     }
 
     fn write(&mut self, text: &str) {
+        self.erase();
+        self.pass(text);
+    }
+
+    fn pass(&mut self, text: &str) {
         if self.fault.is_none() {
             self.fault = self.stdout.write_all(text.as_bytes()).err();
         }
     }
 
     fn say(&mut self, text: &str) {
+        self.erase();
         // Both streams often are the same terminal: what was written first is to be read first.
         self.flush();
         // Talk that nobody can hear is lost, and there is no third stream to say so on.
         drop(self.stderr.write_all(text.as_bytes()).and_then(|()| self.stderr.flush()));
     }
+}
+
+/// What moves the cursor up by so many lines.
+fn up(lines: usize) -> String {
+    if lines == 0 { String::new() } else { format!("\u{1b}[{lines}A") }
 }
 
 #[cfg(test)]
@@ -262,6 +312,21 @@ mod tests {
         let stdout = Stream { is_terminal: true, has_color: true };
         let (_, stdout, _) = run(Settings { is_json: true, stdout, ..Settings::PLAIN }, &Ok(answer()));
         assert!(stdout.starts_with("{\n  \"schema\": \"planwright.list/1\",\n"), "{stdout}");
+    }
+
+    #[test]
+    fn a_block_is_drawn_over_and_goes_before_anything_else_is_said() {
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        let mut out = Out::new(Settings::PLAIN, &mut stdout, &mut stderr);
+        out.draw(&["one".to_owned(), "two".to_owned()]);
+        out.draw(&["three".to_owned()]);
+        out.line("a fact");
+        out.line("another");
+        out.draw(&["four".to_owned()]);
+        out.finish(&Ok(answer()));
+        let stdout = String::from_utf8(stdout).expect("only text is written");
+        let said = stdout.replace("\u{1b}[", "<").replace('\n', "/");
+        assert_eq!(said, "one<K/two<K/<J<2Athree<K/<J<1A<Ja fact/another/four<K/<J<1A<J");
     }
 
     #[test]

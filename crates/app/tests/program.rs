@@ -9,16 +9,34 @@ mod bad_input;
 mod crash;
 #[path = "program/crowd.rs"]
 mod crowd;
+#[path = "program/doctor.rs"]
+mod doctor;
 #[path = "program/envelope.rs"]
 mod envelope;
 #[path = "program/follow.rs"]
 mod follow;
+#[path = "program/hostile.rs"]
+mod hostile;
+#[path = "program/listen.rs"]
+mod listen;
 #[path = "program/place.rs"]
 mod place;
 #[path = "program/run.rs"]
 mod run;
+#[path = "program/run_left.rs"]
+mod run_left;
+#[path = "program/run_part.rs"]
+mod run_part;
+#[path = "program/run_watched.rs"]
+mod run_watched;
 #[path = "program/sample.rs"]
 mod sample;
+#[path = "program/settings.rs"]
+mod settings;
+#[path = "program/standing.rs"]
+mod standing;
+#[path = "program/stop.rs"]
+mod stop;
 #[path = "program/terminal.rs"]
 mod terminal;
 #[path = "program/transcript.rs"]

@@ -1,13 +1,15 @@
 //! Says what is to be done next, as data. Pure: the same plan, state, limits and time give the same commands, on every
 //! machine and in every replay. Never improvises: it does not skip, reorder or change a plan.
 
+use std::collections::BTreeSet;
+
 use crate::event::{Answer, Outcome, Reason};
 use crate::glob::{self, Glob};
 use crate::plan::{Contract, Last, Plan, Step};
-use crate::run::{Phase, RunState, Status, StepState};
+use crate::run::{CLAIM, Phase, RunState, Status, StepState};
 
 /// Limits of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Attempts at the same time.
     pub jobs: usize,
@@ -15,11 +17,19 @@ pub struct Limits {
     pub lost_max: u32,
     /// The share of a budget, in percent, at which people are warned.
     pub warn_percent: u64,
+    /// The steps that may be begun, as places in the plan; `None`: all of them.
+    pub steps: Option<BTreeSet<usize>>,
+}
+
+impl Limits {
+    fn allow(&self, place: usize) -> bool {
+        self.steps.as_ref().is_none_or(|steps| steps.contains(&place))
+    }
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { jobs: 1, lost_max: 3, warn_percent: 80 }
+        Self { jobs: 1, lost_max: 3, warn_percent: 80, steps: None }
     }
 }
 
@@ -102,24 +112,28 @@ impl Command {
 /// What is to be done now. Commands whose result is still awaited are named again: the driver knows them by their keys.
 pub fn decide(plan: &Plan, state: &RunState, limits: &Limits, now: u64) -> Vec<Command> {
     match state.phase {
-        Phase::New | Phase::Stopped | Phase::Finished(_) => return Vec::new(),
+        Phase::New | Phase::Finished(_) => return Vec::new(),
+        // What an agent has done is judged; nothing begins.
+        Phase::Stopped => return judgements(plan, state).collect(),
         Phase::Running => {}
     }
     let mut commands: Vec<Command> = judgements(plan, state).collect();
     if let Some(finish) = finished(plan, state) {
         // Where a policy says abort, nothing new begins; what is under way ends first, so that nothing outlives the run.
-        let is_idle = !state.steps.iter().any(is_active);
+        let is_idle = !(0..state.steps.len()).any(|place| is_active(plan, state, place));
         return if is_idle { vec![finish] } else { commands };
     }
     let mut asks = Vec::new();
     for (place, step) in state.steps.iter().enumerate() {
-        asks.extend(ask_about(plan, state, limits, (place, step)));
+        if limits.allow(place) {
+            asks.extend(ask_about(plan, state, limits, (place, step)));
+        }
     }
     let is_asked = |place: usize| {
         asks.iter().any(|ask| matches!(ask, Command::Ask { step: Some(step), .. } if *step == place))
     };
-    let ready: Vec<usize> =
-        (0..plan.steps.len()).filter(|&place| is_ready(plan, state, place) && !is_asked(place)).collect();
+    let is_free = |&place: &usize| limits.allow(place) && is_ready(plan, state, place) && !is_asked(place);
+    let ready: Vec<usize> = (0..plan.steps.len()).filter(is_free).collect();
     let dispatch = dispatch(plan, state, limits, &ready, now);
     if dispatch.iter().any(|command| matches!(command, Command::Attempt { .. })) {
         match budget(plan, state, limits) {
@@ -150,11 +164,12 @@ fn finished(plan: &Plan, state: &RunState) -> Option<Command> {
 }
 
 /// Contracts that can be run. A step that a person took over may be judged only once no agent is at work that may change
-/// the same files.
+/// the same files; one that a mark claims only in its turn, or what waits for it would begin before what it waits for.
 fn judgements<'a>(plan: &'a Plan, state: &'a RunState) -> impl Iterator<Item = Command> + 'a {
     let is_running = |place: &usize| matches!(state.steps[*place].status, Status::Running { .. });
     let running: Vec<usize> = (0..state.steps.len()).filter(is_running).collect();
     state.steps.iter().enumerate().filter_map(move |(step, now)| match now.status {
+        Status::Judging { .. } if !is_active(plan, state, step) => None,
         Status::Judging { .. } if running.iter().any(|&other| meet(plan, step, other)) => None,
         Status::Judging { attempt, .. } => Some(Command::Contract { step, attempt }),
         Status::Pending
@@ -209,7 +224,7 @@ fn is_ready(plan: &Plan, state: &RunState, place: usize) -> bool {
 /// Starts what may start: as many as there are jobs, and never two that may change the same file.
 fn dispatch(plan: &Plan, state: &RunState, limits: &Limits, ready: &[usize], now: u64) -> Vec<Command> {
     let mut active: Vec<usize> =
-        (0..state.steps.len()).filter(|&place| is_active(&state.steps[place])).collect();
+        (0..state.steps.len()).filter(|&place| is_active(plan, state, place)).collect();
     let mut commands = Vec::new();
     let mut wake: Option<u64> = None;
     for &place in ready {
@@ -228,9 +243,10 @@ fn dispatch(plan: &Plan, state: &RunState, limits: &Limits, ready: &[usize], now
     commands
 }
 
-/// Whether an agent or a contract is at work on the step.
-fn is_active(step: &StepState) -> bool {
-    match step.status {
+/// Whether an agent or a contract is at work on the step, or has to be.
+fn is_active(plan: &Plan, state: &RunState, place: usize) -> bool {
+    match state.steps[place].status {
+        Status::Judging { attempt: CLAIM, .. } => is_unblocked(plan, state, place),
         Status::Running { .. } | Status::Judging { .. } => true,
         Status::Pending | Status::Passed { .. } | Status::Waiting { .. } | Status::Skipped { .. } => false,
     }
@@ -299,20 +315,65 @@ fn budget(plan: &Plan, state: &RunState, limits: &Limits) -> Spent {
     Spent::Nearly(warnings)
 }
 
+/// What is left to do and what it will take, if the steps that are left cost what the others did.
+pub fn outlook(plan: &Plan, state: &RunState) -> String {
+    let left = state.steps.iter().filter(|step| !step.status.is_settled()).count() as u64;
+    let settled = (state.steps.len() as u64).saturating_sub(left).max(1);
+    let more = |spent: u64, limit: u64| {
+        let need = u128::from(spent) * u128::from(left) / u128::from(settled) + u128::from(spent);
+        u64::try_from(need).unwrap_or(u64::MAX).saturating_sub(limit)
+    };
+    let limits = [
+        (state.spent.tokens, plan.budget.tokens, state.granted.tokens, 1),
+        (state.spent.micro_dollars, plan.budget.micro_dollars, state.granted.micro_dollars, 1),
+        (Some(state.spent.milliseconds), plan.budget.seconds, state.granted.seconds, 1000),
+    ];
+    let [tokens, money, time] = limits.map(|(spent, limit, granted, unit)| {
+        let limit = limit?.saturating_add(granted).saturating_mul(unit);
+        Some(more(spent?, limit)).filter(|&more| more > 0)
+    });
+    let needs: Vec<String> = [
+        tokens.map(|tokens| format!("{tokens} tokens")),
+        money.map(|money| format!("${}.{:02}", money / 1_000_000, money % 1_000_000 / 10_000)),
+        time.map(|time| format!("{} s", time.div_ceil(1000))),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let steps = if left == 1 { "1 step left".to_owned() } else { format!("{left} steps left") };
+    match needs.is_empty() {
+        true => steps,
+        false => format!("{steps}, need about {} more", needs.join(", ")),
+    }
+}
+
 /// Whether this answer fits a question of this kind about a step with this contract, and what would.
 pub fn fits(reason: Reason, answer: &Answer, contract: Option<&Contract>) -> Result<(), &'static str> {
     let is_manual = contract == Some(&Contract::Manual);
     match (reason, answer) {
-        (Reason::Budget, Answer::Budget { .. } | Answer::Stop) => Ok(()),
-        (Reason::Budget, _) => Err("--budget, --stop"),
-        (_, Answer::Budget { .. }) => Err("--retry, --take-over, --skip, --stop"),
-        (_, Answer::Confirm) if !is_manual => {
-            Err("--retry, --take-over, --skip, --stop: the contract judges")
-        }
-        (_, Answer::TakeOver) if is_manual => Err("--confirm, --retry, --skip, --stop"),
+        (Reason::Budget, Answer::Budget { .. } | Answer::Revise { .. } | Answer::Stop) => Ok(()),
+        (Reason::Budget, _) | (_, Answer::Budget { .. }) => Err(choices(reason, contract)),
+        (_, Answer::Confirm) if !is_manual => Err(choices(reason, contract)),
+        (_, Answer::TakeOver) if is_manual => Err(choices(reason, contract)),
         (
             _,
-            Answer::Retry { .. } | Answer::TakeOver | Answer::Confirm | Answer::Skip { .. } | Answer::Stop,
+            Answer::Retry { .. }
+            | Answer::TakeOver
+            | Answer::Confirm
+            | Answer::Skip { .. }
+            | Answer::Revise { .. }
+            | Answer::Stop,
         ) => Ok(()),
+    }
+}
+
+/// The answers that fit a question of this kind about a step with this contract.
+pub fn choices(reason: Reason, contract: Option<&Contract>) -> &'static str {
+    match (reason, contract) {
+        (Reason::Budget, _) => "--budget, --revise, --stop",
+        (_, Some(Contract::Manual)) => "--confirm, --retry, --skip, --revise, --stop",
+        (_, Some(Contract::Shell { .. }) | None) => {
+            "--retry, --take-over, --skip, --revise, --stop; the contract judges"
+        }
     }
 }

@@ -29,10 +29,18 @@ impl Dialect {
     /// Whatever the dialect came up with is applied, read again and compared with what the change means: a file in which
     /// the edit would be read in any other way is left alone.
     pub fn patch(&self, source: &Source, change: &Change) -> Result<Vec<Edit>, Refusal> {
+        self.patch_all(source, std::slice::from_ref(change))
+    }
+
+    /// The edits that make several changes at once, none of which may touch what another one does.
+    pub fn patch_all(&self, source: &Source, changes: &[Change]) -> Result<Vec<Edit>, Refusal> {
         let before = (self.parse)(source);
         let mut meant = before.clone();
-        change.apply(&mut meant)?;
-        let edits = (self.edits)(source, &before, change)?;
+        let mut edits = Vec::new();
+        for change in changes {
+            change.apply(&mut meant)?;
+            edits.extend((self.edits)(source, &before, change)?);
+        }
         let after = (self.parse)(&Source::new(source.name(), source::apply(source.text(), &edits)));
         if after == meant {
             Ok(edits)

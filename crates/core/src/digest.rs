@@ -104,6 +104,7 @@ impl Records {
         }
         self.all("accept", &step.accept);
         self.number("timeout", step.timeout_seconds);
+        self.number("contract-timeout", step.contract_timeout_seconds);
         self.all("tool", &step.tools);
         self.all("env", &step.env);
         self.all("network", step.network.as_slice());

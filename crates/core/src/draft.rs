@@ -123,6 +123,8 @@ pub struct StepDraft {
     pub accept: Vec<Spanned<String>>,
     /// How long an attempt may take, as written.
     pub timeout: Option<Spanned<String>>,
+    /// How long the contract may take, as written.
+    pub contract_timeout: Option<Spanned<String>>,
     /// Tools that the agent may use.
     pub tools: Vec<Spanned<String>>,
     /// `NAME=value` pairs for agent and contract.
@@ -159,6 +161,7 @@ impl StepDraft {
             touches: None,
             accept: Vec::new(),
             timeout: None,
+            contract_timeout: None,
             tools: Vec::new(),
             env: Vec::new(),
             network: None,
@@ -179,6 +182,7 @@ impl StepDraft {
             &mut self.task,
             &mut self.on_fail,
             &mut self.timeout,
+            &mut self.contract_timeout,
             &mut self.network,
         ];
         let commands =
@@ -232,6 +236,7 @@ pub enum Field {
     Network,
     Setup,
     Timeout,
+    ContractTimeout,
     Each,
     Accept,
     Task,

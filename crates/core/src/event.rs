@@ -1,6 +1,8 @@
 //! The journal's only vocabulary: what happened to a run, in the order in which it happened. Owns no state: [`crate::run`]
 //! folds events into one.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::judge::{Observation, Verdict};
@@ -9,6 +11,9 @@ use crate::judge::{Observation, Verdict};
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Blob(pub String);
+
+/// The command lines of agents, by the target of the steps that they do.
+pub type Agents = BTreeMap<String, Vec<String>>;
 
 /// One thing that happened to a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +30,19 @@ pub enum Event {
         approved_at: String,
         /// The commit that the workspace stood at, if it is a repository.
         base: Option<String>,
+        /// The command lines of the agents, by the target of the steps that they do: they are a part of what was approved.
+        #[serde(default)]
+        agents: Agents,
+    },
+    /// Other command lines were approved for the agents.
+    #[serde(rename = "agents.approved")]
+    AgentsApproved {
+        /// Who approved them.
+        approved_by: String,
+        /// How: `terminal` or `rev`.
+        approved_at: String,
+        /// The command lines, by the target of the steps.
+        agents: Agents,
     },
     /// An attempt is about to be made. Written before the agent is started.
     #[serde(rename = "attempt.started")]
@@ -99,6 +117,9 @@ pub enum Event {
     RunStopped {
         /// Who said so.
         by: String,
+        /// What becomes of the attempts that are under way.
+        #[serde(default)]
+        when: StopWhen,
     },
     /// The run goes on.
     #[serde(rename = "run.resumed")]
@@ -121,6 +142,7 @@ impl Event {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::RunStarted { .. } => "run.started",
+            Self::AgentsApproved { .. } => "agents.approved",
             Self::AttemptStarted { .. } => "attempt.started",
             Self::AttemptFinished { .. } => "attempt.finished",
             Self::ContractFinished { .. } => "contract.finished",
@@ -146,7 +168,7 @@ impl Event {
             Self::AskAnswered { ask, .. } => Some(format!("{ask}/ask.answered")),
             Self::BudgetWarned { limit, .. } => Some(format!("{limit}/budget.warned")),
             Self::RunFinished { .. } => Some("run.finished".to_owned()),
-            Self::RunStopped { .. } | Self::RunResumed { .. } => None,
+            Self::AgentsApproved { .. } | Self::RunStopped { .. } | Self::RunResumed { .. } => None,
         }
     }
 
@@ -157,6 +179,7 @@ impl Event {
             | Self::AttemptFinished { attempt, .. }
             | Self::ContractFinished { attempt, .. } => Some(*attempt),
             Self::RunStarted { .. }
+            | Self::AgentsApproved { .. }
             | Self::AskOpened { .. }
             | Self::AskAnswered { .. }
             | Self::BudgetWarned { .. }
@@ -174,6 +197,7 @@ impl Event {
             | Self::ContractFinished { step, .. } => Some(step),
             Self::AskOpened { step, .. } => step.as_deref(),
             Self::RunStarted { .. }
+            | Self::AgentsApproved { .. }
             | Self::AskAnswered { .. }
             | Self::BudgetWarned { .. }
             | Self::RunStopped { .. }
@@ -181,6 +205,17 @@ impl Event {
             | Self::RunFinished { .. } => None,
         }
     }
+}
+
+/// What a stop does to the attempts that are under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StopWhen {
+    /// They end by themselves and are judged; nothing new begins.
+    #[default]
+    AfterAttempts,
+    /// They are ended.
+    Now,
 }
 
 /// How an attempt ended. None of these is success: only a contract tells.
@@ -195,6 +230,8 @@ pub enum AttemptEnd {
     TimedOut(u64),
     /// The harness died meanwhile. Not a failure, but capped.
     Lost,
+    /// A person ended it: they stopped the run at once, or left. Counts for nothing.
+    Stopped,
     /// The agent can't be had now: it is missing or out of quota. Not a failure.
     Parked {
         /// Why.
@@ -270,6 +307,11 @@ pub enum Answer {
     },
     /// The run ends here.
     Stop,
+    /// The plan goes back to its author; the run is over.
+    Revise {
+        /// What is to change.
+        reason: String,
+    },
     /// More money, in millionths of a dollar, more tokens, more seconds.
     Budget {
         /// Money.

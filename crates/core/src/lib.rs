@@ -21,4 +21,5 @@ pub mod source;
 pub mod suggest;
 pub mod verify;
 pub mod view;
+pub mod work;
 pub mod yaml;

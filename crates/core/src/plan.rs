@@ -62,6 +62,8 @@ pub struct Step {
     pub accept: Vec<String>,
     /// How long an attempt may take, in seconds; `None`: the usual limit.
     pub timeout_seconds: Option<u64>,
+    /// How long the contract may take, in seconds; `None`: the usual limit.
+    pub contract_timeout_seconds: Option<u64>,
     /// Tools that the agent may use.
     pub tools: Vec<String>,
     /// Environment of agent and contract.

@@ -70,8 +70,8 @@ pub struct StepState {
     pub hint: String,
     /// Not before this time, in milliseconds since 1970.
     pub parked_until: Option<u64>,
-    /// What the last contract said, for the next attempt.
-    pub last_failure: Option<LastFailure>,
+    /// Attempts that failed, the oldest first.
+    pub failed: Vec<FailedAttempt>,
     /// How often in a row the contract failed with the same output.
     pub same_failure: u32,
     /// How often a person was asked about it.
@@ -82,12 +82,14 @@ pub struct StepState {
     is_manual: bool,
 }
 
-/// What the last contract said.
+/// An attempt that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LastFailure {
+pub struct FailedAttempt {
+    /// The attempt.
+    pub attempt: u32,
     /// Why it failed.
     pub failure: Failure,
-    /// What it printed.
+    /// What the contract printed; `None` where none was run.
     pub output: Option<Blob>,
     /// What the attempt had changed.
     pub changed: Vec<String>,
@@ -205,7 +207,7 @@ impl RunState {
             granted: 0,
             hint: String::new(),
             parked_until: None,
-            last_failure: None,
+            failed: Vec::new(),
             same_failure: 0,
             asked: 0,
             is_handed_over: false,
@@ -242,15 +244,15 @@ impl RunState {
     /// | judging 0 (claimed by a mark) | contract.finished 0, failed | pending, no failure |
     /// | pending | attempt.started k+1 | running k+1 |
     /// | running k | attempt.finished k: exited, signalled | judging k; pending if a person is the judge |
-    /// | running k | attempt.finished k: timed out, lost, parked | pending |
+    /// | running k | attempt.finished k: timed out, lost, stopped, parked | pending |
     /// | judging k | contract.finished k, passed | passed k |
     /// | judging k | contract.finished k, failed | pending, one failure more |
     /// | pending | ask.opened | waiting |
-    /// | waiting | ask.answered: retry | pending, one attempt granted |
+    /// | waiting | ask.answered: retry | pending, one attempt granted where all were spent |
     /// | waiting | ask.answered: take over | judging k+1 |
     /// | waiting | ask.answered: confirm (no contract) | passed k |
     /// | waiting | ask.answered: skip | skipped |
-    /// | waiting | ask.answered: stop | pending; the run is stopped |
+    /// | waiting | ask.answered: stop, revise | pending; the run is stopped |
     ///
     /// A stop refuses nothing: who drives the run may see it only after the next thing is recorded.
     pub fn apply(&mut self, event: &Event) -> Result<(), Illegal> {
@@ -287,6 +289,8 @@ impl RunState {
                 return Err(self.illegal(event, None, "the first warning of a limit"));
             }
             Event::BudgetWarned { limit, .. } => self.warned.push(limit.clone()),
+            // Which command lines hold is for the engine; a status does not hang on them.
+            Event::AgentsApproved { .. } => {}
             Event::RunStopped { .. } => self.phase = Phase::Stopped,
             Event::RunResumed { .. } => self.phase = Phase::Running,
             Event::RunFinished { outcome, .. } => self.phase = Phase::Finished(*outcome),
@@ -344,9 +348,10 @@ impl RunState {
             AttemptEnd::TimedOut(seconds) => {
                 step.failures += 1;
                 let failure = Failure::Timeout(*seconds);
-                step.last_failure = Some(LastFailure { failure, output: None, changed: changed.to_vec() });
+                step.failed.push(FailedAttempt { attempt, failure, output: None, changed: changed.to_vec() });
             }
             AttemptEnd::Lost => step.lost += 1,
+            AttemptEnd::Stopped => {}
             AttemptEnd::Parked { until, .. } => step.parked_until = Some(until.unwrap_or(u64::MAX)),
         }
         Ok(())
@@ -375,10 +380,10 @@ impl RunState {
             // Nobody has tried yet: the claim is void, and that is all.
             Some(_) if attempt == CLAIM => step.status = Status::Pending,
             Some(failure) => {
-                let now = LastFailure { failure, output: Some(output), changed };
-                let is_same = step.last_failure.as_ref().is_some_and(|last| last.output == now.output);
+                let now = FailedAttempt { attempt, failure, output: Some(output), changed };
+                let is_same = step.failed.last().is_some_and(|last| last.output == now.output);
                 step.same_failure = if is_same { step.same_failure + 1 } else { 1 };
-                step.last_failure = Some(now);
+                step.failed.push(now);
                 step.failures += 1;
                 step.status = Status::Pending;
             }
@@ -407,10 +412,10 @@ impl RunState {
             return Err(self.illegal(event, None, "answers to open asks"));
         };
         match open.step {
-            Some(place) => self.settle(event, place, (answer, by))?,
+            Some(place) => self.settle(event, (place, open.reason), (answer, by))?,
             None => self.grant(event, answer)?,
         }
-        if *answer == Answer::Stop {
+        if matches!(answer, Answer::Stop | Answer::Revise { .. }) {
             self.phase = Phase::Stopped;
         }
         self.asks.remove(ask);
@@ -426,18 +431,24 @@ impl RunState {
                 add(&mut self.granted.seconds, *seconds);
                 Ok(())
             }
-            Answer::Stop => Ok(()),
+            Answer::Stop | Answer::Revise { .. } => Ok(()),
             Answer::Retry { .. } | Answer::TakeOver | Answer::Confirm | Answer::Skip { .. } => {
-                Err(self.illegal(event, None, "budget, stop"))
+                Err(self.illegal(event, None, "budget, revise, stop"))
             }
         }
     }
 
-    fn settle(&mut self, event: &Event, place: usize, (answer, by): (&Answer, &str)) -> Result<(), Illegal> {
+    fn settle(
+        &mut self,
+        event: &Event,
+        (place, reason): (usize, Reason),
+        (answer, by): (&Answer, &str),
+    ) -> Result<(), Illegal> {
         let step = &mut self.steps[place];
         match answer {
             Answer::Retry { hint } => {
-                step.granted += 1;
+                // Where attempts are left, another one need not be granted.
+                step.granted += u32::from(reason == Reason::AttemptsSpent);
                 step.lost = 0;
                 step.parked_until = None;
                 step.hint.clone_from(hint);
@@ -446,6 +457,7 @@ impl RunState {
             }
             Answer::TakeOver if !step.is_manual => {
                 step.attempts += 1;
+                // What a person tries does not use up what the agents have left.
                 step.granted += 1;
                 step.status = Status::Judging { attempt: step.attempts, changed: Vec::new() };
             }
@@ -453,16 +465,22 @@ impl RunState {
             Answer::Skip { reason } => {
                 step.status = Status::Skipped { by: by.to_owned(), reason: reason.clone() };
             }
-            Answer::Stop => step.status = Status::Pending,
+            Answer::Stop | Answer::Revise { .. } => step.status = Status::Pending,
             Answer::Budget { .. } => {
-                return Err(self.illegal(event, Some(place), "take over or confirm, retry, skip, stop"));
+                return Err(self.illegal(
+                    event,
+                    Some(place),
+                    "take over or confirm, retry, skip, revise, stop",
+                ));
             }
-            Answer::TakeOver => return Err(self.illegal(event, Some(place), "confirm, retry, skip, stop")),
+            Answer::TakeOver => {
+                return Err(self.illegal(event, Some(place), "confirm, retry, skip, revise, stop"));
+            }
             Answer::Confirm => {
                 return Err(self.illegal(
                     event,
                     Some(place),
-                    "take over, retry, skip, stop: the contract judges",
+                    "take over, retry, skip, revise, stop: the contract judges",
                 ));
             }
         }

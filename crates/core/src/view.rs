@@ -132,6 +132,8 @@ pub struct StepView {
     pub accept: Vec<String>,
     /// How long an attempt may take, in seconds.
     pub timeout_seconds: Option<u64>,
+    /// How long the contract may take, in seconds.
+    pub contract_timeout_seconds: Option<u64>,
     /// Tools that the agent may use.
     pub tools: Vec<String>,
     /// Environment of agent and contract.
@@ -204,6 +206,10 @@ impl StepView {
             touches: step.touches.as_ref().map(|touches| texts(touches)),
             accept: texts(&step.accept),
             timeout_seconds: step.timeout.as_ref().and_then(|timeout| budget::seconds(&timeout.value)),
+            contract_timeout_seconds: step
+                .contract_timeout
+                .as_ref()
+                .and_then(|timeout| budget::seconds(&timeout.value)),
             tools: texts(&step.tools),
             env: texts(&step.env),
             network: step.network.as_ref().map(|network| network.value.clone()),

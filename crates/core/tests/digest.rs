@@ -89,6 +89,7 @@ fn every_field_that_means_something_changes_the_digest() {
         ("**network:** no", "**network:** yes"),
         ("`true`", "`false`"),
         ("2 min", "3 min"),
+        ("2 min", "2 min\n**contract_timeout:** 5 min"),
         ("Small, and whole.", "Small and whole."),
         ("Measure it.", "Measure it!"),
         ("Measure it.\n\nTwice.", "Measure it.\nTwice."),

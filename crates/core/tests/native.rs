@@ -3,6 +3,9 @@
 //! `UPDATE=1 cargo test -p planwright-core --test native` writes what is read into the pages; read the difference.
 #![expect(clippy::disallowed_methods, reason = "a suite reads its pages from the disk")]
 
+#[path = "literate/page.rs"]
+mod page;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +14,8 @@ use planwright_core::dialect::{self, Dialect};
 use planwright_core::draft::{ContractDraft, Draft, StepDraft, StepNumber};
 use planwright_core::plan::{self, Last, OnFail};
 use planwright_core::source::{self, Source, Spanned};
+
+use crate::page::Case;
 
 const SEED_1: &str = include_str!("native/seed-a-1.md");
 const SEED_2: &str = include_str!("native/seed-a-2.md");
@@ -75,6 +80,7 @@ fn render_step(lines: &mut String, step: &StepDraft) {
     }
     add(lines, "  network", step.network.as_ref());
     add(lines, "  timeout", step.timeout.as_ref());
+    add(lines, "  contract_timeout", step.contract_timeout.as_ref());
     if let Some(setup) = &step.setup {
         let _ = writeln!(lines, "  setup: {:?}", setup.value);
     }
@@ -118,61 +124,15 @@ fn add_list(lines: &mut String, name: &str, list: Option<&[Spanned<String>]>) {
     }
 }
 
-/// A plan on a page and what must come of it.
-struct Case {
-    claim: String,
-    plan: String,
-    /// What the expectation is of: `draft` or `canonical`.
-    kind: String,
-    expected: String,
-    /// Lines of the page that the expectation takes.
-    lines: std::ops::Range<usize>,
-}
-
-fn pages() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native/suite");
-    let entries = std::fs::read_dir(&folder).expect("tests/native/suite is a folder");
-    let mut pages: Vec<PathBuf> = entries.map(|entry| entry.expect("readable entry").path()).collect();
-    pages.sort();
-    pages
-}
-
-fn cases(page: &str) -> Vec<Case> {
-    let mut cases: Vec<Case> = Vec::new();
-    let mut claim = "";
-    let mut plan = String::new();
-    let mut lines = page.lines().enumerate();
-    while let Some((number, line)) = lines.next() {
-        claim = line.strip_prefix("## ").unwrap_or(claim);
-        let fence: String = line.chars().take_while(|&character| character == '`').collect();
-        if fence.len() < 3 {
-            continue;
-        }
-        let body: Vec<&str> =
-            lines.by_ref().map(|(_, inner)| inner).take_while(|&inner| inner != fence).collect();
-        let text = body.iter().map(|line| format!("{line}\n")).collect();
-        match &line[fence.len()..] {
-            "plan" => plan = text,
-            kind => {
-                let range = number + 1..number + 1 + body.len();
-                let plan = plan.clone();
-                cases.push(Case {
-                    claim: claim.to_owned(),
-                    plan,
-                    kind: kind.to_owned(),
-                    expected: text,
-                    lines: range,
-                });
-            }
-        }
-    }
-    cases
-}
-
 fn found(case: &Case) -> String {
+    let [("plan", plan)] =
+        case.given.iter().map(|(kind, text)| (kind.as_str(), text.as_str())).collect::<Vec<_>>()[..]
+    else {
+        panic!("not just a plan is given in: {}", case.claim)
+    };
     match case.kind.as_str() {
-        "draft" => render(&case.plan),
-        "canonical" => match native().format(&Source::new("plan.md", case.plan.as_str())) {
+        "draft" => render(plan),
+        "canonical" => match native().format(&Source::new("plan.md", plan)) {
             Ok(text) => text,
             Err(refusal) => format!("refused: {refusal}\n"),
         },
@@ -183,31 +143,8 @@ fn found(case: &Case) -> String {
 // A-04 A-06 A-07 A-08 A-09 A-10 A-11 A-12 A-13 A-14 A-15: each page names what its cases show.
 #[test]
 fn every_plan_reads_as_its_page_says() {
-    let update = std::env::var_os("UPDATE").is_some();
-    let mut wrong = String::new();
-    let mut count = 0;
-    for path in pages() {
-        let page = std::fs::read_to_string(&path).expect("a readable page");
-        let mut lines: Vec<String> = page.lines().map(str::to_owned).collect();
-        for case in cases(&page).iter().rev() {
-            count += 1;
-            let found = found(case);
-            if found != case.expected {
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
-                let _ = write!(
-                    wrong,
-                    "\n{name}: {}\n  expected\n{}\n  found\n{found}",
-                    case.claim, case.expected
-                );
-            }
-            lines.splice(case.lines.clone(), found.lines().map(str::to_owned));
-        }
-        if update {
-            std::fs::write(&path, lines.join("\n") + "\n").expect("a writable page");
-        }
-    }
+    let count = page::check("native/suite", found);
     assert!(count > 60, "only {count} cases were found");
-    assert!(wrong.is_empty() || update, "{wrong}");
 }
 
 fn page_beside(name: &str) -> PathBuf {

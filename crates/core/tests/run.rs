@@ -2,6 +2,8 @@
 
 #[path = "run/decide.rs"]
 mod decide;
+#[path = "run/happened.rs"]
+mod happened;
 #[path = "run/prompt.rs"]
 mod prompt;
 #[path = "run/sample.rs"]

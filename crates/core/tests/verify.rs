@@ -1,79 +1,21 @@
 //! Literate suites: each page in `tests/verify/` is a list of plans and exactly the diagnostics that they must raise.
 //! `UPDATE=1 cargo test -p planwright-core --test verify` writes what is raised into the pages; read the difference.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the pages of the suite are files; core itself never opens one"
-)]
+#[path = "literate/page.rs"]
+mod page;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
 
 use planwright_core::dialect;
 use planwright_core::source::Source;
 use planwright_core::verify::{BashFault, Facts, Limits, Study, verify};
 
+use crate::page::Case;
+
 const PROGRAMS: &str = "bash test grep cat ls sh cargo python3 git make sed awk wc head tail sort diff find xargs env \
                         timeout sleep true false echo printf";
 const AGENTS: &str = "coder reviewer planner shell command human claude codex gemini pi";
-
-struct Case {
-    claim: String,
-    world: String,
-    plan: String,
-    expected: String,
-    /// Lines of the page that the expectation takes.
-    lines: std::ops::Range<usize>,
-}
-
-fn pages() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/verify");
-    let entries = std::fs::read_dir(&folder).expect("tests/verify is a folder");
-    let mut pages: Vec<PathBuf> = entries.map(|entry| entry.expect("readable entry").path()).collect();
-    pages.sort();
-    pages
-}
-
-fn cases(page: &str) -> Vec<Case> {
-    let mut cases: Vec<Case> = Vec::new();
-    let mut lines = page.lines().enumerate();
-    while let Some((_, line)) = lines.next() {
-        if let Some(claim) = line.strip_prefix("## ") {
-            let case = Case {
-                claim: claim.to_owned(),
-                world: String::new(),
-                plan: String::new(),
-                expected: String::new(),
-                lines: 0..0,
-            };
-            cases.push(case);
-        }
-        let fence: String = line.chars().take_while(|&character| character == '`').collect();
-        let (true, Some(case)) = (fence.len() >= 3, cases.last_mut()) else { continue };
-        let mut body = String::new();
-        let mut range = 0..0;
-        for (number, inner) in lines.by_ref() {
-            if inner == fence {
-                range.end = number;
-                break;
-            }
-            body.push_str(inner);
-            body.push('\n');
-        }
-        range.start = range.end - body.lines().count();
-        match &line[fence.len()..] {
-            "world" => case.world = body,
-            "plan" => case.plan = body,
-            "diagnostics" => {
-                case.expected = body;
-                case.lines = range;
-            }
-            other => panic!("unknown block `{other}` in: {}", case.claim),
-        }
-    }
-    cases
-}
 
 /// The facts that a `world` block lists, on top of what every machine has.
 fn facts(world: &str, commands: &BTreeSet<String>) -> Facts {
@@ -108,10 +50,19 @@ fn facts(world: &str, commands: &BTreeSet<String>) -> Facts {
 }
 
 fn raised(case: &Case) -> String {
-    let source = Source::new("plan.md", case.plan.as_str());
+    let (mut world, mut plan) = ("", "");
+    for (kind, text) in &case.given {
+        match kind.as_str() {
+            "world" => world = text,
+            "plan" => plan = text,
+            other => panic!("unknown block `{other}` in: {}", case.claim),
+        }
+    }
+    assert_eq!(case.kind, "diagnostics", "{}", case.claim);
+    let source = Source::new("plan.md", plan);
     let draft = (dialect::of(source.text()).parse)(&source);
     let study = Study::of(&source, &draft);
-    let checked = verify(&study, &facts(&case.world, &study.questions().commands), &Limits::default());
+    let checked = verify(&study, &facts(world, &study.questions().commands), &Limits::default());
     let mut lines = String::new();
     for diagnostic in &checked.diagnostics {
         let place = source.position(diagnostic.primary.span.start);
@@ -130,35 +81,6 @@ fn raised(case: &Case) -> String {
 // A-40 thin-budget, A-41 unknown-target, A-42 all of them at once.
 #[test]
 fn every_plan_raises_exactly_what_its_page_says() {
-    let update = std::env::var_os("UPDATE").is_some();
-    let mut wrong = String::new();
-    let mut count = 0;
-    for path in pages() {
-        let page = std::fs::read_to_string(&path).expect("a readable page");
-        let mut lines: Vec<String> = page.lines().map(str::to_owned).collect();
-        for case in cases(&page).iter().rev() {
-            count += 1;
-            let raised = raised(case);
-            if raised != case.expected {
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
-                let _ = write!(
-                    wrong,
-                    "\n{name}: {}\n  expected\n{}  raised\n{}",
-                    case.claim,
-                    indent(&case.expected),
-                    indent(&raised)
-                );
-            }
-            lines.splice(case.lines.clone(), raised.lines().map(str::to_owned));
-        }
-        if update {
-            std::fs::write(&path, lines.join("\n") + "\n").expect("a writable page");
-        }
-    }
+    let count = page::check("verify", raised);
     assert!(count > 200, "only {count} cases were found");
-    assert!(wrong.is_empty() || update, "{wrong}");
-}
-
-fn indent(text: &str) -> String {
-    text.lines().fold(String::new(), |all, line| all + "    " + line + "\n")
 }

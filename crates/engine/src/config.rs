@@ -1,35 +1,48 @@
-//! The settings of a project: `planwright.toml` at its root. Knows every key; refuses what it does not know.
+//! The settings: from the command line, the environment, the project, the user, and the defaults, in this order. Knows every
+//! key through one table, refuses what it does not know, and never writes what it was not told to.
+
+mod edit;
+mod layer;
+pub mod setting;
+
+pub use edit::{Edited, Refused, set, unset};
+pub use layer::Fault;
+pub use setting::{Kind, SETTINGS, Setting, Value};
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use planwright_core::decide;
+use planwright_core::event::Agents;
+use planwright_core::plan::{Plan, Reference};
 
-/// The name of the file.
+use layer::Layer;
+
+/// The name of the file at the root of a project.
 pub const FILE: &str = "planwright.toml";
-
-/// How much of the file is read.
+/// The key of the command that topics come from, among the command lines of agents. No target is spelled like it.
+pub const TOPICS_KEY: &str = "topic:";
+/// How much of a file is read.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// The most bytes that a plan may have.
-pub const PLAN_BYTES_MAX: usize = 1 << 20;
-
-/// The settings of a project.
-#[derive(Debug, Clone, Default, Deserialize, PartialEq, Eq)]
-#[serde(default, deny_unknown_fields)]
+/// The settings as they hold, each with its type.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// Limits that plans are held to.
     pub limits: Limits,
+    /// How plans are carried out.
+    pub run: Run,
+    /// Where topics come from that are no file.
+    pub topics: Topics,
     /// Which agent plays a role: `coder = "claude"`.
     pub roles: BTreeMap<String, String>,
-    /// Agents of this project.
+    /// Agents that are command lines.
     pub agents: BTreeMap<String, Agent>,
 }
 
 /// Limits that plans are held to.
-#[derive(Debug, Clone, Deserialize, PartialEq, Eq)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// The most bytes that a plan file may have.
     pub plan_bytes: usize,
@@ -37,24 +50,119 @@ pub struct Limits {
     pub retries: u32,
 }
 
-impl Default for Limits {
-    fn default() -> Self {
-        Self { plan_bytes: PLAN_BYTES_MAX, retries: planwright_core::verify::Limits::default().retries_max }
+/// How plans are carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// How many steps may be under way at once.
+    pub jobs: usize,
+    /// How long an attempt may take, where the step does not say.
+    pub step_seconds: u64,
+    /// How long a contract may take, where the step does not say.
+    pub contract_seconds: u64,
+    /// Lost attempts of one step before a person is asked.
+    pub lost_max: u32,
+    /// The share of a budget, in percent, at which people are warned.
+    pub warn_percent: u64,
+    /// How much of an output is kept.
+    pub output_bytes: usize,
+    /// How much of a file or topic an agent is given to read.
+    pub context_bytes: u64,
+}
+
+impl Run {
+    /// The limits that `decide` goes by.
+    pub fn limits(&self) -> decide::Limits {
+        decide::Limits {
+            jobs: self.jobs,
+            lost_max: self.lost_max,
+            warn_percent: self.warn_percent,
+            steps: None,
+        }
     }
 }
 
-/// An agent that the project adds.
-#[derive(Debug, Clone, Deserialize, PartialEq, Eq)]
-#[serde(deny_unknown_fields)]
+/// Where topics come from that are no file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Topics {
+    /// Prints the text of the topic that is its last word; empty where there is none.
+    pub command: Vec<String>,
+}
+
+/// An agent that is a command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agent {
     /// The command line; the prompt comes on its stdin.
     pub command: Vec<String>,
 }
 
+/// Where a value comes from; the first of these that has one wins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// `--config KEY=VALUE`.
+    Flag,
+    /// A variable of the environment.
+    Environment,
+    /// `planwright.toml` at the root of the project.
+    Project,
+    /// The file of the user.
+    User,
+    /// The table of settings.
+    Default,
+}
+
+impl Origin {
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Flag => "flag",
+            Self::Environment => "env",
+            Self::Project => "project",
+            Self::User => "user",
+            Self::Default => "default",
+        }
+    }
+}
+
+/// Everything that settings are read from.
+#[derive(Debug, Clone, Default)]
+pub struct Sources {
+    /// `KEY=VALUE`, as typed.
+    pub flags: Vec<String>,
+    /// Variables of the environment; those that are none of ours are passed over.
+    pub environment: Vec<(String, String)>,
+    /// The file of the project.
+    pub project: Option<PathBuf>,
+    /// The file of the user.
+    pub user: Option<PathBuf>,
+}
+
+impl Sources {
+    /// What this process was given, in the project at `root`.
+    pub fn of_process(root: &Path, flags: &[String]) -> Self {
+        let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+            Some((name.into_string().ok()?, value.to_string_lossy().into_owned()))
+        };
+        Self {
+            flags: flags.to_vec(),
+            environment: std::env::vars_os().filter_map(text).collect(),
+            project: Some(root.join(FILE)),
+            user: user_file(),
+        }
+    }
+}
+
+/// The file of the user: `$XDG_CONFIG_HOME/planwright/config.toml`, below `~/.config` where that is not set.
+pub fn user_file() -> Option<PathBuf> {
+    // A relative path would lie in the workspace, within reach of the agents; the specification says to ignore it.
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = set("XDG_CONFIG_HOME").or_else(|| set("HOME").map(|home| home.join(".config")))?;
+    Some(folder.join("planwright/config.toml"))
+}
+
 /// Why the settings can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The file is there and can't be read.
+    /// A file is there and can't be read.
     #[error("cannot read {}", path.display())]
     Read {
         /// The file.
@@ -63,32 +171,225 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
-    /// The file is no TOML, or says something that we don't know.
+    /// A file is no TOML, or says something that we don't know.
     #[error("{} is not a valid configuration", path.display())]
     Invalid {
         /// The file.
         path: PathBuf,
-        /// Why, with the place.
-        #[source]
-        source: Box<toml::de::Error>,
+        /// Everything that is wrong with it.
+        faults: Vec<Fault>,
+    },
+    /// A variable of the environment says something that we don't know.
+    #[error("the environment has a setting that can't be used")]
+    Environment {
+        /// Everything that is wrong with it.
+        faults: Vec<Fault>,
+    },
+    /// The command line says something that we don't know.
+    #[error("--config has a setting that can't be used")]
+    Flag {
+        /// Everything that is wrong with it.
+        faults: Vec<Fault>,
     },
 }
 
-impl Config {
-    /// Reads the settings of the project at `root`; the defaults where it has none.
-    pub fn read(root: &Path) -> Result<Self, Error> {
-        let path = root.join(FILE);
-        // Nobody named this file: a pipe in its place would be waited for without end.
-        let is_other = path.metadata().is_ok_and(|data| !data.is_file());
-        if is_other {
-            let source = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
-            return Err(Error::Read { path, source });
+impl Error {
+    /// Everything that is wrong with what was read.
+    pub fn faults(&self) -> &[Fault] {
+        match self {
+            Self::Read { .. } => &[],
+            Self::Invalid { faults, .. } | Self::Environment { faults } | Self::Flag { faults } => faults,
         }
-        let text = match crate::store::read_text(&path, FILE_BYTES_MAX) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(source) => return Err(Error::Read { path, source }),
-        };
-        toml::from_str(&text).map_err(|source| Error::Invalid { path, source: Box::new(source) })
     }
 }
+
+/// Every setting that somebody made, with where it comes from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settings {
+    said: BTreeMap<Vec<String>, (Value, Origin)>,
+}
+
+/// One setting as it holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name: `run.jobs`, `roles.coder`.
+    pub key: String,
+    /// Its row in the table.
+    pub setting: &'static Setting,
+    /// Its value; `None` where nothing is said and there is no default.
+    pub value: Option<Value>,
+    /// Where the value comes from.
+    pub origin: Origin,
+}
+
+impl Settings {
+    /// Reads all sources.
+    pub fn read(sources: &Sources) -> Result<Self, Error> {
+        let file = |path: &Option<PathBuf>| path.as_deref().map_or(Ok(Layer::new()), read_file);
+        let mut settings = Self::default();
+        // The weakest first: what comes later replaces it.
+        settings.lay(file(&sources.user)?, Origin::User);
+        settings.lay(file(&sources.project)?, Origin::Project);
+        let environment = layer::of_environment(&sources.environment);
+        settings.lay(environment.map_err(|faults| Error::Environment { faults })?, Origin::Environment);
+        let flags = layer::of_flags(&sources.flags);
+        settings.lay(flags.map_err(|faults| Error::Flag { faults })?, Origin::Flag);
+        Ok(settings)
+    }
+
+    fn lay(&mut self, layer: Layer, origin: Origin) {
+        self.said.extend(layer.into_iter().map(|(path, value)| (path, (value, origin))));
+    }
+
+    /// Every setting as it holds, in the order of the table.
+    pub fn entries(&self) -> Vec<Entry> {
+        let mut paths: Vec<Vec<String>> =
+            SETTINGS.iter().filter(|setting| setting.is_single()).map(parts).collect();
+        paths.extend(self.said.keys().filter(|path| !paths.contains(path)).cloned().collect::<Vec<_>>());
+        let mut entries: Vec<(usize, Entry)> = paths
+            .iter()
+            .filter_map(|path| {
+                let place = SETTINGS.iter().position(|setting| Setting::find(path) == Some(setting))?;
+                Some((place, self.entry(path)?))
+            })
+            .collect();
+        entries.sort_by(|one, other| (one.0, &one.1.key).cmp(&(other.0, &other.1.key)));
+        entries.into_iter().map(|(_, entry)| entry).collect()
+    }
+
+    /// One setting as it holds; `None` where there is no such setting.
+    pub fn entry(&self, path: &[String]) -> Option<Entry> {
+        let setting = Setting::find(path)?;
+        let (value, origin) = match self.said.get(path) {
+            Some((value, origin)) => (Some(value.clone()), *origin),
+            None => (setting.default(), Origin::Default),
+        };
+        Some(Entry { key: setting::key(path), setting, value, origin })
+    }
+
+    fn number(&self, name: &str) -> u64 {
+        match self
+            .entry(&name.split('.').map(str::to_owned).collect::<Vec<_>>())
+            .and_then(|entry| entry.value)
+        {
+            Some(Value::Number(number)) => number,
+            found @ (Some(Value::Text(_) | Value::Words(_)) | None) => {
+                panic!("`{name}` is a number of the table, not {found:?}")
+            }
+        }
+    }
+
+    /// The settings with their types.
+    pub fn config(&self) -> Config {
+        let size = |name| usize::try_from(self.number(name)).unwrap_or(usize::MAX);
+        let count = |name| u32::try_from(self.number(name)).unwrap_or(u32::MAX);
+        let mut config = Config {
+            limits: Limits { plan_bytes: size("limits.plan_bytes"), retries: count("limits.retries") },
+            run: Run {
+                jobs: size("run.jobs"),
+                step_seconds: self.number("run.step_seconds"),
+                contract_seconds: self.number("run.contract_seconds"),
+                lost_max: count("run.lost_max"),
+                warn_percent: self.number("run.warn_percent"),
+                output_bytes: size("run.output_bytes"),
+                context_bytes: self.number("run.context_bytes"),
+            },
+            topics: Topics { command: Vec::new() },
+            roles: BTreeMap::new(),
+            agents: BTreeMap::new(),
+        };
+        for (path, (value, _)) in &self.said {
+            let path: Vec<&str> = path.iter().map(String::as_str).collect();
+            match (path.as_slice(), value) {
+                (["topics", "command"], Value::Words(words)) => config.topics.command.clone_from(words),
+                (["roles", name], Value::Text(agent)) => {
+                    config.roles.insert((*name).to_owned(), agent.clone());
+                }
+                (["agents", name, "command"], Value::Words(words)) => {
+                    config.agents.insert((*name).to_owned(), Agent { command: words.clone() });
+                }
+                (_, Value::Number(_) | Value::Text(_) | Value::Words(_)) => {}
+            }
+        }
+        config
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Settings::default().config()
+    }
+}
+
+impl Config {
+    /// The agent that does the steps for `target`: what the role says, or the target itself.
+    pub fn agent_of<'a>(&'a self, target: &'a str) -> &'a str {
+        self.roles.get(target).map_or(target, String::as_str)
+    }
+
+    /// The command lines by which the targets of a plan are served: what an approval of the plan is also for.
+    ///
+    /// A plan that says `shell` or `human` says all there is, so these are left out. A role that one of them plays has its
+    /// name as the only word, which no command line can have; a target without a command line has none.
+    pub fn agents_of(&self, plan: &Plan) -> Agents {
+        let targets = plan.steps.iter().map(|step| step.target.as_str());
+        let targets = targets.filter(|target| !setting::BUILT_IN.contains(target));
+        targets
+            .map(|target| {
+                let agent = self.agent_of(target);
+                let command = match setting::BUILT_IN.contains(&agent) {
+                    true => vec![agent.to_owned()],
+                    false => self.agents.get(agent).map(|agent| agent.command.clone()).unwrap_or_default(),
+                };
+                (target.to_owned(), command)
+            })
+            .collect()
+    }
+
+    /// Every command line that carrying out a plan takes from the settings: those of its agents, and under [`TOPICS_KEY`]
+    /// the one that topics come from, where a step reads a topic.
+    pub fn commands_of(&self, plan: &Plan) -> Agents {
+        let mut commands = self.agents_of(plan);
+        let mut reads = plan.steps.iter().flat_map(|step| &step.reads);
+        let reads_topics = reads.any(|reference| matches!(reference, Reference::Topic(_)));
+        if reads_topics && !self.topics.command.is_empty() {
+            commands.insert(TOPICS_KEY.to_owned(), self.topics.command.clone());
+        }
+        commands
+    }
+}
+
+fn parts(setting: &Setting) -> Vec<String> {
+    setting.name.split('.').map(str::to_owned).collect()
+}
+
+/// What a file says; nothing where there is none.
+fn read_file(path: &Path) -> Result<Layer, Error> {
+    let text = read_text(path)?.unwrap_or_default();
+    layer::of_file(&text).map_err(|faults| Error::Invalid { path: path.to_owned(), faults })
+}
+
+/// The text of a file of settings; `None` where there is none.
+fn read_text(path: &Path) -> Result<Option<String>, Error> {
+    let read_error = |source| Error::Read { path: path.to_owned(), source };
+    // Nobody named this file: a pipe in its place would be waited for without end.
+    let data = path.metadata();
+    if data.as_ref().is_ok_and(|data| !data.is_file()) {
+        return Err(read_error(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")));
+    }
+    // Half a file must not be taken for the whole.
+    if data.is_ok_and(|data| data.len() > FILE_BYTES_MAX) {
+        return Err(read_error(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "too large for a file of settings",
+        )));
+    }
+    match crate::store::read_text(path, FILE_BYTES_MAX) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(read_error(source)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

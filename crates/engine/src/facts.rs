@@ -29,7 +29,7 @@ pub fn gather(project: &Project, questions: &Questions) -> Result<Facts, process
         programs: questions.programs.iter().filter(|name| programs.have(name)).cloned().collect(),
         bash: process::check_bash(&questions.commands)?,
         agents: agents(project),
-        topics: topics(&project.root),
+        topics: topics(project, questions),
     })
 }
 
@@ -40,9 +40,13 @@ pub fn agents(project: &Project) -> BTreeSet<String> {
     built_in.chain(configured).collect()
 }
 
-fn topics(root: &Path) -> BTreeSet<String> {
+fn topics(project: &Project, questions: &Questions) -> BTreeSet<String> {
+    // A command may know any topic. It is not run to find out: checking a plan must run nothing that a project brings.
+    if !project.config.topics.command.is_empty() {
+        return questions.topics.clone();
+    }
     // A project without the folder has no topics; nothing else is lost.
-    let Ok(entries) = root.join(TOPICS).read_dir() else { return BTreeSet::new() };
+    let Ok(entries) = project.root.join(TOPICS).read_dir() else { return BTreeSet::new() };
     let paths = entries.flatten().map(|entry| entry.path());
     let pages = paths.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
     pages.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect()
@@ -51,6 +55,11 @@ fn topics(root: &Path) -> BTreeSet<String> {
 /// Whether a path can't lead out of the folder that it is relative to, whatever links are on the way.
 fn is_inside(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+}
+
+/// Whether a program can be started by its name, or by its path.
+pub fn has_program(name: &str) -> bool {
+    programs().have(name)
 }
 
 struct Programs {

@@ -1,31 +1,32 @@
 //! The embedded host: a journal in `SQLite`, agents and contracts as processes of this machine, marks mirrored into the plan
 //! file after the verdict is durable.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::Path;
 use std::sync::{Arc, mpsc};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use planwright_core::change::Change;
-use planwright_core::decide::Command;
-use planwright_core::dialect;
-use planwright_core::draft::{Draft, Mark};
-use planwright_core::event::{Event, Outcome, Reason};
+use planwright_core::decide::{Command, outlook};
+use planwright_core::event::{AttemptEnd, Event, Reason};
 use planwright_core::plan::{Contract, Plan};
 use planwright_core::prompt;
-use planwright_core::run::{RunState, Status};
-use planwright_core::source::{self, Source};
+use planwright_core::run::{FailedAttempt, RunState, StepState};
 
-use crate::driver::{Happening, Host};
-use crate::process;
-use crate::store::journal::{self, Appended, RunId, Store};
-use crate::store::{self, Text};
-use crate::worker::{self, Worker};
+use crate::driver::{Happening, Host, Recovered, lost};
+use crate::mirror::Mirror;
+use crate::process::{self, Stop};
+use crate::store;
+use crate::store::journal::{
+    self, Addition, Appended, BEAT_MS, Health, Queued, RunId, RunLock, Store, driver_name,
+};
+use crate::worker::{Done, Told, Worker};
 
 /// How often the journal is looked at for what others recorded.
 const LOOK: Duration = Duration::from_millis(100);
-/// How often a mark is tried again when somebody edits the plan at the same time.
-const MIRROR_TRIES: usize = 5;
+/// How often workers of other processes are looked at.
+const WORKERS: Duration = Duration::from_secs(1);
+/// How long what is under way may take to end with its host: longer than a process that is killed step by step.
+const ENDING_MAX: Duration = Duration::from_secs(30);
 
 /// What can go wrong with the embedded host.
 #[derive(Debug, thiserror::Error)]
@@ -47,41 +48,91 @@ pub enum Error {
     },
 }
 
+/// How a run is driven.
+#[derive(Debug, Clone)]
+pub struct Hands {
+    /// How many attempts this process makes at once; the others are left to workers of other processes.
+    pub workers: usize,
+    /// Told when the user wants to leave.
+    pub leave: Stop,
+}
+
+/// The key of an attempt: a place in the plan and a number.
+type Attempt = (usize, u32);
+
 /// A run on this machine.
 pub struct Embedded {
-    pub(crate) worker: Arc<Worker>,
+    worker: Arc<Worker>,
+    hands: Hands,
     run: RunId,
     /// The last event that this driver has seen.
     seen: u64,
     /// The plan file.
-    path: PathBuf,
-    /// A text of it that means what was approved: the last such one that this driver saw or wrote.
-    text: String,
+    pub(crate) mirror: Mirror,
     /// What others recorded while we did.
     foreign: VecDeque<Event>,
     /// What the agent of an attempt whose intent is recorded will be told: what is kept is what is delivered.
-    prompts: BTreeMap<(usize, u32), String>,
-    results: mpsc::Receiver<Result<Event, journal::Error>>,
-    report: mpsc::Sender<Result<Event, journal::Error>>,
-    /// What went wrong with the mirror in the plan file; nothing is lost by it.
-    pub complaints: Vec<String>,
+    prompts: BTreeMap<Attempt, String>,
+    /// Bytes that are kept with the next events.
+    blobs: Vec<Vec<u8>>,
+    /// Attempts that this process makes.
+    own: BTreeSet<Attempt>,
+    /// Contracts that this process runs.
+    contracts: usize,
+    /// Attempts that other processes make.
+    others: BTreeSet<Attempt>,
+    /// Attempts of others that are to be ended. A worker that has just taken one may not have started it yet.
+    ending: BTreeSet<Attempt>,
+    /// Attempts of others that were ended by us.
+    ended: BTreeSet<Attempt>,
+    results: mpsc::Receiver<Report>,
+    report: mpsc::Sender<Report>,
+    /// Ends what this process has under way.
+    stop: Stop,
+    is_leaving: bool,
+    beaten: Instant,
+    visited: Instant,
+    /// Given back when the host is gone, and with it everything that it had under way.
+    _rights: [RunLock; 2],
+}
+
+/// What a thread of this process reports.
+enum Report {
+    Attempt(Attempt, Done),
+    Contract(Attempt, Option<Done>),
 }
 
 impl Embedded {
-    /// A host for `run`, whose plan file is `path` and reads `text` now.
-    pub fn new(worker: Arc<Worker>, run: RunId, path: PathBuf, text: String) -> Self {
+    /// A host for `run`, whose plan is in the file `path` and was approved as `text`, with the right to drive it.
+    pub(crate) fn new(
+        (worker, rights): (Worker, [RunLock; 2]),
+        run: RunId,
+        (path, text): (&Path, &str),
+        hands: Hands,
+    ) -> Self {
         let (report, results) = mpsc::channel();
+        let mirror = Mirror::new(path, text, worker.config.limits.plan_bytes);
         Self {
-            worker,
+            worker: Arc::new(worker),
+            hands,
             run,
             seen: 0,
-            path,
-            text,
+            mirror,
             foreign: VecDeque::new(),
             prompts: BTreeMap::new(),
+            blobs: Vec::new(),
+            own: BTreeSet::new(),
+            contracts: 0,
+            others: BTreeSet::new(),
+            ending: BTreeSet::new(),
+            ended: BTreeSet::new(),
             results,
             report,
-            complaints: Vec::new(),
+            stop: Stop::new(),
+            is_leaving: false,
+            beaten: Instant::now(),
+            visited: Instant::now(),
+            _rights: rights,
         }
     }
 
@@ -93,6 +144,10 @@ impl Embedded {
         &self.worker.plan
     }
 
+    fn is_free(&self) -> bool {
+        self.own.len() < self.hands.workers
+    }
+
     /// Takes over what others recorded since we last looked.
     fn look(&mut self) -> Result<(), Error> {
         for recorded in self.store().events(self.run, self.seen)? {
@@ -102,107 +157,133 @@ impl Embedded {
         Ok(())
     }
 
-    /// Mirrors what was recorded into the plan file. The journal is the truth: a mirror that can't be set is only said.
-    fn mirror(&mut self, event: &Event) {
-        let change = match event {
-            Event::ContractFinished { step, receipt, .. } => {
-                self.mark(step, receipt.verdict.is_passed().then_some(Mark::Done))
+    /// The name by which all processes of an attempt are found. The slash ends the number: attempt 1 is not attempt 12.
+    fn tag(&self, (step, attempt): Attempt) -> String {
+        format!("{}/{}/{attempt}/", self.worker.tag, self.plan().steps[step].id)
+    }
+
+    fn attempt(&mut self, (step, attempt): Attempt, told: Told) {
+        let (worker, report, stop) = (Arc::clone(&self.worker), self.report.clone(), self.stop.clone());
+        self.own.insert((step, attempt));
+        std::thread::spawn(move || {
+            let done = worker.attempt(&worker.plan.steps[step], attempt, &told, &stop);
+            // The receiver lives as long as the host; a host that is gone needs no report.
+            report.send(Report::Attempt((step, attempt), done)).ok();
+        });
+    }
+
+    fn contract(&mut self, (step, attempt): Attempt) {
+        let (worker, report, stop) = (Arc::clone(&self.worker), self.report.clone(), self.stop.clone());
+        self.contracts += 1;
+        std::thread::spawn(move || {
+            let done = worker.contract(&worker.plan.steps[step], attempt, &stop);
+            report.send(Report::Contract((step, attempt), done)).ok();
+        });
+    }
+
+    /// What a thread of this process has to report, if anything comes within the time.
+    fn report(&mut self, patience: Duration) -> Option<Happening> {
+        match self.results.recv_timeout(patience) {
+            Ok(Report::Attempt(attempt, done)) => {
+                self.own.remove(&attempt);
+                self.blobs.extend(done.blobs);
+                Some(Happening::Ended(done.event))
             }
-            Event::RunFinished { outcome: Outcome::Done, .. } => Some(set_status("done")),
-            Event::RunFinished { outcome: Outcome::Failed | Outcome::Cancelled, .. } => {
-                Some(set_status("failed"))
+            Ok(Report::Contract((step, attempt), done)) => {
+                self.contracts -= 1;
+                let Some(done) = done else { return Some(Happening::Dropped { step, attempt }) };
+                self.blobs.extend(done.blobs);
+                Some(Happening::Ended(done.event))
             }
-            Event::RunStarted { .. }
-            | Event::AttemptStarted { .. }
-            | Event::AttemptFinished { .. }
-            | Event::AskOpened { .. }
-            | Event::AskAnswered { .. }
-            | Event::BudgetWarned { .. }
-            | Event::RunStopped { .. }
-            | Event::RunResumed { .. } => None,
-        };
-        if let Some(change) = change
-            && let Err(why) = self.change_file(&change)
-        {
-            self.complain(&why);
+            Err(mpsc::RecvTimeoutError::Timeout | mpsc::RecvTimeoutError::Disconnected) => None,
         }
     }
 
-    /// Mirrors where the run stands: what a person settled while nobody drove it, and what a driver that died had no time for.
-    pub fn mirror_state(&mut self, state: &RunState) {
-        let passed =
-            state.steps.iter().enumerate().filter(|(_, step)| matches!(step.status, Status::Passed { .. }));
-        let marks = passed.map(|(step, _)| Change::Mark { step, mark: Some(Mark::Done) });
-        let status = match state.outcome() {
-            None => "in-progress",
-            Some(Outcome::Done) => "done",
-            Some(Outcome::Failed | Outcome::Cancelled) => "failed",
-        };
-        for change in marks.chain([set_status(status)]).collect::<Vec<_>>() {
-            if let Err(why) = self.change_file(&change) {
-                self.complain(&why);
-                return;
+    /// What other processes delivered, or that one of them died.
+    fn visit(&mut self) -> Result<Option<Happening>, Error> {
+        if self.others.is_empty() {
+            return Ok(None);
+        }
+        self.end_others()?;
+        for event in self.store().delivered(self.run)? {
+            let Some(key) = self.key_of(&event).filter(|key| self.others.remove(key)) else { continue };
+            return Ok(Some(Happening::Ended(if self.ended.remove(&key) { stopped(event) } else { event })));
+        }
+        if self.visited.elapsed() < WORKERS {
+            return Ok(None);
+        }
+        self.visited = Instant::now();
+        for queued in self.store().queue()?.into_iter().filter(|queued| queued.run == self.run) {
+            let Some(lease) = queued.lease.filter(|lease| !lease.is_delivered) else { continue };
+            let place = self.plan().steps.iter().position(|step| step.id == queued.step);
+            let Some(key) = place.map(|place| (place, queued.attempt)) else { continue };
+            if self.others.contains(&key) && self.store().health(&lease, self.now())? == Health::Dead {
+                process::reclaim(&self.tag(key))?;
+                self.others.remove(&key);
+                return Ok(Some(Happening::Ended(lost(&queued.step, queued.attempt))));
             }
         }
+        Ok(None)
     }
 
-    fn complain(&mut self, why: &str) {
-        let complaint = format!("{} was not marked: {why}", self.path.display());
-        if !self.complaints.contains(&complaint) {
-            self.complaints.push(complaint);
-        }
-    }
-
-    fn mark(&self, step: &str, mark: Option<Mark>) -> Option<Change> {
-        let place = self.plan().steps.iter().position(|known| known.id == step)?;
-        Some(Change::Mark { step: place, mark })
-    }
-
-    fn change_file(&mut self, change: &Change) -> Result<(), String> {
-        for _ in 0..MIRROR_TRIES {
-            let text = match store::read(&self.path, "plan", self.worker.config.limits.plan_bytes)
-                .map_err(|error| error.to_string())?
-            {
-                Text::Plan(source) => source,
-                Text::Unreadable(unreadable) => return Err(unreadable.diagnostic.message),
-            };
-            // Where the plan says something else now, the same place may be another step.
-            if text.text() != self.text && meaning(text.text()) != meaning(&self.text) {
-                return Err("it was edited meanwhile".to_owned());
-            }
-            let edits = match dialect::of(text.text()).patch(&text, change) {
-                Ok(edits) => edits,
-                Err(refusal) => return Err(refusal.to_string()),
-            };
-            let new = source::apply(text.text(), &edits);
-            if new == text.text() {
-                return Ok(());
-            }
-            match store::replace(&self.path, text.text(), &new) {
-                Ok(()) => {
-                    self.text = new;
-                    return Ok(());
-                }
-                Err(store::Error::Moved { .. }) => {}
-                Err(error) => return Err(error.to_string()),
+    /// Ends the attempts of other processes that are to be ended, as far as they have begun.
+    fn end_others(&mut self) -> Result<(), Error> {
+        self.ending.retain(|key| self.others.contains(key));
+        for key in self.ending.clone() {
+            if process::reclaim(&self.tag(key))? > 0 {
+                self.ended.insert(key);
             }
         }
-        Err("somebody keeps editing it".to_owned())
+        Ok(())
+    }
+
+    /// Takes back an attempt that no worker has taken yet; returns whether there was one. It is reported as any other.
+    fn withdraw(&mut self, (step, attempt): Attempt) -> Result<bool, Error> {
+        let id = self.plan().steps[step].id.clone();
+        let claim = (self.run, id.as_str(), attempt);
+        let is_ours = self.store().claim_this(&driver_name(self.run), claim, self.now())?.is_some();
+        if is_ours {
+            self.others.remove(&(step, attempt));
+            self.own.insert((step, attempt));
+            let done = Done { event: stopped(lost(&id, attempt)), blobs: Vec::new() };
+            self.report.send(Report::Attempt((step, attempt), done)).expect("the host has the other end");
+        }
+        Ok(is_ours)
+    }
+
+    fn key_of(&self, event: &Event) -> Option<Attempt> {
+        let place = self.plan().steps.iter().position(|step| event.step() == Some(step.id.as_str()))?;
+        Some((place, event.attempt()?))
+    }
+
+    /// What has to be done now and then while a driver waits.
+    fn keep_house(&mut self) -> Result<(), Error> {
+        if self.mirror.due() == Some(Duration::ZERO) {
+            self.mirror.settle();
+        }
+        if !self.own.is_empty() && self.beaten.elapsed() >= Duration::from_millis(BEAT_MS) {
+            self.beaten = Instant::now();
+            self.store().beat_all(&driver_name(self.run), self.now())?;
+        }
+        self.look()
     }
 }
 
-fn set_status(status: &str) -> Change {
-    Change::Set { key: "status".to_owned(), value: status.to_owned() }
+/// What this process has under way ends with its host. A thread may be about to start a process that nobody has seen yet,
+/// so looking for processes would not find it.
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        self.stop.request();
+        while !(self.own.is_empty() && self.contracts == 0) && self.report(ENDING_MAX).is_some() {}
+    }
 }
 
-/// What a plan says apart from what the harness writes into it.
-pub(crate) fn meaning(text: &str) -> Draft {
-    let source = Source::new("plan", text);
-    let mut draft = (dialect::of(text).parse)(&source);
-    draft.frontmatter.entries.retain(|entry| entry.key.value != "status");
-    draft.notes.clear();
-    draft.steps.iter_mut().for_each(|step| step.marks.clear());
-    draft
+/// The result of an attempt of another process that was ended by us.
+fn stopped(mut event: Event) -> Event {
+    if let Event::AttemptFinished { end, .. } = &mut event {
+        *end = AttemptEnd::Stopped;
+    }
+    event
 }
 
 impl Host for Embedded {
@@ -211,6 +292,7 @@ impl Host for Embedded {
     fn history(&mut self) -> Result<Vec<Event>, Error> {
         let recorded = self.store().events(self.run, 0)?;
         self.seen = recorded.last().map_or(0, |last| last.seq);
+        self.foreign.clear();
         Ok(recorded.into_iter().map(|recorded| recorded.event).collect())
     }
 
@@ -219,11 +301,19 @@ impl Host for Embedded {
             if !self.foreign.is_empty() {
                 return Ok(self.foreign.drain(..).collect());
             }
-            match self.store().append(self.run, self.seen, events, self.now())? {
+            let addition = Addition {
+                after: self.seen,
+                events,
+                blobs: self.blobs.clone(),
+                claim_for: self.is_free().then(|| driver_name(self.run)),
+                at_ms: self.now(),
+            };
+            match self.store().add(self.run, addition)? {
                 Appended::Written { seq } => {
                     self.seen = seq;
+                    self.blobs.clear();
                     for event in events {
-                        self.mirror(event);
+                        self.mirror.note(&self.worker.plan, event);
                     }
                     return Ok(Vec::new());
                 }
@@ -234,26 +324,24 @@ impl Host for Embedded {
     }
 
     fn intend(&mut self, state: &RunState, step: usize, attempt: u32) -> Result<Event, Error> {
-        let prompt = self.prompt(state, step);
-        let blob = self.store().put(prompt.as_bytes())?;
+        let feedback = self.worker.feedback(&state.steps[step], &self.blobs);
+        let known = &self.plan().steps[step];
+        let prompt = prompt::prompt(known, &self.worker.context(known), &feedback);
+        let intent = Event::AttemptStarted {
+            step: known.id.clone(),
+            attempt,
+            agent: self.worker.agent_name(known),
+            prompt: journal::blob_of(prompt.as_bytes()),
+        };
+        self.blobs.push(prompt.clone().into_bytes());
         self.prompts.insert((step, attempt), prompt);
-        let step = &self.plan().steps[step];
-        let agent = self.worker.agent_name(step);
-        Ok(Event::AttemptStarted { step: step.id.clone(), attempt, agent, prompt: blob })
+        Ok(intent)
     }
 
     fn question(&mut self, state: &RunState, ask: &Command) -> Result<String, Error> {
         let Command::Ask { step, reason, .. } = ask else { return Ok(String::new()) };
         Ok(match (step, reason) {
-            (Some(place), Reason::AttemptsSpent) => {
-                let feedback = self.worker.feedback(&state.steps[*place]);
-                let same = state.steps[*place].same_failure;
-                let same = if same > 1 { format!(" The same failure {same} times.") } else { String::new() };
-                format!(
-                    "The contract failed {} times: {}.{same}\n{}",
-                    state.steps[*place].failures, feedback.failure, feedback.output
-                )
-            }
+            (Some(place), Reason::AttemptsSpent) => self.failure(&state.steps[*place]),
             (Some(place), Reason::Manual) => {
                 let step = &self.plan().steps[*place];
                 let by_whom = if step.contract == Contract::Manual {
@@ -270,41 +358,78 @@ impl Host for Embedded {
                 let why = self.worker.can_run(&self.plan().steps[*place]).err();
                 why.unwrap_or_else(|| "The agent can't be had.".to_owned())
             }
-            (_, Reason::Budget) => {
-                let left = state.steps.iter().filter(|step| !step.status.is_settled()).count();
-                format!("The budget is spent, {left} steps are left.")
-            }
+            (_, Reason::Budget) => format!("The budget is spent: {}.", outlook(self.plan(), state)),
             (None, Reason::AttemptsSpent | Reason::Manual | Reason::Parked) => String::new(),
         })
     }
 
     fn begin(&mut self, state: &RunState, command: &Command) -> Result<(), Error> {
-        let worker = Arc::clone(&self.worker);
-        let report = self.report.clone();
-        // The receiver lives as long as the host; a host that is gone needs no report.
         match *command {
             Command::Attempt { step, attempt } => {
                 let prompt =
                     self.prompts.remove(&(step, attempt)).expect("an attempt is intended before it begins");
-                let feedback = self.worker.feedback(&state.steps[step]).text(&self.plan().steps[step]);
-                std::thread::spawn(move || {
-                    report.send(worker.attempt(&worker.plan.steps[step], attempt, &prompt, &feedback)).ok();
-                });
+                if self.is_free() {
+                    let feedback =
+                        self.worker.feedback(&state.steps[step], &self.blobs).text(&self.plan().steps[step]);
+                    self.attempt((step, attempt), Told { prompt, feedback });
+                } else {
+                    self.others.insert((step, attempt));
+                }
             }
-            Command::Contract { step, attempt } => {
-                std::thread::spawn(move || {
-                    report.send(worker.contract(&worker.plan.steps[step], attempt)).ok();
-                });
-            }
+            Command::Contract { step, attempt } => self.contract((step, attempt)),
             Command::Ask { .. } | Command::Warn { .. } | Command::Wake { .. } | Command::Finish { .. } => {}
         }
         Ok(())
     }
 
-    fn bury(&mut self, step: usize, attempt: u32) -> Result<(), Error> {
-        // The slash ends the number: attempt 1 is not attempt 12.
-        process::reclaim(&format!("{}/{}/{attempt}/", self.worker.tag, self.plan().steps[step].id))?;
-        Ok(())
+    fn recover(&mut self, state: &RunState, step: usize, attempt: u32) -> Result<Recovered, Error> {
+        let key = (step, attempt);
+        let id = self.plan().steps[step].id.clone();
+        let is_it = |queued: &Queued| {
+            (queued.run, queued.step.as_str(), queued.attempt) == (self.run, id.as_str(), attempt)
+        };
+        let queued = self.store().queue()?.into_iter().find(is_it).filter(|_| state.outcome().is_none());
+        let is_alive = match &queued {
+            None => false,
+            Some(Queued { lease: None, .. }) => true,
+            Some(Queued { lease: Some(lease), .. }) if lease.is_delivered => true,
+            // The driver that claimed it under this name is dead: its lock is ours.
+            Some(Queued { lease: Some(lease), .. }) if lease.worker == driver_name(self.run) => false,
+            Some(Queued { lease: Some(lease), .. }) => {
+                self.store().health(lease, self.now())? != Health::Dead
+            }
+        };
+        if !is_alive {
+            process::reclaim(&self.tag(key))?;
+            return Ok(Recovered::Dead);
+        }
+        let claim = (self.run, id.as_str(), attempt);
+        let claim = match self.is_free() {
+            true => self.store().claim_this(&driver_name(self.run), claim, self.now())?,
+            false => None,
+        };
+        match claim {
+            Some(claim) => {
+                let prompt = String::from_utf8_lossy(&self.store().get(&claim.prompt)?).into_owned();
+                let feedback =
+                    self.worker.feedback(&state.steps[step], &self.blobs).text(&self.plan().steps[step]);
+                self.attempt(key, Told { prompt, feedback });
+            }
+            None => drop(self.others.insert(key)),
+        }
+        Ok(Recovered::UnderWay)
+    }
+
+    fn interrupt(&mut self) -> Result<(), Error> {
+        self.stop.request();
+        // What begins after this is not meant.
+        self.stop = Stop::new();
+        for key in self.others.clone() {
+            if !self.withdraw(key)? {
+                self.ending.insert(key);
+            }
+        }
+        self.end_others()
     }
 
     fn next(&mut self, wake: Option<u64>) -> Result<Happening, Error> {
@@ -312,13 +437,22 @@ impl Host for Embedded {
             if !self.foreign.is_empty() {
                 return Ok(Happening::Recorded(self.foreign.drain(..).collect()));
             }
-            match self.results.recv_timeout(LOOK) {
-                Ok(Ok(event)) if worker::is_interrupted(&event) => return Ok(Happening::Leave),
-                Ok(Ok(event)) => return Ok(Happening::Ended(event)),
-                Ok(Err(error)) => return Err(error.into()),
-                Err(mpsc::RecvTimeoutError::Timeout | mpsc::RecvTimeoutError::Disconnected) => {}
+            if self.hands.leave.is_requested() && !self.is_leaving {
+                self.is_leaving = true;
+                self.stop.request();
+                return Ok(Happening::Leave);
             }
-            self.look()?;
+            if self.is_leaving && self.own.is_empty() && self.contracts == 0 {
+                return Ok(Happening::Left);
+            }
+            let patience = self.mirror.due().map_or(LOOK, |due| due.min(LOOK));
+            if let Some(happening) = self.report(patience) {
+                return Ok(happening);
+            }
+            self.keep_house()?;
+            if let Some(happening) = self.visit()? {
+                return Ok(happening);
+            }
             if wake.is_some_and(|at| self.now() >= at) {
                 return Ok(Happening::Time);
             }
@@ -331,26 +465,28 @@ impl Host for Embedded {
     }
 
     fn is_current(&mut self) -> Result<bool, Error> {
-        let text = match store::read(&self.path, "plan", self.worker.config.limits.plan_bytes) {
-            Ok(Text::Plan(source)) => source.text().to_owned(),
-            Ok(Text::Unreadable(_)) | Err(store::Error::Missing { .. }) => return Ok(false),
-            Err(error) => return Err(error.into()),
-        };
-        if text == self.text {
-            return Ok(true);
-        }
-        let is_same = meaning(&text) == meaning(&self.text);
-        if is_same {
-            self.text = text;
-        }
-        Ok(is_same)
+        Ok(self.mirror.is_current()?)
     }
 }
 
 impl Embedded {
-    fn prompt(&self, state: &RunState, step: usize) -> String {
-        let feedback = self.worker.feedback(&state.steps[step]);
-        let step = &self.plan().steps[step];
-        prompt::prompt(step, &self.worker.context(step), &feedback)
+    /// What a person is told about a step whose attempts are spent: the verdict, what was tried, and whether it is the same
+    /// failure each time.
+    fn failure(&self, step: &StepState) -> String {
+        let feedback = self.worker.feedback(step, &self.blobs);
+        let same = match step.same_failure {
+            0 | 1 => String::new(),
+            times => format!(" The same failure {times} times."),
+        };
+        let times = match step.failures {
+            1 => "once".to_owned(),
+            times => format!("{times} times"),
+        };
+        let mut text = format!("The contract failed {times}: {}.{same}\n", feedback.failure);
+        for FailedAttempt { attempt, failure, changed, .. } in &step.failed {
+            let changed = if changed.is_empty() { "nothing".to_owned() } else { changed.join(", ") };
+            text.push_str(&format!("attempt {attempt} changed {changed}: {failure}\n"));
+        }
+        text + &feedback.output
     }
 }

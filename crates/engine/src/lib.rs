@@ -3,14 +3,23 @@
 
 pub use planwright_core as core;
 
+pub mod clock;
 pub mod config;
+pub mod crew;
+pub mod doctor;
 pub mod driver;
 pub mod facts;
 pub mod host;
+mod mirror;
 pub mod process;
 pub mod project;
 pub mod runs;
+#[cfg(test)]
+#[path = "../tests/scratch/folder.rs"]
+mod scratch;
+pub mod setup;
 pub mod store;
+mod topic;
 pub mod watch;
 pub mod worker;
 pub mod workspace;

@@ -174,6 +174,25 @@ pub fn reclaim(tag_prefix: &str) -> Result<usize, Error> {
     system::kill_tagged(tag_prefix, &|tag| tag.starts_with(tag_prefix))
 }
 
+/// The tag of the job that this process is a part of, if it is: then an agent or a contract has started it, in however
+/// roundabout a way.
+pub fn job_above() -> Option<String> {
+    system::tag_above()
+}
+
+/// The tags of living processes of this user that start with `tag_prefix`, each with how many processes have it.
+pub fn tags(tag_prefix: &str) -> Result<std::collections::BTreeMap<String, usize>, Error> {
+    system::tags(tag_prefix)
+}
+
+/// The environment of this process, as far as it is text: for programs that bring their own settings and credentials.
+pub fn environment() -> Vec<(String, String)> {
+    let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    std::env::vars_os().filter_map(text).collect()
+}
+
 /// Makes a git repository in a folder that is our own and new.
 pub fn init_repository(folder: &std::path::Path) -> Result<(), Error> {
     let mut git = std::process::Command::new("git");

@@ -14,8 +14,8 @@ use planwright_core::source::Source;
 use planwright_core::verify::{self, Study};
 use planwright_core::view::Summary;
 
-use crate::config::{self, Config};
-use crate::store::{self, Text};
+use crate::config::{self, Config, Settings, Sources};
+use crate::store::{self, Text, state};
 use crate::{facts, process};
 
 /// How deep folders are searched for plans.
@@ -116,11 +116,13 @@ impl Verified {
 impl Project {
     /// The project that `start` lies in: the nearest folder above it with `planwright.toml` or `.git`, or `start` itself.
     pub fn find(start: &Path) -> Result<Self, Error> {
-        let start = start.canonicalize().unwrap_or_else(|_| start.to_owned());
-        let folder = if start.is_dir() { start.as_path() } else { start.parent().unwrap_or(&start) };
-        let is_root = |folder: &&Path| folder.join(config::FILE).exists() || folder.join(".git").exists();
-        let root = folder.ancestors().find(is_root).unwrap_or(folder).to_owned();
-        let config = Config::read(&root)?;
+        Self::find_with(start, &[])
+    }
+
+    /// The project that `start` lies in, with settings (`KEY=VALUE`) that were typed with the command.
+    pub fn find_with(start: &Path, flags: &[String]) -> Result<Self, Error> {
+        let root = root_of(start)?;
+        let config = Settings::read(&Sources::of_process(&root, flags))?.config();
         Ok(Self { root, config })
     }
 
@@ -246,6 +248,33 @@ impl Project {
         let limits = verify::Limits { retries_max: self.config.limits.retries, ..verify::Limits::default() };
         let checked = verify::verify(&study, &facts, &limits);
         Ok(Verified { draft: Some(draft), diagnostics: checked.diagnostics, plan: checked.plan, source })
+    }
+}
+
+/// The root of the project that `start` lies in. A disk that can't tell is an error: taken for "no", it would make a project
+/// of another folder, and every plan would begin anew there.
+pub fn root_of(start: &Path) -> Result<PathBuf, Error> {
+    let failed = |source| store::Error::Read { path: start.to_owned(), source };
+    let start = match start.canonicalize() {
+        Err(error) if !state::is_absence(&error) => return Err(failed(error).into()),
+        found => found.unwrap_or_else(|_| start.to_owned()),
+    };
+    let is_folder = look(&start)?.is_some_and(|data| data.is_dir());
+    let folder = if is_folder { start.as_path() } else { start.parent().unwrap_or(&start) };
+    for above in folder.ancestors() {
+        if look(&above.join(config::FILE))?.is_some() || look(&above.join(".git"))?.is_some() {
+            return Ok(above.to_owned());
+        }
+    }
+    Ok(folder.to_owned())
+}
+
+/// What is at a path, if anything is.
+fn look(path: &Path) -> Result<Option<std::fs::Metadata>, Error> {
+    match path.metadata() {
+        Ok(data) => Ok(Some(data)),
+        Err(error) if state::is_absence(&error) => Ok(None),
+        Err(source) => Err(store::Error::Read { path: path.to_owned(), source }.into()),
     }
 }
 

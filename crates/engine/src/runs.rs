@@ -2,20 +2,27 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use planwright_core::decide::Limits;
 use planwright_core::digest::Digest;
-use planwright_core::event::{Answer, Event, Outcome};
+use planwright_core::event::{Agents, Answer, Event, Outcome, StopWhen};
 use planwright_core::plan::Plan;
 use planwright_core::run::{Illegal, Phase, RunState};
+use planwright_core::work::WorkItem;
 
 use crate::driver::{self, Progress};
-use crate::host::{self, Embedded};
+use crate::host::{self, Embedded, Hands};
+use crate::mirror::Mirror;
 use crate::process::{Stop, Supervisors};
 use crate::project::{self, Project, Verified};
-use crate::store::journal::{self, Appended, NewRun, Recorded, RunId, RunLock, RunRow, Store};
+use crate::store::journal::{
+    self, Appended, Health, Holder, Lease, NewRun, Recorded, RunId, RunLock, RunRow, Store,
+};
 use crate::worker::Worker;
+
+/// How long somebody who follows a run waits for news before they look whether it is still driven.
+const FOLLOW: Duration = Duration::from_millis(250);
 
 /// What can go wrong with a run.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +48,14 @@ pub enum Error {
         /// The run.
         run: RunId,
         /// Who.
+        holder: String,
+    },
+    /// Somebody drives another run in the same workspace.
+    #[error("{plan} is being run in this folder ({holder})")]
+    Occupied {
+        /// The other plan.
+        plan: String,
+        /// Who runs it.
         holder: String,
     },
     /// An answer that does not fit.
@@ -75,6 +90,51 @@ pub struct Run {
     pub events: Vec<Recorded>,
 }
 
+impl Run {
+    /// The command lines that were approved for the agents.
+    pub fn agents(&self) -> Agents {
+        let approved = self.events.iter().rev().find_map(|recorded| match &recorded.event {
+            Event::RunStarted { agents, .. } | Event::AgentsApproved { agents, .. } => Some(agents.clone()),
+            Event::AttemptStarted { .. }
+            | Event::AttemptFinished { .. }
+            | Event::ContractFinished { .. }
+            | Event::AskOpened { .. }
+            | Event::AskAnswered { .. }
+            | Event::BudgetWarned { .. }
+            | Event::RunStopped { .. }
+            | Event::RunResumed { .. }
+            | Event::RunFinished { .. } => None,
+        });
+        approved.unwrap_or_default()
+    }
+}
+
+/// How a run is to be driven.
+#[derive(Debug, Clone)]
+pub struct Drive {
+    /// Limits of the run.
+    pub limits: Limits,
+    /// How many attempts this process makes at once; 0 leaves them to `planwright worker`.
+    pub workers: usize,
+    /// Told when the user wants to leave: what this process has under way is ended, and nothing is lost.
+    pub leave: Stop,
+}
+
+/// An attempt on the queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// The run.
+    pub run: RunId,
+    /// The name of the plan.
+    pub plan: String,
+    /// What is to be done.
+    pub item: WorkItem,
+    /// Since when, in milliseconds since 1970.
+    pub queued_at_ms: u64,
+    /// Who is at it, and how well that one is.
+    pub lease: Option<(Lease, Health)>,
+}
+
 /// Who approved, and in which way.
 pub struct Approval {
     /// Who.
@@ -89,9 +149,14 @@ impl Runs {
         Ok(Self { project: project.clone(), store: Arc::new(Store::open(&project.root)?) })
     }
 
+    /// Opens the runs of a project that has some. Nothing is made where it has none.
+    pub fn open_existing(project: &Project) -> Result<Option<Self>, Error> {
+        if Store::exists(&project.root)? { Self::open(project).map(Some) } else { Ok(None) }
+    }
+
     /// The newest run of a plan file.
     pub fn latest(&self, path: &Path) -> Result<Option<Run>, Error> {
-        self.store.latest_run(&self.relative(path))?.map(|row| self.load(row)).transpose()
+        self.store.latest_run(&self.project.root, &self.relative(path))?.map(|row| self.load(row)).transpose()
     }
 
     /// Every run, newest last.
@@ -102,6 +167,26 @@ impl Runs {
     /// Whether a process drives the run now.
     pub fn is_driven(&self, run: &Run) -> Result<bool, Error> {
         Ok(self.store.holder(run.row.id)?.is_some())
+    }
+
+    /// One run.
+    pub fn run(&self, run: RunId) -> Result<Run, Error> {
+        self.load(self.store.run(run)?)
+    }
+
+    /// Who drives the run now.
+    pub fn holder(&self, run: &Run) -> Result<Option<Holder>, Error> {
+        Ok(self.store.holder(run.row.id)?)
+    }
+
+    /// Where all of it is kept.
+    pub fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
+    /// The project.
+    pub fn project(&self) -> &Project {
+        &self.project
     }
 
     /// What was kept under a name.
@@ -139,22 +224,35 @@ impl Runs {
     ) -> Result<Option<RunId>, Error> {
         let Some(plan) = &verified.plan else { return Ok(None) };
         let digest = Digest::of(plan).to_string();
-        let now = now();
-        let run = self.store.create_run(&NewRun {
+        let new = NewRun {
+            root: self.project.root.clone(),
             plan: self.relative(path),
             name: project::name(path),
             digest: digest.clone(),
             text: verified.source.text().to_owned(),
-            created_at_ms: now,
-        })?;
+            created_at_ms: now(),
+        };
         let started = Event::RunStarted {
             digest,
             approved_by: approval.by.clone(),
             approved_at: approval.way.to_owned(),
             base: None,
+            agents: self.project.config.commands_of(plan),
         };
-        self.store.append(run, 0, &[started], now)?;
-        Ok(Some(run))
+        Ok(Some(self.store.begin_run(&new, &started)?))
+    }
+
+    /// The command lines of the agents as the settings have them now, where they are not what was approved.
+    pub fn lapsed_agents(&self, run: &Run) -> Option<Agents> {
+        let now = self.project.config.commands_of(&run.plan);
+        (now != run.agents()).then_some(now)
+    }
+
+    /// Approves the command lines of the agents as the settings have them now.
+    pub fn approve_agents(&self, run: &Run, approval: &Approval) -> Result<(), Error> {
+        let agents = self.project.config.commands_of(&run.plan);
+        let (approved_by, approved_at) = (approval.by.clone(), approval.way.to_owned());
+        self.record(run, &Event::AgentsApproved { approved_by, approved_at, agents })
     }
 
     /// Drives a run as far as it goes. `watch` sees every event once it is durable.
@@ -162,74 +260,193 @@ impl Runs {
         &self,
         run: &Run,
         path: &Path,
-        limits: &Limits,
+        drive: &Drive,
         watch: &mut dyn FnMut(&RunState, &Event),
     ) -> Result<(Progress, Vec<String>), Error> {
-        let id = run.row.id;
-        let _lock = self.lock(id)?;
+        let hands = Hands { workers: drive.workers, leave: drive.leave.clone() };
+        let mut host = self.host(run, path, hands)?;
         if run.state.phase == Phase::Stopped {
             self.record(run, &Event::RunResumed { by: user() })?;
         }
-        let worker = Arc::new(Worker {
+        host.mirror.show(&run.state);
+        let progress = driver::drive(&run.plan, &drive.limits, &mut host, watch)?;
+        host.mirror.show(&self.load(run.row.clone())?.state);
+        Ok((progress, std::mem::take(&mut host.mirror.complaints)))
+    }
+
+    /// A host for a run, with the right to drive it: as long as it lives nobody else drives this run, nor another one in
+    /// the same workspace.
+    pub fn host(&self, run: &Run, path: &Path, hands: Hands) -> Result<Embedded, Error> {
+        let rights = [self.lock(run.row.id)?, self.occupy()?];
+        Ok(Embedded::new((self.worker(run), rights), run.row.id, (path, &run.row.text), hands))
+    }
+
+    /// What carries out the commands of a run.
+    pub(crate) fn worker(&self, run: &Run) -> Worker {
+        Worker {
             root: self.project.root.clone(),
             config: self.project.config.clone(),
+            agents: run.agents(),
             plan: Arc::new(run.plan.clone()),
+            plan_file: run.row.plan.clone(),
             digest: run.row.digest.clone(),
-            tag: format!("{}/{}", self.store.key(), id.number()),
+            tag: format!("{}/{}", self.store.key(), run.row.id.number()),
             store: Arc::clone(&self.store),
-            stop: Stop::default(),
             for_agents: Supervisors::new(),
             for_contracts: Supervisors::new(),
-        });
-        let mut host = Embedded::new(worker, id, path.to_owned(), run.row.text.clone());
-        host.mirror_state(&run.state);
-        let progress = driver::drive(&run.plan, limits, &mut host, watch)?;
-        host.mirror_state(&self.load(run.row.clone())?.state);
-        Ok((progress, host.complaints))
+        }
+    }
+
+    /// Follows a run that another process drives, until that one lets go of it or the user leaves.
+    pub fn follow(
+        &self,
+        run: &Run,
+        leave: &Stop,
+        watch: &mut dyn FnMut(&RunState, &Event),
+    ) -> Result<Progress, Error> {
+        let id = run.row.id;
+        let mut state = run.state.clone();
+        let mut seen = run.events.last().map_or(0, |last| last.seq);
+        loop {
+            // Asked before the events are: what the driver recorded last is still seen.
+            let is_driven = self.store.holder(id)?.is_some();
+            for recorded in self.store.events(id, seen)? {
+                seen = recorded.seq;
+                state.apply(&recorded.event).map_err(|source| Error::Broken { run: id, source })?;
+                watch(&state, &recorded.event);
+            }
+            match state.phase {
+                Phase::Finished(outcome) => return Ok(Progress::Finished(outcome)),
+                _ if leave.is_requested() => return Ok(Progress::Left),
+                _ if is_driven => drop(self.store.wait(id, seen, FOLLOW)?),
+                Phase::Stopped => return Ok(Progress::Stopped),
+                Phase::New | Phase::Running if state.asks.is_empty() => return Ok(Progress::Left),
+                Phase::New | Phase::Running => return Ok(Progress::NeedsPerson),
+            }
+        }
+    }
+
+    /// Everything on the queue, the oldest first.
+    pub fn queue(&self) -> Result<Vec<Waiting>, Error> {
+        let mut waiting = Vec::new();
+        let mut known: Option<Run> = None;
+        for queued in self.store.queue()? {
+            let run = match known.take().filter(|run| run.row.id == queued.run) {
+                Some(run) => run,
+                None => self.run(queued.run)?,
+            };
+            let prompt = String::from_utf8_lossy(&self.store.get(&queued.prompt)?).into_owned();
+            let step = run.plan.steps.iter().find(|step| step.id == queued.step);
+            let step = step.ok_or(Error::Plan { run: queued.run })?;
+            let plan = run.row.plan.to_string_lossy();
+            let item = WorkItem::new(&plan, step, queued.attempt, (&queued.agent, prompt));
+            let health = queued.lease.as_ref().map(|lease| self.store.health(lease, now())).transpose()?;
+            waiting.push(Waiting {
+                run: queued.run,
+                plan: run.row.name.clone(),
+                item,
+                queued_at_ms: queued.queued_at_ms,
+                lease: queued.lease.zip(health),
+            });
+            known = Some(run);
+        }
+        Ok(waiting)
     }
 
     fn lock(&self, run: RunId) -> Result<RunLock, Error> {
         if let Some(lock) = self.store.lock(run)? {
             return Ok(lock);
         }
-        let holder = self.store.holder(run)?;
-        let holder =
-            holder.map_or_else(String::new, |holder| format!("pid {} on {}", holder.pid, holder.host));
+        let holder = self.store.holder(run)?.map_or_else(String::new, |holder| holder.to_string());
         Err(Error::Driven { run, holder })
+    }
+
+    /// Takes the workspace for one run: two plans that work in the same folder would judge each other's work.
+    fn occupy(&self) -> Result<RunLock, Error> {
+        let root = blake3::hash(self.project.root.as_os_str().as_encoded_bytes()).to_hex();
+        let name = format!("workspace-{}", &root[..16]);
+        if let Some(lock) = self.store.lock_named(&name)? {
+            return Ok(lock);
+        }
+        let holder = self.store.holder_named(&name)?;
+        let mut plan = "another plan".to_owned();
+        for row in self.store.runs()?.into_iter().rev() {
+            if holder.is_some() && self.store.holder(row.id)? == holder {
+                plan = row.name;
+                break;
+            }
+        }
+        Err(Error::Occupied { plan, holder: holder.map_or_else(String::new, |holder| holder.to_string()) })
     }
 
     /// Records an answer, a stop or a cancellation by a person.
     pub fn record(&self, run: &Run, event: &Event) -> Result<(), Error> {
+        self.record_all(run, std::slice::from_ref(event))
+    }
+
+    fn record_all(&self, run: &Run, news: &[Event]) -> Result<(), Error> {
         loop {
             let events = self.store.events(run.row.id, 0)?;
             let mut state = RunState::new(&run.plan);
             for recorded in &events {
                 state.apply(&recorded.event).map_err(|source| Error::Broken { run: run.row.id, source })?;
             }
-            // The event must fit what is recorded now, not what the person saw.
-            state.apply(event).map_err(Error::Illegal)?;
+            // They must fit what is recorded now, not what the person saw.
+            news.iter().try_for_each(|event| state.apply(event)).map_err(Error::Illegal)?;
             let seen = events.last().map_or(0, |last| last.seq);
-            match self.store.append(run.row.id, seen, std::slice::from_ref(event), now())? {
+            match self.store.append(run.row.id, seen, news, now())? {
                 Appended::Written { .. } | Appended::Known => return Ok(()),
                 Appended::Moved => {}
             }
         }
     }
 
-    /// Answers an ask.
+    /// Answers an ask. One that sends the plan back to its author ends the run.
     pub fn answer(&self, run: &Run, ask: &str, answer: Answer) -> Result<(), Error> {
-        self.record(run, &Event::AskAnswered { ask: ask.to_owned(), answer, by: user() })
+        let end = match &answer {
+            Answer::Revise { reason } => Some(Event::RunFinished {
+                outcome: Outcome::Cancelled,
+                why: format!("sent back to be revised: {reason}"),
+            }),
+            Answer::Retry { .. }
+            | Answer::TakeOver
+            | Answer::Confirm
+            | Answer::Skip { .. }
+            | Answer::Stop
+            | Answer::Budget { .. } => None,
+        };
+        let answered = Event::AskAnswered { ask: ask.to_owned(), answer, by: user() };
+        let news: Vec<Event> = std::iter::once(answered).chain(end).collect();
+        self.record_all(run, &news)
     }
 
-    /// Ends a run for good that nobody drives.
+    /// Stops a run for now.
+    pub fn stop(&self, run: &Run, when: StopWhen) -> Result<(), Error> {
+        self.record(run, &Event::RunStopped { by: user(), when })
+    }
+
+    /// Ends a run for good. Whoever drives it ends what is under way.
     pub fn cancel(&self, run: &Run, why: &str) -> Result<(), Error> {
-        let _lock = self.lock(run.row.id)?;
         self.record(run, &Event::RunFinished { outcome: Outcome::Cancelled, why: why.to_owned() })
+    }
+
+    /// Sets marks and status in the plan file to where the run stands; says what went wrong. For when nobody drives it.
+    pub fn mirror(&self, run: RunId, path: &Path) -> Result<Vec<String>, Error> {
+        let run = self.run(run)?;
+        let mut mirror = Mirror::new(path, &run.row.text, self.project.config.limits.plan_bytes);
+        mirror.show(&run.state);
+        for recorded in &run.events {
+            if matches!(recorded.event, Event::AskAnswered { answer: Answer::Revise { .. }, .. }) {
+                mirror.note(&run.plan, &recorded.event);
+            }
+        }
+        mirror.settle();
+        Ok(mirror.complaints)
     }
 }
 
 /// The time, in milliseconds since 1970.
-fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,30 +1,29 @@
 //! Carries out one command of a run: an attempt by an agent, or a contract. Reports what happened as an event; only
 //! [`planwright_core::judge`] makes a verdict of it.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::event::{AttemptEnd, Event, Receipt, Usage};
+use planwright_core::event::{Agents, AttemptEnd, Blob, Event, Receipt, Usage};
 use planwright_core::judge::{Observation, judge};
 use planwright_core::plan::{Contract, Plan, Reference, Step};
-use planwright_core::prompt::{Context, Excerpt, Feedback};
+use planwright_core::prompt::{Context, Feedback};
 
-use crate::config::Config;
+use crate::config::{Config, TOPICS_KEY};
 use crate::facts;
 use crate::process::{self, Ended, How, Job, Stop, Supervisors};
-use crate::store::{self, journal::Store};
+use crate::store;
+use crate::store::journal::{Store, blob_of};
+use crate::topic;
 use crate::workspace::Snapshot;
 
-/// How long an attempt may take where the step does not say.
-const ATTEMPT_SECONDS: u64 = 600;
-/// How long a contract may take.
-const CONTRACT_SECONDS: u64 = 60;
-/// How much of an output is kept.
-const OUTPUT_BYTES_MAX: usize = 1 << 20;
-/// How much of a file an agent is given to read.
-const CONTEXT_BYTES_MAX: u64 = 64 << 10;
+/// The agent that runs the script which is the task.
+const SHELL: &str = "shell";
+/// How much of what an agent says about its usage is read.
+const USAGE_BYTES_MAX: u64 = 4 << 10;
+/// How often a contract is run whose supervisor is killed each time.
+const CONTRACT_TRIES: usize = 3;
 /// How much of a contract's output goes into the next prompt.
 const FEEDBACK_BYTES_MAX: usize = 4 << 10;
 
@@ -34,20 +33,92 @@ pub struct Worker {
     pub root: PathBuf,
     /// Its settings.
     pub config: Config,
+    /// The command lines that were approved for the agents.
+    pub agents: Agents,
     /// The plan that was approved.
     pub plan: Arc<Plan>,
+    /// Its file, relative to the root. The harness writes marks into it at any time, so it is no agent's change; an edit of
+    /// it pauses the run.
+    pub plan_file: PathBuf,
     /// Its digest.
     pub digest: String,
     /// Names the run in the environment of its processes.
     pub tag: String,
     /// Where outputs go.
     pub store: Arc<Store>,
-    /// Ends everything that runs.
-    pub stop: Stop,
     /// Supervise agents.
     pub for_agents: Supervisors,
     /// Supervise contracts. They are others than those of agents, which can reach theirs.
     pub for_contracts: Supervisors,
+}
+
+/// What came of an attempt or a contract: what is to be recorded, and the bytes that it names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Done {
+    /// What is to be recorded.
+    pub event: Event,
+    /// The bytes that it names, to be kept in the same act.
+    pub blobs: Vec<Vec<u8>>,
+}
+
+/// What an agent is told.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Told {
+    /// The whole prompt.
+    pub prompt: String,
+    /// What the last contract said, for a script that reads no prompt; empty at the first attempt.
+    pub feedback: String,
+}
+
+/// The files by which an attempt and the harness talk. They lie outside of the workspace and go when the attempt is over.
+struct Files {
+    feedback: PathBuf,
+    usage: PathBuf,
+}
+
+impl Files {
+    fn of(store: &Store, name: &str) -> Self {
+        let folder = store.folder().join("attempts");
+        // Where the folder can't be made there is no feedback to read and no usage to tell; the attempt is made all the same.
+        std::fs::create_dir_all(&folder).ok();
+        Self {
+            feedback: folder.join(format!("{name}.feedback")),
+            usage: folder.join(format!("{name}.usage")),
+        }
+    }
+
+    /// The file in which a script finds what the last contract said.
+    fn feedback(&self, text: &str) -> String {
+        if text.is_empty() || store::create(&self.feedback, text).is_err() {
+            return "/dev/null".to_owned();
+        }
+        self.feedback.to_string_lossy().into_owned()
+    }
+
+    /// What the agent says that it has used: `{"tokens": 1200, "dollars": 0.03}`. What it does not say is not known.
+    fn usage(&self) -> Usage {
+        #[derive(Default, serde::Deserialize)]
+        #[serde(default)]
+        struct Said {
+            tokens: Option<u64>,
+            dollars: Option<f64>,
+        }
+        let text = store::read_text(&self.usage, USAGE_BYTES_MAX).unwrap_or_default();
+        let said: Said = serde_json::from_str(&text).unwrap_or_default();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "what is below nothing is nothing, and too much saturates"
+        )]
+        let micro_dollars = said.dollars.map(|dollars| (dollars * 1e6).round().max(0.0) as u64);
+        Usage { tokens: said.tokens, micro_dollars, milliseconds: 0 }
+    }
+
+    fn remove(&self) {
+        // Most attempts have neither.
+        std::fs::remove_file(&self.feedback).ok();
+        std::fs::remove_file(&self.usage).ok();
+    }
 }
 
 /// What does a step.
@@ -61,7 +132,7 @@ enum Agent {
 impl Worker {
     /// The agent that a step is for, by name.
     pub fn agent_name(&self, step: &Step) -> String {
-        self.config.roles.get(&step.target).cloned().unwrap_or_else(|| step.target.clone())
+        self.config.agent_of(&step.target).to_owned()
     }
 
     /// Why the step's agent can't be run, if it can't.
@@ -71,36 +142,53 @@ impl Worker {
 
     fn agent(&self, step: &Step) -> Result<Agent, String> {
         let name = self.agent_name(step);
-        match (name.as_str(), self.config.agents.get(&name)) {
-            ("shell", _) => Ok(Agent::Shell),
-            (_, Some(agent)) if !agent.command.is_empty() => Ok(Agent::Command(agent.command.clone())),
-            _ if name == step.target => Err(format!(
-                "no command line is known for `{name}`: add it to [roles] or [agents.{name}] in planwright.toml"
-            )),
-            _ => Err(format!(
-                "the role `{}` is for `{name}`, of which planwright.toml has no command",
-                step.target
-            )),
+        let missing = |name: &str| format!("no command line is known for `{name}`");
+        match self.agents.get(&step.target).map(Vec::as_slice) {
+            None if step.target == SHELL => Ok(Agent::Shell),
+            Some([word]) if word == SHELL => Ok(Agent::Shell),
+            Some(command @ [_, ..]) => Ok(Agent::Command(command.to_vec())),
+            _ if self.config.agents_of(&self.plan).get(&step.target).is_some_and(|now| !now.is_empty()) => {
+                Err(format!("{} in what was approved: run the plan again to approve it", missing(&name)))
+            }
+            None | Some([]) => {
+                Err(format!("{}: say it in planwright.toml, [agents.{name}] command = […]", missing(&name)))
+            }
         }
     }
 
     /// What the agent is given to read. What can't be read is said, and nothing else is lost.
     pub fn context(&self, step: &Step) -> Vec<Context> {
+        let bytes_max = self.config.run.context_bytes;
         let given = step.reads.iter().map(|reference| match reference {
-            Reference::File(path) => (format!("file:{path}"), self.root.join(path)),
+            Reference::File(path) => Context {
+                reference: format!("file:{path}"),
+                text: topic::excerpt(&self.root.join(path), bytes_max),
+            },
             Reference::Topic(name) => {
-                (format!("topic:{name}"), self.root.join(facts::TOPICS).join(format!("{name}.md")))
+                let tag = format!("{}/{}/topic/{name}", self.tag, step.id);
+                let text =
+                    topic::text((&self.root, self.config.run.context_bytes), self.topics(), name, &tag);
+                Context { reference: format!("topic:{name}"), text }
             }
         });
-        given.map(|(reference, path)| Context { reference, text: excerpt(&path) }).collect()
+        given.collect()
     }
 
-    /// What the last attempt came to, for the next one.
-    pub fn feedback(&self, state: &planwright_core::run::StepState) -> Feedback {
-        let Some(last) = &state.last_failure else {
+    /// The command that topics come from, as it was approved.
+    fn topics(&self) -> &[String] {
+        self.agents.get(TOPICS_KEY).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// What the last attempt came to, for the next one. What it printed may be among the bytes that are not kept yet.
+    pub fn feedback(&self, state: &planwright_core::run::StepState, unkept: &[Vec<u8>]) -> Feedback {
+        let Some(last) = state.failed.last() else {
             return Feedback { hint: state.hint.clone(), ..Feedback::default() };
         };
-        let output = last.output.as_ref().and_then(|blob| self.store.get(blob).ok()).unwrap_or_default();
+        let bytes = |blob: &Blob| {
+            let fresh = unkept.iter().find(|bytes| blob_of(bytes) == *blob).cloned();
+            fresh.or_else(|| self.store.get(blob).ok())
+        };
+        let output = last.output.as_ref().and_then(bytes).unwrap_or_default();
         let text = String::from_utf8_lossy(&output);
         let start = text.ceil_char_boundary(text.len().saturating_sub(FEEDBACK_BYTES_MAX));
         Feedback {
@@ -112,87 +200,101 @@ impl Worker {
     }
 
     /// Makes an attempt: a fresh agent, which ends before this returns, and everything that it started with it.
-    pub fn attempt(
-        &self,
-        step: &Step,
-        attempt: u32,
-        prompt: &str,
-        feedback: &str,
-    ) -> Result<Event, store::journal::Error> {
+    pub fn attempt(&self, step: &Step, attempt: u32, told: &Told, stop: &Stop) -> Done {
         let before = Snapshot::of(&self.root);
+        let files = Files::of(&self.store, &format!("{}-{}-{attempt}", self.tag.replace('/', "-"), step.id));
         let (end, output, milliseconds) = match self.agent(step) {
             Err(why) => (AttemptEnd::Parked { why: why.clone(), until: None }, why.into_bytes(), 0),
             Ok(agent) => {
-                let job = self.attempt_job(&agent, step, attempt, (prompt, feedback));
-                attempt_end(self.for_agents.run(&job, &self.stop), job.deadline)
+                let job = self.attempt_job(&agent, (step, attempt), told, &files);
+                attempt_end(self.for_agents.run(&job, stop), job.deadline)
             }
         };
-        let changed = Snapshot::of(&self.root).changed_since(&before);
-        Ok(Event::AttemptFinished {
+        let mut changed = Snapshot::of(&self.root).changed_since(&before);
+        changed.retain(|path| *path != self.plan_file.to_string_lossy());
+        let usage = Usage { milliseconds, ..files.usage() };
+        files.remove();
+        let event = Event::AttemptFinished {
             step: step.id.clone(),
             attempt,
             end,
-            output: Some(self.store.put(&output)?),
-            usage: Usage { milliseconds, ..Usage::default() },
+            output: Some(blob_of(&output)),
+            usage,
             changed,
-        })
+        };
+        Done { event, blobs: vec![output] }
     }
 
-    fn attempt_job(&self, agent: &Agent, step: &Step, attempt: u32, (prompt, feedback): (&str, &str)) -> Job {
-        let deadline = Duration::from_secs(step.timeout_seconds.unwrap_or(ATTEMPT_SECONDS));
+    fn attempt_job(&self, agent: &Agent, (step, attempt): (&Step, u32), told: &Told, files: &Files) -> Job {
+        let deadline = Duration::from_secs(step.timeout_seconds.unwrap_or(self.config.run.step_seconds));
         let mut env = self.environment(step);
+        env.push(("PLANWRIGHT_USAGE".to_owned(), files.usage.to_string_lossy().into_owned()));
         let (argv, input) = match agent {
             Agent::Shell => {
-                // An attempt is made once, so its file can't be there yet; a script without one has no feedback to read.
-                let file = self.store.folder().join("feedback").join(format!(
-                    "{}-{}-{attempt}",
-                    self.tag.replace('/', "-"),
-                    step.id
-                ));
-                if store::create(&file, feedback).is_ok() {
-                    env.push(("PLANWRIGHT_FEEDBACK".to_owned(), file.to_string_lossy().into_owned()));
-                }
+                env.push(("PLANWRIGHT_FEEDBACK".to_owned(), files.feedback(&told.feedback)));
                 (bash(&script(&step.task)), Vec::new())
             }
             Agent::Command(argv) => {
                 // Agents bring their own credentials and settings: they get the environment of the harness.
-                let text = |(name, value): (OsString, OsString)| {
-                    Some((name.into_string().ok()?, value.into_string().ok()?))
-                };
-                env = std::env::vars_os().filter_map(text).chain(env).collect();
-                (argv.clone(), prompt.as_bytes().to_vec())
+                env = process::environment().into_iter().chain(env).collect();
+                (argv.clone(), told.prompt.as_bytes().to_vec())
             }
         };
         let tag = format!("{}/{}/{attempt}/agent", self.tag, step.id);
-        Job { argv, folder: self.root.clone(), env, input, deadline, output_bytes_max: OUTPUT_BYTES_MAX, tag }
+        Job {
+            argv,
+            folder: self.root.clone(),
+            env,
+            input,
+            deadline,
+            output_bytes_max: self.config.run.output_bytes,
+            tag,
+        }
     }
 
-    /// Runs the contract of a step and has it judged.
-    pub fn contract(&self, step: &Step, attempt: u32) -> Result<Event, store::journal::Error> {
+    /// Runs the contract of a step and has it judged. `None` when it was stopped before it could tell anything.
+    pub fn contract(&self, step: &Step, attempt: u32, stop: &Stop) -> Option<Done> {
         let Contract::Shell { command, expect } = &step.contract else {
             panic!("a step without a contract is never judged by one")
         };
-        let deadline = Duration::from_secs(CONTRACT_SECONDS);
-        let job = Job {
-            argv: bash(command),
-            folder: self.root.clone(),
-            env: self.environment(step),
-            input: Vec::new(),
-            deadline,
-            output_bytes_max: OUTPUT_BYTES_MAX,
-            tag: format!("{}/{}/{attempt}/contract", self.tag, step.id),
+        let deadline =
+            Duration::from_secs(step.contract_timeout_seconds.unwrap_or(self.config.run.contract_seconds));
+        let observed = |command: &str| {
+            let job = Job {
+                argv: bash(command),
+                folder: self.root.clone(),
+                env: self.environment(step),
+                input: Vec::new(),
+                deadline,
+                output_bytes_max: self.config.run.output_bytes,
+                tag: format!("{}/{}/{attempt}/contract", self.tag, step.id),
+            };
+            observe(look(&self.for_contracts, &job, stop), deadline)
         };
-        let (observation, output, milliseconds) = observe(self.for_contracts.run(&job, &self.stop), deadline);
+        let prepared =
+            step.setup.as_ref().map(|setup| observed(setup)).map_or(Some(None), |seen| seen.map(Some))?;
+        let (observation, output, milliseconds) = match prepared {
+            None | Some((Observation::Exited(0), ..)) => observed(command)?,
+            // What could not be prepared can't be looked at; that is no verdict about the work, but it is none for it either.
+            Some((unprepared, output, milliseconds)) => {
+                let why = format!(
+                    "the setup did not work ({})",
+                    judge(0, &unprepared).failure().map(ToString::to_string).unwrap_or_default()
+                );
+                (Observation::NotStarted(why), output, milliseconds)
+            }
+        };
         let receipt = Receipt {
             verdict: judge(*expect, &observation),
             observation,
             digest: self.digest.clone(),
             contract: blake3::hash(command.as_bytes()).to_hex().to_string(),
             tier: "open".to_owned(),
-            output: self.store.put(output.as_bytes())?,
+            output: blob_of(output.as_bytes()),
             milliseconds,
         };
-        Ok(Event::ContractFinished { step: step.id.clone(), attempt, receipt })
+        let event = Event::ContractFinished { step: step.id.clone(), attempt, receipt };
+        Some(Done { event, blobs: vec![output.into_bytes()] })
     }
 
     /// The environment of contracts and scripts: these few variables, and what the step declares.
@@ -219,6 +321,18 @@ impl Worker {
     }
 }
 
+/// Runs a contract. One whose supervisor was killed has told nothing, so it is run again: it only looks.
+fn look(supervisors: &Supervisors, job: &Job, stop: &Stop) -> Result<Ended, process::Error> {
+    let mut ended = supervisors.run(job, stop);
+    for _ in 1..CONTRACT_TRIES {
+        if !matches!(ended, Err(process::Error::Lost { .. })) {
+            break;
+        }
+        ended = supervisors.run(job, stop);
+    }
+    ended
+}
+
 fn bash(command: &str) -> Vec<String> {
     ["bash", "-euo", "pipefail", "-c", command].map(str::to_owned).to_vec()
 }
@@ -233,61 +347,40 @@ fn script(task: &str) -> String {
     }
 }
 
-fn excerpt(path: &Path) -> Result<Excerpt, String> {
-    let text = store::read_text(path, CONTEXT_BYTES_MAX).map_err(|error| error.to_string())?;
-    let length = path.metadata().map(|data| data.len()).unwrap_or_default();
-    Ok(Excerpt { bytes_cut: length.saturating_sub(text.len() as u64), text })
-}
-
 fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// How an attempt ended. A harness that is told to leave loses the attempt; it does not fail it.
+/// How an attempt ended. One that was stopped by a person is neither failed nor lost.
 fn attempt_end(ended: Result<Ended, process::Error>, deadline: Duration) -> (AttemptEnd, Vec<u8>, u64) {
     let ended = match ended {
         Ok(ended) => ended,
+        // Nobody knows how it ended, and nothing of it is alive: as if the harness itself had died.
+        Err(process::Error::Lost { .. }) => return (AttemptEnd::Lost, Vec::new(), 0),
         Err(error) => return (AttemptEnd::Parked { why: error.to_string(), until: None }, Vec::new(), 0),
     };
     let end = match ended.how {
         How::Exited(code) => AttemptEnd::Exited(code),
         How::Signalled(signal) => AttemptEnd::Signalled(signal),
         How::TimedOut => AttemptEnd::TimedOut(deadline.as_secs()),
-        How::Stopped => AttemptEnd::Lost,
+        How::Stopped => AttemptEnd::Stopped,
         How::NotStarted(why) => AttemptEnd::Parked { why, until: None },
     };
     (end, ended.output.text().into_bytes(), milliseconds(ended.duration))
 }
 
-fn observe(ended: Result<Ended, process::Error>, deadline: Duration) -> (Observation, String, u64) {
+/// What was seen of a contract; `None` when it was stopped.
+fn observe(ended: Result<Ended, process::Error>, deadline: Duration) -> Option<(Observation, String, u64)> {
     let ended = match ended {
         Ok(ended) => ended,
-        Err(error) => return (Observation::NotStarted(error.to_string()), String::new(), 0),
+        Err(error) => return Some((Observation::NotStarted(error.to_string()), String::new(), 0)),
     };
     let observation = match ended.how {
         How::Exited(code) => Observation::Exited(code),
         How::Signalled(signal) => Observation::Signalled(signal),
         How::TimedOut => Observation::TimedOut(deadline.as_secs()),
-        How::Stopped => Observation::NotStarted("the harness was told to leave".to_owned()),
+        How::Stopped => return None,
         How::NotStarted(why) => Observation::NotStarted(why),
     };
-    (observation, ended.output.text(), milliseconds(ended.duration))
-}
-
-/// Whether an event only says that the harness was told to leave: such a result is not recorded.
-pub(crate) fn is_interrupted(event: &Event) -> bool {
-    match event {
-        Event::AttemptFinished { end, .. } => *end == AttemptEnd::Lost,
-        Event::ContractFinished { receipt, .. } => {
-            receipt.observation == Observation::NotStarted("the harness was told to leave".to_owned())
-        }
-        Event::RunStarted { .. }
-        | Event::AttemptStarted { .. }
-        | Event::AskOpened { .. }
-        | Event::AskAnswered { .. }
-        | Event::BudgetWarned { .. }
-        | Event::RunStopped { .. }
-        | Event::RunResumed { .. }
-        | Event::RunFinished { .. } => false,
-    }
+    Some((observation, ended.output.text(), milliseconds(ended.duration)))
 }

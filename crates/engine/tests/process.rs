@@ -7,6 +7,8 @@ mod process {
     pub(crate) mod reuse;
     pub(crate) mod runner;
 }
+#[path = "scratch/folder.rs"]
+mod scratch;
 
 use std::ffi::OsString;
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -20,11 +22,11 @@ use nix::unistd::Pid;
 use planwright_engine::process::{GRACE, How, SHIM, Stop, Supervisors, reclaim, shim_main_without_sweep};
 
 use process::job::{
-    DAEMON, Folder, SABOTEUR, bash, is_alive, is_stopped, memory_peak_bytes, pids_in, run, shell, unique,
-    wait_until,
+    DAEMON, SABOTEUR, bash, is_alive, is_stopped, memory_peak_bytes, pids_in, run, shell, unique, wait_until,
 };
 use process::reuse;
 use process::runner::{Case, run_cases};
+use scratch::Scratch;
 
 /// The argument that makes this program a harness that runs one job and is to be killed.
 const HARNESS: &str = "__harness";
@@ -115,10 +117,10 @@ fn outputs_are_kept_apart_and_together() {
 }
 
 fn the_deadline_kills_a_command_and_its_children() {
-    let folder = Folder::new();
+    let folder = Scratch::new("process");
     let mut job =
         bash("sleep 999 & echo $! >> pids; (sleep 999 & echo $! >> pids); echo $$ >> pids; sleep 999");
-    (job.folder, job.deadline) = (folder.path(), Duration::from_millis(700));
+    (job.folder, job.deadline) = (folder.path().into(), Duration::from_millis(700));
     let ended = run(&job, &Stop::new()).expect("the job runs");
     assert_eq!(ended.how, How::TimedOut);
     assert!(ended.duration >= job.deadline && ended.duration < job.deadline + GRACE, "{:?}", ended.duration);
@@ -143,9 +145,9 @@ fn a_deaf_command_is_killed_after_its_grace() {
 
 fn a_daemon_dies_with_its_job_and_is_counted() {
     for _ in 0..30 {
-        let folder = Folder::new();
+        let folder = Scratch::new("process");
         let mut job = bash(DAEMON);
-        job.folder = folder.path();
+        job.folder = folder.path().into();
         let ended = run(&job, &Stop::new()).expect("the job runs");
         assert_eq!((ended.how, ended.leftovers), (How::Exited(7), 1));
         // At once, not in a while: the next thing that a caller does is to look at the files.
@@ -154,9 +156,9 @@ fn a_daemon_dies_with_its_job_and_is_counted() {
 }
 
 fn without_the_sweep_a_daemon_survives() {
-    let folder = Folder::new();
+    let folder = Scratch::new("process");
     let mut job = bash(DAEMON);
-    job.folder = folder.path();
+    job.folder = folder.path().into();
     job.tag = format!("{SABOTEUR}{}", job.tag);
     let ended = run(&job, &Stop::new()).expect("the job runs");
     assert_eq!((ended.how, ended.leftovers), (How::Exited(7), 0));
@@ -167,20 +169,20 @@ fn without_the_sweep_a_daemon_survives() {
 }
 
 fn a_daemon_that_wiped_its_environment_dies_too() {
-    let folder = Folder::new();
+    let folder = Scratch::new("process");
     let mut job = bash(&DAEMON.replace("setsid", "setsid env -i"));
-    job.folder = folder.path();
+    job.folder = folder.path().into();
     let ended = run(&job, &Stop::new()).expect("the job runs");
     assert_eq!((ended.how, ended.leftovers), (How::Exited(7), 1));
     assert!(!is_alive(pids_in(&folder, 1)[0]));
 }
 
 fn a_tree_that_forks_while_it_is_killed_dies() {
-    let folder = Folder::new();
+    let folder = Scratch::new("process");
     // Each link of the chain starts the next one in a session of its own and leaves.
     let link = "echo $$ >> pids; sleep 0.002; setsid bash link & exit 0";
     let mut job = bash(&format!("echo '{link}' > link; setsid bash link; until [ -s pids ]; do :; done"));
-    job.folder = folder.path();
+    job.folder = folder.path().into();
     let ended = run(&job, &Stop::new()).expect("the job runs");
     assert_eq!(ended.how, How::Exited(0));
     let before = pids_in(&folder, 1);
@@ -235,10 +237,10 @@ fn input_arrives_whole() {
 }
 
 fn the_stop_handle_ends_a_job() {
-    let folder = Folder::new();
+    let folder = Scratch::new("process");
     let stop = Stop::new();
     let mut job = bash("echo $$ >> pids; sleep 999");
-    job.folder = folder.path();
+    job.folder = folder.path().into();
     let ended = thread::scope(|scope| {
         let job = scope.spawn(|| run(&job, &stop).expect("the job runs"));
         pids_in(&folder, 1);
@@ -250,11 +252,11 @@ fn the_stop_handle_ends_a_job() {
 }
 
 fn a_stop_before_the_start_starts_nothing() {
-    let folder = Folder::new();
+    let folder = Scratch::new("process");
     let stop = Stop::new();
     stop.request();
     let mut job = bash("touch ran");
-    job.folder = folder.path();
+    job.folder = folder.path().into();
     assert_eq!(run(&job, &stop).expect("nothing fails").how, How::Stopped);
     assert!(!folder.path().join("ran").exists());
 }
@@ -316,9 +318,9 @@ fn what_cannot_be_started_is_told_from_what_fails() {
 }
 
 fn a_command_that_kills_its_supervisor_is_lost() {
-    let folder = Folder::new();
+    let folder = Scratch::new("process");
     let mut job = bash("sleep 999 & echo $! >> pids; echo $$ >> pids; kill -9 $PPID; sleep 999");
-    job.folder = folder.path();
+    job.folder = folder.path().into();
     let error = run(&job, &Stop::new()).expect_err("nobody can say how it ended");
     assert!(error.to_string().contains("supervisor of `bash`"), "{error}");
     let pids = pids_in(&folder, 2);
@@ -326,17 +328,17 @@ fn a_command_that_kills_its_supervisor_is_lost() {
 }
 
 fn a_stopped_supervisor_is_woken_at_the_deadline() {
-    let folder = Folder::new();
+    let folder = Scratch::new("process");
     let mut job =
         bash("(setsid env -i bash -c 'echo $$ >> pids; exec sleep 999' &); kill -STOP $PPID; sleep 999");
-    (job.folder, job.deadline) = (folder.path(), Duration::from_secs(1));
+    (job.folder, job.deadline) = (folder.path().into(), Duration::from_secs(1));
     let ended = run(&job, &Stop::new()).expect("the job runs");
     assert_eq!((ended.how, ended.leftovers), (How::TimedOut, 1));
     assert!(!is_alive(pids_in(&folder, 1)[0]));
 }
 
 /// Starts a harness that runs `script`, with its tag; returns once `count` processes have named themselves.
-fn start_harness(script: &str, folder: &Folder, count: usize) -> (Child, String, Vec<i32>) {
+fn start_harness(script: &str, folder: &Scratch, count: usize) -> (Child, String, Vec<i32>) {
     let tag = unique("killed/");
     let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
     command.arg(HARNESS).args([script, &tag]).arg(folder.path()).stdout(Stdio::null());
@@ -356,14 +358,14 @@ const TREE: &str = "echo $PPID >> pids; sleep 999 & echo $! >> pids
     (setsid env -i bash -c 'echo $$ >> pids; exec sleep 999' &); echo $$ >> pids; sleep 999";
 
 fn when_the_harness_is_killed_the_tree_dies() {
-    let folder = Folder::new();
+    let folder = Scratch::new("process");
     let (harness, _, pids) = start_harness(TREE, &folder, 4);
     end(harness);
     wait_until("the supervisor has killed all", || !pids.iter().any(|&pid| is_alive(pid)));
 }
 
 fn a_supervisor_outlives_being_stopped_and_hung_up() {
-    let folder = Folder::new();
+    let folder = Scratch::new("process");
     let script =
         TREE.replace("echo $$ >> pids; sleep", "kill -TERM $PPID; kill -STOP $PPID; echo $$ >> pids; sleep");
     let (harness, _, pids) = start_harness(&script, &folder, 4);
@@ -374,7 +376,7 @@ fn a_supervisor_outlives_being_stopped_and_hung_up() {
 
 fn reclaim_returns_when_all_are_dead() {
     for _ in 0..10 {
-        let folder = Folder::new();
+        let folder = Scratch::new("process");
         let (harness, tag, pids) = start_harness(TREE, &folder, 4);
         assert_eq!(reclaim(&format!("{tag}x")).expect("processes are listed"), 0, "another tag");
         end(harness);
@@ -384,7 +386,7 @@ fn reclaim_returns_when_all_are_dead() {
 }
 
 fn what_outlives_harness_and_supervisor_is_reclaimed() {
-    let folder = Folder::new();
+    let folder = Scratch::new("process");
     let script = "echo $PPID >> pids; echo $$ >> pids
         (setsid bash -c 'echo $$ >> pids; env -i sleep 999 & echo $! >> pids; wait' &); sleep 999";
     let (harness, tag, pids) = start_harness(script, &folder, 4);

@@ -3,31 +3,29 @@
 
 #![expect(clippy::disallowed_methods, reason = "lays out workspaces and damages databases on purpose")]
 
+#[path = "scratch/folder.rs"]
+mod scratch;
+
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use planwright_engine::core::event::{Blob, Event, Outcome, Reason};
+use planwright_engine::core::event::{Blob, Event, Outcome, Reason, StopWhen};
 use planwright_engine::store::Store;
 use planwright_engine::store::journal::{
     Addition, Appended, BYTES_MAX, Break, Error, Fault, NewRun, RunId, blob_of,
 };
 use rusqlite::Connection;
 
+use crate::scratch::Scratch;
+
 /// Says to a second process where the store is.
 const CHILD: &str = "PLANWRIGHT_STORE_CHILD";
 /// Says to a second process which one it is.
 const NUMBER: &str = "PLANWRIGHT_STORE_NUMBER";
 const PATIENCE: Duration = Duration::from_mins(1);
-
-fn scratch(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("planwright-store-{name}-{}", std::process::id()));
-    std::fs::remove_dir_all(&folder).ok();
-    std::fs::create_dir_all(&folder).expect("a scratch folder");
-    folder
-}
 
 fn child() -> Option<PathBuf> {
     std::env::var_os(CHILD).map(PathBuf::from)
@@ -69,6 +67,7 @@ fn assert_success(output: &Output) {
 
 fn new_run(plan: &str) -> NewRun {
     NewRun {
+        root: PathBuf::from("/project"),
         plan: PathBuf::from(plan),
         name: "a plan".to_owned(),
         digest: "d1".to_owned(),
@@ -77,10 +76,11 @@ fn new_run(plan: &str) -> NewRun {
     }
 }
 
-fn store(name: &str) -> (Store, RunId) {
-    let store = Store::open_folder(&scratch(name).join("state")).expect("a store");
+fn store(name: &str) -> (Scratch, Store, RunId) {
+    let scratch = Scratch::new(name);
+    let store = Store::open_folder(&scratch.path().join("state")).expect("a store");
     let run = store.create_run(&new_run("plans/a.md")).expect("a run");
-    (store, run)
+    (scratch, store, run)
 }
 
 fn ask(name: &str) -> Event {
@@ -93,19 +93,19 @@ fn ask(name: &str) -> Event {
 }
 
 fn stop(by: &str) -> Event {
-    Event::RunStopped { by: by.to_owned() }
+    Event::RunStopped { by: by.to_owned(), when: StopWhen::AfterAttempts }
 }
 
 /// A store with one run of five events.
-fn five(name: &str) -> (Store, RunId) {
-    let (store, run) = store(name);
+fn five(name: &str) -> (Scratch, Store, RunId) {
+    let (scratch, store, run) = store(name);
     for (after, word) in (0..).zip(["a", "b", "c", "d", "e"]) {
         assert_eq!(
             store.append(run, after, &[ask(word)], after).expect("appended"),
             Appended::Written { seq: after + 1 }
         );
     }
-    (store, run)
+    (scratch, store, run)
 }
 
 /// The database, past the store's own door.
@@ -122,9 +122,27 @@ fn words(error: &dyn std::error::Error) -> String {
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
+// M-04: there is no moment at which a run is there and its beginning is not.
+#[test]
+fn a_run_begins_with_its_first_event_in_one_act() {
+    let folder = Scratch::new("store-begun");
+    let store = Store::open_folder(&folder.path().join("state")).expect("a store");
+    let run = store.begin_run(&new_run("plans/a.md"), &stop("ada")).expect("a run");
+    assert_eq!(events(&store, run), [stop("ada")]);
+    let refused = NewRun { text: "x".repeat(BYTES_MAX + 1), ..new_run("plans/b.md") };
+    assert!(store.begin_run(&refused, &stop("ada")).is_err());
+    // A first event that can't be written takes the run with it.
+    let burglar = burgle(&store);
+    burglar
+        .execute_batch("CREATE TRIGGER t BEFORE INSERT ON journal BEGIN SELECT RAISE(ABORT, 'no'); END")
+        .expect("laid");
+    assert!(store.begin_run(&new_run("plans/c.md"), &stop("ada")).is_err());
+    assert_eq!(store.runs().expect("runs").len(), 1);
+}
+
 #[test]
 fn a_run_is_what_was_recorded_even_after_reopening() {
-    let (store, run) = store("runs");
+    let (_scratch, store, run) = store("runs");
     let other = store.create_run(&new_run("plans/b.md")).expect("a run");
     let again = store.create_run(&new_run("plans/a.md")).expect("a run");
     assert_eq!((run.number(), other.number(), again.number()), (1, 2, 3));
@@ -139,10 +157,11 @@ fn a_run_is_what_was_recorded_even_after_reopening() {
     let new = new_run("plans/a.md");
     assert_eq!((&rows[0].plan, &rows[0].text, rows[0].created_at_ms), (&new.plan, &new.text, 7));
     assert_eq!((rows[0].head.seq, &rows[0].last), (0, &None));
-    let latest = store.latest_run(Path::new("plans/a.md")).expect("read").expect("a run");
+    let latest =
+        store.latest_run(Path::new("/project"), Path::new("plans/a.md")).expect("read").expect("a run");
     assert_eq!(latest.id, again);
     assert_eq!(latest.last.map(|last| (last.seq, last.at_ms, last.event)), Some((2, 99, end)));
-    assert_eq!(store.latest_run(Path::new("plans/c.md")).expect("read"), None);
+    assert_eq!(store.latest_run(Path::new("/project"), Path::new("plans/c.md")).expect("read"), None);
     let missing = words(&store.run(RunId::new(9)).expect_err("no such run"));
     assert!(missing.contains("there is no run 9 in"), "{missing}");
     assert!(matches!(store.append(RunId::new(9), 0, &[ask("x")], 0), Err(Error::NoRun { .. })));
@@ -151,7 +170,7 @@ fn a_run_is_what_was_recorded_even_after_reopening() {
 
 #[test]
 fn events_are_added_only_after_the_last_one_all_or_none() {
-    let (store, run) = store("append");
+    let (_scratch, store, run) = store("append");
     assert_eq!(
         store.append(run, 0, &[ask("a"), ask("b")], 5).expect("appended"),
         Appended::Written { seq: 2 }
@@ -179,7 +198,7 @@ fn events_are_added_only_after_the_last_one_all_or_none() {
 
 #[test]
 fn the_same_key_in_another_run_is_another_event() {
-    let (store, run) = store("keys");
+    let (_scratch, store, run) = store("keys");
     let other = store.create_run(&new_run("plans/a.md")).expect("a run");
     for run in [run, other] {
         assert_eq!(store.append(run, 0, &[ask("a")], 5).expect("appended"), Appended::Written { seq: 1 });
@@ -190,7 +209,7 @@ fn the_same_key_in_another_run_is_another_event() {
 
 #[test]
 fn every_flipped_byte_of_an_event_is_found_and_named() {
-    let (store, run) = five("flipped");
+    let (_scratch, store, run) = five("flipped");
     let connection = burgle(&store);
     let read = "SELECT event FROM journal WHERE run = 1 AND seq = ?1";
     let write = "UPDATE journal SET event = ?2 WHERE run = 1 AND seq = ?1";
@@ -215,7 +234,7 @@ fn every_flipped_byte_of_an_event_is_found_and_named() {
 
 #[test]
 fn every_other_change_of_a_row_is_found() {
-    let (store, run) = five("columns");
+    let (_scratch, store, run) = five("columns");
     let found = |sql: &str| {
         let connection = burgle(&store);
         connection.execute_batch(&format!("SAVEPOINT intact; {sql}")).expect("changed");
@@ -264,7 +283,7 @@ fn every_other_change_of_a_row_is_found() {
 
 #[test]
 fn a_journal_with_a_lost_end_is_neither_read_nor_continued() {
-    let (store, run) = five("tail");
+    let (_scratch, store, run) = five("tail");
     burgle(&store).execute_batch("DELETE FROM journal WHERE seq = 5").expect("cut");
     for after in [0, 3] {
         assert!(matches!(store.events(run, after), Err(Error::Broken { .. })), "after {after}");
@@ -281,7 +300,7 @@ fn a_journal_with_a_lost_end_is_neither_read_nor_continued() {
 // is worth keeping elsewhere.
 #[test]
 fn a_journal_that_was_cut_with_its_record_is_found_only_by_a_head_that_was_kept() {
-    let (store, run) = five("cut");
+    let (_scratch, store, run) = five("cut");
     let kept = store.run(run).expect("the run").head;
     assert!(store.verify_chain_with(run, kept).expect("checked").is_whole());
     let cut = "DELETE FROM journal WHERE seq > 3;
@@ -301,17 +320,24 @@ fn a_journal_that_was_cut_with_its_record_is_found_only_by_a_head_that_was_kept(
 
 #[test]
 fn bytes_are_kept_once_and_checked_when_they_are_read() {
-    let (store, run) = store("blobs");
+    let (_scratch, store, run) = store("blobs");
     let blob = store.put(b"some output").expect("kept");
     assert_eq!(blob, store.put(b"some output").expect("kept"));
     assert_eq!(blob, blob_of(b"some output"));
     assert_eq!(store.get(&blob).expect("read"), b"some output");
-    let addition = Addition { after: 0, events: &[ask("a")], blobs: &[b"with an event", b""], at_ms: 1 };
-    assert_eq!(store.add(run, &addition).expect("added"), Appended::Written { seq: 1 });
+    let addition = Addition {
+        after: 0,
+        events: &[ask("a")],
+        blobs: vec![b"with an event".to_vec(), Vec::new()],
+        claim_for: None,
+        at_ms: 1,
+    };
+    assert_eq!(store.add(run, addition).expect("added"), Appended::Written { seq: 1 });
     assert_eq!(store.get(&blob_of(b"with an event")).expect("read"), b"with an event");
     assert_eq!(store.get(&blob_of(b"")).expect("read"), b"");
-    let refused = Addition { after: 0, events: &[ask("b")], blobs: &[b"never"], at_ms: 1 };
-    assert_eq!(store.add(run, &refused).expect("asked"), Appended::Moved);
+    let refused =
+        Addition { after: 0, events: &[ask("b")], blobs: vec![b"never".to_vec()], claim_for: None, at_ms: 1 };
+    assert_eq!(store.add(run, refused).expect("asked"), Appended::Moved);
     assert!(matches!(store.get(&blob_of(b"never")), Err(Error::NoBlob { .. })));
     let count = burgle(&store).query_row("SELECT count(*) FROM blob", [], |row| row.get::<_, i64>(0));
     assert_eq!(count.expect("counted"), 3);
@@ -326,7 +352,7 @@ fn bytes_are_kept_once_and_checked_when_they_are_read() {
 
 #[test]
 fn what_is_larger_than_the_limit_is_refused() {
-    let (store, run) = store("caps");
+    let (_scratch, store, run) = store("caps");
     let large = vec![b'x'; BYTES_MAX + 1];
     store.put(&large[1..]).expect("the limit itself is allowed");
     assert!(matches!(store.put(&large), Err(Error::TooLarge { .. })));
@@ -340,7 +366,7 @@ fn what_is_larger_than_the_limit_is_refused() {
 
 #[test]
 fn a_store_of_a_later_version_is_refused_and_left_alone() {
-    let (store, _) = store("newer");
+    let (_scratch, store, _) = store("newer");
     let path = store.folder().join("state.db");
     burgle(&store).pragma_update(None, "user_version", 99).expect("a version");
     let folder = store.folder().to_owned();
@@ -349,7 +375,7 @@ fn a_store_of_a_later_version_is_refused_and_left_alone() {
     let refused = words(&Store::open_folder(&folder).expect_err("refused"));
     assert_eq!(
         refused,
-        format!("the store {} has version 99; this planwright knows versions up to 1", path.display())
+        format!("the store {} has version 99; this planwright knows versions up to 2", path.display())
     );
     assert_eq!(std::fs::read(&path).expect("the file"), before);
 }
@@ -360,13 +386,13 @@ fn a_store_that_was_only_begun_is_finished() {
     for (name, sql) in
         [("empty", None), ("bare", Some("PRAGMA journal_mode = DELETE; PRAGMA user_version = 0; VACUUM"))]
     {
-        let folder = scratch(&format!("begun-{name}"));
-        let path = folder.join("state.db");
+        let scratch = Scratch::new(&format!("begun-{name}"));
+        let path = scratch.path().join("state.db");
         std::fs::write(&path, "").expect("written");
         if let Some(sql) = sql {
             Connection::open(&path).expect("a database").execute_batch(sql).expect("begun");
         }
-        let store = Store::open_folder(&folder).expect("finished");
+        let store = Store::open_folder(scratch.path()).expect("finished");
         let run = store.create_run(&new_run("a.md")).expect("a run");
         assert!(store.verify_chain(run).expect("checked").is_whole());
     }
@@ -374,7 +400,7 @@ fn a_store_that_was_only_begun_is_finished() {
 
 #[test]
 fn a_damaged_database_is_named_and_never_used() {
-    let (store, run) = five("damaged");
+    let (_scratch, store, run) = five("damaged");
     store.put(&vec![7; 20_000]).expect("kept");
     let (folder, path) = (store.folder().to_owned(), store.folder().join("state.db"));
     drop(store);
@@ -410,7 +436,8 @@ fn many_processes_make_one_store() {
         Store::open_folder(&folder).expect("a store").create_run(&new_run("a.md")).expect("a run");
         return;
     }
-    let folder = scratch("made").join("deep/state");
+    let scratch = Scratch::new("made");
+    let folder = scratch.path().join("deep/state");
     let start =
         |_| again(NAME, &folder).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("a process");
     let children: Vec<_> = (0..16).map(start).collect();
@@ -469,7 +496,7 @@ fn fifty_processes_append_to_one_run_and_nothing_is_lost_or_doubled() {
         append_at_last(&store, RunId::new(1), &ask("shared"));
         return;
     }
-    let (store, run) = store("fifty");
+    let (_scratch, store, run) = store("fifty");
     let start = |number: usize| {
         let mut command = again(NAME, store.folder());
         command.env(NUMBER, number.to_string()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -491,7 +518,7 @@ fn fifty_processes_append_to_one_run_and_nothing_is_lost_or_doubled() {
 // The saboteur: two writers that look first and write later, without the comparison in one transaction.
 #[test]
 fn writers_that_do_not_compare_lose_events_and_the_audit_sees_it() {
-    let (store, run) = store("saboteur");
+    let (_scratch, store, run) = store("saboteur");
     store.append(run, 0, &[ask("0")], 0).expect("appended");
     let writers = [burgle(&store), burgle(&store)];
     let last = |connection: &Connection| {
@@ -517,7 +544,7 @@ fn writers_that_do_not_compare_lose_events_and_the_audit_sees_it() {
 
 #[test]
 fn threads_of_one_process_share_the_writer() {
-    let (store, run) = store("threads");
+    let (_scratch, store, run) = store("threads");
     std::thread::scope(|scope| {
         for thread in 0..32 {
             let store = &store;
@@ -560,7 +587,7 @@ fn a_lock_is_given_back_when_its_holder_is_killed() {
         std::thread::sleep(PATIENCE);
         return;
     }
-    let (store, run) = store("lock");
+    let (_scratch, store, run) = store("lock");
     assert_eq!(store.holder(run).expect("read"), None);
     let mut holder = again(NAME, store.folder()).stdout(Stdio::piped()).spawn().expect("a process");
     let said = BufReader::new(holder.stdout.take().expect("its words"));
@@ -594,7 +621,7 @@ fn what_was_acknowledged_outlives_a_kill() {
             println!("\nacknowledged {}.{each}", number());
         }
     }
-    let (store, run) = store("kill");
+    let (_scratch, store, run) = store("kill");
     let mut acknowledged = Vec::new();
     for number in 0..8 {
         let mut command = again(NAME, store.folder());
@@ -631,7 +658,7 @@ fn who_waits_is_told_of_what_another_process_adds() {
         append_at_last(&store, RunId::new(1), &ask("news"));
         return;
     }
-    let (store, run) = store("wait");
+    let (_scratch, store, run) = store("wait");
     assert!(!store.wait(run, 0, Duration::ZERO).expect("waited"), "nothing happened");
     assert!(!store.wait(run, 0, Duration::from_millis(30)).expect("waited"), "nothing happened");
     let mut child = again(NAME, store.folder()).stdout(Stdio::null()).spawn().expect("a process");
@@ -673,12 +700,13 @@ fn the_store_of_a_project_lies_outside_it_and_is_private() {
         );
         return;
     }
-    let base = scratch("project").canonicalize().expect("a path");
+    let scratch = Scratch::new("project");
+    let base = scratch.path();
     std::fs::create_dir_all(base.join("My App/.git/worktrees/w")).expect("made");
     std::fs::create_dir_all(base.join("elsewhere")).expect("made");
     std::fs::write(base.join("My App/.git/worktrees/w/commondir"), "../..\n").expect("written");
     std::fs::write(base.join("elsewhere/.git"), "gitdir: ../My App/.git/worktrees/w\n").expect("written");
-    assert_success(&again(NAME, &base).env("XDG_STATE_HOME", base.join("state")).output().expect("an end"));
+    assert_success(&again(NAME, base).env("XDG_STATE_HOME", base.join("state")).output().expect("an end"));
 }
 
 #[test]
@@ -695,11 +723,12 @@ fn a_folder_that_can_not_be_written_is_named() {
         }
         return;
     }
-    if let Some(output) = on_a_small_disk(NAME, &scratch("read-only")) {
+    if let Some(output) = on_a_small_disk(NAME, Scratch::new("read-only").path()) {
         assert_success(&output);
     }
     // A file in the place of the folder is refused for everybody, root included.
-    let folder = scratch("not-a-folder").join("state");
+    let scratch = Scratch::new("not-a-folder");
+    let folder = scratch.path().join("state");
     std::fs::write(&folder, "in the way").expect("written");
     let refused = words(&Store::open_folder(&folder).expect_err("refused"));
     assert!(refused.contains(&folder.display().to_string()), "{refused}");
@@ -747,7 +776,7 @@ fn a_full_disk_is_an_error_and_the_store_goes_on_when_there_is_room() {
         }
         return;
     }
-    if let Some(output) = on_a_small_disk(NAME, &scratch("full")) {
+    if let Some(output) = on_a_small_disk(NAME, Scratch::new("full").path()) {
         assert_success(&output);
     }
 }

@@ -1,16 +1,18 @@
-//! `answer`: a person settles what only a person can settle.
+//! `answer`: a person settles what only a person can settle. Without a choice it shows what is asked and what fits.
 
+use planwright_engine::core::budget::Budget;
 use planwright_engine::core::decide;
-use planwright_engine::core::event::{self, Event};
-use planwright_engine::runs::{Runs, user};
+use planwright_engine::core::event::{self, StopWhen};
+use planwright_engine::core::run::Ask;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Opened, open, refuse_agents};
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone};
+use super::{RunOf, refuse_agents, run_of, shown, wait_for_driver};
+use crate::fact;
+use crate::out::{Answer, Exit, Failure, Glyph, Next, Out, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
-#[command(group = clap::ArgGroup::new("choice").required(true).args(["retry", "take_over", "confirm", "skip", "stop", "budget"]))]
+#[command(group = clap::ArgGroup::new("choice").args(["retry", "take_over", "confirm", "skip", "revise", "stop", "budget"]))]
 pub(crate) struct Args {
     /// The plan, or PLAN/STEP for a question about a step
     #[arg(value_name = "PLAN[/STEP]")]
@@ -27,12 +29,15 @@ pub(crate) struct Args {
     /// Leave the step out; needs a reason (-m)
     #[arg(long, requires = "message")]
     skip: bool,
-    /// Stop the run
+    /// Send the plan back to be revised; the run ends. Needs a reason (-m)
+    #[arg(long, requires = "message")]
+    revise: bool,
+    /// Stop the run for now
     #[arg(long)]
     stop: bool,
-    /// Add money to the budget, in dollars
-    #[arg(long, value_name = "DOLLARS")]
-    budget: Option<f64>,
+    /// Add to the budget: +1.50, $1.50, 50k tokens, 10 min
+    #[arg(long, value_name = "AMOUNT", allow_hyphen_values = true)]
+    budget: Option<String>,
     /// What the agent shall know for the next attempt
     #[arg(long, requires = "retry")]
     hint: Option<String>,
@@ -44,60 +49,222 @@ pub(crate) struct Args {
 /// The data of the envelope.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answered {
-    /// The ask that was settled.
-    pub(crate) ask: String,
+    /// The plan.
+    pub(crate) plan: String,
+    /// The step that the question is about; `None` where it is about the run.
+    pub(crate) step: Option<String>,
+    /// What was answered; `None` where the question was only shown.
+    pub(crate) answer: Option<String>,
+    /// The commands that fit, where the question was only shown.
+    pub(crate) answers: Vec<String>,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
-    refuse_agents("answer")?;
-    let Opened { path, project, step, .. } = open(&args.plan)?;
-    let runs = Runs::open(&project)?;
-    let nothing = || {
-        Failure::new(Exit::No, format!("nothing is asked about {}", args.plan))
-            .next(Next::new(["planwright", "status"]))
-    };
-    let run = runs.latest(&path)?.ok_or_else(nothing)?;
-    let wanted = |ask: &planwright_engine::core::run::Ask| match (&step, ask.step) {
-        (None, _) => true,
-        (Some(step), Some(place)) => {
-            run.plan.steps[place].id == *step || run.plan.steps[place].number.to_string() == *step
-        }
-        (Some(_), None) => false,
-    };
-    let found = run.state.asks.iter().find(|(_, ask)| wanted(ask));
-    if found.is_none() && args.stop && run.state.outcome().is_none() {
-        runs.record(&run, &Event::RunStopped { by: user() })?;
-        out.line(&format!("{}  {}", out.palette().paint(Tone::Good, "stopped"), run.row.name));
-        let stopped = Answered { ask: format!("{}/stop", run.row.name) };
-        return Ok(Answer::done("answer", &stopped).next(Next::new(["planwright", "status"])));
+    let choice = answer(args)?;
+    if choice.is_some() {
+        refuse_agents("answer")?;
     }
-    let (name, ask) = found.ok_or_else(nothing)?;
-    let answer = answer(args);
-    let contract = ask.step.map(|place| &run.plan.steps[place].contract);
-    decide::fits(ask.reason, &answer, contract).map_err(|allowed| {
-        Failure::new(Exit::Usage, "that is no answer to this question").hint(format!("say {allowed}"))
-    })?;
-    runs.answer(&run, name, answer)?;
-    out.line(&format!("{}  {name}", out.palette().paint(Tone::Good, "answered")));
-    let plan = run.row.name.as_str();
-    Ok(Answer::done("answer", &Answered { ask: name.clone() }).next(Next::new(["planwright", "run", plan])))
+    let found = run_of(&args.plan)?;
+    let Some((name, ask)) = asked(args, &found)? else { return stop(&found, out) };
+    match choice {
+        None => Ok(show(&found, ask, out)),
+        Some(choice) => settle(&found, (name, ask), choice, out),
+    }
 }
 
-fn answer(args: &Args) -> event::Answer {
+/// What the person says; `None` where they only ask.
+fn answer(args: &Args) -> Result<Option<event::Answer>, Failure> {
     let reason = args.message.clone().unwrap_or_default();
-    match args.budget {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "negative money is no grant, and too much saturates"
-        )]
-        Some(dollars) => {
-            event::Answer::Budget { micro_dollars: (dollars * 1e6).max(0.0) as u64, tokens: 0, seconds: 0 }
+    if (args.skip || args.revise) && reason.trim().is_empty() {
+        return Err(Failure::new(Exit::Usage, "a reason is needed, and this one is empty")
+            .next(Next::new(["planwright", "help", "answer"])));
+    }
+    Ok(match &args.budget {
+        Some(text) => Some(grant(text)?),
+        None if args.take_over => Some(event::Answer::TakeOver),
+        None if args.confirm => Some(event::Answer::Confirm),
+        None if args.skip => Some(event::Answer::Skip { reason }),
+        None if args.revise => Some(event::Answer::Revise { reason }),
+        None if args.stop => Some(event::Answer::Stop),
+        None if args.retry => Some(event::Answer::Retry { hint: args.hint.clone().unwrap_or(reason) }),
+        None => None,
+    })
+}
+
+/// Reads an amount. A bare number is money.
+fn grant(text: &str) -> Result<event::Answer, Failure> {
+    let amount = text.trim().trim_start_matches('+').trim_start();
+    let is_bare = amount.chars().all(|character| character.is_ascii_digit() || character == '.');
+    let budget = Budget::read(&if is_bare { format!("${amount}") } else { amount.to_owned() });
+    let [micro_dollars, tokens, seconds] =
+        [budget.micro_dollars, budget.tokens, budget.seconds].map(Option::unwrap_or_default);
+    if amount.starts_with('-') || (micro_dollars, tokens, seconds) == (0, 0, 0) {
+        return Err(Failure::new(Exit::Usage, format!("`{text}` is no amount that could be added"))
+            .hint("say +1.50, $1.50, 50k tokens or 10 min")
+            .next(Next::new(["planwright", "help", "answer"])));
+    }
+    Ok(event::Answer::Budget { micro_dollars, tokens, seconds })
+}
+
+/// The question that is meant; `None` where no single one is, and the run is to be stopped as it is.
+fn asked<'a>(args: &Args, found: &'a RunOf) -> Result<Option<(&'a str, &'a Ask)>, Failure> {
+    let run = &found.run;
+    let is_meant = |ask: &Ask| found.step.is_none() || ask.step == found.step;
+    let asks = || run.state.asks.iter().filter(|(_, ask)| is_meant(ask));
+    let mut meant: Vec<_> = asks().collect();
+    if args.budget.is_some() && found.step.is_none() && meant.len() > 1 {
+        meant.retain(|(_, ask)| ask.step.is_none());
+    }
+    let is_stop = args.stop && found.step.is_none() && run.state.outcome().is_none();
+    match meant[..] {
+        [(name, ask)] => Ok(Some((name, ask))),
+        _ if is_stop => Ok(None),
+        [] => {
+            let what = fact_name(found);
+            let others: Vec<String> = run.state.asks.values().map(|ask| fact::subject(run, ask)).collect();
+            let failure = Failure::new(Exit::No, format!("nothing is asked about {what}"));
+            let failure = match others.is_empty() {
+                true => failure,
+                false => failure.hint(format!("something is asked about {}", others.join(", "))),
+            };
+            Err(failure.next(Next::new(["planwright", "inbox"])))
         }
-        None if args.take_over => event::Answer::TakeOver,
-        None if args.confirm => event::Answer::Confirm,
-        None if args.skip => event::Answer::Skip { reason },
-        None if args.stop => event::Answer::Stop,
-        None => event::Answer::Retry { hint: args.hint.clone().unwrap_or(reason) },
+        _ => {
+            let several: Vec<String> = asks().map(|(_, ask)| fact::subject(run, ask)).collect();
+            let message = format!("{} questions are open about {}", several.len(), run.row.name);
+            Err(Failure::new(Exit::Usage, message)
+                .hint(format!("say which one: {}", several.join(", ")))
+                .next(Next::new(["planwright", "inbox"])))
+        }
+    }
+}
+
+fn fact_name(found: &RunOf) -> String {
+    match found.step {
+        Some(place) => format!("{}/{}", found.run.row.name, found.run.plan.steps[place].id),
+        None => found.run.row.name.clone(),
+    }
+}
+
+/// Stops the run without a word to what is asked.
+fn stop(found: &RunOf, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let name = found.run.row.name.clone();
+    found.runs.stop(&found.run, StopWhen::AfterAttempts)?;
+    said(&name, "stopped: nothing new begins until somebody runs it again", out);
+    let answered = Answered { plan: name, step: None, answer: Some("stop".to_owned()), answers: Vec::new() };
+    Ok(Answer::done("answer", &answered).next(look(found)))
+}
+
+/// Shows a question and what could be said to it.
+fn show(found: &RunOf, ask: &Ask, out: &mut Out<'_>) -> Answer {
+    let subject = fact::subject(&found.run, ask);
+    let palette = out.palette();
+    let name = palette.paint(Tone::Strong, &clean_line(&subject));
+    out.line(&format!("{} {name}   {}", palette.glyph(Glyph::NeedsYou), fact::reason_words(ask.reason)));
+    out.data(&fact::indented(&ask.text));
+    let choices = fact::choices(&found.run, ask);
+    let mut table = Table::new();
+    for (command, what) in &choices {
+        table.row([format!("  {command}"), (*what).to_owned()]);
+    }
+    out.table(&table);
+    let answered = Answered {
+        plan: found.run.row.name.clone(),
+        step: ask.step.map(|place| found.run.plan.steps[place].id.clone()),
+        answer: None,
+        answers: choices.into_iter().map(|(command, _)| command).collect(),
+    };
+    Answer::new(Exit::Person, "answer", &answered).next(Next::new(["planwright", "log", subject.as_str()]))
+}
+
+fn settle(
+    found: &RunOf,
+    (name, ask): (&str, &Ask),
+    answer: event::Answer,
+    out: &mut Out<'_>,
+) -> Result<Answer, Failure> {
+    let RunOf { path, runs, run, .. } = found;
+    let subject = fact::subject(run, ask);
+    let contract = ask.step.map(|place| &run.plan.steps[place].contract);
+    decide::fits(ask.reason, &answer, contract).map_err(|allowed| {
+        Failure::new(Exit::Usage, format!("that is no answer to what is asked about {subject}"))
+            .hint(format!("{}; say {allowed}", fact::reason_words(ask.reason)))
+            .next(Next::new(["planwright", "answer", subject.as_str()]))
+    })?;
+    let (word, effect, next) = match &answer {
+        event::Answer::Retry { .. } => ("retry", "one more attempt", None),
+        event::Answer::TakeOver => ("take-over", "taken over: the contract judges next", None),
+        event::Answer::Confirm => ("confirm", "confirmed", None),
+        event::Answer::Skip { .. } => ("skip", "left out, with your reason", None),
+        event::Answer::Budget { .. } => ("budget", "more may be spent", None),
+        event::Answer::Stop => {
+            ("stop", "stopped: nothing new begins until somebody runs it again", Some(look(found)))
+        }
+        event::Answer::Revise { .. } => {
+            let verify = Next::new(["planwright", "verify", shown(path).as_str()]);
+            ("revise", "sent back: the run is over, the plan is a draft again", Some(verify))
+        }
+    };
+    let is_end = matches!(answer, event::Answer::Revise { .. });
+    runs.answer(run, name, answer)?;
+    if is_end && wait_for_driver(runs, run)?.is_none() {
+        for complaint in runs.mirror(run.row.id, path)? {
+            out.warn(&complaint);
+        }
+    }
+    said(&subject, effect, out);
+    let next = match (next, runs.holder(run)?) {
+        (Some(next), _) => next,
+        (None, None) => Next::new(["planwright", "run", run.row.name.as_str()]),
+        (None, Some(holder)) => {
+            out.line(&format!(
+                "          it goes on by itself: {} drives it",
+                clean_line(&holder.to_string())
+            ));
+            Next::new(["planwright", "status", run.row.name.as_str()])
+        }
+    };
+    let answered = Answered {
+        plan: run.row.name.clone(),
+        step: ask.step.map(|place| run.plan.steps[place].id.clone()),
+        answer: Some(word.to_owned()),
+        answers: Vec::new(),
+    };
+    Ok(Answer::done("answer", &answered).next(next))
+}
+
+fn said(subject: &str, effect: &str, out: &mut Out<'_>) {
+    let word = out.palette().paint(Tone::Good, "answered");
+    out.line(&format!("{word}  {}   {effect}", clean_line(subject)));
+}
+
+fn look(found: &RunOf) -> Next {
+    Next::new(["planwright", "log", found.run.row.name.as_str()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Option<(u64, u64, u64)> {
+        let granted = grant(text).ok()?;
+        let event::Answer::Budget { micro_dollars, tokens, seconds } = granted else {
+            panic!("{granted:?} is no amount");
+        };
+        Some((micro_dollars, tokens, seconds))
+    }
+
+    // an amount that can't be read is refused, never taken for nothing.
+    #[test]
+    fn amounts_are_read_as_people_write_them_or_refused() {
+        for text in ["+1.50", "1.50", "$1.50", "+$1.50", "1.5 dollars"] {
+            assert_eq!(read(text), Some((1_500_000, 0, 0)), "{text}");
+        }
+        assert_eq!(read("50k tokens"), Some((0, 50_000, 0)));
+        assert_eq!(read("+10 min"), Some((0, 0, 600)));
+        assert_eq!(read("$2 and 1 h"), Some((2_000_000, 0, 3600)));
+        for text in ["", "-5", "- 5", "$0", "0", "much", "5 apples", "NaN", "inf", "1e300"] {
+            assert_eq!(read(text), None, "{text}");
+        }
     }
 }

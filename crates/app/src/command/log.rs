@@ -1,37 +1,62 @@
-//! `log`: what happened to a run, and what was said in an attempt.
+//! `log`: what happened to a run, and what was told, said and printed in an attempt. Shows what is kept; never runs anything.
 
-use planwright_engine::core::event::{self, AttemptEnd, Blob, Event, Outcome, Reason};
-use planwright_engine::runs::{Run, Runs};
+mod attempt;
+
+use std::time::Duration;
+
+use planwright_engine::core::event::Event;
+use planwright_engine::core::run::Phase;
+use planwright_engine::runs::{self, Run};
+use planwright_engine::store::journal::{Recorded, RunId};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Opened, open};
-use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean};
+use super::{EventData, RunOf, run_of, shown, step_of};
+use crate::fact;
+use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
+
+/// How long to wait for news before looking whether the run is still driven.
+const LOOK: Duration = Duration::from_millis(250);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan, PLAN/STEP, or PLAN/STEP@ATTEMPT
+    /// The plan, PLAN/STEP, or PLAN/STEP@ATTEMPT for everything that was told, said and printed in it
     #[arg(value_name = "PLAN[/STEP[@N]]")]
     plan: String,
     /// What the agent was told
-    #[arg(long)]
+    #[arg(long, group = "part")]
     prompt: bool,
     /// What the agent said
-    #[arg(long)]
+    #[arg(long, group = "part")]
     agent: bool,
     /// What the contract printed
-    #[arg(long)]
+    #[arg(long, group = "part")]
     contract: bool,
+    /// Exactly the bytes that were kept, and nothing else; not for a terminal
+    #[arg(long, requires = "part")]
+    raw: bool,
+    /// Go on with what happens next, until the run rests
+    #[arg(short, long, conflicts_with = "part")]
+    follow: bool,
+    /// An older run, by its number
+    #[arg(long, value_name = "N")]
+    run: Option<i64>,
 }
 
 /// The data of the envelope.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Log {
-    /// The events, oldest first.
+    /// The plan.
+    pub(crate) plan: String,
+    /// The number of the run.
+    pub(crate) run: i64,
+    /// The events, oldest first. With `--follow` each has an envelope of its own instead.
     pub(crate) events: Vec<Entry>,
     /// The text that was asked for.
     pub(crate) text: Option<String>,
+    /// The attempt that was asked for, whole.
+    pub(crate) attempt: Option<AttemptData>,
 }
 
 /// One event.
@@ -45,141 +70,157 @@ pub(crate) struct Entry {
     pub(crate) event: Value,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
-    let (address, attempt) = match args.plan.rsplit_once('@') {
-        Some((address, attempt)) => {
-            let number = attempt.parse::<u32>();
-            (
-                address,
-                Some(number.map_err(|_| Failure::new(Exit::Usage, format!("`{attempt}` is no attempt")))?),
-            )
-        }
-        None => (args.plan.as_str(), None),
-    };
-    let Opened { path, project, step, .. } = open(address)?;
-    let runs = Runs::open(&project)?;
-    let Some(run) = runs.latest(&path)? else {
-        return Err(Failure::new(Exit::No, format!("{address} was not run yet")).next(Next::new([
-            "planwright",
-            "run",
-            address,
-        ])));
-    };
-    let step = step.map(|wanted| step_id(&run, &wanted)).transpose()?;
-    let is_wanted = |event: &Event| {
-        step.as_ref().is_none_or(|step| event.step() == Some(step))
-            && (attempt.is_none() || event.attempt() == attempt)
-    };
-    let events: Vec<_> = run.events.iter().filter(|recorded| is_wanted(&recorded.event)).collect();
-    let blob = events.iter().rev().find_map(|recorded| wanted_blob(args, &recorded.event));
-    let text = blob
-        .map(|blob| runs.blob(blob))
-        .transpose()?
-        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    match &text {
-        Some(text) => out.data(&clean(text)),
-        None => print(&events, out),
+/// Everything that is kept of an attempt.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct AttemptData {
+    /// The step.
+    pub(crate) step: String,
+    /// The attempt.
+    pub(crate) attempt: u32,
+    /// What the agent was told.
+    pub(crate) prompt: Option<String>,
+    /// What the agent said.
+    pub(crate) output: Option<String>,
+    /// What the contract printed.
+    pub(crate) contract: Option<String>,
+}
+
+/// What of a run is asked for.
+struct Wanted {
+    step: Option<String>,
+    attempt: Option<u32>,
+}
+
+impl Wanted {
+    fn has(&self, plan: &str, event: &Event) -> bool {
+        let is_step = |step: &String| fact::place(plan, event) == format!("{plan}/{step}");
+        self.step.as_ref().is_none_or(is_step) && (self.attempt.is_none() || event.attempt() == self.attempt)
     }
-    let events = events.iter().map(|recorded| Entry {
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let (address, attempt) = address(&args.plan)?;
+    let mut found = run_of(address)?;
+    if let Some(number) = args.run {
+        let older = older(&found, number)?;
+        // The step may have another place there.
+        let step = found.step.map(|place| found.run.plan.steps[place].id.clone());
+        found.step = step.map(|step| step_of(&older, &step)).transpose()?;
+        found.run = older;
+    }
+    let step = found.step.map(|place| found.run.plan.steps[place].id.clone());
+    if attempt.is_some() && step.is_none() {
+        return Err(Failure::new(Exit::Usage, format!("`{}` names an attempt, but no step", args.plan))
+            .hint("say PLAN/STEP@N")
+            .next(Next::new(["planwright", "log", address])));
+    }
+    let wanted = Wanted { step, attempt };
+    attempt::check(&found.run, &wanted)?;
+    if args.follow {
+        return follow(&found, &wanted, out);
+    }
+    if args.prompt || args.agent || args.contract {
+        return attempt::part(args, &found, &wanted, out);
+    }
+    let name = found.run.row.name.clone();
+    let events: Vec<&Recorded> =
+        found.run.events.iter().filter(|recorded| wanted.has(&name, &recorded.event)).collect();
+    let whole = match (&wanted.step, attempt) {
+        (Some(step), Some(attempt)) => Some(attempt::whole(&found, (step, attempt), out)?),
+        (_, None) | (None, _) => {
+            print(&events, out);
+            None
+        }
+    };
+    let log = Log {
+        plan: name,
+        run: found.run.row.id.number(),
+        events: events.iter().map(|recorded| entry(recorded)).collect(),
+        text: None,
+        attempt: whole,
+    };
+    Ok(Answer::done("log", &log))
+}
+
+/// The plan or step, and the attempt.
+fn address(text: &str) -> Result<(&str, Option<u32>), Failure> {
+    let Some((address, attempt)) = text.rsplit_once('@') else { return Ok((text, None)) };
+    match attempt.parse() {
+        Ok(number) => Ok((address, Some(number))),
+        Err(_) => Err(Failure::new(Exit::Usage, format!("`{attempt}` is no attempt"))
+            .hint("attempts are counted from 1")
+            .next(Next::new(["planwright", "help", "log"]))),
+    }
+}
+
+/// An older run of the same plan.
+fn older(found: &RunOf, number: i64) -> Result<Run, Failure> {
+    let rows = found.runs.store().runs().map_err(runs::Error::from)?;
+    let numbers: Vec<i64> =
+        rows.iter().filter(|row| row.plan == found.run.row.plan).map(|row| row.id.number()).collect();
+    if !numbers.contains(&number) {
+        let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+        let message = format!("{} has no run {number}", found.run.row.name);
+        return Err(Failure::new(Exit::Usage, message)
+            .hint(format!("its runs are {}", numbers.join(", ")))
+            .next(Next::new(["planwright", "log", shown(&found.path).as_str()])));
+    }
+    Ok(found.runs.run(RunId::new(number))?)
+}
+
+fn entry(recorded: &Recorded) -> Entry {
+    Entry {
         seq: recorded.seq,
         at_ms: recorded.at_ms,
         event: serde_json::to_value(&recorded.event).unwrap_or_default(),
-    });
-    Ok(Answer::done("log", &Log { events: events.collect(), text }))
-}
-
-fn step_id(run: &Run, wanted: &str) -> Result<String, Failure> {
-    let step = run.plan.steps.iter().find(|step| step.id == wanted || step.number.to_string() == wanted);
-    step.map(|step| step.id.clone())
-        .ok_or_else(|| Failure::new(Exit::Usage, format!("`{}` has no step `{wanted}`", run.row.name)))
-}
-
-fn wanted_blob<'a>(args: &Args, event: &'a Event) -> Option<&'a Blob> {
-    match event {
-        Event::AttemptStarted { prompt, .. } if args.prompt => Some(prompt),
-        Event::AttemptFinished { output, .. } if args.agent => output.as_ref(),
-        Event::ContractFinished { receipt, .. } if args.contract => Some(&receipt.output),
-        Event::RunStarted { .. }
-        | Event::AttemptStarted { .. }
-        | Event::AttemptFinished { .. }
-        | Event::ContractFinished { .. }
-        | Event::AskOpened { .. }
-        | Event::AskAnswered { .. }
-        | Event::BudgetWarned { .. }
-        | Event::RunStopped { .. }
-        | Event::RunResumed { .. }
-        | Event::RunFinished { .. } => None,
     }
 }
 
-fn print(events: &[&planwright_engine::store::journal::Recorded], out: &mut Out<'_>) {
+fn print(events: &[&Recorded], out: &mut Out<'_>) {
+    let now = fact::now();
     let mut table = Table::new();
     for recorded in events {
         let event = &recorded.event;
         let attempt = event.attempt().map(|attempt| format!("attempt {attempt}")).unwrap_or_default();
+        let place = fact::place("", event);
         table.row([
             Cell::new(recorded.seq.to_string()).right().tone(Tone::Muted),
-            Cell::new(event.step().unwrap_or_default()).tone(Tone::Strong),
+            Cell::new(fact::clock_time(recorded.at_ms, now)).tone(Tone::Muted),
+            Cell::new(place.trim_start_matches('/')).tone(Tone::Strong),
             Cell::new(event.name()),
             Cell::new(attempt),
-            Cell::new(detail(event)),
+            Cell::new(fact::detail(event)),
         ]);
     }
     out.table(&table);
 }
 
-fn detail(event: &Event) -> String {
-    match event {
-        Event::RunStarted { approved_by, digest, .. } => {
-            format!("{} approved by {approved_by}", &digest[..8.min(digest.len())])
+/// Shows what happened and what happens next, until the run is over or nobody drives it.
+fn follow(found: &RunOf, wanted: &Wanted, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let RunOf { runs, run, .. } = found;
+    let (id, name) = (run.row.id, run.row.name.as_str());
+    let mut seen = 0;
+    let mut is_over = matches!(run.state.phase, Phase::Finished(_));
+    loop {
+        // Asked before the events are: what the driver recorded last is still seen.
+        let is_driven = runs.is_driven(run)?;
+        let news = runs.store().events(id, seen).map_err(runs::Error::from)?;
+        for recorded in &news {
+            seen = recorded.seq;
+            is_over |= matches!(recorded.event, Event::RunFinished { .. });
+            if wanted.has(name, &recorded.event) {
+                print(&[recorded], out);
+                let Entry { seq, at_ms, event } = entry(recorded);
+                let data = EventData { plan: name.to_owned(), run: id.number(), seq, at_ms, event };
+                out.event(&Answer::done("event", &data));
+            }
         }
-        Event::AttemptStarted { agent, .. } => agent.clone(),
-        Event::AttemptFinished { end, changed, .. } => match changed.len() {
-            1 => format!("{}, 1 file changed", end_words(end)),
-            count => format!("{}, {count} files changed", end_words(end)),
-        },
-        Event::ContractFinished { receipt, .. } => receipt
-            .verdict
-            .failure()
-            .map_or_else(|| "passed".to_owned(), |failure| format!("failed: {failure}")),
-        Event::AskOpened { reason, .. } => reason_words(*reason).to_owned(),
-        Event::AskAnswered { answer, by, .. } => format!("{} by {by}", answer_words(answer)),
-        Event::BudgetWarned { limit, percent } => format!("{percent} % of {limit}"),
-        Event::RunStopped { by } | Event::RunResumed { by } => by.clone(),
-        Event::RunFinished { outcome: Outcome::Done, .. } => "done".to_owned(),
-        Event::RunFinished { outcome: Outcome::Failed, why } => format!("failed: {why}"),
-        Event::RunFinished { outcome: Outcome::Cancelled, why } => format!("cancelled: {why}"),
+        out.flush();
+        if is_over || !is_driven || !out.is_open() {
+            break;
+        }
+        runs.store().wait(id, seen, LOOK).map_err(runs::Error::from)?;
     }
-}
-
-fn end_words(end: &AttemptEnd) -> String {
-    match end {
-        AttemptEnd::Exited(code) => format!("exit {code}"),
-        AttemptEnd::Signalled(signal) => format!("killed by signal {signal}"),
-        AttemptEnd::TimedOut(seconds) => format!("timed out after {seconds} s"),
-        AttemptEnd::Lost => "lost".to_owned(),
-        AttemptEnd::Parked { why, .. } => format!("parked: {why}"),
-    }
-}
-
-const fn reason_words(reason: Reason) -> &'static str {
-    match reason {
-        Reason::AttemptsSpent => "all attempts failed",
-        Reason::Manual => "a person's to do or to confirm",
-        Reason::Budget => "the budget is spent",
-        Reason::Lost => "attempts were lost too often",
-        Reason::Parked => "the agent can't be had",
-    }
-}
-
-fn answer_words(answer: &event::Answer) -> String {
-    match answer {
-        event::Answer::Retry { hint } if hint.is_empty() => "retry".to_owned(),
-        event::Answer::Retry { hint } => format!("retry: {hint};"),
-        event::Answer::TakeOver => "taken over".to_owned(),
-        event::Answer::Confirm => "confirmed".to_owned(),
-        event::Answer::Skip { reason } => format!("skipped: {reason};"),
-        event::Answer::Stop => "stopped".to_owned(),
-        event::Answer::Budget { .. } => "more budget".to_owned(),
-    }
+    let log = Log { plan: name.to_owned(), run: id.number(), events: Vec::new(), text: None, attempt: None };
+    Ok(Answer::done("log", &log).next(Next::new(["planwright", "status", name])))
 }

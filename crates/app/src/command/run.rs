@@ -1,23 +1,32 @@
-//! `run`: carries a plan through, step by step, and lets only the contracts say what is done.
+//! `run`: carries a plan through, step by step, and lets only the contracts say what is done. Asks the engine to drive, or
+//! follows whoever drives already; shows what happens and never decides what does.
 
-use std::io::{self, BufRead as _, IsTerminal as _};
+mod approve;
+mod block;
+mod board;
+mod difference;
+mod dry;
+mod escalation;
+mod plain;
+mod report;
+mod watch;
+
+use std::collections::BTreeSet;
 use std::path::Path;
-use std::time::Instant;
 
 use planwright_engine::core::decide::Limits;
 use planwright_engine::core::digest::Digest;
-use planwright_engine::core::event::{AttemptEnd, Event, Outcome};
-use planwright_engine::core::plan::{Contract, Plan};
-use planwright_engine::core::run::{CLAIM, RunState};
-use planwright_engine::driver::Progress;
-use planwright_engine::runs::{Approval, Run, Runs, user};
+use planwright_engine::core::event::Outcome;
+use planwright_engine::core::plan::{Plan, Step};
+use planwright_engine::core::run::RunState;
+use planwright_engine::runs::{self, Run, Runs};
 use planwright_engine::store::Text;
-use planwright_engine::{Verified, project};
+use planwright_engine::{Project, Verified, process, project};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Opened, open, refuse_agents};
-use crate::out::{Answer, Exit, Failure, Glyph, Next, Out, Tone, clean, clean_line};
+use super::{Opened, find_step, open};
+use crate::out::{Answer, Exit, Failure, Next, Out};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -26,9 +35,21 @@ pub(crate) struct Args {
     /// Approve exactly this digest (its first 8 digits or more); needed where no person is at the terminal
     #[arg(long, value_name = "DIGEST")]
     rev: Option<String>,
-    /// How many steps may be under way at once
-    #[arg(long, default_value_t = 1)]
-    jobs: usize,
+    /// Go up to this step: it and everything that it waits for
+    #[arg(long, value_name = "STEP", conflicts_with = "only")]
+    until: Option<String>,
+    /// Do this step alone
+    #[arg(long, value_name = "STEP")]
+    only: Option<String>,
+    /// How many steps may be under way at once; `run.jobs` of the settings where it is not said
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+    /// How many attempts this process makes at once; 0 leaves them to `planwright worker`. As many as jobs where it is not said
+    #[arg(long, value_name = "N")]
+    workers: Option<usize>,
+    /// Print one line per fact, and redraw nothing
+    #[arg(long)]
+    plain: bool,
     /// Show what would be done; start nothing
     #[arg(long)]
     dry_run: bool,
@@ -43,10 +64,18 @@ pub(crate) struct Ran {
     pub(crate) digest: String,
     /// The number of the run; `None` where nothing was started.
     pub(crate) run: Option<i64>,
-    /// `done`, `failed`, `cancelled`, `waiting`, `stopped`, `edited`, `left` or `dry-run`.
+    /// `done`, `failed`, `cancelled`, `waiting`, `reached`, `stopped`, `edited`, `left` or `dry-run`.
     pub(crate) state: String,
     /// Every step: its id and its status.
     pub(crate) steps: Vec<StepData>,
+    /// The agents of the steps.
+    pub(crate) agents: Vec<AgentData>,
+    /// Ids of the steps that are done.
+    pub(crate) succeeded: Vec<String>,
+    /// Ids of the steps that were tried and are not done.
+    pub(crate) failed: Vec<String>,
+    /// Ids of the steps that nothing was tried for yet.
+    pub(crate) left: Vec<String>,
 }
 
 /// Where a step stands.
@@ -60,51 +89,112 @@ pub(crate) struct StepData {
     pub(crate) attempts: u32,
 }
 
+/// Who does the steps for one target.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct AgentData {
+    /// The target of the steps.
+    pub(crate) target: String,
+    /// The command line; `None` where none is known.
+    pub(crate) command: Option<Vec<String>>,
+}
+
+/// What is to be run.
+struct Subject<'a> {
+    args: &'a Args,
+    path: &'a Path,
+    project: &'a Project,
+    name: String,
+    verified: &'a Verified,
+    plan: &'a Plan,
+    digest: Digest,
+    /// The steps that may be begun; `None`: all of them.
+    steps: Option<BTreeSet<usize>>,
+}
+
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let Opened { path, project, source, .. } = open(&args.plan)?;
     let verified = project.check(Text::Plan(source))?;
     let name = project::name(&path);
-    let Some(plan) = verified.plan.clone() else {
+    let Some(plan) = &verified.plan else {
         return Err(Failure::new(Exit::No, format!("{name} has errors, so it can't be run"))
             .next(Next::new(["planwright", "verify", args.plan.as_str()])));
     };
-    if let Some(step) = plan.steps.iter().find(|step| step.setup.is_some()) {
-        let message = format!("step {} `{}` has a setup, which can't be run yet", step.number, step.id);
-        return Err(
-            Failure::new(Exit::No, message).hint("put what it does into the contract, or take it out")
-        );
+    if args.jobs == Some(0) {
+        return Err(Failure::new(Exit::Usage, "with --jobs 0 nothing could be done")
+            .hint("say how many steps may be under way at once; --workers 0 leaves them to others")
+            .next(Next::new(["planwright", "help", "run"])));
     }
-    let digest = Digest::of(&plan);
-    print_plan(&name, &plan, &digest, out);
+    let steps = wanted(args, &verified)?;
+    let digest = Digest::of(plan);
+    let subject =
+        Subject { args, path: &path, project: &project, name, verified: &verified, plan, digest, steps };
+    approve::print_plan(&subject, out);
     if args.dry_run {
-        let ran = Ran {
-            plan: name,
-            digest: digest.to_string(),
-            run: None,
-            state: "dry-run".to_owned(),
-            steps: Vec::new(),
-        };
-        return Ok(Answer::done("run", &ran).next(Next::new(["planwright", "run", args.plan.as_str()])));
+        return dry::run(&subject, out);
     }
     let runs = Runs::open(&project)?;
-    let run = match runs.latest(&path)? {
-        Some(run) if goes_on(&run, &digest) => run,
-        old => {
-            let approval = approve(args, &name, &digest, out)?;
-            begin(&runs, (&path, old), (&verified, &digest), &approval, out)?
+    carry_out(&subject, &runs, out)
+}
+
+fn carry_out(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let old = runs.latest(subject.path)?;
+    let held = old.as_ref().map(|old| runs.holder(old)).transpose()?.flatten();
+    let (run, seen) = match (old, held) {
+        (Some(run), Some(holder)) if goes_on(&run, &subject.digest) => {
+            let seen = last(&run);
+            return follow(subject, runs, (run, seen, holder.to_string()), out);
+        }
+        // Another text of the plan is under way: nothing is asked, and its run is not ended behind its driver's back.
+        (Some(run), Some(holder)) => {
+            return Err(runs::Error::Driven { run: run.row.id, holder: holder.to_string() }.into());
+        }
+        (Some(run), None) if goes_on(&run, &subject.digest) => {
+            can_begin(subject, &run.state)?;
+            let seen = last(&run);
+            (approve::renew(subject, runs, run, out)?, seen)
+        }
+        (old, _) => {
+            can_begin(subject, &RunState::new(subject.plan))?;
+            (approve::begin(subject, runs, old, out)?, 0)
         }
     };
-    let began = Instant::now();
-    let mut printer = Printer { plan: &run.plan, retried: 0, runs: &runs };
-    let limits = Limits { jobs: args.jobs.max(1), ..Limits::default() };
-    let mut watch = |state: &RunState, event: &Event| printer.event(state, event, out);
-    let (progress, complaints) = runs.drive(&run, &path, &limits, &mut watch)?;
-    let retried = printer.retried;
-    for complaint in complaints {
-        out.warn(&complaint);
+    let usual = subject.project.config.run.limits();
+    let jobs = subject.args.jobs.unwrap_or(usual.jobs);
+    let workers = subject.args.workers.unwrap_or(jobs);
+    if workers == 0 {
+        out.talk("workers  none here: attempts wait for `planwright worker`");
     }
-    let run = runs.latest(&path)?.unwrap_or(run);
-    Ok(report(&name, &run, &progress, (began, retried), out))
+    let limits = Limits { jobs, steps: subject.steps.clone(), ..usual };
+    match watch::drive(subject, runs, (&run, seen), (limits, workers), out) {
+        Ok(watched) => report::report(subject, runs, &watched, out),
+        // Somebody was faster.
+        Err(runs::Error::Driven { holder, .. }) => follow(subject, runs, (run, seen, holder), out),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Watches a run that another process drives.
+fn follow(
+    subject: &Subject<'_>,
+    runs: &Runs,
+    (run, seen, holder): (Run, u64, String),
+    out: &mut Out<'_>,
+) -> Result<Answer, Failure> {
+    if process::job_above().is_some() {
+        let message = "an agent at work in a run can't follow one: it would wait for its own end";
+        return Err(Failure::new(Exit::No, message).next(Next::new(["planwright", "status"])));
+    }
+    let args = subject.args;
+    if subject.steps.is_some() || args.jobs.is_some() || args.workers.is_some() {
+        out.warn("what is done, and how much at once, is for the process that drives the run to say");
+    }
+    let watched = watch::follow(subject, runs, (&run, seen, &holder), out)?;
+    report::report(subject, runs, &watched, out)
+}
+
+/// The last event of a run that was seen.
+fn last(run: &Run) -> u64 {
+    run.events.last().map_or(0, |last| last.seq)
 }
 
 /// Whether a run goes on with this plan: it is for exactly these bytes, and has neither failed nor been cancelled.
@@ -115,234 +205,57 @@ fn goes_on(run: &Run, digest: &Digest) -> bool {
     }
 }
 
-/// Begins the run of a digest that a person approved, instead of the old run.
-fn begin(
-    runs: &Runs,
-    (path, old): (&Path, Option<Run>),
-    (verified, digest): (&Verified, &Digest),
-    approval: &Approval,
-    out: &mut Out<'_>,
-) -> Result<Run, Failure> {
-    if let Some(old) = old.filter(|old| old.state.outcome().is_none()) {
-        // Its approval was for other bytes. It ends only now: who may not approve may not end a run either.
-        runs.cancel(&old, "the plan was revised")?;
+/// The steps that the flags allow to be begun.
+fn wanted(args: &Args, verified: &Verified) -> Result<Option<BTreeSet<usize>>, Failure> {
+    let (Some(draft), Some(plan)) = (&verified.draft, &verified.plan) else { return Ok(None) };
+    let place = |step: &String| find_step(draft, step, &args.plan);
+    if let Some(step) = &args.only {
+        return Ok(Some(BTreeSet::from([place(step)?])));
     }
-    runs.begin(path, verified, approval)?;
-    let how = if approval.way == "terminal" { "at this terminal" } else { "by --rev" };
-    let word = out.talk_palette().paint(Tone::Good, "approved");
-    out.talk(&format!("{word}  {}  by {}, {how}", digest.short(), clean_line(&approval.by)));
-    out.talk("isolation  open: agents run as you and could reach planwright's records\n");
-    runs.latest(path)?.ok_or_else(|| Failure::new(Exit::Machine, "the run that was just begun is not there"))
-}
-
-fn approve(args: &Args, name: &str, digest: &Digest, out: &mut Out<'_>) -> Result<Approval, Failure> {
-    let full = digest.to_string();
-    let by_hand = Next::new(["planwright", "run", args.plan.as_str(), "--rev", digest.short().as_str()]);
-    refuse_agents("approve")
-        .map_err(|failure| failure.hint(format!("a person runs: {}", by_hand.command)))?;
-    if let Some(rev) = &args.rev {
-        return match full.starts_with(rev.as_str()) {
-            true if rev.len() >= 8 => Ok(Approval { by: user(), way: "rev" }),
-            true => {
-                Err(Failure::new(Exit::Usage, format!("`{rev}` is too short to name a digest")).next(by_hand))
-            }
-            false => Err(Failure::new(Exit::Moved, format!("{name} is {}, not {rev}", digest.short()))
-                .hint("look at it again; nothing was started")
-                .next(Next::new(["planwright", "show", args.plan.as_str()]))),
-        };
-    }
-    if !io::stdin().is_terminal() {
-        return Err(Failure::new(Exit::Person, format!("nobody has approved {name} {}", digest.short()))
-            .next(by_hand));
-    }
-    out.talk(&format!("Nobody has approved {}. Approve it and start?  [y]es  [n]o", digest.short()));
-    let mut answer = String::new();
-    io::stdin()
-        .lock()
-        .read_line(&mut answer)
-        .map_err(|error| Failure::new(Exit::Machine, "cannot read your answer").because(&error))?;
-    match answer.trim() {
-        "y" | "yes" => Ok(Approval { by: user(), way: "terminal" }),
-        _ => Err(Failure::new(Exit::Person, format!("{name} was not approved; nothing was started"))),
-    }
-}
-
-fn print_plan(name: &str, plan: &Plan, digest: &Digest, out: &mut Out<'_>) {
-    let palette = out.palette();
-    out.line(&format!(
-        "{}  {}   {}",
-        palette.paint(Tone::Strong, &clean_line(name)),
-        clean_line(&plan.title),
-        digest.short()
-    ));
-    let mut table = crate::out::Table::new();
-    for step in &plan.steps {
-        let must = match &step.contract {
-            Contract::Shell { command, .. } => format!("must pass: {}", command.trim().replace('\n', "; ")),
-            Contract::Manual => "a person confirms".to_owned(),
-        };
-        let after: Vec<String> =
-            step.needs.iter().map(|&place| plan.steps[place].number.to_string()).collect();
-        let after = if after.is_empty() { String::new() } else { format!("after {}", after.join(", ")) };
-        table.row([
-            format!("  {}", step.number),
-            step.id.clone(),
-            step.title.clone(),
-            step.target.clone(),
-            after,
-            must,
-        ]);
-    }
-    // What is approved here is shown whole, however narrow the terminal is.
-    let text = table.text(out.palette(), None);
-    out.data(&text);
-    for step in plan.steps.iter().filter(|step| !step.env.is_empty()) {
-        out.line(&clean_line(&format!("  {} {} runs with {}", step.number, step.id, step.env.join(", "))));
-    }
-    out.line("");
-    out.flush();
-}
-
-struct Printer<'a> {
-    plan: &'a Plan,
-    retried: usize,
-    runs: &'a Runs,
-}
-
-impl Printer<'_> {
-    /// One line for what ended; a failure with the end of what the contract said.
-    fn event(&mut self, state: &RunState, event: &Event, out: &mut Out<'_>) {
-        match event {
-            Event::ContractFinished { step, attempt, receipt } => {
-                let Some(place) = state.place(step) else { return };
-                let known = &self.plan.steps[place];
-                let name = format!("{} {}", known.number, known.id);
-                let time = seconds(receipt.milliseconds);
-                match receipt.verdict.failure() {
-                    None if *attempt == CLAIM => {
-                        Self::line(Glyph::Done, &format!("{name}   was done before"), out);
-                    }
-                    None if *attempt > 1 => {
-                        self.retried += 1;
-                        Self::line(Glyph::Done, &format!("{name}   {time}   attempt {attempt}"), out);
-                    }
-                    None => Self::line(Glyph::Done, &format!("{name}   {time}"), out),
-                    Some(_) if *attempt == CLAIM => {
-                        Self::line(
-                            Glyph::Waiting,
-                            &format!("{name}   is marked as done, but its contract says no"),
-                            out,
-                        );
-                    }
-                    Some(failure) => {
-                        let of = known.on_fail.retries + state.steps[place].granted + 1;
-                        Self::line(
-                            Glyph::Failed,
-                            &format!("{name}   {time}   attempt {attempt} of {of}, {failure}"),
-                            out,
-                        );
-                        self.end_of(&receipt.output, out);
-                    }
-                }
-            }
-            Event::AttemptFinished { step, attempt, end, .. } => match end {
-                AttemptEnd::TimedOut(limit) => {
-                    Self::line(
-                        Glyph::Failed,
-                        &format!("{step}   attempt {attempt} took longer than {limit} s"),
-                        out,
-                    );
-                }
-                AttemptEnd::Lost => Self::line(
-                    Glyph::Waiting,
-                    &format!("{step}   attempt {attempt} was lost; it does not count"),
-                    out,
-                ),
-                AttemptEnd::Parked { why, .. } => Self::line(Glyph::Waiting, &format!("{step}   {why}"), out),
-                AttemptEnd::Exited(_) | AttemptEnd::Signalled(_) => {}
-            },
-            Event::AskOpened { step, text, .. } => {
-                let what = step.as_deref().unwrap_or("the run");
-                Self::line(Glyph::NeedsYou, &format!("{what} needs you"), out);
-                out.data(&indented(text));
-            }
-            Event::BudgetWarned { limit, percent } => {
-                out.warn(&format!("{percent} % of the {limit} are spent"));
-            }
-            Event::RunStarted { .. }
-            | Event::AttemptStarted { .. }
-            | Event::AskAnswered { .. }
-            | Event::RunStopped { .. }
-            | Event::RunResumed { .. }
-            | Event::RunFinished { .. } => {}
+    let Some(step) = &args.until else { return Ok(None) };
+    let mut steps = BTreeSet::new();
+    let mut open = vec![place(step)?];
+    while let Some(place) = open.pop() {
+        if steps.insert(place) {
+            open.extend(&plan.steps[place].needs);
         }
-        out.flush();
     }
-
-    fn line(glyph: Glyph, text: &str, out: &mut Out<'_>) {
-        let glyph = out.palette().glyph(glyph);
-        out.line(&format!("{glyph} {}", clean_line(text)));
-    }
-
-    /// The last lines of what a contract printed.
-    fn end_of(&self, output: &planwright_engine::core::event::Blob, out: &mut Out<'_>) {
-        const LINES_MAX: usize = 8;
-        let Ok(bytes) = self.runs.blob(output) else { return };
-        let text = String::from_utf8_lossy(&bytes);
-        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-        out.data(&indented(&lines[lines.len().saturating_sub(LINES_MAX)..].join("\n")));
-    }
+    Ok(Some(steps))
 }
 
-fn indented(text: &str) -> String {
-    clean(text).lines().map(|line| format!("    {line}\n")).collect()
+/// Refuses a step alone that waits for something which is not settled: it would never begin.
+fn can_begin(subject: &Subject<'_>, state: &RunState) -> Result<(), Failure> {
+    let Some(step) = subject.args.only.as_ref().and(subject.steps.as_ref()).and_then(BTreeSet::first) else {
+        return Ok(());
+    };
+    let step = &subject.plan.steps[*step];
+    let open = step.needs.iter().filter(|&&before| !state.steps[before].status.is_settled());
+    let open: Vec<String> = open.map(|&before| named(&subject.plan.steps[before])).collect();
+    if open.is_empty() {
+        return Ok(());
+    }
+    let message = format!("step {} waits for {}", named(step), open.join(", "));
+    Err(Failure::new(Exit::No, message).hint("nothing was started").next(Next::new([
+        "planwright",
+        "run",
+        subject.args.plan.as_str(),
+        "--until",
+        step.id.as_str(),
+    ])))
 }
 
+/// A step as people name it: its number and its id.
+fn named(step: &Step) -> String {
+    format!("{} {}", step.number, step.id)
+}
+
+/// Money, in millionths of a dollar, as people write it.
+fn dollars(micro_dollars: u64) -> String {
+    let cents = micro_dollars.div_ceil(10_000);
+    if cents == 0 { "$0".to_owned() } else { format!("${}.{:02}", cents / 100, cents % 100) }
+}
+
+/// A duration, in milliseconds, with a tenth of a second.
 fn seconds(milliseconds: u64) -> String {
     format!("{}.{} s", milliseconds / 1000, milliseconds % 1000 / 100)
-}
-
-fn report(
-    name: &str,
-    run: &Run,
-    progress: &Progress,
-    (began, retried): (Instant, usize),
-    out: &mut Out<'_>,
-) -> Answer {
-    let settled = run.state.steps.iter().filter(|step| step.status.is_settled()).count();
-    let (exit, state) = match progress {
-        Progress::Finished(Outcome::Done) => (Exit::Done, "done"),
-        Progress::Finished(Outcome::Failed) => (Exit::No, "failed"),
-        Progress::Finished(Outcome::Cancelled) => (Exit::No, "cancelled"),
-        Progress::NeedsPerson => (Exit::Person, "waiting"),
-        Progress::Stopped => (Exit::Person, "stopped"),
-        Progress::Edited => (Exit::Moved, "edited"),
-        Progress::Left => (Exit::Interrupted, "left"),
-    };
-    let tone = if exit == Exit::Done { Tone::Good } else { Tone::Attention };
-    let time = seconds(u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX));
-    let retried = if retried > 0 { format!(", {retried} on a retry") } else { String::new() };
-    let word = out.palette().paint(tone, state);
-    out.line(&format!(
-        "{word}  {name}   {settled} of {} steps settled{retried}   {time}",
-        run.plan.steps.len()
-    ));
-    let steps = run.state.steps.iter().map(|step| StepData {
-        id: step.id.clone(),
-        status: step.status.word().to_owned(),
-        attempts: step.attempts,
-    });
-    let ran = Ran {
-        plan: name.to_owned(),
-        digest: run.row.digest.clone(),
-        run: Some(run.row.id.number()),
-        state: state.to_owned(),
-        steps: steps.collect(),
-    };
-    let next = match progress {
-        Progress::NeedsPerson => Next::new(["planwright", "status", name]),
-        Progress::Edited => Next::new(["planwright", "verify", name]),
-        Progress::Finished(_) | Progress::Stopped | Progress::Left => Next::new(["planwright", "log", name]),
-    };
-    Answer::new(exit, "run", &ran).next(next)
 }

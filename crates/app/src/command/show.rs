@@ -195,7 +195,9 @@ fn print_step(plan: &PlanView, step: &StepView, out: &mut Out<'_>) {
     fact("env", &step.env.join(", "));
     fact("network", step.network.as_deref().unwrap_or_default());
     fact("on_fail", &step.on_fail);
-    fact("timeout", &step.timeout_seconds.map(|seconds| format!("{seconds} s")).unwrap_or_default());
+    let seconds = |limit: Option<u64>| limit.map(|seconds| format!("{seconds} s")).unwrap_or_default();
+    fact("timeout", &seconds(step.timeout_seconds));
+    fact("judged in", &seconds(step.contract_timeout_seconds));
     fact("claims", step.mark.as_deref().unwrap_or_default());
     let contract =
         step.contract.as_ref().map(|command| format!("{command}\nexit_code == {}", step.exit_code));

@@ -1,139 +1,294 @@
-//! `status`: where the runs of this project stand, and what needs a person.
+//! `status`: where the runs of this project stand, and what needs a person. Looks; starts and settles nothing.
 
-use planwright_engine::core::event::Outcome;
-use planwright_engine::core::run::{Phase, Status};
-use planwright_engine::runs::{Run, Runs};
+mod standing;
+
+use std::time::Duration;
+
+use planwright_engine::runs::Runs;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::here;
-use crate::out::{Answer, Cell, Failure, Glyph, Next, Out, Table, Tone, clean, clean_line};
+use crate::fact;
+use crate::out::{Answer, Cell, Exit, Failure, Glyph, Next, Out, Table, Tone, clean_line};
+use standing::standing;
+
+/// How often the state is looked at with `--watch`.
+const LOOK: Duration = Duration::from_millis(250);
+/// Clears a terminal and begins at its top.
+const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Only the runs of this plan
     plan: Option<String>,
+    /// Show it again whenever something changes, until Ctrl-C
+    #[arg(long, conflicts_with = "next")]
+    watch: bool,
+    /// Print only the command to type next; exit code 3 where a person is needed
+    #[arg(long)]
+    next: bool,
 }
 
 /// The data of the envelope.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct Standing {
     /// The newest run of every plan.
     pub(crate) runs: Vec<RunData>,
 }
 
 /// Where a run stands.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct RunData {
     /// The plan.
     pub(crate) plan: String,
     /// The number of the run.
     pub(crate) run: i64,
+    /// The first digits of the digest that was approved.
+    pub(crate) digest: String,
     /// `running`, `waiting`, `paused`, `stopped`, `done`, `failed` or `cancelled`.
     pub(crate) state: String,
     /// How many steps are settled.
     pub(crate) settled: usize,
     /// How many there are.
     pub(crate) steps: usize,
+    /// The status of every step, in the order of the plan.
+    pub(crate) statuses: Vec<String>,
+    /// What is under way.
+    pub(crate) current: Vec<CurrentData>,
     /// What a person is asked.
     pub(crate) asks: Vec<AskData>,
+    /// When it began, in milliseconds since 1970.
+    pub(crate) started_at_ms: u64,
+    /// When something was last recorded, in milliseconds since 1970.
+    pub(crate) changed_at_ms: u64,
+    /// What was spent, in millionths of a dollar, as far as agents say.
+    pub(crate) micro_dollars: Option<u64>,
+    /// Tokens that were used, as far as agents say.
+    pub(crate) tokens: Option<u64>,
+    /// Who drives it.
+    pub(crate) driver: Option<String>,
+    /// What is to be known about it, in a sentence.
+    pub(crate) remark: Option<String>,
+}
+
+/// An attempt or a contract that is under way.
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct CurrentData {
+    /// The number of the step.
+    pub(crate) number: u32,
+    /// The step.
+    pub(crate) step: String,
+    /// The attempt.
+    pub(crate) attempt: u32,
+    /// `queued`, `running`, `judging`, `stalled` or `dead`.
+    pub(crate) state: String,
+    /// The agent.
+    pub(crate) agent: String,
+    /// Who makes the attempt, by name.
+    pub(crate) worker: Option<String>,
+    /// Since when, in milliseconds since 1970.
+    pub(crate) since_ms: u64,
 }
 
 /// What a person is asked.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct AskData {
-    /// The name of the ask.
-    pub(crate) ask: String,
-    /// The step that waits for it.
+    /// The step that waits for it; `None` where the whole run does.
     pub(crate) step: Option<String>,
+    /// `attempts-spent`, `manual`, `budget`, `lost` or `parked`.
+    pub(crate) reason: String,
+    /// The same in words.
+    pub(crate) words: String,
+    /// Since when, in milliseconds since 1970.
+    pub(crate) since_ms: u64,
     /// What the person should know.
     pub(crate) text: String,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let runs = Runs::open(&here()?)?;
-    let mut newest: Vec<Run> = Vec::new();
-    for run in runs.all()? {
-        newest.retain(|other| other.row.plan != run.row.plan);
-        newest.push(run);
+    if args.watch {
+        return watch(args, &runs, out);
     }
-    newest.retain(|run| args.plan.as_ref().is_none_or(|plan| run.row.name.starts_with(plan.as_str())));
-    let data = newest.iter().map(|run| run_data(&runs, run)).collect::<Result<Vec<RunData>, Failure>>()?;
-    let mut table = Table::new();
-    for (run, data) in newest.iter().zip(&data) {
-        table.row(row(run, data, out));
+    let standing = standing(args.plan.as_deref(), &runs)?;
+    if args.next {
+        return Ok(only_next(&standing, out));
     }
-    out.table(&table);
-    let mut next = None;
-    for run in &data {
-        for ask in &run.asks {
-            let step =
-                ask.step.as_ref().map_or_else(|| run.plan.clone(), |step| format!("{}/{step}", run.plan));
-            let glyph = out.palette().glyph(Glyph::NeedsYou);
-            out.line(&format!("{glyph} {step} needs you"));
-            out.data(&clean(&ask.text).lines().map(|line| format!("    {line}\n")).collect::<String>());
-            next.get_or_insert(Next::new(["planwright", "answer", step.as_str(), "--help"]));
+    print(args, &standing, out);
+    let next = next(&standing);
+    Ok(Answer::done("status", &standing).next(next))
+}
+
+/// Shows it again whenever something changes, until the user or the reader goes away.
+fn watch(args: &Args, runs: &Runs, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let mut shown: Option<Standing> = None;
+    loop {
+        let now = standing(args.plan.as_deref(), runs)?;
+        if shown.as_ref() != Some(&now) {
+            if out.settings().stdout.is_terminal {
+                out.data(CLEAR);
+            } else if shown.is_some() {
+                out.line("");
+            }
+            print(args, &now, out);
+            out.event(&Answer::done("status", &now));
+            out.flush();
+            shown = Some(now);
+        }
+        if !out.is_open() {
+            return Ok(Answer::done("status", &Standing { runs: Vec::new() }));
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// The one command to type next.
+fn next(standing: &Standing) -> Next {
+    let asked = standing.runs.iter().flat_map(|run| run.asks.iter().map(move |ask| (run, ask)));
+    if let Some((run, ask)) = asked.min_by_key(|(_, ask)| ask.since_ms) {
+        return Next::new(["planwright", "answer", subject(run, ask).as_str()]);
+    }
+    let with = |states: &[&str]| standing.runs.iter().rfind(|run| states.contains(&run.state.as_str()));
+    if let Some(run) = with(&["paused", "stopped"]) {
+        return Next::new(["planwright", "run", run.plan.as_str()]);
+    }
+    match (with(&["running"]), with(&["done", "failed", "cancelled"])) {
+        (Some(run), _) | (None, Some(run)) => Next::new(["planwright", "log", run.plan.as_str()]),
+        (None, None) => Next::new(["planwright", "list"]),
+    }
+}
+
+/// Says the next command as data, and nothing else.
+fn only_next(standing: &Standing, out: &mut Out<'_>) -> Answer {
+    let next = next(standing);
+    out.line(&next.command);
+    let is_asked = standing.runs.iter().any(|run| !run.asks.is_empty());
+    let exit = if is_asked { Exit::Person } else { Exit::Done };
+    let answer = Answer::new(exit, "status", standing);
+    if out.settings().is_json { answer.next(next) } else { answer }
+}
+
+fn subject(run: &RunData, ask: &AskData) -> String {
+    ask.step.as_ref().map_or_else(|| run.plan.clone(), |step| format!("{}/{step}", run.plan))
+}
+
+fn print(args: &Args, standing: &Standing, out: &mut Out<'_>) {
+    if standing.runs.is_empty() {
+        let what = match &args.plan {
+            Some(plan) => format!("{plan} was not run here yet"),
+            None => "nothing was run here yet".to_owned(),
+        };
+        out.talk(&clean_line(&what));
+        return;
+    }
+    let now = fact::now();
+    let state = |states: &'static [&str]| {
+        standing.runs.iter().filter(move |run| states.contains(&run.state.as_str()))
+    };
+    let mut asks: Vec<(&RunData, &AskData)> =
+        standing.runs.iter().flat_map(|run| run.asks.iter().map(move |ask| (run, ask))).collect();
+    asks.sort_by_key(|(_, ask)| ask.since_ms);
+    section("Needs you", asks.iter().map(|(run, ask)| ask_row((run, ask), now, out)).collect(), out);
+    section("Running", state(&["running"]).map(|run| running_row(run, now, out)).collect(), out);
+    section("Paused", state(PAUSED).map(|run| resting_row(run, Glyph::Waiting, now, out)).collect(), out);
+    let over = state(&["done", "failed", "cancelled"]).map(|run| {
+        let glyph = match run.state.as_str() {
+            "done" => Glyph::Done,
+            "failed" => Glyph::Failed,
+            _ => Glyph::Held,
+        };
+        resting_row(run, glyph, now, out)
+    });
+    section("Done", over.collect(), out);
+    for run in &standing.runs {
+        if let Some(remark) = &run.remark {
+            let age = fact::age(run.started_at_ms, now);
+            out.line(&format!("{}: started {age} ago, {}", clean_line(&run.plan), clean_line(remark)));
         }
     }
-    if data.is_empty() {
-        let what = args
-            .plan
-            .as_ref()
-            .map_or_else(|| "nothing was run here".to_owned(), |plan| format!("{plan} was not run here"));
-        out.talk(&format!("{} yet", clean_line(&what)));
+}
+
+const PAUSED: &[&str] = &["waiting", "paused", "stopped"];
+
+fn section(title: &str, rows: Vec<Vec<Cell>>, out: &mut Out<'_>) {
+    if rows.is_empty() {
+        return;
     }
-    // A run that nobody drives goes on where it stopped.
-    let paused = data.iter().find(|run| run.state == "paused" || run.state == "stopped");
-    let next = next.or_else(|| paused.map(|run| Next::new(["planwright", "run", run.plan.as_str()])));
-    let mut answer = Answer::done("status", &Standing { runs: data });
-    answer.next.extend(next);
-    Ok(answer)
+    out.line(&out.palette().paint(Tone::Strong, title));
+    let mut table = Table::new();
+    for row in rows {
+        table.row(row);
+    }
+    out.table(&table);
 }
 
-fn run_data(runs: &Runs, run: &Run) -> Result<RunData, Failure> {
-    let is_driven = runs.is_driven(run)?;
-    let state = match run.state.phase {
-        Phase::Finished(Outcome::Done) => "done",
-        Phase::Finished(Outcome::Failed) => "failed",
-        Phase::Finished(Outcome::Cancelled) => "cancelled",
-        Phase::Stopped => "stopped",
-        Phase::New | Phase::Running if is_driven => "running",
-        Phase::New | Phase::Running if run.state.asks.is_empty() => "paused",
-        Phase::New | Phase::Running => "waiting",
-    };
-    let asks = run.state.asks.iter().map(|(name, ask)| AskData {
-        ask: name.clone(),
-        step: ask.step.map(|place| run.state.steps[place].id.clone()),
-        text: ask.text.clone(),
-    });
-    Ok(RunData {
-        plan: run.row.name.clone(),
-        run: run.row.id.number(),
-        state: state.to_owned(),
-        settled: run.state.steps.iter().filter(|step| step.status.is_settled()).count(),
-        steps: run.state.steps.len(),
-        asks: asks.collect(),
-    })
-}
-
-fn row(run: &Run, data: &RunData, out: &Out<'_>) -> Vec<Cell> {
-    let glyphs = out.settings().glyphs;
-    let line: Vec<&str> = run.state.steps.iter().map(|step| glyph_of(&step.status).symbol(glyphs)).collect();
+fn ask_row((run, ask): (&RunData, &AskData), now: u64, out: &Out<'_>) -> Vec<Cell> {
     vec![
-        Cell::new(&data.plan).tone(Tone::Strong),
-        Cell::new(&data.state),
-        Cell::new(line.join(" ")),
-        Cell::new(format!("{} of {}", data.settled, data.steps)),
-        Cell::new(format!("run {}", data.run)).tone(Tone::Muted),
+        mark(Glyph::NeedsYou, out),
+        Cell::new(&run.plan).tone(Tone::Strong),
+        Cell::new(format!("{} {}", ask.step.as_deref().unwrap_or("the run:"), ask.words)),
+        Cell::new(fact::age(ask.since_ms, now)).right(),
+        Cell::new(format!("planwright answer {}", subject(run, ask))),
     ]
 }
 
-fn glyph_of(status: &Status) -> Glyph {
-    match status {
-        Status::Pending => Glyph::Waiting,
-        Status::Running { .. } | Status::Judging { .. } => Glyph::Running,
-        Status::Passed { .. } => Glyph::Done,
-        Status::Waiting { .. } => Glyph::NeedsYou,
-        Status::Skipped { .. } => Glyph::Held,
-    }
+fn running_row(run: &RunData, now: u64, out: &Out<'_>) -> Vec<Cell> {
+    let step = |current: &CurrentData| format!("{} {}", current.number, current.step);
+    let who = |current: &CurrentData| match current.state.as_str() {
+        "queued" => format!("{} waits for a worker", current.agent),
+        "judging" => "contract".to_owned(),
+        "stalled" => format!("{} is stalled: its worker is there, but silent", current.agent),
+        "dead" => format!("{}'s worker is dead", current.agent),
+        _ => current.agent.clone(),
+    };
+    let list = |words: Vec<String>| words.join(", ");
+    vec![
+        mark(Glyph::Running, out),
+        Cell::new(&run.plan).tone(Tone::Strong),
+        Cell::new(glyphs(run, out)),
+        Cell::new(list(run.current.iter().map(step).collect())),
+        Cell::new(list(run.current.iter().map(who).collect())),
+        Cell::new(fact::age(run.started_at_ms, now)).right(),
+        Cell::new(spent(run)),
+    ]
+}
+
+fn resting_row(run: &RunData, glyph: Glyph, now: u64, out: &Out<'_>) -> Vec<Cell> {
+    vec![
+        mark(glyph, out),
+        Cell::new(&run.plan).tone(Tone::Strong),
+        Cell::new(glyphs(run, out)),
+        Cell::new(format!("{}, {} of {} settled", run.state, run.settled, run.steps)),
+        Cell::new(format!("{} ago", fact::age(run.changed_at_ms, now))).right(),
+        Cell::new(spent(run)),
+    ]
+}
+
+fn spent(run: &RunData) -> String {
+    let RunData { micro_dollars, tokens, .. } = *run;
+    fact::spent(planwright_engine::core::event::Usage { tokens, micro_dollars, milliseconds: 0 })
+}
+
+fn mark(glyph: Glyph, out: &Out<'_>) -> Cell {
+    Cell::new(glyph.symbol(out.settings().glyphs)).tone(glyph.tone())
+}
+
+/// One glyph a step.
+fn glyphs(run: &RunData, out: &Out<'_>) -> String {
+    let symbols = run.statuses.iter().map(|status| {
+        let glyph = match status.as_str() {
+            "running" | "judging" => Glyph::Running,
+            "passed" => Glyph::Done,
+            "waiting" => Glyph::NeedsYou,
+            "skipped" => Glyph::Held,
+            _ => Glyph::Waiting,
+        };
+        glyph.symbol(out.settings().glyphs)
+    });
+    let gap = match out.settings().glyphs {
+        crate::out::Glyphs::Unicode => "",
+        crate::out::Glyphs::Ascii => " ",
+    };
+    symbols.collect::<Vec<_>>().join(gap)
 }

@@ -43,7 +43,7 @@ pub(crate) struct Args {
     #[arg(long)]
     watch: bool,
     /// The most bytes that a plan may have
-    #[arg(long, value_name = "BYTES", env = "PLANWRIGHT_PLAN_BYTES")]
+    #[arg(long, value_name = "BYTES")]
     max_bytes: Option<usize>,
 }
 

@@ -46,6 +46,8 @@ pub struct Settings {
     pub stdout: Stream,
     /// Where talk goes.
     pub stderr: Stream,
+    /// Whether lines that were printed can be drawn over: stdout is a terminal that can move its cursor.
+    pub can_redraw: bool,
     /// Columns of the terminal.
     pub width: usize,
     /// Which glyphs may be used.
@@ -74,6 +76,7 @@ impl Settings {
         is_quiet: false,
         stdout: Stream::PIPE,
         stderr: Stream::PIPE,
+        can_redraw: false,
         width: WIDTH_DEFAULT,
         glyphs: Glyphs::Ascii,
     };
@@ -115,10 +118,26 @@ impl Settings {
             is_quiet: flags.quiet,
             stdout: stream(stdout),
             stderr: stream(stderr),
+            can_redraw: stdout && set("TERM").is_some_and(|term| term != "dumb"),
             width: flags.width.unwrap_or(WIDTH_DEFAULT).max(WIDTH_MIN),
             glyphs: if is_utf8 { Glyphs::Unicode } else { Glyphs::Ascii },
         }
     }
+}
+
+/// Lines of a terminal that does not tell how many it has.
+const HEIGHT_DEFAULT: usize = 24;
+
+/// How many columns and lines a block may have now: the terminal may have changed since the start. One column stays free,
+/// or some terminals wrap a line that is full; one line is for the cursor.
+pub(super) fn screen(settings: &Settings) -> (usize, usize) {
+    let (columns, lines) = match terminal_size::terminal_size() {
+        Some((terminal_size::Width(columns), terminal_size::Height(lines))) => {
+            (usize::from(columns).min(settings.width), usize::from(lines))
+        }
+        None => (settings.width, HEIGHT_DEFAULT),
+    };
+    (columns.saturating_sub(1), lines.saturating_sub(1))
 }
 
 impl Stream {
@@ -166,6 +185,17 @@ mod tests {
         assert_eq!(glyphs(&[("LANG", "de_DE.utf8@euro")]), Glyphs::Unicode);
         assert_eq!(glyphs(&[("LC_ALL", ""), ("LC_CTYPE", "C.UTF-8")]), Glyphs::Unicode);
         assert_eq!(glyphs(&[("LC_ALL", "C"), ("LANG", "en_US.UTF-8")]), Glyphs::Ascii);
+    }
+
+    #[test]
+    fn only_a_terminal_that_can_move_its_cursor_is_drawn_over() {
+        let can_redraw = |environment: &[(&str, &str)]| resolve(&Flags::default(), environment).can_redraw;
+        assert_eq!(
+            [can_redraw(&[("TERM", "xterm")]), can_redraw(&[("TERM", "dumb")]), can_redraw(&[])],
+            [true, false, false]
+        );
+        let term = |name: &str| (name == "TERM").then(|| "xterm".to_owned());
+        assert!(!Settings::resolve(&Flags::default(), term, [false, true]).can_redraw);
     }
 
     #[test]

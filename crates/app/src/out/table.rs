@@ -114,7 +114,7 @@ impl Table {
 const GAP: &str = "  ";
 
 /// Returns as much of the beginning of `text` as fits into `width` columns, and a mark where something is missing.
-fn cut(text: &str, width: usize, palette: Palette) -> String {
+pub fn cut(text: &str, width: usize, palette: Palette) -> String {
     if text.width() <= width {
         return text.to_owned();
     }

@@ -168,9 +168,15 @@ fn settings_that_are_broken_are_named_with_their_place() {
         }
     };
     said("[limits\n", &["line 1"]);
-    said("[limits]\nretrys = 3\n", &["unknown field `retrys`", "`retries`", "line 2"]);
-    said("colour = true\n", &["unknown field `colour`"]);
-    said("[limits]\nretries = \"many\"\n", &["invalid type", "line 2"]);
+    said(
+        "[limits]\nretrys = 3\n",
+        &["line 2: unknown setting `limits.retrys`; did you mean `limits.retries`?"],
+    );
+    said("colour = true\n", &["line 1: unknown setting `colour`"]);
+    said(
+        "[limits]\nretries = \"many\"\n",
+        &["line 2: `limits.retries` must be a whole number from 0 to 1000, not `many`"],
+    );
     place.write("planwright.toml", b"\xff").run(&["list"]).expect(5, &["cannot read planwright.toml"]);
     // What needs no project works without its settings.
     place.run(&["explain", "PW0203"]).expect(0, &["unmade-file"]);

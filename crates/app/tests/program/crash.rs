@@ -160,6 +160,7 @@ fn a_mark_that_was_lost_is_set_by_the_next_run() {
     let place = Place::with_plan(&[BEFORE, ("b", "", HANGS, "test -e b.out")]);
     let mut running = place.start(&[]);
     place.wait_for_file("agent");
+    wait_until("a mark", || place.read(FILE).contains("✅ Do a"));
     running.kill();
     place.rewrite("✅ Do a", "Do a");
     place.rewrite("status: in-progress", "status: draft");

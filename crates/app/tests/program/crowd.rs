@@ -32,11 +32,11 @@ fn thousands_of_plans_are_listed_in_order_and_ignored_ones_are_left_out() {
     place.run(&["list", "--find", "plan-1999"]).expect(0, &["plan-1999", "area-4/plan-1999.md"]);
 }
 
-// D-02, C-08: a write goes through only if the plan still is what was read; exit code 4 says that it is not.
+// D-02, C-08, P-01: 64 processes at once. A write goes through only if the plan still is what was read; exit code 4 says that it is not.
 #[test]
 fn of_many_writers_none_loses_a_note_and_none_writes_twice() {
-    const WRITERS: usize = 8;
-    const NOTES: usize = 4;
+    const WRITERS: usize = 64;
+    const NOTES: usize = 1;
     let place = Place::empty();
     let old = sound("Everybody's plan", 2);
     place.write("plan.md", &old);

@@ -27,6 +27,7 @@ fn project() -> Place {
 }
 
 const SUCCESSES: &[Case<'_>] = &[
+    (&["init"], ""),
     (&["new", "first"], ""),
     (&["verify", "good"], ""),
     (&["verify", "auth-timeout"], ""),
@@ -47,11 +48,26 @@ const SUCCESSES: &[Case<'_>] = &[
     (&["fmt", "--check", "loose"], ""),
     (&["fmt", "loose"], ""),
     (&["fmt", "-"], "# nothing\n"),
+    (&["config"], ""),
+    (&["config", "run.jobs"], ""),
+    (&["config", "set", "run.jobs", "2"], ""),
+    (&["config", "set", "agents.pen.command", "[\"cat\", \"-\"]", "--user"], ""),
+    (&["config", "unset", "run.jobs"], ""),
+    (&["config", "path"], ""),
+    (&["doctor"], ""),
+    (&["doctor", "--fix"], ""),
     (&["demo"], ""),
     (&["demo", "two words"], ""),
     (&["run", "good", "--dry-run"], ""),
+    (&["run", "good", "--dry-run", "--until", "s1"], ""),
     (&["status"], ""),
     (&["status", "good"], ""),
+    (&["status", "--next"], ""),
+    (&["inbox"], ""),
+    (&["events"], ""),
+    (&["events", "--plan", "good", "--since", "14m"], ""),
+    (&["queue"], ""),
+    (&["worker", "--once"], ""),
     (&["explain"], ""),
     (&["explain", "PW0203"], ""),
     (&["schema"], ""),
@@ -77,9 +93,19 @@ const WHILE_A_RUN_WAITS: &[Case<'_>] = &[
     (&["log", "good/s1@1", "--prompt"], ""),
     (&["log", "good/1@1", "--agent"], ""),
     (&["log", "good/s1@1", "--contract"], ""),
+    (&["log", "good/s1@1"], ""),
+    (&["log", "good", "--run", "1"], ""),
+    (&["inbox"], ""),
+    (&["status", "--next"], ""),
+    (&["answer", "good/s1"], ""),
     (&["answer", "good/s1", "--skip", "-m", "no need"], ""),
     (&["run", "good"], ""),
     (&["answer", "good", "--stop"], ""),
+    (&["status"], ""),
+    (&["stop", "good"], ""),
+    (&["run", "good"], ""),
+    (&["stop", "good", "--now"], ""),
+    (&["cancel", "good", "-m", "no need"], ""),
     (&["status"], ""),
 ];
 
@@ -113,11 +139,20 @@ const FAILURES: &[Case<'_>] = &[
     (&["edit", "good", "--expand", "s1=gone.txt"], ""),
     (&["edit", "good", "--note", "two\nlines"], ""),
     (&["list", "everything"], ""),
+    (&["config", "run.jbos"], ""),
+    (&["config", "set", "run.jobs", "many"], ""),
+    (&["config", "set", "nonsense", "1"], ""),
+    (&["config", "unset", "run.lost_max"], ""),
+    (&["config", "--config", "run.jobs=0"], ""),
+    (&["doctor", "--mend"], ""),
     (&["demo", "plans"], ""),
     (&["run", "good"], ""),
     (&["run", "nobody"], ""),
     (&["run", "auth-timeout"], ""),
     (&["run", "good", "--jobs", "many"], ""),
+    (&["run", "good", "--jobs", "0"], ""),
+    (&["run", "good", "--only", "s2"], ""),
+    (&["run", "good", "--until", "nothing"], ""),
     (&["log", "nobody"], ""),
     (&["log", "good"], ""),
     (&["log", "good/nothing"], ""),
@@ -126,9 +161,21 @@ const FAILURES: &[Case<'_>] = &[
     (&["answer", "good", "--skip"], ""),
     (&["answer", "good", "--confirm"], ""),
     (&["answer", "nobody", "--retry"], ""),
+    (&["answer", "good", "--budget", "much"], ""),
     (&["status", "good", "extra"], ""),
+    (&["inbox", "good"], ""),
+    (&["events", "--since", "soon"], ""),
+    (&["events", "--plan", "nobody"], ""),
+    (&["queue", "show", "good/s1"], ""),
+    (&["queue", "everything"], ""),
+    (&["worker", "--jobs", "0"], ""),
+    (&["stop", "good"], ""),
+    (&["stop", "nobody"], ""),
+    (&["cancel", "good"], ""),
+    (&["cancel", "good", "-m", "no need"], ""),
     (&["fmt", "nobody"], ""),
     (&["fmt", "-"], "\0"),
+    (&["init", "here"], ""),
     (&["new"], ""),
     (&["new", "Not A Name"], ""),
     (&["new", "../up"], ""),
@@ -144,9 +191,18 @@ const FAILURES: &[Case<'_>] = &[
 fn ask(place: &Place, (words, input): &Case<'_>) -> (Ran, Value) {
     let words: Vec<&str> = words.iter().copied().chain(["--json"]).collect();
     let ran = place.run_with(&words, input);
-    assert_eq!(ran.stdout.lines().count(), 1, "{words:?}: {ran:#?}");
-    let envelope =
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{words:?}: {error}: {ran:#?}"));
+    let mut lines: Vec<Value> = ran
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{words:?}: {error}: {ran:#?}")))
+        .collect();
+    let envelope = lines.pop().unwrap_or_else(|| panic!("{words:?}: {ran:#?}"));
+    // A command that goes on for long gives its events a line each.
+    for event in lines {
+        assert!(words[0] == "run" && event["schema"] == "planwright.event/1", "{words:?}: {event}");
+        let fault = schema(place, "event").validate(&event).err().map(|error| error.to_string());
+        assert_eq!(fault, None, "{words:?}: {event}");
+    }
     (ran, envelope)
 }
 
@@ -196,7 +252,8 @@ fn every_answer_about_a_run_is_one_line_with_one_envelope_as_its_schema_says() {
             case.0.first().map(|verb| format!("planwright.{verb}/1")).as_deref(),
             "{ran:#?}"
         );
-        assert_eq!(ran.code, if case.0[0] == "run" { 3 } else { 0 }, "{case:?}: {ran:#?}");
+        let needs_person = matches!(case.0, ["run", ..] | ["answer", _] | ["status", "--next"]);
+        assert_eq!(ran.code, if needs_person { 3 } else { 0 }, "{case:?}: {ran:#?}");
         assert_eq!(envelope["ok"], ran.code == 0, "{case:?}: {ran:#?}");
         let fault = schema(&place, name).validate(&envelope).err().map(|error| error.to_string());
         assert_eq!(fault, None, "{case:?}: {envelope}");

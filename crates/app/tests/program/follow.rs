@@ -88,6 +88,15 @@ impl Place {
         Running(command.spawn().expect("the program starts"))
     }
 
+    /// Starts the program with these words; what it says goes into a file of the project.
+    #[track_caller]
+    pub(crate) fn start_into(&self, words: &[&str], inside: &str) -> Running {
+        let said = std::fs::File::create(self.path(inside)).expect("a file");
+        let mut command = self.planwright(words);
+        command.stdout(said.try_clone().expect("the same file")).stderr(said);
+        Running(command.spawn().expect("the program starts"))
+    }
+
     /// The events of the newest run.
     #[track_caller]
     pub(crate) fn events(&self) -> Vec<Value> {

@@ -116,6 +116,12 @@ impl Place {
         fs::read_to_string(self.path(inside)).expect("a file that can be read")
     }
 
+    /// The bytes of a file of the project.
+    #[track_caller]
+    pub(crate) fn bytes(&self, inside: &str) -> Vec<u8> {
+        fs::read(self.path(inside)).expect("a file that can be read")
+    }
+
     /// Sets who may do what with a path of the project.
     pub(crate) fn permit(&self, inside: &str, mode: u32) -> &Self {
         fs::set_permissions(self.path(inside), fs::Permissions::from_mode(mode)).expect("a mode");

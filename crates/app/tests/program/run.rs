@@ -28,6 +28,7 @@ fn the_demo_fails_once_and_passes_on_what_the_contract_said() {
         &[
             "attempt 1 of 3, exit 1",
             "expected 'Hello, Ada!', got 'Hello Ada'",
+            "retrying; the agent gets that message",
             "attempt 2",
             "3 of 3 steps settled",
         ],
@@ -37,7 +38,7 @@ fn the_demo_fails_once_and_passes_on_what_the_contract_said() {
         .lines()
         .map(|line| {
             line.split_whitespace()
-                .skip(1)
+                .skip(2)
                 .filter(|word| *word != "attempt")
                 .take(3)
                 .collect::<Vec<_>>()
@@ -150,10 +151,12 @@ fn an_agent_that_lies_in_every_way_does_not_pass() {
 // A-31, C-34: the bytes that were approved are judged; a plan that says something else pauses the run.
 #[test]
 fn an_agent_that_rewrites_its_contract_stops_the_run_and_wins_nothing() {
-    let script = "text=$(cat plans/it.md); printf '%s\\n' \"${text/test -s real/test -s digest}\" >plans/it.md; touch digest";
+    let script = "text=$(cat plans/it.md); printf '%s\\n' \"${text//test -s real/test -s digest}\" >plans/it.md; touch digest";
     let place = Place::with_plan(&[("lie", "", script, "test -s real")]);
     let approved = place.read(FILE);
-    place.approve_and_run().expect(4, &["edited", "planwright verify it"]);
+    place
+        .approve_and_run()
+        .expect(4, &["edited", "paused", "    -test -s real\n    +test -s digest\n", "verify it"]);
     assert_eq!(place.facts()[1..], ["lie attempt.started 1", "lie attempt.finished 1"]);
     // The other bytes are not approved, and asking does not end the run of those that are.
     place.run(&["run", "it"]).expect(3, &["nobody has approved it"]);
@@ -170,6 +173,7 @@ fn a_plan_that_is_edited_during_a_run_pauses_it() {
         Place::with_plan(&[("a", "", "touch a.out", &contract), ("b", "", "touch b.out", "test -e b.out")]);
     let mut running = place.start(&[]);
     place.wait_for_file("judging");
+    let approved = place.read(FILE);
     place.rewrite("Do b", "Do b, and more");
     place.rewrite("touch b.out", "touch b.out c.out");
     let edited = place.read(FILE);
@@ -177,7 +181,10 @@ fn a_plan_that_is_edited_during_a_run_pauses_it() {
     assert_eq!(running.end(), 4);
     assert_eq!(place.read(FILE), edited);
     assert_eq!(place.facts().last().map(String::as_str), Some("a contract.finished 1 passed"));
-    // Approved anew, the run begins again; what was done is judged, not done again.
+    // Put back, the run would go on; approved anew, another begins: what was done is judged, not done again.
+    place.write(FILE, approved);
+    place.run(&["run", "it", "--dry-run"]).expect(0, &["goes on     with run 1", "would do    2 b"]);
+    place.write(FILE, edited);
     place.run(&["run", "it"]).expect(3, &["nobody has approved it"]);
     place.rewrite("### 1. Do a", "### 1. Do a ✅");
     place.approve_and_run().expect(0, &["1 a   was done before"]);
@@ -227,22 +234,45 @@ fn a_mark_that_was_set_by_hand_is_judged_before_it_is_believed() {
     }
 }
 
-// one driver a run; who comes second is told who the first is.
+/// The name that has to be approved, as the last command of the program proposes it.
+#[track_caller]
+fn proposed(ran: &Ran) -> String {
+    let name = ran.stderr.rsplit_once("--rev ").map(|(_, name)| name.trim().to_owned());
+    name.unwrap_or_else(|| panic!("{ran:#?}"))
+}
+
+// the command lines of the agents are a part of what was approved. Whoever changes them, an agent too, has
+// nothing started before a person has seen both.
 #[test]
-fn a_second_run_of_a_plan_is_refused_with_the_owner() {
-    let script = format!("echo now >working; {WAIT}; touch a.out");
-    let place = Place::with_plan(&[("a", "", &script, "test -e a.out")]);
-    let mut running = place.start(&[]);
-    place.wait_for_file("working");
-    place.run(&["run", "it"]).expect(4, &[&format!("pid {}", running.pid())]);
-    // Nor can somebody begin another run of a revised plan beside it.
-    let approved = place.read(FILE);
-    place.rewrite("Because.", "Because of you.");
-    place.approve_and_run().expect(4, &[&format!("pid {}", running.pid())]);
-    place.write(FILE, approved).write("go", "");
-    assert_eq!(running.end(), 0);
-    assert_eq!(place.count("a attempt.started 1"), 1);
-    place.run(&["run", "it"]).expect(0, &["1 of 1 steps settled"]);
+fn agents_that_are_not_those_that_were_approved_are_not_started() {
+    let settings = |script: &str| format!("[agents.coder]\ncommand = [\"bash\", \"-c\", \"{script}\"]\n");
+    let first = ("a", "", "mv new.toml planwright.toml", "! test -e new.toml");
+    let place = Place::with_plan(&[first, ("b", "**target:** coder", "Write it.", "test -s b.out")]);
+    place.write("planwright.toml", settings("touch right; cat >b.out"));
+    place.write("new.toml", settings("touch wrong; cat >b.out"));
+    let digest = place.digest();
+    place.run(&["run", "it", "--until", "a", "--rev", &digest]).expect(0, &["coder is done by: bash -c"]);
+    let lapsed = [
+        "lapsed  the command lines of the agents",
+        "coder  was  bash -c 'touch right; cat >b.out'",
+        "       is   bash -c 'touch wrong; cat >b.out'",
+        "nothing was started",
+    ];
+    let ran = place.run(&["run", "it"]);
+    ran.expect(4, &lapsed);
+    // The digest of the plan names other command lines.
+    place.run(&["run", "it", "--rev", &digest]).expect(4, &lapsed);
+    let agent = run(place.planwright(&["run", "it", "--rev", &proposed(&ran)]).env("CLAUDECODE", "1"), b"");
+    agent.expect(3, &["only a person may approve"]);
+    assert_eq!((place.count("b attempt.started 1"), place.count("agents.approved")), (0, 0));
+    // What was approved may be put back; nobody has to say anything then.
+    place.write("planwright.toml", settings("touch right; cat >b.out"));
+    place.run(&["run", "it", "--dry-run"]).expect(0, &["goes on"]);
+    place.write("planwright.toml", settings("touch other; cat >b.out"));
+    let ran = place.run(&["run", "it"]);
+    place.run(&["run", "it", "--rev", &proposed(&ran)]).expect(0, &["2 of 2 steps settled"]);
+    assert_eq!([place.has("right"), place.has("wrong"), place.has("other")], [false, false, true]);
+    assert_eq!(place.count("agents.approved"), 1);
 }
 
 // two at once where the plan says that they don't depend on each other and touch different files.

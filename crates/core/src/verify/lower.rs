@@ -46,6 +46,10 @@ fn step(subject: &Subject<'_>, place: usize, draft: &StepDraft) -> Step {
         touches: draft.touches.as_ref().map(|touches| texts(touches)),
         accept: texts(&draft.accept),
         timeout_seconds: draft.timeout.as_ref().and_then(|timeout| budget::seconds(&timeout.value)),
+        contract_timeout_seconds: draft
+            .contract_timeout
+            .as_ref()
+            .and_then(|timeout| budget::seconds(&timeout.value)),
         tools: texts(&draft.tools),
         env: texts(&draft.env),
         network: draft.network.as_ref().map(|network| network.value.clone()),

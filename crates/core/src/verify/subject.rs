@@ -58,6 +58,8 @@ pub struct Questions {
     pub programs: BTreeSet<String>,
     /// What does `bash -n` say about these commands?
     pub commands: BTreeSet<String>,
+    /// Which of these topics can be read?
+    pub topics: BTreeSet<String>,
 }
 
 /// What was found out about the world.
@@ -105,8 +107,10 @@ impl<'a> Study<'a> {
         let mut questions = Questions::default();
         for (step, script) in self.draft.steps.iter().zip(&self.scripts) {
             for read in &step.reads {
-                if let Some(Reference::File(path)) = Reference::read(&read.value) {
-                    questions.paths.insert(plain(&path).to_owned());
+                match Reference::read(&read.value) {
+                    Some(Reference::File(path)) => drop(questions.paths.insert(plain(&path).to_owned())),
+                    Some(Reference::Topic(name)) => drop(questions.topics.insert(name)),
+                    None => {}
                 }
             }
             let command = step.contract.as_ref().and_then(|contract| contract.command.as_ref());

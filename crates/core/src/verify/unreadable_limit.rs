@@ -23,11 +23,12 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         found.push(unread);
     }
     for (place, step) in subject.steps() {
-        let timeout = step.timeout.as_ref();
         let unread = |text: &str| budget::seconds(text).is_none_or(|seconds| seconds == 0);
-        if let Some(text) = timeout.filter(|text| unread(&text.value)) {
+        for (name, limit) in [("timeout", &step.timeout), ("contract_timeout", &step.contract_timeout)] {
+            let Some(text) = limit.as_ref().filter(|text| unread(&text.value)) else { continue };
+            let message = format!("the {name} of {} can't be read: `{}`", subject.name(place), text.value);
             found.push(
-                RULE.at(text.span, format!("the timeout of {} can't be read: `{}`", subject.name(place), text.value))
+                RULE.at(text.span, message)
                     .label("not a length of time")
                     .help("write a number and a unit: `90 s`, `10 min`, `1 hour`"),
             );

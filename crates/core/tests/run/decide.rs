@@ -1,14 +1,14 @@
 //! What is to be done next, as scripts: what happens on the left, what `decide` says on the right.
 
-use planwright_core::decide::{Command, Limits, decide};
+use planwright_core::decide::{Command, Limits, decide, outlook};
 use planwright_core::event::{Answer, AttemptEnd, Event, Outcome, Reason, Usage};
 use planwright_core::plan::Plan;
 use planwright_core::run::RunState;
 
-use crate::sample::{
-    answered, asked, ended, exited, judged, parked, plan, resumed, retry, run_started, skip, spent, started,
-    stopped, warned,
+use crate::happened::{
+    answered, asked, ended, exited, judged, parked, resumed, retry, skip, spent, started, stopped, warned,
 };
+use crate::sample::{plan, run_started};
 
 /// A run on paper.
 struct Walk {
@@ -341,10 +341,10 @@ fn a_step_that_was_taken_over_is_judged_once_no_agent_may_change_the_same_files(
 fn a_stop_lets_nothing_begin_and_a_resume_goes_on_where_it_was() {
     let mut walk = Walk::new("a\nb");
     walk.takes(&[started("a", 1), stopped()]).expect("");
-    walk.takes(&[exited("a", 1)]).expect("");
-    walk.takes(&[resumed()]).expect("contract a@1");
-    walk.takes(&[judged("a", 1, 0), stopped()]).expect("");
+    walk.takes(&[exited("a", 1)]).expect("contract a@1");
+    walk.takes(&[judged("a", 1, 0)]).expect("");
     walk.takes(&[resumed()]).expect("attempt b@1");
+    walk.takes(&[stopped()]).expect("");
 }
 
 #[test]
@@ -353,6 +353,59 @@ fn nothing_is_to_be_done_before_a_run_begins_and_after_it_ends() {
     let state = RunState::new(&sample);
     assert_eq!(decide(&sample, &state, &Limits::default(), 0), []);
     let mut walk = Walk::of(sample);
-    walk.take(&crate::sample::finished(Outcome::Cancelled));
+    walk.take(&crate::happened::finished(Outcome::Cancelled));
     walk.expect("");
+}
+
+// P-21: `--until` and `--only` restrict what may begin; nothing is asked about the rest, and nothing is finished.
+#[test]
+fn only_the_steps_that_may_begin_do() {
+    let mut walk = Walk::new("a\nb\nc");
+    walk.limits.steps = Some([0, 1].into());
+    walk.expect("attempt a@1");
+    walk.tries("a", 1, 0).tries("b", 1, 0).expect("");
+    walk.limits.steps = None;
+    walk.expect("attempt c@1");
+}
+
+#[test]
+fn a_claim_is_judged_in_its_turn() {
+    let mut walk = Walk::new("a\nb done\nc");
+    walk.expect("attempt a@1");
+    walk.tries("a", 1, 0).expect("contract b@0");
+    walk.takes(&[judged("b", 0, 0)]).expect("attempt c@1");
+}
+
+#[test]
+fn an_attempt_that_a_person_ended_counts_for_nothing() {
+    let mut walk = Walk::new("a abort");
+    for attempt in 1..=9 {
+        walk.expect(&format!("attempt a@{attempt}"));
+        walk.takes(&[started("a", attempt), ended("a", attempt, AttemptEnd::Stopped)]);
+    }
+    assert_eq!((walk.state.steps[0].failures, walk.state.steps[0].lost), (0, 0));
+}
+
+#[test]
+fn a_retry_grants_an_attempt_only_where_all_are_spent() {
+    let mut walk = Walk::new("a retry=1");
+    walk.takes(&[started("a", 1), parked("a", 1, None), asked("a/1", Some("a"), Reason::Parked)]);
+    walk.takes(&[answered("a/1", retry())]).tries("a", 2, 1).tries("a", 3, 1);
+    walk.expect("ask a/2 AttemptsSpent");
+    walk.takes(&[asked("a/2", Some("a"), Reason::AttemptsSpent), answered("a/2", retry())]);
+    walk.tries("a", 4, 1).expect("ask a/3 AttemptsSpent");
+}
+
+// "N steps left, need about X more".
+#[test]
+fn the_outlook_says_what_the_steps_that_are_left_will_take() {
+    let mut plan = plan("a\nb\nc");
+    plan.budget.tokens = Some(100);
+    plan.budget.micro_dollars = Some(1_500_000);
+    let mut walk = Walk::of(plan);
+    assert_eq!(outlook(&walk.plan, &walk.state), "3 steps left");
+    let usage = Usage { tokens: Some(100), micro_dollars: Some(1_000_000), milliseconds: 0 };
+    let end = spent("a", 1, (AttemptEnd::Exited(0), usage));
+    walk.takes(&[started("a", 1), end, judged("a", 1, 0)]);
+    assert_eq!(outlook(&walk.plan, &walk.state), "2 steps left, need about 200 tokens, $1.50 more");
 }

@@ -1,11 +1,10 @@
-//! Plans and events in few words.
+//! Plans in few words. The suites of the engine use it too.
 
 use std::collections::BTreeSet;
 
 use planwright_core::dialect;
 use planwright_core::draft::Mark;
-use planwright_core::event::{Answer, AttemptEnd, Blob, Event, Outcome, Reason, Receipt, Usage};
-use planwright_core::judge::{Observation, judge};
+use planwright_core::event::{Agents, Event};
 use planwright_core::plan::{Contract, Last, OnFail, Plan, Step};
 use planwright_core::source::Source;
 use planwright_core::verify::{Facts, Limits, Study, verify};
@@ -53,7 +52,8 @@ pub(crate) fn plan(lines: &str) -> Plan {
     plan
 }
 
-fn step(model: &Step, before: &[Step], line: &str) -> Step {
+/// The step that a line says, behind those before it; what no line can say is as in the model.
+pub(crate) fn step(model: &Step, before: &[Step], line: &str) -> Step {
     let mut words = line.split(' ');
     let mut step = model.clone();
     words.next().expect("a step has an id").clone_into(&mut step.id);
@@ -87,78 +87,6 @@ pub(crate) fn run_started() -> Event {
         approved_by: text("ada"),
         approved_at: text("terminal"),
         base: None,
+        agents: Agents::new(),
     }
-}
-
-pub(crate) fn started(step: &str, attempt: u32) -> Event {
-    Event::AttemptStarted {
-        step: step.to_owned(),
-        attempt,
-        agent: "coder".to_owned(),
-        prompt: Blob("p".to_owned()),
-    }
-}
-
-pub(crate) fn ended(step: &str, attempt: u32, end: AttemptEnd) -> Event {
-    spent(step, attempt, (end, Usage::default()))
-}
-
-pub(crate) fn spent(step: &str, attempt: u32, (end, usage): (AttemptEnd, Usage)) -> Event {
-    let changed = vec!["src/first.rs".to_owned()];
-    Event::AttemptFinished { step: step.to_owned(), attempt, end, output: None, usage, changed }
-}
-
-pub(crate) fn exited(step: &str, attempt: u32) -> Event {
-    ended(step, attempt, AttemptEnd::Exited(0))
-}
-
-pub(crate) fn parked(step: &str, attempt: u32, until: Option<u64>) -> Event {
-    ended(step, attempt, AttemptEnd::Parked { why: "out of quota".to_owned(), until })
-}
-
-/// The contract exited with this code, where 0 means done.
-pub(crate) fn judged(step: &str, attempt: u32, code: i32) -> Event {
-    let observation = Observation::Exited(code);
-    let receipt = Receipt {
-        verdict: judge(0, &observation),
-        observation,
-        digest: "d".to_owned(),
-        contract: "c".to_owned(),
-        tier: "open".to_owned(),
-        output: Blob(format!("said {code}")),
-        milliseconds: 1,
-    };
-    Event::ContractFinished { step: step.to_owned(), attempt, receipt }
-}
-
-pub(crate) fn asked(ask: &str, step: Option<&str>, reason: Reason) -> Event {
-    Event::AskOpened { ask: ask.to_owned(), step: step.map(str::to_owned), reason, text: String::new() }
-}
-
-pub(crate) fn answered(ask: &str, answer: Answer) -> Event {
-    Event::AskAnswered { ask: ask.to_owned(), answer, by: "ada".to_owned() }
-}
-
-pub(crate) fn retry() -> Answer {
-    Answer::Retry { hint: "look again".to_owned() }
-}
-
-pub(crate) fn skip() -> Answer {
-    Answer::Skip { reason: "not needed".to_owned() }
-}
-
-pub(crate) fn warned(limit: &str) -> Event {
-    Event::BudgetWarned { limit: limit.to_owned(), percent: 80 }
-}
-
-pub(crate) fn stopped() -> Event {
-    Event::RunStopped { by: "ada".to_owned() }
-}
-
-pub(crate) fn resumed() -> Event {
-    Event::RunResumed { by: "ada".to_owned() }
-}
-
-pub(crate) fn finished(outcome: Outcome) -> Event {
-    Event::RunFinished { outcome, why: String::new() }
 }

@@ -7,10 +7,10 @@ use planwright_core::event::{Answer, AttemptEnd, Event, Outcome, Reason};
 use planwright_core::plan::Contract;
 use planwright_core::run::{Phase, RunState, Status};
 
-use crate::sample::{
-    answered, asked, ended, exited, finished, judged, parked, plan, resumed, retry, run_started, skip,
-    started, stopped, warned,
+use crate::happened::{
+    answered, asked, ended, exited, finished, judged, parked, resumed, retry, skip, started, stopped, warned,
 };
+use crate::sample::{plan, run_started};
 
 fn state_after(lines: &str, history: &[Event]) -> RunState {
     let mut state = RunState::new(&plan(lines));
@@ -213,7 +213,7 @@ fn what_an_agent_says_it_cost_cannot_overflow() {
         micro_dollars: Some(u64::MAX),
         milliseconds: u64::MAX,
     };
-    let end = |attempt| crate::sample::spent("s", attempt, (AttemptEnd::TimedOut(1), usage));
+    let end = |attempt| crate::happened::spent("s", attempt, (AttemptEnd::TimedOut(1), usage));
     let state = state_after("s", &[run_started(), started("s", 1), end(1), started("s", 2), end(2)]);
     assert_eq!(state.spent, usage);
 }

@@ -208,6 +208,21 @@ fn tagged(is_ours: &dyn Fn(&str) -> bool, killed: &BTreeSet<Identity>) -> io::Re
     Ok((now.into_iter().map(|one| one.identity).collect(), later.len()))
 }
 
+/// The tags of living processes that start with `prefix`, without this process and those above it.
+pub(super) fn tags(prefix: &str) -> Result<BTreeMap<String, usize>, Error> {
+    let list = |source| Error::List { source };
+    let processes = processes().map_err(list)?;
+    let user = fs::metadata("/proc/self").map_err(list)?.uid();
+    let spared = ancestry(&processes, std::process::id().cast_signed());
+    let mut tags = BTreeMap::new();
+    for one in processes.iter().filter(|one| one.is_alive && !spared.contains(&one.identity.pid)) {
+        if let Some(tag) = tag(one.identity.pid, user).filter(|tag| tag.starts_with(prefix)) {
+            *tags.entry(tag).or_default() += 1;
+        }
+    }
+    Ok(tags)
+}
+
 /// The numbers of all processes below `roots`, without those that are spared and what is below these.
 fn below(processes: &[Process], roots: BTreeSet<i32>, spared: &BTreeSet<i32>) -> BTreeSet<i32> {
     let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
@@ -247,6 +262,14 @@ fn tag(pid: i32, user: u32) -> Option<String> {
     let value = values.find_map(|entry| entry.strip_prefix(TAG.as_bytes())?.strip_prefix(b"="))?;
     let value = if value == CHANGING.as_bytes() { held_tag(pid)? } else { value.to_vec() };
     Some(String::from_utf8_lossy(&value).into_owned())
+}
+
+/// The tag of the job that this process belongs to, found in whatever is above it: a process can wipe its own environment,
+/// but not that of the supervisor which every orphan of a job comes back to.
+pub(super) fn tag_above() -> Option<String> {
+    let user = fs::metadata("/proc/self").ok()?.uid();
+    let line = ancestry(&processes().ok()?, std::process::id().cast_signed());
+    line.into_iter().find_map(|pid| tag(pid, user))
 }
 
 fn is_supervisor(pid: i32) -> bool {

@@ -95,8 +95,19 @@ pub(super) fn kill_below(command: i32) -> Vec<Identity> {
     Vec::new()
 }
 
+/// Finds nobody: the environment of other processes cannot be read.
+#[expect(clippy::unnecessary_wraps, reason = "other systems can fail here")]
+pub(super) fn tags(_prefix: &str) -> Result<std::collections::BTreeMap<String, usize>, Error> {
+    Ok(std::collections::BTreeMap::new())
+}
+
 /// Kills nobody: the environment of other processes cannot be read.
 #[expect(clippy::unnecessary_wraps, reason = "other systems can fail here")]
 pub(super) fn kill_tagged(_tag: &str, _is_ours: &dyn Fn(&str) -> bool) -> Result<usize, Error> {
     Ok(0)
+}
+
+/// The tag of the job that this process belongs to, as far as its own environment says.
+pub(super) fn tag_above() -> Option<String> {
+    std::env::var(super::TAG).ok()
 }

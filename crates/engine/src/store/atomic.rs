@@ -1,10 +1,10 @@
 //! The only place that writes plan files. A file is replaced whole or not at all, and only if it still is what was read.
 
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::path::Path;
-
-use atomic_write_file::AtomicWriteFile;
+use std::os::unix::fs::{MetadataExt, fchown};
+use std::path::{Path, PathBuf};
 
 use super::{Error, state};
 
@@ -22,10 +22,7 @@ pub fn replace(path: &Path, old: &str, new: &str) -> Result<(), Error> {
     if present != old.as_bytes() {
         return Err(Error::Moved { path: path.clone() });
     }
-    let mut file = AtomicWriteFile::open(path).map_err(write_error)?;
-    file.write_all(new.as_bytes()).map_err(write_error)?;
-    // The library syncs file and folder: once this returns, a power cut can't bring the old text back.
-    file.commit().map_err(write_error)
+    put(path, new).map_err(write_error)
 }
 
 /// Makes a new file with its folders. Never writes over one that is there.
@@ -40,11 +37,7 @@ pub fn create(path: &Path, text: &str) -> Result<(), Error> {
     // The name is claimed first; should writing fail the claim is withdrawn, so that nothing half written stays.
     let claim = OpenOptions::new().write(true).create_new(true).open(path).map_err(write_error)?;
     drop(claim);
-    let written = AtomicWriteFile::open(path).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.commit()
-    });
-    written.map_err(|source| {
+    put(path, text).map_err(|source| {
         // The error that is reported is the first one: an empty file that can't be removed either is the lesser news.
         std::fs::remove_file(path).ok();
         write_error(source)
@@ -59,10 +52,57 @@ pub fn create_folder(path: &Path) -> Result<(), Error> {
     })
 }
 
+/// Puts a new text in the place of a file that is there, with its mode and, where that is allowed, its owner.
+fn put(path: &Path, text: &str) -> io::Result<()> {
+    let beside = beside(path);
+    remove(&beside)?;
+    // Follows no link: somebody may have laid one here since.
+    let mut file = OpenOptions::new().write(true).create_new(true).open(&beside)?;
+    let written = fill(&mut file, path, text).and_then(|()| rename(&beside, path));
+    if let Err(source) = written {
+        // The error that is reported is the first one; what stays is removed by whoever writes next.
+        remove(&beside).ok();
+        return Err(source);
+    }
+    // A rename is durable only once its folder is: without this a power cut can bring the old text back.
+    File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
+}
+
+fn fill(file: &mut File, path: &Path, text: &str) -> io::Result<()> {
+    let old = path.metadata()?;
+    // Only root may give a file away. Before the mode, which a change of the owner may cut.
+    fchown(&*file, Some(old.uid()), Some(old.gid())).ok();
+    file.set_permissions(old.permissions())?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the place that writes plan files")]
+fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    std::fs::rename(from, to)
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+/// Where a text is written before it takes the place of the old one. Always the same name: what a writer that was killed
+/// left there is removed by the next one, while a name by chance would stay in the workspace for ever.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(".planwright");
+    path.with_file_name(name)
+}
+
 /// The lock for one plan file. It lives outside the workspace, where no agent can hold it against us.
 fn lock_file(path: &Path) -> io::Result<File> {
     let folder = state::folder().join("locks");
-    std::fs::create_dir_all(&folder)?;
+    // The first edit may come before the first run: what is made here is made for the owner alone.
+    state::create(&folder).map_err(io::Error::other)?;
     let name = blake3::hash(path.as_os_str().as_encoded_bytes()).to_hex();
     OpenOptions::new().create(true).truncate(false).write(true).open(folder.join(&name[..32]))
 }
@@ -70,20 +110,14 @@ fn lock_file(path: &Path) -> io::Result<File> {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "these tests play those who write without asking us")]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
-
-    fn scratch(name: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("planwright-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a scratch folder");
-        folder.join("plan.md")
-    }
+    use crate::scratch::Scratch;
 
     // C-07: old or new, never torn.
     #[test]
     fn a_file_that_moved_is_left_as_it_is() {
-        let path = scratch("moved");
+        let scratch = Scratch::new("atomic-moved");
+        let path = scratch.path().join("plan.md");
         std::fs::write(&path, "theirs").expect("written");
         let refused = replace(&path, "mine", "new");
         assert!(matches!(refused, Err(Error::Moved { .. })), "{refused:?}");
@@ -95,11 +129,11 @@ mod tests {
     #[test]
     fn a_link_is_followed_and_the_mode_is_kept() {
         use std::os::unix::fs::PermissionsExt;
-        let path = scratch("linked");
+        let scratch = Scratch::new("atomic-linked");
+        let path = scratch.path().join("plan.md");
         std::fs::write(&path, "a").expect("written");
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).expect("mode");
         let link = path.with_file_name("link.md");
-        std::fs::remove_file(&link).ok();
         std::os::unix::fs::symlink(&path, &link).expect("a link");
         replace(&link, "a", "b").expect("replaced");
         assert!(link.is_symlink());
@@ -107,9 +141,29 @@ mod tests {
         assert_eq!(path.metadata().expect("there").permissions().mode() & 0o777, 0o640);
     }
 
+    // M-04: a writer that was killed leaves nothing for ever in the workspace, and nobody can lead the next one astray.
+    #[test]
+    fn what_a_killed_writer_left_is_gone_with_the_next_write() {
+        let scratch = Scratch::new("atomic-killed");
+        let path = scratch.path().join("plan.md");
+        std::fs::write(&path, "old").expect("written");
+        std::fs::write(beside(&path), "half a te").expect("written");
+        replace(&path, "old", "new").expect("replaced");
+        let elsewhere = path.with_file_name("elsewhere");
+        std::fs::write(&elsewhere, "theirs").expect("written");
+        std::os::unix::fs::symlink(&elsewhere, beside(&path)).expect("a link");
+        replace(&path, "new", "newer").expect("replaced");
+        let names = std::fs::read_dir(path.parent().expect("a folder")).expect("a list");
+        let mut names: Vec<OsString> = names.map(|entry| entry.expect("an entry").file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["elsewhere", "plan.md"]);
+        assert_eq!(std::fs::read_to_string(&elsewhere).expect("read"), "theirs");
+    }
+
     #[test]
     fn a_file_that_is_there_is_never_written_over() {
-        let path = scratch("exists");
+        let scratch = Scratch::new("atomic-exists");
+        let path = scratch.path().join("plan.md");
         std::fs::write(&path, "first").expect("written");
         assert!(matches!(create(&path, "second"), Err(Error::Exists { .. })));
         assert_eq!(std::fs::read_to_string(&path).expect("read"), "first");
@@ -117,7 +171,8 @@ mod tests {
 
     #[test]
     fn of_many_writers_with_the_same_old_text_one_wins() {
-        let path = scratch("race");
+        let scratch = Scratch::new("atomic-race");
+        let path = scratch.path().join("plan.md");
         std::fs::write(&path, "0").expect("written");
         let wins: usize = std::thread::scope(|scope| {
             let writers: Vec<_> = (0..16)

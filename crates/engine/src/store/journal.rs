@@ -3,13 +3,17 @@
 
 mod chain;
 mod error;
+mod integrity;
 mod lock;
+mod projection;
+mod queue;
 mod schema;
 mod writer;
 
 pub use chain::{Break, ChainReport, Fault, Head};
 pub use error::Error;
 pub use lock::{Holder, RunLock};
+pub use queue::{BEAT_MS, Claim, Health, LEASE_MS, Lease, Queued};
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -30,6 +34,8 @@ use writer::Writer;
 
 /// The most that is kept under one name, that an approved plan may have, and that one call may append.
 pub const BYTES_MAX: usize = 8 * 1024 * 1024;
+/// The name of the database in the folder of a store.
+const DATABASE: &str = "state.db";
 /// How many connections are kept for the next reader.
 const IDLE_READERS_MAX: usize = 4;
 /// How often somebody who waits looks for news of other processes.
@@ -60,6 +66,8 @@ impl fmt::Display for RunId {
 /// A run that is to be recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewRun {
+    /// The root of the project: where the work is done.
+    pub root: PathBuf,
     /// The plan file, relative to the root of the project.
     pub plan: PathBuf,
     /// The name of the plan.
@@ -107,14 +115,16 @@ pub struct Recorded {
 }
 
 /// What is to be added to a journal, all of it or nothing.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Addition<'a> {
     /// The last event that the caller knows of; 0 when none.
     pub after: u64,
     /// What happened.
     pub events: &'a [Event],
     /// Bytes that the events name (see [`blob_of`]), kept in the same act: one sync for all.
-    pub blobs: &'a [&'a [u8]],
+    pub blobs: Vec<Vec<u8>>,
+    /// The worker that claims the attempts which the events intend; `None`: they are left to others.
+    pub claim_for: Option<String>,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
 }
@@ -131,6 +141,11 @@ pub enum Appended {
     Known,
     /// There are events that the caller does not know of; nothing was written.
     Moved,
+}
+
+/// The name of the worker that is inside the driver of a run: that of the lock which the driver holds.
+pub fn driver_name(run: RunId) -> String {
+    format!("run-{}", run.0)
 }
 
 /// The name under which bytes are kept.
@@ -157,12 +172,19 @@ impl Store {
         Self::open_folder(&folder)
     }
 
+    /// Whether the project at `root` has a store already.
+    pub fn exists(root: &Path) -> Result<bool, Error> {
+        let error = |source| Error::State { root: root.to_owned(), source };
+        let folder = state::folder_of(&state::folder(), root).map_err(error)?;
+        Ok(folder.join(DATABASE).is_file())
+    }
+
     /// Opens the store in a folder of its own, with what is missing made.
     pub fn open_folder(folder: &Path) -> Result<Self, Error> {
         for folder in [folder, &folder.join("locks")] {
             state::create(folder).map_err(|source| Error::State { root: folder.to_owned(), source })?;
         }
-        let path = folder.join("state.db");
+        let path = folder.join(DATABASE);
         let connection = schema::open(&path, schema::MIGRATIONS).map_err(|unready| match unready {
             Unready::Newer(version) => {
                 Error::Newer { path: path.clone(), version, known: schema::MIGRATIONS.len() }
@@ -186,18 +208,29 @@ impl Store {
 
     /// Records a new run, with the text that was approved.
     pub fn create_run(&self, new: &NewRun) -> Result<RunId, Error> {
+        self.record_run(new, Vec::new())
+    }
+
+    /// Records a new run together with its first event: a run that has none can't go on, and nobody could tell why.
+    pub fn begin_run(&self, new: &NewRun, first: &Event) -> Result<RunId, Error> {
+        // The number of a run that is not there yet is not known either.
+        self.record_run(new, vec![Entry::of(RunId(0), first)?])
+    }
+
+    fn record_run(&self, new: &NewRun, entries: Vec<Entry>) -> Result<RunId, Error> {
         within_limit("the plan", new.text.len())?;
         let run = new.clone();
         let created = self.writer.write(move |connection| {
             let head = chain::genesis(&run.digest, run.text.as_bytes());
             connection.execute(
-                "INSERT INTO run (plan, name, digest, text, created_at) VALUES (?1, ?2, ?3, ?4, ?5)",
+                "INSERT INTO run (plan, name, digest, text, created_at, root) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
                 params![
                     run.plan.as_os_str().as_bytes(),
                     run.name,
                     run.digest,
                     run.text,
                     run.created_at_ms.cast_signed(),
+                    run.root.as_os_str().as_bytes(),
                 ],
             )?;
             let id = connection.last_insert_rowid();
@@ -205,6 +238,8 @@ impl Store {
                 "INSERT INTO head (run, seq, hash) VALUES (?1, 0, ?2)",
                 params![id, head.as_bytes()],
             )?;
+            // There is nothing in a new journal that could be in the way.
+            extend(connection, RunId(id), (0, run.created_at_ms), &entries)?;
             Ok(RunId(id))
         });
         created.map_err(|source| {
@@ -227,40 +262,38 @@ impl Store {
         found.ok_or_else(|| self.no_run(run))
     }
 
-    /// The last run of a plan, by its path relative to the root of the project.
-    pub fn latest_run(&self, plan: &Path) -> Result<Option<RunRow>, Error> {
+    /// The last run of a plan in the workspace `root`, by its path relative to that.
+    pub fn latest_run(&self, root: &Path, plan: &Path) -> Result<Option<RunRow>, Error> {
         let what = format!("the runs of {}", plan.display());
-        let order = "WHERE run.plan = ?1 ORDER BY run.id DESC LIMIT 1";
-        Ok(self.rows(&what, order, params![plan.as_os_str().as_bytes()])?.pop())
+        // Runs of before the root was recorded are everybody's.
+        let order =
+            "WHERE run.plan = ?1 AND (run.root = ?2 OR run.root IS NULL) ORDER BY run.id DESC LIMIT 1";
+        let values = params![plan.as_os_str().as_bytes(), root.as_os_str().as_bytes()];
+        Ok(self.rows(&what, order, values)?.pop())
     }
 
     /// Adds events to a journal, if `after` is its last event. They are durable when this returns.
     pub fn append(&self, run: RunId, after: u64, events: &[Event], now_ms: u64) -> Result<Appended, Error> {
-        self.add(run, &Addition { after, events, blobs: &[], at_ms: now_ms })
+        self.add(run, Addition { after, events, blobs: Vec::new(), claim_for: None, at_ms: now_ms })
     }
 
     /// Adds events to a journal together with the bytes that they name, if nothing was added meanwhile.
-    pub fn add(&self, run: RunId, addition: &Addition<'_>) -> Result<Appended, Error> {
-        let mut events = Vec::with_capacity(addition.events.len());
-        for event in addition.events {
-            let text = serde_json::to_vec(event).map_err(|source| Error::Encode {
-                run,
-                event: event.name(),
-                source,
-            })?;
-            events.push((event.key(), text));
-        }
-        within_limit("what happened", events.iter().map(|(_, text)| text.len()).sum())?;
-        let mut blobs = Vec::with_capacity(addition.blobs.len());
-        for bytes in addition.blobs {
+    pub fn add(&self, run: RunId, addition: Addition<'_>) -> Result<Appended, Error> {
+        let Addition { after, events, blobs, claim_for, at_ms } = addition;
+        let entries = events.iter().map(|event| Entry::of(run, event)).collect::<Result<Vec<_>, Error>>()?;
+        within_limit("what happened", entries.iter().map(|entry| entry.text.len()).sum())?;
+        for bytes in &blobs {
             within_limit("what is to be kept", bytes.len())?;
-            blobs.push(bytes.to_vec());
         }
-        let (after, at_ms) = (addition.after, addition.at_ms);
         let written = self.writer.write(move |connection| {
-            let found = extend(connection, run, (after, at_ms), &events)?;
+            let found = extend(connection, run, (after, at_ms), &entries)?;
             if let Found::Run(Appended::Written { .. }) = found {
                 blobs.iter().try_for_each(|bytes| keep(connection, bytes))?;
+                if let Some(worker) = claim_for {
+                    for (step, attempt) in entries.iter().filter_map(|entry| intent(&entry.event)) {
+                        queue::lease(connection, (run.0, step, attempt), &worker, at_ms)?;
+                    }
+                }
             }
             Ok(found)
         });
@@ -342,6 +375,36 @@ impl Store {
         lock::acquire(&path).map_err(|source| Error::Lock { path, source })
     }
 
+    /// Takes a lock of another kind: the life of a worker, the use of a workspace. `None` when somebody else has it.
+    pub fn lock_named(&self, name: &str) -> Result<Option<RunLock>, Error> {
+        let path = self.worker_lock_path(name);
+        lock::acquire(&path).map_err(|source| Error::Lock { path, source })
+    }
+
+    /// Who holds a lock of another kind now.
+    pub fn holder_named(&self, name: &str) -> Result<Option<Holder>, Error> {
+        let path = self.worker_lock_path(name);
+        lock::holder(&path).map_err(|source| Error::Lock { path, source })
+    }
+
+    /// Removes the lock file of a worker that is done. Its name is never used again.
+    pub fn forget_lock(&self, name: &str) {
+        // One that stays is a small empty file, which `doctor` finds.
+        std::fs::remove_file(self.worker_lock_path(name)).ok();
+    }
+
+    /// Everything in which the tables differ from what the journals say, in words.
+    pub fn check_projection(&self) -> Result<Vec<String>, Error> {
+        self.read("the queue and the asks", projection::check)
+    }
+
+    /// Builds anew the tables that follow from the journals.
+    pub fn rebuild_projection(&self) -> Result<(), Error> {
+        self.writer.write(projection::rebuild).map_err(|source| {
+            failed(&self.database, source, |path, source| Error::Queue { act: "rebuild", path, source })
+        })
+    }
+
     /// Who drives a run now.
     pub fn holder(&self, run: RunId) -> Result<Option<Holder>, Error> {
         let path = self.lock_path(run);
@@ -405,7 +468,11 @@ impl Store {
     }
 
     fn lock_path(&self, run: RunId) -> PathBuf {
-        self.folder.join("locks").join(format!("run-{}", run.0))
+        self.worker_lock_path(&driver_name(run))
+    }
+
+    fn worker_lock_path(&self, name: &str) -> PathBuf {
+        self.folder.join("locks").join(name)
     }
 
     fn no_run(&self, run: RunId) -> Error {
@@ -424,11 +491,43 @@ enum Found {
     Run(Appended),
 }
 
+/// An event on its way into a journal.
+struct Entry {
+    key: Option<String>,
+    text: Vec<u8>,
+    event: Event,
+}
+
+impl Entry {
+    fn of(run: RunId, event: &Event) -> Result<Self, Error> {
+        let encode = |source| Error::Encode { run, event: event.name(), source };
+        let text = serde_json::to_vec(event).map_err(encode)?;
+        Ok(Self { key: event.key(), text, event: event.clone() })
+    }
+}
+
+/// The attempt that an event intends.
+fn intent(event: &Event) -> Option<(&str, u32)> {
+    match event {
+        Event::AttemptStarted { step, attempt, .. } => Some((step, *attempt)),
+        Event::RunStarted { .. }
+        | Event::AgentsApproved { .. }
+        | Event::AttemptFinished { .. }
+        | Event::ContractFinished { .. }
+        | Event::AskOpened { .. }
+        | Event::AskAnswered { .. }
+        | Event::BudgetWarned { .. }
+        | Event::RunStopped { .. }
+        | Event::RunResumed { .. }
+        | Event::RunFinished { .. } => None,
+    }
+}
+
 fn extend(
     connection: &Connection,
     run: RunId,
     (after, at_ms): (u64, u64),
-    events: &[(Option<String>, Vec<u8>)],
+    entries: &[Entry],
 ) -> rusqlite::Result<Found> {
     let mut query = connection.prepare_cached(
         "SELECT head.seq, head.hash, journal.hash IS head.hash FROM head \
@@ -445,7 +544,7 @@ fn extend(
     }
     let mut query = connection.prepare_cached("SELECT 1 FROM journal WHERE run = ?1 AND key = ?2")?;
     // Before the number: who reports a thing twice has mostly missed what came between.
-    for key in events.iter().filter_map(|(key, _)| key.as_ref()) {
+    for key in entries.iter().filter_map(|entry| entry.key.as_ref()) {
         if query.exists(params![run.0, key])? {
             return Ok(Found::Run(Appended::Known));
         }
@@ -456,11 +555,12 @@ fn extend(
     let mut insert = connection.prepare_cached(
         "INSERT INTO journal (run, seq, key, at, event, prev, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     )?;
-    for (key, text) in events {
+    for Entry { key, text, event } in entries {
         let seq = head.seq + 1;
         let hash = chain::link(&head.hash, run, (seq, at_ms), text);
         let (number, at) = (seq.cast_signed(), at_ms.cast_signed());
         insert.execute(params![run.0, number, key, at, text, head.hash.as_bytes(), hash.as_bytes()])?;
+        projection::project(connection, run.0, at, event)?;
         head = Head { seq, hash };
     }
     let mut update = connection.prepare_cached("UPDATE head SET seq = ?2, hash = ?3 WHERE run = ?1")?;

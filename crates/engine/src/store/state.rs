@@ -47,7 +47,7 @@ pub fn folder() -> PathBuf {
 /// The folder below `states` for the project at `root`: the same for every worktree of a repository.
 pub fn folder_of(states: &Path, root: &Path) -> Result<PathBuf, Error> {
     let root = root.canonicalize().map_err(|source| Error::Repository { path: root.to_owned(), source })?;
-    let Some(tree) = root.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok()) else {
+    let Some(tree) = tree_of(&root)? else {
         return Ok(states.join(key(&root, &root, Path::new(""))));
     };
     let git = common_git_folder(tree)?;
@@ -58,6 +58,28 @@ pub fn folder_of(states: &Path, root: &Path) -> Result<PathBuf, Error> {
         Some(_) | None => &git,
     };
     Ok(states.join(key(&git, &named.join(part), part)))
+}
+
+/// The nearest folder with a `.git`. A disk that can't tell is an error: taken for "none", it would lead to another state
+/// folder, where nothing of what was done is known.
+fn tree_of(root: &Path) -> Result<Option<&Path>, Error> {
+    for folder in root.ancestors() {
+        let git = folder.join(".git");
+        match git.symlink_metadata() {
+            Ok(_) => return Ok(Some(folder)),
+            Err(error) if is_absence(&error) => {}
+            Err(source) => return Err(Error::Repository { path: git, source }),
+        }
+    }
+    Ok(None)
+}
+
+/// Whether there is nothing, or nothing that this user may see.
+pub(crate) fn is_absence(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied
+    )
 }
 
 /// Makes a folder that only its owner may enter, with everything above it; one that is there is made private.
@@ -114,7 +136,9 @@ fn common_git_folder(tree: &Path) -> Result<PathBuf, Error> {
         tree.join(target)
     };
     let common = own.join("commondir");
-    let common = match common.exists() {
+    let is_worktree =
+        common.try_exists().map_err(|source| Error::Repository { path: common.clone(), source })?;
+    let common = match is_worktree {
         true => {
             own.join(pointer(&common).map_err(|source| Error::Repository { path: common, source })?.trim())
         }
@@ -136,18 +160,12 @@ fn pointer(path: &Path) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::Scratch;
 
     #[expect(clippy::disallowed_methods, reason = "lays out a repository")]
     fn write(path: &Path, text: &str) {
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
         std::fs::write(path, text).expect("written");
-    }
-
-    fn scratch(name: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("planwright-state-{name}-{}", std::process::id()));
-        std::fs::remove_dir_all(&folder).ok();
-        std::fs::create_dir_all(&folder).expect("a scratch folder");
-        folder.canonicalize().expect("a path")
     }
 
     fn of(root: &Path) -> String {
@@ -156,7 +174,8 @@ mod tests {
 
     #[test]
     fn all_worktrees_of_a_repository_share_a_folder() {
-        let base = scratch("worktrees");
+        let scratch = Scratch::new("state-worktrees");
+        let base = scratch.path();
         write(&base.join("My App/.git/HEAD"), "ref: refs/heads/main\n");
         write(&base.join("My App/.git/worktrees/two/commondir"), "../..\n");
         let main = base.join("My App/.git/worktrees/two").display().to_string();
@@ -165,14 +184,16 @@ mod tests {
         assert!(shared.starts_with("/s/my-app-"), "{shared}");
         assert_eq!(shared.len(), "/s/my-app-".len() + 8);
         assert_eq!(of(&base.join("elsewhere/two")), shared);
-        let other = scratch("worktrees-other").join("My App");
+        let elsewhere = Scratch::new("state-worktrees-other");
+        let other = elsewhere.path().join("My App");
         write(&other.join(".git/HEAD"), "");
         assert_ne!(of(&other), shared, "the name alone must not tell repositories apart");
     }
 
     #[test]
     fn a_part_of_a_repository_is_apart_but_shared_by_worktrees() {
-        let base = scratch("parts");
+        let scratch = Scratch::new("state-parts");
+        let base = scratch.path();
         write(&base.join("app/.git/worktrees/two/commondir"), "../..");
         write(&base.join("two/.git"), "gitdir: ../app/.git/worktrees/two");
         for folder in ["app/web", "app/api", "two/web"] {
@@ -185,7 +206,8 @@ mod tests {
 
     #[test]
     fn a_submodule_has_a_folder_of_its_own() {
-        let base = scratch("submodule");
+        let scratch = Scratch::new("state-submodule");
+        let base = scratch.path();
         write(&base.join("app/.git/modules/lib/HEAD"), "");
         write(&base.join("app/lib/.git"), "gitdir: ../.git/modules/lib\n");
         assert_ne!(of(&base.join("app/lib")), of(&base.join("app")));
@@ -194,7 +216,8 @@ mod tests {
 
     #[test]
     fn without_git_the_project_is_its_own_folder_whichever_way_it_is_reached() {
-        let base = scratch("plain");
+        let scratch = Scratch::new("state-plain");
+        let base = scratch.path();
         std::fs::create_dir_all(base.join("notes/x")).expect("made");
         assert_eq!(of(&base.join("notes")), of(&base.join("notes/x/..")));
         assert!(of(&base.join("notes")).starts_with("/s/notes-"));
@@ -202,17 +225,19 @@ mod tests {
 
     #[test]
     fn a_git_file_that_leads_nowhere_is_named() {
-        let base = scratch("broken");
+        let scratch = Scratch::new("state-broken");
+        let base = scratch.path();
         for text in ["gitdir: /nowhere/at/all\n", "garbage", ""] {
             write(&base.join(".git"), text);
-            let error = folder_of(Path::new("/s"), &base).expect_err("no repository").to_string();
+            let error = folder_of(Path::new("/s"), base).expect_err("no repository").to_string();
             assert!(error.contains(&base.join(".git").display().to_string()), "{text:?}: {error}");
         }
     }
 
     #[test]
     fn the_folder_is_private_even_if_it_was_not() {
-        let folder = scratch("private").join("planwright/app");
+        let scratch = Scratch::new("state-private");
+        let folder = scratch.path().join("planwright/app");
         create(&folder).expect("made");
         let mode = |path: &Path| path.metadata().expect("there").permissions().mode() & 0o777;
         assert_eq!((mode(&folder), mode(folder.parent().expect("above"))), (0o700, 0o700));

@@ -1,11 +1,12 @@
 //! Jobs for the suite, and ways to see what became of their processes.
 
-use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use planwright_engine::process::{Ended, Error, Job, Stop, Supervisors};
+
+use crate::scratch::Scratch;
 
 /// How the tag of a job begins that gets the supervisor without a sweep.
 pub(crate) const SABOTEUR: &str = "saboteur/";
@@ -46,28 +47,6 @@ pub(crate) fn shell(script: &str) -> Ended {
     run(&bash(script), &Stop::new()).expect("the job runs")
 }
 
-/// A folder that is gone when it is dropped.
-pub(crate) struct Folder(PathBuf);
-
-impl Folder {
-    pub(crate) fn new() -> Self {
-        let path = std::env::temp_dir().join(unique("planwright-process-").trim_end_matches('/'));
-        std::fs::create_dir(&path).expect("the folder is new");
-        Self(path)
-    }
-
-    pub(crate) fn path(&self) -> PathBuf {
-        self.0.clone()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What is left in the temporary folder harms nobody.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Waits until something holds that is bound to.
 pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let begin = Instant::now();
@@ -78,7 +57,7 @@ pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 /// The numbers that processes wrote to the file `pids`, once there are at least `count`.
-pub(crate) fn pids_in(folder: &Folder, count: usize) -> Vec<i32> {
+pub(crate) fn pids_in(folder: &Scratch, count: usize) -> Vec<i32> {
     let mut pids = Vec::new();
     wait_until("enough processes have named themselves", || {
         let text = std::fs::read_to_string(folder.path().join("pids")).unwrap_or_default();

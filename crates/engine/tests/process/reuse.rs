@@ -7,8 +7,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use planwright_engine::process::{How, Job, Stop, Supervisors, reclaim};
 
-use super::job::{Folder, bash, is_alive, is_stopped, pids_in, unique, wait_until};
+use super::job::{bash, is_alive, is_stopped, pids_in, unique, wait_until};
 use super::runner::Case;
+use crate::scratch::Scratch;
 
 /// The cases of this file.
 pub(crate) const CASES: &[Case] = &[
@@ -47,9 +48,9 @@ fn a_supervisor_has_one_job_after_another() {
 
 fn jobs_at_the_same_time_have_different_supervisors() {
     let supervisors = Supervisors::new();
-    let folder = Folder::new();
+    let folder = Scratch::new("process");
     let mut job = bash("echo $PPID >> pids; until [ $(wc -l < pids) = 4 ]; do sleep 0.01; done");
-    job.folder = folder.path();
+    folder.path().clone_into(&mut job.folder);
     std::thread::scope(|scope| {
         for _ in 0..4 {
             let job = Job { tag: unique("suite/"), ..job.clone() };
@@ -66,13 +67,13 @@ fn jobs_at_the_same_time_have_different_supervisors() {
 
 fn nothing_of_one_job_reaches_the_next() {
     let supervisors = Supervisors::new();
-    let folder = Folder::new();
+    let folder = Scratch::new("process");
     let look = "echo $PWD; umask; ulimit -n; ls /proc/self/fd; env | sort | grep -v -e TAG -e '^_'; cat";
     let before = said(&supervisors, look);
     let first = supervisor(&supervisors);
     // A daemon that holds the outputs, input that nobody reads, another folder and another environment.
     let mut job = bash("umask 077; ulimit -n 64; (setsid sleep 999 &); echo noise; exit 3");
-    (job.folder, job.input) = (folder.path(), vec![b'x'; 1_000_000]);
+    (job.folder, job.input) = (folder.path().to_owned(), vec![b'x'; 1_000_000]);
     job.env.push(("LEAK".to_owned(), "1".to_owned()));
     let ended = supervisors.run(&job, &Stop::new()).expect("the job runs");
     assert_eq!((ended.how, ended.leftovers), (How::Exited(3), 1));
@@ -129,14 +130,14 @@ fn supervisors_end_with_whoever_keeps_them() {
 
 fn a_supervisor_is_found_by_the_job_that_it_is_on() {
     let supervisors = Supervisors::new();
-    let folder = Folder::new();
+    let folder = Scratch::new("process");
     let mut job = bash("exit 0");
     supervisors.run(&job, &Stop::new()).expect("the job runs");
     let earlier = std::mem::replace(&mut job.tag, unique("suite/"));
     // Nothing below the supervisor has a tag but the command, and that is gone: only the supervisor leads to the daemon.
     job.argv =
         bash("(setsid env -i bash -c 'echo $$ >> pids; exec sleep 999' &); exec env -i sleep 999").argv;
-    job.folder = folder.path();
+    folder.path().clone_into(&mut job.folder);
     std::thread::scope(|scope| {
         let running = scope.spawn(|| supervisors.run(&job, &Stop::new()));
         let daemon = pids_in(&folder, 1)[0];

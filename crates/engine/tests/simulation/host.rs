@@ -4,17 +4,18 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use planwright_core::decide::Command;
-use planwright_core::event::{Blob, Event};
+use planwright_core::event::{AttemptEnd, Blob, Event};
 use planwright_core::run::{Phase, RunState};
-use planwright_engine::driver::{Happening, Host};
+use planwright_engine::driver::{Happening, Host, Recovered};
 
-use crate::world::{Crash, Kind, Sabotage, Temper, Work, World};
+use crate::world::{Crash, Kind, OUTSIDE, Sabotage, Temper, Work, World};
 
 pub(crate) struct SimHost {
     world: Rc<RefCell<World>>,
     driver: u32,
     /// How much of the journal this driver has seen.
     pub(crate) seen: usize,
+    is_leaving: bool,
 }
 
 impl SimHost {
@@ -24,7 +25,7 @@ impl SimHost {
             world.drivers += 1;
             world.drivers
         };
-        Self { world: Rc::clone(world), driver, seen: 0 }
+        Self { world: Rc::clone(world), driver, seen: 0, is_leaving: false }
     }
 
     /// What others recorded and this driver has not seen.
@@ -40,6 +41,21 @@ impl SimHost {
         }
     }
 
+    /// Ends what this driver has under way, one after the other.
+    fn leave(&self, world: &mut World) -> Happening {
+        let Some(index) = world.live.iter().position(|work| work.driver == self.driver) else {
+            return Happening::Left;
+        };
+        let Work { kind, place: step, attempt, .. } = world.live[index];
+        match kind {
+            Kind::Attempt => Happening::Ended(world.end_as(index, Some(AttemptEnd::Stopped))),
+            Kind::Contract => {
+                world.live.remove(index);
+                Happening::Dropped { step, attempt }
+            }
+        }
+    }
+
     fn work(&self, command: &Command) -> Option<Work> {
         let (kind, place, attempt) = match *command {
             Command::Attempt { step, attempt } => (Kind::Attempt, step, attempt),
@@ -48,7 +64,14 @@ impl SimHost {
                 return None;
             }
         };
-        Some(Work { kind, place, attempt, driver: self.driver })
+        let is_outside = kind == Kind::Attempt && self.world.borrow().is_worked_outside;
+        let driver = if is_outside { OUTSIDE } else { self.driver };
+        Some(Work { kind, place, attempt, driver })
+    }
+
+    /// Whether the result of a process comes to this driver.
+    fn awaits(&self, work: &Work) -> bool {
+        work.driver == self.driver || work.driver == OUTSIDE
     }
 }
 
@@ -59,7 +82,8 @@ impl Host for SimHost {
         let world = Rc::clone(&self.world);
         let mut world = world.borrow_mut();
         world.point()?;
-        let history = self.unseen(&world);
+        self.seen = world.journal.len();
+        let history = world.journal.clone();
         world.meddle();
         Ok(history)
     }
@@ -86,10 +110,9 @@ impl Host for SimHost {
         Ok(Vec::new())
     }
 
-    fn intend(&mut self, state: &RunState, step: usize, attempt: u32) -> Result<Event, Crash> {
+    fn intend(&mut self, _: &RunState, step: usize, attempt: u32) -> Result<Event, Crash> {
         let mut world = self.world.borrow_mut();
         world.point()?;
-        self.check_view(&mut world, state);
         if world.sabotage == Sabotage::BeginsFirst {
             world.spawn(Work { kind: Kind::Attempt, place: step, attempt, driver: self.driver });
         }
@@ -97,21 +120,23 @@ impl Host for SimHost {
         Ok(Event::AttemptStarted { step, attempt, agent: "coder".to_owned(), prompt: Blob("p".to_owned()) })
     }
 
-    fn question(&mut self, state: &RunState, _: &Command) -> Result<String, Crash> {
-        let mut world = self.world.borrow_mut();
-        world.point()?;
-        self.check_view(&mut world, state);
+    fn question(&mut self, _: &RunState, _: &Command) -> Result<String, Crash> {
+        self.world.borrow_mut().point()?;
         Ok("?".to_owned())
     }
 
     fn begin(&mut self, state: &RunState, command: &Command) -> Result<(), Crash> {
+        let work = self.work(command);
         let mut world = self.world.borrow_mut();
         world.point()?;
-        self.check_view(&mut world, state);
-        if state.phase != Phase::Running {
-            world.fault(format!("{command:?} begins in a run that is {:?}", state.phase));
+        if matches!(command, Command::Attempt { .. }) {
+            // Before an attempt begins everything is durable; a contract only looks and need not wait for that.
+            self.check_view(&mut world, state);
+            if state.phase != Phase::Running {
+                world.fault(format!("{command:?} begins in a run that is {:?}", state.phase));
+            }
         }
-        match self.work(command) {
+        match work {
             Some(work) if world.sabotage == Sabotage::BeginsFirst && work.kind == Kind::Attempt => {}
             Some(work) => world.spawn(work),
             None => world.fault(format!("{command:?} can't begin")),
@@ -119,15 +144,38 @@ impl Host for SimHost {
         world.point()
     }
 
-    fn bury(&mut self, step: usize, attempt: u32) -> Result<(), Crash> {
+    fn recover(&mut self, state: &RunState, step: usize, attempt: u32) -> Result<Recovered, Crash> {
         let mut world = self.world.borrow_mut();
         world.point()?;
         let is_it = |work: &Work| work.kind == Kind::Attempt && (work.place, work.attempt) == (step, attempt);
+        let alive = world.live.iter().position(is_it);
+        if let Some(index) = alive
+            && state.outcome().is_none()
+        {
+            let is_wild = matches!(world.temper, Temper::Wild);
+            // A worker of another process is at it, and its result comes to whoever drives.
+            if world.live[index].driver == OUTSIDE || (is_wild && world.random.once_in(2)) {
+                world.live[index].driver = if is_wild { self.driver } else { OUTSIDE };
+                return Ok(Recovered::UnderWay);
+            }
+        }
         if world.sabotage != Sabotage::BuriesNothing
-            && let Some(index) = world.live.iter().position(is_it)
+            && let Some(index) = alive
         {
             // What it still had to say may be on its way.
             let result = world.end(index);
+            world.late.push(result);
+        }
+        world.point()?;
+        Ok(Recovered::Dead)
+    }
+
+    fn interrupt(&mut self) -> Result<(), Crash> {
+        let mut world = self.world.borrow_mut();
+        world.point()?;
+        let is_it = |work: &Work| self.awaits(work) && work.kind == Kind::Attempt;
+        while let Some(index) = world.live.iter().position(is_it) {
+            let result = world.end_as(index, Some(AttemptEnd::Stopped));
             world.late.push(result);
         }
         world.point()
@@ -137,6 +185,13 @@ impl Host for SimHost {
         let world = Rc::clone(&self.world);
         let mut world = world.borrow_mut();
         world.point()?;
+        if self.is_leaving {
+            return Ok(self.leave(&mut world));
+        }
+        if std::mem::take(&mut world.is_leave_wanted) {
+            self.is_leaving = true;
+            return Ok(Happening::Leave);
+        }
         world.meddle();
         if self.seen < world.journal.len() && world.random.once_in(2) {
             return Ok(Happening::Recorded(self.unseen(&world)));
@@ -150,17 +205,20 @@ impl Host for SimHost {
             return Ok(Happening::Ended(world.random.pick(&delivered)));
         }
         if is_wild && world.chance_acts > 0 && world.random.once_in(60) {
-            world.live.clear();
+            self.is_leaving = true;
             return Ok(Happening::Leave);
         }
-        let own: Vec<usize> =
-            (0..world.live.len()).filter(|&index| world.live[index].driver == self.driver).collect();
+        let is_own = |work: &Work| self.awaits(work) && !world.is_held(work);
+        let own: Vec<usize> = (0..world.live.len()).filter(|&index| is_own(&world.live[index])).collect();
         if let Some(at) = wake
             && (own.is_empty() || world.random.once_in(4))
         {
             // Sometimes a host wakes too early.
             world.clock = if is_wild && world.random.once_in(4) { world.clock } else { world.clock.max(at) };
             return Ok(Happening::Time);
+        }
+        if own.is_empty() && !world.late.is_empty() {
+            return Ok(Happening::Ended(world.late.remove(0)));
         }
         if own.is_empty() {
             let unseen = self.unseen(&world);

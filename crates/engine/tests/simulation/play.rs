@@ -6,11 +6,12 @@ use std::rc::Rc;
 
 use planwright_core::event::{Answer, Event};
 use planwright_core::plan::{Contract, Plan};
-use planwright_core::run::{Phase, Status};
+use planwright_core::run::{Phase, RunState, Status};
 use planwright_engine::driver::{self, Progress, drive};
 
 use crate::host::SimHost;
-use crate::sample::{run_started, verdict_of};
+use crate::sample::run_started;
+use crate::trial::verdict_of;
 use crate::world::{Kind, Sabotage, World};
 
 /// Drives of one run before it counts as one that never ends. Crashes, answers and edits of a schedule are far fewer.
@@ -50,10 +51,13 @@ fn driven_plan(world: &World) -> Plan {
 /// One driver, from its start to its end, and what people do after it. Returns whether the run is over.
 fn turn(plan: &Plan, world: &Rc<RefCell<World>>) -> Result<bool, String> {
     let mut host = SimHost::new(world);
-    let limits = world.borrow().limits;
+    let limits = world.borrow().limits.clone();
     let watched = Rc::clone(world);
-    let mut watch = |_: &_, event: &Event| {
+    let mut watch = |state: &RunState, event: &Event| {
         let mut world = watched.borrow_mut();
+        if world.journal.last() == Some(event) && *state != world.state {
+            world.fault("the driver's state is not the fold of the journal");
+        }
         if !world.journal.iter().rev().take(40).any(|durable| durable == event) {
             world.fault(format!("{} was shown before it was durable", event.name()));
         }

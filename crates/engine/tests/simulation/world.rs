@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use planwright_core::decide::{HUMAN, Limits};
-use planwright_core::event::{Answer, AttemptEnd, Blob, Event, Outcome, Reason, Receipt, Usage};
+use planwright_core::event::{
+    Agents, Answer, AttemptEnd, Blob, Event, Outcome, Reason, Receipt, StopWhen, Usage,
+};
 use planwright_core::glob::{self, Glob};
 use planwright_core::judge::{Observation, judge};
 use planwright_core::plan::{Contract, Last, Plan};
@@ -54,9 +56,12 @@ pub(crate) struct Work {
     pub(crate) kind: Kind,
     pub(crate) place: usize,
     pub(crate) attempt: u32,
-    /// The driver that began it.
+    /// The driver that began it, or [`OUTSIDE`].
     pub(crate) driver: u32,
 }
+
+/// Stands for a worker of another process: it outlives drivers, and what it does comes to whoever drives.
+pub(crate) const OUTSIDE: u32 = 0;
 
 pub(crate) struct World {
     /// The plan that was approved.
@@ -71,6 +76,14 @@ pub(crate) struct World {
     keys: BTreeSet<String>,
     pub(crate) clock: u64,
     pub(crate) live: Vec<Work>,
+    /// Every attempt that began, as `s1/2`.
+    pub(crate) begun: Vec<String>,
+    /// Steps whose agents go on until they are ended.
+    pub(crate) held: BTreeSet<String>,
+    /// Whether a worker of another process makes the attempts.
+    pub(crate) is_worked_outside: bool,
+    /// Whether the user wants to leave, and the driver does not know it yet.
+    pub(crate) is_leave_wanted: bool,
     /// Results that a dead driver never took.
     pub(crate) late: Vec<Event>,
     /// Results that were delivered, which may come again.
@@ -108,6 +121,10 @@ impl World {
             keys: BTreeSet::new(),
             clock: 1_000_000,
             live: Vec::new(),
+            begun: Vec::new(),
+            held: BTreeSet::new(),
+            is_worked_outside: false,
+            is_leave_wanted: false,
             late: Vec::new(),
             delivered: Vec::new(),
             ran: BTreeMap::new(),
@@ -171,6 +188,7 @@ impl World {
             Event::ContractFinished { .. } => self.check_result(event),
             Event::RunFinished { outcome, .. } => self.check_end(*outcome),
             Event::RunStarted { .. }
+            | Event::AgentsApproved { .. }
             | Event::AskOpened { .. }
             | Event::AskAnswered { .. }
             | Event::BudgetWarned { .. }
@@ -241,7 +259,12 @@ impl World {
         let status = self.state.steps[work.place].status.clone();
         let attempts: Vec<Work> =
             self.live.iter().filter(|other| other.kind == Kind::Attempt).cloned().collect();
+        let ended = format!("{name}/attempt.finished");
         let is_intended = match (work.kind, &status) {
+            // A contract only looks: it may begin when its agent has ended, before that is durable.
+            (Kind::Contract, Status::Running { attempt }) => {
+                *attempt == work.attempt && self.ran.contains_key(&ended)
+            }
             (Kind::Attempt, Status::Running { attempt })
             | (Kind::Contract, Status::Judging { attempt, .. }) => *attempt == work.attempt,
             (Kind::Attempt | Kind::Contract, _) => false,
@@ -267,16 +290,36 @@ impl World {
         if work.kind == Kind::Attempt && attempts.len() >= self.limits.jobs {
             self.fault(format!("{name} is one job too many"));
         }
+        if work.kind == Kind::Attempt {
+            self.begun.push(name);
+        }
         self.live.push(work);
+    }
+
+    /// Whether a process goes on until it is ended.
+    pub(crate) fn is_held(&self, work: &Work) -> bool {
+        work.kind == Kind::Attempt && self.held.contains(&self.plan.steps[work.place].id)
+    }
+
+    /// Attempts that are alive, as `s1/2`.
+    pub(crate) fn alive(&self) -> BTreeSet<String> {
+        let attempts = self.live.iter().filter(|work| work.kind == Kind::Attempt);
+        attempts.map(|work| format!("{}/{}", self.plan.steps[work.place].id, work.attempt)).collect()
     }
 
     /// A process ends by itself; returns its result.
     pub(crate) fn end(&mut self, index: usize) -> Event {
+        self.end_as(index, None)
+    }
+
+    /// A process ends, an attempt in a given way; returns its result.
+    pub(crate) fn end_as(&mut self, index: usize, given: Option<AttemptEnd>) -> Event {
         let work = self.live.remove(index);
         let step = self.plan.steps[work.place].id.clone();
         let event = match work.kind {
             Kind::Attempt => {
                 let (end, usage) = self.attempt_end();
+                let end = given.unwrap_or(end);
                 let changed = vec![format!("{step}.rs")];
                 Event::AttemptFinished { step, attempt: work.attempt, end, output: None, usage, changed }
             }
@@ -342,6 +385,10 @@ impl World {
     pub(crate) fn orphan(&mut self) {
         let mut index = 0;
         while index < self.live.len() {
+            if self.live[index].driver == OUTSIDE || self.is_held(&self.live[index]) {
+                index += 1;
+                continue;
+            }
             match (self.random.below(3), self.live[index].kind) {
                 (0, Kind::Attempt | Kind::Contract) => drop(self.live.remove(index)),
                 (1, Kind::Attempt) => index += 1,
@@ -359,11 +406,16 @@ impl World {
             return;
         }
         self.chance_acts -= 1;
-        let act = self.random.below(20);
-        if act == 0 && self.random.once_in(3) {
+        let act = self.random.below(21);
+        if act == 20 {
+            let by = || "ada".to_owned();
+            let agents = Agents::new();
+            self.act(&Event::AgentsApproved { approved_by: by(), approved_at: by(), agents });
+        } else if act == 0 && self.random.once_in(3) {
             self.act(&Event::RunFinished { outcome: Outcome::Cancelled, why: "no more".to_owned() });
         } else if act < 4 {
-            self.act(&Event::RunStopped { by: "ada".to_owned() });
+            let when = self.random.pick(&[StopWhen::AfterAttempts, StopWhen::Now]);
+            self.act(&Event::RunStopped { by: "ada".to_owned(), when });
         } else if act < 6 {
             self.act(&Event::RunResumed { by: "ada".to_owned() });
         } else if act < 7 {

@@ -16,6 +16,7 @@ pub(super) const FIELDS: &[(Field, &[&str])] = &[
     (Field::Network, &["network"]),
     (Field::Setup, &["setup"]),
     (Field::Timeout, &["timeout"]),
+    (Field::ContractTimeout, &["contract_timeout"]),
     (Field::Each, &["each"]),
     (Field::Accept, &["accept", "acceptance", "acceptance_criteria"]),
     (Field::Task, &["task"]),

@@ -104,6 +104,7 @@ impl Reader<'_> {
             Field::Id => self.step.id = self.line(region),
             Field::Target => self.step.target = self.line(region),
             Field::Timeout => self.step.timeout = self.line(region),
+            Field::ContractTimeout => self.step.contract_timeout = self.line(region),
             Field::Network => self.step.network = self.line(region),
             Field::OnFail => self.step.on_fail = self.paragraph(region),
             Field::Needs => self.step.needs = Some(self.list(region)),

@@ -90,6 +90,17 @@ pub enum Error {
         #[source]
         source: Cause,
     },
+    /// The work queue can't be used.
+    #[error("cannot {act} work in {}", path.display())]
+    Queue {
+        /// What was to be done.
+        act: &'static str,
+        /// The database.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: Cause,
+    },
     /// An event has no text. Only a fault in planwright makes one.
     #[error("cannot write down the event `{event}` of {run}")]
     Encode {

@@ -16,7 +16,8 @@ const SETUP_PAUSE: Duration = Duration::from_millis(5);
 ///
 /// The end of a journal has a table of its own because it is written with every event: in the row of the run, the approved
 /// text would be read and compared each time.
-pub(super) const MIGRATIONS: &[&str] = &["
+pub(super) const MIGRATIONS: &[&str] = &[
+    "
     CREATE TABLE run (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         plan BLOB NOT NULL,
@@ -46,7 +47,43 @@ pub(super) const MIGRATIONS: &[&str] = &["
         hash TEXT PRIMARY KEY,
         bytes BLOB NOT NULL
     ) STRICT;
-"];
+",
+    "
+    ALTER TABLE run ADD COLUMN root BLOB;
+    CREATE TABLE work (
+        run INTEGER NOT NULL,
+        step TEXT NOT NULL,
+        attempt INTEGER NOT NULL,
+        agent TEXT NOT NULL,
+        prompt TEXT NOT NULL,
+        queued_at INTEGER NOT NULL,
+        PRIMARY KEY (run, step, attempt)
+    ) STRICT;
+    CREATE TABLE ask (
+        run INTEGER NOT NULL,
+        ask TEXT NOT NULL,
+        step TEXT,
+        reason TEXT NOT NULL,
+        text TEXT NOT NULL,
+        opened_at INTEGER NOT NULL,
+        PRIMARY KEY (run, ask)
+    ) STRICT;
+    CREATE TABLE lease (
+        fence INTEGER PRIMARY KEY AUTOINCREMENT,
+        run INTEGER NOT NULL,
+        step TEXT NOT NULL,
+        attempt INTEGER NOT NULL,
+        worker TEXT NOT NULL,
+        claimed_at INTEGER NOT NULL,
+        heard_at INTEGER NOT NULL,
+        result BLOB,
+        UNIQUE (run, step, attempt)
+    ) STRICT;
+",
+];
+
+/// The version from which on there are tables that follow from the journal.
+const PROJECTED: i64 = 2;
 
 /// Why a database could not be made ready.
 #[derive(Debug)]
@@ -122,6 +159,9 @@ fn migrate(connection: &mut Connection, migrations: &[&str]) -> Result<(), Unrea
     for step in migrations.iter().skip(usize::try_from(version).unwrap_or(0)) {
         transaction.execute_batch(step)?;
     }
+    if version < PROJECTED && transaction.table_exists(None, "work")? {
+        super::projection::rebuild(&transaction)?;
+    }
     transaction.pragma_update(None, "user_version", newest(migrations))?;
     Ok(transaction.commit()?)
 }
@@ -137,21 +177,16 @@ fn newest(migrations: &[&str]) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::Scratch;
 
     const OLD: &[&str] = &["CREATE TABLE note (text TEXT NOT NULL)"];
     const NEW: &[&str] = &[OLD[0], "ALTER TABLE note ADD COLUMN stars INTEGER NOT NULL DEFAULT 3"];
     const TORN: &[&str] = &[OLD[0], "ALTER TABLE note ADD COLUMN stars INTEGER; SELECT * FROM nowhere"];
 
-    fn scratch(name: &str) -> std::path::PathBuf {
-        let folder = std::env::temp_dir().join(format!("planwright-schema-{name}-{}", std::process::id()));
-        std::fs::remove_dir_all(&folder).ok();
-        std::fs::create_dir_all(&folder).expect("a scratch folder");
-        folder.join("state.db")
-    }
-
     #[test]
     fn an_older_database_keeps_its_rows_and_gains_what_is_new() {
-        let path = scratch("older");
+        let scratch = Scratch::new("schema-older");
+        let path = scratch.path().join("state.db");
         open(&path, OLD).expect("made").execute_batch("INSERT INTO note VALUES ('kept')").expect("written");
         let connection = open(&path, NEW).expect("migrated");
         let row: (String, i64) = connection
@@ -165,7 +200,8 @@ mod tests {
 
     #[test]
     fn a_migration_that_fails_half_way_leaves_the_old_database() {
-        let path = scratch("torn");
+        let scratch = Scratch::new("schema-torn");
+        let path = scratch.path().join("state.db");
         open(&path, OLD).expect("made").execute_batch("INSERT INTO note VALUES ('kept')").expect("written");
         assert!(matches!(open(&path, TORN), Err(Unready::Sql(_))));
         let connection = open(&path, OLD).expect("as it was");
@@ -178,7 +214,8 @@ mod tests {
     // `synchronous=NORMAL` in WAL mode loses acknowledged commits in a power cut.
     #[test]
     fn every_commit_is_synced() {
-        let connection = open(&scratch("synced"), MIGRATIONS).expect("made");
+        let scratch = Scratch::new("schema-synced");
+        let connection = open(&scratch.path().join("state.db"), MIGRATIONS).expect("made");
         let ask =
             |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).expect("a value");
         assert_eq!((ask("synchronous"), ask("foreign_keys"), ask("busy_timeout")), (2, 1, 5000));

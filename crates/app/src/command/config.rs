@@ -1,0 +1,237 @@
+//! `config`: shows the settings with where each comes from, and changes one without touching any other byte.
+
+use std::path::PathBuf;
+
+use planwright_engine::config::{self, Entry, Kind, Refused, Settings, Sources, setting};
+use planwright_engine::project;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{shown, typed_settings};
+use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
+
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Args {
+    /// The setting to show, such as run.jobs; all of them where none is named
+    key: Option<String>,
+    #[command(subcommand)]
+    act: Option<Act>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+#[command(disable_help_subcommand = true)]
+enum Act {
+    /// Set a setting in the file of the project
+    Set {
+        /// The setting, such as run.jobs or roles.coder
+        key: String,
+        /// Its value; a command line is a list of words, as in TOML
+        #[arg(allow_hyphen_values = true)]
+        value: String,
+        #[command(flatten)]
+        whose: Whose,
+    },
+    /// Take a setting out of the file of the project
+    Unset {
+        /// The setting
+        key: String,
+        #[command(flatten)]
+        whose: Whose,
+    },
+    /// Show where the files are
+    Path,
+}
+
+/// Whose file is changed.
+#[derive(Debug, clap::Args)]
+struct Whose {
+    /// The file of the user, for all projects, instead of that of the project
+    #[arg(long)]
+    user: bool,
+}
+
+impl Whose {
+    fn file(&self, sources: &Sources) -> Result<PathBuf, Failure> {
+        let file = if self.user { &sources.user } else { &sources.project };
+        file.clone().ok_or_else(|| {
+            Failure::new(Exit::Usage, "there is no home for the file of the user")
+                .hint("set HOME or XDG_CONFIG_HOME")
+        })
+    }
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Configured {
+    /// The settings that were asked for or changed, as they hold now.
+    pub(crate) settings: Vec<SettingData>,
+    /// The file of the project.
+    pub(crate) project_file: String,
+    /// The file of the user; `None` where there is no home.
+    pub(crate) user_file: Option<String>,
+    /// Whether a file was changed.
+    pub(crate) is_changed: bool,
+}
+
+/// One setting as it holds.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SettingData {
+    /// Its name.
+    pub(crate) key: String,
+    /// Its value: a number, a text or a list of words; `None` where it has none.
+    pub(crate) value: Option<Value>,
+    /// `flag`, `env`, `project`, `user` or `default`.
+    pub(crate) origin: String,
+    /// What it means.
+    pub(crate) meaning: String,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let root = project::root_of(".".as_ref())?;
+    let sources = Sources::of_process(&root, typed_settings());
+    match (&args.act, &args.key) {
+        (None, None) => show_all(&sources, out),
+        (None, Some(key)) => show_one(&sources, key, out),
+        (Some(Act::Set { key, value, whose }), _) => {
+            let edited = config::set(&whose.file(&sources)?, key, value).map_err(refusal)?;
+            Ok(changed("set", &sources, &edited, out))
+        }
+        (Some(Act::Unset { key, whose }), _) => {
+            let edited = config::unset(&whose.file(&sources)?, key).map_err(refusal)?;
+            Ok(changed("unset", &sources, &edited, out))
+        }
+        (Some(Act::Path), _) => Ok(show_paths(&sources, out)),
+    }
+}
+
+fn show_all(sources: &Sources, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let entries = Settings::read(sources)?.entries();
+    let mut table = Table::new();
+    for entry in &entries {
+        let [key, value, origin] = cells(entry);
+        table.row([key, value, origin, Cell::new(entry.setting.meaning).tone(Tone::Muted)]);
+    }
+    out.table(&table);
+    Ok(Answer::done("config", &data(sources, &entries, Change::No)).next(Next::new([
+        "planwright",
+        "help",
+        "config",
+    ])))
+}
+
+fn show_one(sources: &Sources, key: &str, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let path = setting::path(key).unwrap_or_else(|| vec![key.to_owned()]);
+    let Some(entry) = Settings::read(sources)?.entry(&path) else {
+        return Err(unknown(setting::unknown(&path), setting::meant(&path)));
+    };
+    let mut table = Table::new();
+    table.row(cells(&entry));
+    out.table(&table);
+    out.line(&format!("  {}", entry.setting.meaning));
+    out.line(&format!("  {}", taken(&entry)));
+    Ok(Answer::done("config", &data(sources, &[entry], Change::No)))
+}
+
+/// What a setting takes, and where else it can be set.
+fn taken(entry: &Entry) -> String {
+    let kind = match entry.setting.kind {
+        Kind::Number { default, min, max } => {
+            format!("a whole number from {min} to {max}, {default} by default")
+        }
+        Kind::Text => "a text".to_owned(),
+        Kind::Words => "a command line: a list of words".to_owned(),
+    };
+    match entry.setting.variable() {
+        Some(variable) => format!("{kind}; {variable} in the environment"),
+        None => kind,
+    }
+}
+
+fn show_paths(sources: &Sources, out: &mut Out<'_>) -> Answer {
+    let data = data(sources, &[], Change::No);
+    let mut table = Table::new();
+    table.row(["project", data.project_file.as_str()]);
+    table.row(["user", data.user_file.as_deref().unwrap_or("none: there is no home")]);
+    out.table(&table);
+    Answer::done("config", &data)
+}
+
+/// Says what was changed, and whether it counts.
+fn changed(word: &str, sources: &Sources, edited: &config::Edited, out: &mut Out<'_>) -> Answer {
+    let said = if edited.is_changed { word } else { "kept" };
+    let word = out.palette().paint(Tone::Good, said);
+    out.line(&format!("{word}  {}  {}", edited.key, shown(&edited.path)));
+    let change = if edited.is_changed { Change::Yes } else { Change::No };
+    // What else is wrong with the files does not undo this; `doctor` names it.
+    let Ok(settings) = Settings::read(sources) else {
+        let answer = Answer::done("config", &data(sources, &[], change));
+        return answer.next(Next::new(["planwright", "doctor"]));
+    };
+    let entry = setting::path(&edited.key).and_then(|path| settings.entry(&path));
+    let Some(entry) = entry else {
+        return Answer::done("config", &data(sources, &[], change)).next(Next::new(["planwright", "config"]));
+    };
+    let [key, value, origin] = [entry.key.clone(), text(&entry), entry.origin.word().to_owned()];
+    out.talk(&crate::out::clean_line(&format!("{key} is now {value} ({origin})")));
+    let next = Next::new(["planwright", "config", key.as_str()]);
+    Answer::done("config", &data(sources, &[entry], change)).next(next)
+}
+
+/// Whether a file was changed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Change {
+    Yes,
+    No,
+}
+
+fn data(sources: &Sources, entries: &[Entry], change: Change) -> Configured {
+    let settings = entries.iter().map(|entry| SettingData {
+        key: entry.key.clone(),
+        value: entry.value.as_ref().and_then(|value| serde_json::to_value(value).ok()),
+        origin: entry.origin.word().to_owned(),
+        meaning: entry.setting.meaning.to_owned(),
+    });
+    Configured {
+        settings: settings.collect(),
+        project_file: sources.project.as_deref().map(shown).unwrap_or_default(),
+        user_file: sources.user.as_deref().map(shown),
+        is_changed: change == Change::Yes,
+    }
+}
+
+fn cells(entry: &Entry) -> [Cell; 3] {
+    let origin = Cell::new(entry.origin.word());
+    let origin = if entry.origin == config::Origin::Default { origin.tone(Tone::Muted) } else { origin };
+    [Cell::new(&entry.key).tone(Tone::Strong), Cell::new(text(entry)), origin]
+}
+
+fn text(entry: &Entry) -> String {
+    entry.value.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string)
+}
+
+fn refusal(refused: Refused) -> Failure {
+    match refused {
+        Refused::Setting { message, meant } => unknown(message, meant),
+        Refused::NotThere { path, key } => {
+            Failure::new(Exit::No, format!("{} does not set `{key}`", shown(&path))).next(Next::new([
+                "planwright",
+                "config",
+                key.as_str(),
+            ]))
+        }
+        Refused::Config(error) => error.into(),
+        Refused::Store(error) => error.into(),
+    }
+}
+
+fn unknown(message: String, meant: Option<String>) -> Failure {
+    let meant =
+        meant.and_then(|meant| setting::path(&meant)).filter(|path| config::Setting::find(path).is_some());
+    let next = match meant {
+        Some(path) => Next::new(["planwright", "config", setting::key(&path).as_str()]),
+        None => Next::new(["planwright", "config"]),
+    };
+    Failure::new(Exit::Usage, message).next(next)
+}

@@ -1,0 +1,95 @@
+//! `inbox`: everything in this project that waits for a person, and what they can say to it. Answers nothing itself.
+
+use planwright_engine::runs::Runs;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{here, newest_runs};
+use crate::fact;
+use crate::out::{Answer, Failure, Glyph, Next, Out, Table, Tone, clean_line};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Inbox {
+    /// What waits, the oldest first.
+    pub(crate) asks: Vec<AskData>,
+}
+
+/// Something that only a person can settle.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct AskData {
+    /// The plan.
+    pub(crate) plan: String,
+    /// The number of the run.
+    pub(crate) run: i64,
+    /// The step that waits for it; `None` where the whole run does.
+    pub(crate) step: Option<String>,
+    /// `attempts-spent`, `manual`, `budget`, `lost` or `parked`.
+    pub(crate) reason: String,
+    /// Since when, in milliseconds since 1970.
+    pub(crate) since_ms: u64,
+    /// What the person should know.
+    pub(crate) text: String,
+    /// Commands that answer it.
+    pub(crate) answers: Vec<String>,
+}
+
+/// An ask with what is shown of it.
+struct Shown {
+    data: AskData,
+    subject: String,
+    words: &'static str,
+    choices: Vec<(String, &'static str)>,
+}
+
+pub(crate) fn run(_: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let runs = Runs::open(&here()?)?;
+    let mut asks = Vec::new();
+    for run in newest_runs(&runs)? {
+        for (name, ask) in &run.state.asks {
+            let choices = fact::choices(&run, ask);
+            let data = AskData {
+                plan: run.row.name.clone(),
+                run: run.row.id.number(),
+                step: ask.step.map(|place| run.plan.steps[place].id.clone()),
+                reason: fact::reason_word(ask.reason).to_owned(),
+                since_ms: fact::asked_since(&run, name),
+                text: ask.text.clone(),
+                answers: choices.iter().map(|(command, _)| command.clone()).collect(),
+            };
+            let subject = fact::subject(&run, ask);
+            asks.push(Shown { data, subject, words: fact::reason_words(ask.reason), choices });
+        }
+    }
+    asks.sort_by_key(|ask| ask.data.since_ms);
+    let now = fact::now();
+    for ask in &asks {
+        print(ask, now, out);
+    }
+    if asks.is_empty() {
+        out.line("nothing waits for you");
+    }
+    let next = match asks.first() {
+        Some(ask) => Next::new(["planwright", "answer", ask.subject.as_str()]),
+        None => Next::new(["planwright", "status"]),
+    };
+    let asks = asks.into_iter().map(|ask| ask.data).collect();
+    Ok(Answer::done("inbox", &Inbox { asks }).next(next))
+}
+
+fn print(ask: &Shown, now: u64, out: &mut Out<'_>) {
+    let palette = out.palette();
+    let (glyph, name) = (palette.glyph(Glyph::NeedsYou), clean_line(&ask.subject));
+    let age = fact::age(ask.data.since_ms, now);
+    out.line(&format!("{glyph} {}   {}, {age} ago", palette.paint(Tone::Strong, &name), ask.words));
+    out.data(&fact::indented(&ask.data.text));
+    let mut table = Table::new();
+    for (command, what) in &ask.choices {
+        table.row([format!("  {command}"), (*what).to_owned()]);
+    }
+    out.table(&table);
+    out.line("");
+}

@@ -1,0 +1,83 @@
+//! `init`: gives a project its settings and a folder for plans; leaves what is there as it is.
+
+use planwright_engine::{project, setup};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::here;
+use crate::out::{Answer, Failure, Next, Out, Tone, clean_line};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Initialised {
+    /// The root of the project.
+    pub(crate) root: String,
+    /// Whether it is in a git repository.
+    pub(crate) has_repository: bool,
+    /// Programs and agents that are on the PATH.
+    pub(crate) found: Vec<String>,
+    /// What was made, from the root.
+    pub(crate) wrote: Vec<String>,
+    /// What was there already.
+    pub(crate) kept: Vec<String>,
+    /// The agent that was given roles.
+    pub(crate) agent: Option<String>,
+    /// These roles.
+    pub(crate) roles: Vec<String>,
+}
+
+pub(crate) fn run(_: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let root = project::root_of(".".as_ref())?;
+    let found = setup::look(&root);
+    let prepared = setup::prepare(&root, &found).map_err(|error| match error {
+        setup::Error::Config(error) => Failure::from(error),
+        setup::Error::Store(error) => error.into(),
+    })?;
+    let names: Vec<String> = found
+        .programs
+        .iter()
+        .copied()
+        .chain(found.agents.iter().map(|agent| agent.name))
+        .map(str::to_owned)
+        .collect();
+    let mut line = |word: &str, tone: Tone, text: &str| {
+        let pad = " ".repeat(6_usize.saturating_sub(word.len()));
+        let word = out.palette().paint(tone, word);
+        out.line(&format!("{word}{pad} {}", clean_line(text)));
+    };
+    line(
+        "found",
+        Tone::Good,
+        &if names.is_empty() { "nothing on the PATH".to_owned() } else { names.join(", ") },
+    );
+    if !found.has_repository {
+        line("note", Tone::Attention, "no git repository here; planwright works without one");
+    }
+    if !prepared.wrote.is_empty() {
+        line("wrote", Tone::Good, &prepared.wrote.join(", "));
+    }
+    if !prepared.kept.is_empty() {
+        line("kept", Tone::Muted, &prepared.kept.join(", "));
+    }
+    if let Some(agent) = prepared.agent {
+        line("roles", Tone::Good, &format!("{}: {}", prepared.roles.join(", "), agent.command.join(" ")));
+    }
+    let has_plans = !here()?.plans()?.is_empty();
+    let next = match has_plans {
+        true => Next::new(["planwright", "list"]),
+        false => Next::new(["planwright", "new", "first-plan"]),
+    };
+    let initialised = Initialised {
+        root: root.display().to_string(),
+        has_repository: found.has_repository,
+        found: names,
+        wrote: prepared.wrote,
+        kept: prepared.kept,
+        agent: prepared.agent.map(|agent| agent.name.to_owned()),
+        roles: prepared.roles.iter().map(|role| (*role).to_owned()).collect(),
+    };
+    Ok(Answer::done("init", &initialised).next(next))
+}

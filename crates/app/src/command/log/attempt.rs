@@ -1,0 +1,162 @@
+//! One attempt as it is kept: the prompt, what the agent said, what the contract printed.
+
+use planwright_engine::core::event::{Blob, Event};
+use planwright_engine::core::run::CLAIM;
+use planwright_engine::runs::{Run, Runs};
+
+use super::{Args, AttemptData, Log, Wanted};
+use crate::command::RunOf;
+use crate::fact;
+use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean, clean_line};
+
+/// What can be kept of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Prompt,
+    Agent,
+    Contract,
+}
+
+impl Part {
+    const fn of(args: &Args) -> Self {
+        match (args.prompt, args.agent) {
+            (true, _) => Self::Prompt,
+            (false, true) => Self::Agent,
+            (false, false) => Self::Contract,
+        }
+    }
+
+    /// What there is none of, and why.
+    const fn missing(self) -> &'static str {
+        match self {
+            Self::Prompt => "no agent was told anything",
+            Self::Agent => "nothing that an agent said is kept: none was started, or it has not ended",
+            Self::Contract => "no contract was run",
+        }
+    }
+}
+
+/// Where a part is kept, if this event names it.
+fn kept(part: Part, event: &Event) -> Option<&Blob> {
+    match (part, event) {
+        (Part::Prompt, Event::AttemptStarted { prompt, .. }) => Some(prompt),
+        (Part::Agent, Event::AttemptFinished { output, .. }) => output.as_ref(),
+        (Part::Contract, Event::ContractFinished { receipt, .. }) => Some(&receipt.output),
+        (Part::Prompt | Part::Agent | Part::Contract, _) => None,
+    }
+}
+
+/// Refuses an attempt that there is none of, and names those that there are.
+pub(super) fn check(run: &Run, wanted: &Wanted) -> Result<(), Failure> {
+    let (Some(step), Some(attempt)) = (&wanted.step, wanted.attempt) else { return Ok(()) };
+    let own = run.events.iter().filter(|recorded| recorded.event.step() == Some(step));
+    let mut known: Vec<u32> = own.filter_map(|recorded| recorded.event.attempt()).collect();
+    known.sort_unstable();
+    known.dedup();
+    if known.contains(&attempt) {
+        return Ok(());
+    }
+    let name = format!("{}/{step}", run.row.name);
+    let known: Vec<String> = known.iter().map(ToString::to_string).collect();
+    let hint = match known.is_empty() {
+        true => "none was made yet".to_owned(),
+        false => format!("its attempts are {}", known.join(", ")),
+    };
+    Err(Failure::new(Exit::Usage, format!("{name} has no attempt {attempt}")).hint(hint).next(Next::new([
+        "planwright",
+        "log",
+        name.as_str(),
+    ])))
+}
+
+/// Shows one part: of the attempt that was named, or of the last that has it.
+pub(super) fn part(
+    args: &Args,
+    found: &RunOf,
+    wanted: &Wanted,
+    out: &mut Out<'_>,
+) -> Result<Answer, Failure> {
+    let part = Part::of(args);
+    let RunOf { runs, run, .. } = found;
+    if args.raw && out.settings().is_json {
+        return Err(Failure::new(Exit::Usage, "--raw is bytes, which an envelope can't hold")
+            .next(Next::new(["planwright", "help", "log"])));
+    }
+    if args.raw && out.settings().stdout.is_terminal {
+        return Err(Failure::new(Exit::Usage, "these bytes could steer your terminal")
+            .hint("send them elsewhere: `| cat -v`, `> file`; without --raw they are spelled out")
+            .next(Next::new(["planwright", "help", "log"])));
+    }
+    let mut of_run = run.events.iter().rev().filter(|recorded| wanted.has(&run.row.name, &recorded.event));
+    let Some(blob) = of_run.find_map(|recorded| kept(part, &recorded.event)) else {
+        return Err(Failure::new(Exit::No, format!("{}: {}", args.plan, part.missing())).next(Next::new([
+            "planwright",
+            "log",
+            run.row.name.as_str(),
+        ])));
+    };
+    let bytes = runs.blob(blob)?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    match args.raw {
+        true => out.bytes(&bytes),
+        false => out.data(&clean(&text)),
+    }
+    let log = Log {
+        plan: run.row.name.clone(),
+        run: run.row.id.number(),
+        events: Vec::new(),
+        text: Some(text),
+        attempt: None,
+    };
+    Ok(Answer::done("log", &log))
+}
+
+/// Shows everything that is kept of an attempt on one page.
+pub(super) fn whole(
+    found: &RunOf,
+    (step, attempt): (&str, u32),
+    out: &mut Out<'_>,
+) -> Result<AttemptData, Failure> {
+    let RunOf { runs, run, .. } = found;
+    let own = || {
+        let events = run.events.iter().map(|recorded| &recorded.event);
+        events.filter(|event| event.step() == Some(step) && event.attempt() == Some(attempt))
+    };
+    let name = format!("{}/{step}@{attempt}", run.row.name);
+    let what = if attempt == CLAIM { "claimed by a mark in the file" } else { "" };
+    let title = clean_line(&name).into_owned();
+    out.line(format!("{}   {what}", out.palette().paint(Tone::Strong, &title)).trim_end());
+    let said = |event: &Event| format!("{} {}", event.name(), fact::detail(event));
+    for event in own() {
+        out.line(&format!("  {}", clean_line(&said(event))));
+    }
+    let mut texts = Vec::new();
+    for (part, title) in [
+        (Part::Prompt, "what the agent was told"),
+        (Part::Agent, "what the agent said"),
+        (Part::Contract, "what the contract printed"),
+    ] {
+        let text = text_of(runs, own().find_map(|event| kept(part, event)))?;
+        section(title, text.as_deref(), part, out);
+        texts.push(text);
+    }
+    let [prompt, output, contract] = texts.try_into().unwrap_or_default();
+    Ok(AttemptData { step: step.to_owned(), attempt, prompt, output, contract })
+}
+
+fn text_of(runs: &Runs, blob: Option<&Blob>) -> Result<Option<String>, Failure> {
+    let bytes = blob.map(|blob| runs.blob(blob)).transpose()?;
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+fn section(title: &str, text: Option<&str>, part: Part, out: &mut Out<'_>) {
+    out.line("");
+    out.line(&out.palette().paint(Tone::Strong, title));
+    match text {
+        None => out.line(&format!("    ({})", part.missing())),
+        Some("") => out.line("    (nothing)"),
+        Some(text) => {
+            out.data(&fact::indented(text));
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! `queue`: the attempts that wait for a worker or are under way, and what is in one of them. Takes none.
+
+use planwright_engine::runs::{Runs, Waiting};
+use planwright_engine::store::journal::Health;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{here, run_of};
+use crate::fact;
+use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    /// Show the work item of one attempt
+    Show {
+        /// The step
+        #[arg(value_name = "PLAN/STEP")]
+        step: String,
+    },
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Listed {
+    /// The attempts, the oldest first.
+    pub(crate) items: Vec<ItemData>,
+    /// The work item that was asked for: `agent_id`, `type`, `input`, `payload`.
+    pub(crate) item: Option<Value>,
+}
+
+/// One attempt on the queue.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ItemData {
+    /// The agent that is to make it.
+    pub(crate) agent_id: String,
+    /// `CODE` or `REVIEW`.
+    pub(crate) r#type: String,
+    /// The plan.
+    pub(crate) plan: String,
+    /// The step.
+    pub(crate) step: String,
+    /// The attempt.
+    pub(crate) attempt: u32,
+    /// The number of the run.
+    pub(crate) run: i64,
+    /// `queued`, `claimed` or `delivered`.
+    pub(crate) state: String,
+    /// Who is at it.
+    pub(crate) worker: Option<String>,
+    /// How well that one is: `well`, `silent` or `dead`.
+    pub(crate) health: Option<String>,
+    /// Since when it is on the queue, in milliseconds since 1970.
+    pub(crate) queued_at_ms: u64,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    match &args.verb {
+        None => list(out),
+        Some(Verb::Show { step }) => show(step, out),
+    }
+}
+
+fn list(out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let runs = Runs::open(&here()?)?;
+    let items: Vec<ItemData> = runs.queue()?.iter().map(item_data).collect();
+    let now = fact::now();
+    let mut table = Table::new();
+    for item in &items {
+        let health = item.health.as_deref().filter(|health| *health != "well");
+        table.row([
+            Cell::new(format!("{}/{}@{}", item.plan, item.step, item.attempt)).tone(Tone::Strong),
+            Cell::new(&item.agent_id),
+            Cell::new(&item.r#type),
+            Cell::new(&item.state),
+            Cell::new(item.worker.as_deref().unwrap_or_default()),
+            Cell::new(fact::age(item.queued_at_ms, now)).right(),
+            Cell::new(health.unwrap_or_default()).tone(Tone::Attention),
+        ]);
+    }
+    out.table(&table);
+    if items.is_empty() {
+        out.talk("the queue is empty");
+    }
+    let next = match items.first() {
+        Some(item) => Next::new(["planwright", "queue", "show", &format!("{}/{}", item.plan, item.step)]),
+        None => Next::new(["planwright", "status"]),
+    };
+    Ok(Answer::done("queue", &Listed { items, item: None }).next(next))
+}
+
+fn item_data(waiting: &Waiting) -> ItemData {
+    let (state, health) = match &waiting.lease {
+        None => ("queued", None),
+        Some((lease, health)) => {
+            let health = match health {
+                Health::Well => "well",
+                Health::Silent => "silent",
+                Health::Dead => "dead",
+            };
+            (if lease.is_delivered { "delivered" } else { "claimed" }, Some(health.to_owned()))
+        }
+    };
+    ItemData {
+        agent_id: waiting.item.agent_id.clone(),
+        r#type: waiting.item.kind.word().to_owned(),
+        plan: waiting.plan.clone(),
+        step: waiting.item.payload.step_id.clone(),
+        attempt: waiting.item.payload.attempt,
+        run: waiting.run.number(),
+        state: state.to_owned(),
+        worker: waiting.lease.as_ref().map(|(lease, _)| lease.worker.clone()),
+        health,
+        queued_at_ms: waiting.queued_at_ms,
+    }
+}
+
+fn show(address: &str, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let found = run_of(address)?;
+    let Some(place) = found.step else {
+        return Err(Failure::new(Exit::Usage, format!("`{address}` is a plan: name one of its steps"))
+            .hint("PLAN/STEP")
+            .next(Next::new(["planwright", "queue"])));
+    };
+    let step = &found.run.plan.steps[place].id;
+    let is_it = |waiting: &&Waiting| waiting.run == found.run.row.id && waiting.item.payload.step_id == *step;
+    let queue = found.runs.queue()?;
+    let Some(waiting) = queue.iter().find(is_it) else {
+        let name = format!("{}/{step}", found.run.row.name);
+        return Err(Failure::new(Exit::No, format!("no attempt of {name} waits or is under way"))
+            .next(Next::new(["planwright", "log", name.as_str()])));
+    };
+    print(waiting, out);
+    let item = serde_json::to_value(&waiting.item).unwrap_or_default();
+    Ok(Answer::done("queue", &Listed { items: vec![item_data(waiting)], item: Some(item) }))
+}
+
+fn print(waiting: &Waiting, out: &mut Out<'_>) {
+    let item = &waiting.item;
+    let payload = &item.payload;
+    let subscriptions = payload.subscriptions.join(", ");
+    let mut table = Table::new();
+    table.row(["agent_id", item.agent_id.as_str()]);
+    table.row(["type", item.kind.word()]);
+    table.row(["payload.plan_id", payload.plan_id.as_str()]);
+    table.row(["payload.step", &payload.step.to_string()]);
+    table.row(["payload.step_id", &payload.step_id]);
+    table.row(["payload.attempt", &payload.attempt.to_string()]);
+    table.row(["payload.subscriptions", subscriptions.as_str()]);
+    out.table(&table);
+    out.line(&clean_line("input.prompt"));
+    out.data(&fact::indented(&item.input.prompt));
+}

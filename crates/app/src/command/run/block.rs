@@ -1,0 +1,186 @@
+//! The block at the bottom of a terminal while a run goes on: a header and one line a step. Pure but for what it is given.
+
+use planwright_engine::core::event::Outcome;
+use planwright_engine::core::run::{CLAIM, Status};
+use unicode_width::UnicodeWidthStr as _;
+
+use super::board::{Board, Row};
+use super::{Args, dollars};
+use crate::out::{Glyph, Glyphs, Palette, Settings, Tone, clean_line, cut};
+
+/// How long one picture of the spinner stays, in milliseconds.
+const FRAME_MS: u64 = 100;
+
+/// Whether a block is drawn: a person looks at a terminal that can move its cursor, and did not want plain lines.
+pub(super) const fn is_wanted(args: &Args, settings: &Settings) -> bool {
+    settings.can_redraw && !settings.is_json && !settings.is_quiet && !args.plain
+}
+
+/// The lines of the block, so many and so long as the screen allows.
+pub(super) fn lines(
+    board: &Board<'_>,
+    now_ms: u64,
+    (width, height): (usize, usize),
+    palette: Palette,
+) -> Vec<String> {
+    let mut lines = vec![header(board, now_ms, width, palette)];
+    let room = height.saturating_sub(1);
+    let shown = chosen(board, room);
+    let columns = Columns {
+        number: widest(shown.iter().map(|&place| board.step(place).number.to_string())),
+        id: widest(shown.iter().map(|&place| clean_line(&board.step(place).id).into_owned())).min(width / 2),
+    };
+    for &place in &shown {
+        lines.push(line(board, (place, now_ms), &columns, (width, palette)));
+    }
+    let hidden = board.rows.len() - shown.len();
+    if hidden > 0 {
+        let settled = board.rows.iter().filter(|row| row.state.status.is_settled()).count();
+        let text = format!("  and {hidden} more; {settled} of {} settled", board.rows.len());
+        lines.push(palette.paint(Tone::Muted, &cut(&text, width, palette)));
+    }
+    lines.truncate(height);
+    lines
+}
+
+struct Columns {
+    number: usize,
+    id: usize,
+}
+
+fn widest(texts: impl Iterator<Item = String>) -> usize {
+    texts.map(|text| text.width()).max().unwrap_or_default()
+}
+
+/// The places of the steps that have room: what is under way or needs a person first, then what comes next, then what is
+/// done; in the order of the plan.
+fn chosen(board: &Board<'_>, room: usize) -> Vec<usize> {
+    if board.rows.len() <= room {
+        return (0..board.rows.len()).collect();
+    }
+    let rank = |place: &usize| match board.rows[*place].state.status {
+        Status::Running { .. } | Status::Judging { .. } | Status::Waiting { .. } => 0,
+        Status::Pending => 1,
+        Status::Passed { .. } | Status::Skipped { .. } => 2,
+    };
+    let mut places: Vec<usize> = (0..board.rows.len()).collect();
+    places.sort_by_key(rank);
+    places.truncate(room.saturating_sub(1));
+    places.sort_unstable();
+    places
+}
+
+fn header(board: &Board<'_>, now_ms: u64, width: usize, palette: Palette) -> String {
+    let row = &board.run.row;
+    let name = clean_line(&row.name).into_owned();
+    let short: String = row.digest.chars().take(8).collect();
+    let clock = clock(now_ms.saturating_sub(board.began_ms));
+    let number = row.id.number();
+    let mut rest = format!("  {short}   run {number}   {clock}");
+    if let Some(cost) = cost(board) {
+        rest.push_str(&format!("   {cost}"));
+    }
+    let name = cut(&name, width, palette);
+    let rest = cut(&rest, width - name.width(), palette);
+    format!("{}{rest}", palette.paint(Tone::Strong, &name))
+}
+
+/// What the run has cost so far. Scripts and people cost nothing that could be told.
+fn cost(board: &Board<'_>) -> Option<String> {
+    let limit = board.plan().budget.micro_dollars;
+    let limit = limit.map(|limit| limit.saturating_add(board.run.state.granted.micro_dollars));
+    match (board.spent.micro_dollars, limit) {
+        (Some(spent), Some(limit)) => Some(format!("{} of {}", dollars(spent), dollars(limit))),
+        (Some(spent), None) => Some(dollars(spent)),
+        (None, _) if board.run.agents().is_empty() => None,
+        (None, _) => Some("cost unknown".to_owned()),
+    }
+}
+
+fn line(
+    board: &Board<'_>,
+    (place, now_ms): (usize, u64),
+    columns: &Columns,
+    (width, palette): (usize, Palette),
+) -> String {
+    let (step, row) = (board.step(place), &board.rows[place]);
+    let id = cut(&clean_line(&step.id), columns.id, palette);
+    let pad = " ".repeat(columns.id - id.width());
+    let time = elapsed(row, now_ms).map(clock).unwrap_or_default();
+    let number = step.number;
+    let text = format!(" {number:>0$} {id}{pad} {time:>8}   {1}", columns.number, note(board, place));
+    let (symbol, tone) = symbol(row, now_ms, palette.glyphs);
+    let symbol_width = match palette.glyphs {
+        Glyphs::Unicode => 1,
+        Glyphs::Ascii => 3,
+    };
+    let text = cut(text.trim_end(), width.saturating_sub(symbol_width), palette);
+    format!("{}{text}", palette.paint(tone, &format!("{symbol:<symbol_width$}")))
+}
+
+/// How long a step has been under way, or was.
+fn elapsed(row: &Row, now_ms: u64) -> Option<u64> {
+    let is_under_way = matches!(row.state.status, Status::Running { .. } | Status::Judging { .. });
+    let end = if is_under_way { now_ms } else { row.ended_ms? };
+    Some(end.saturating_sub(row.began_ms?))
+}
+
+fn symbol(row: &Row, now_ms: u64, glyphs: Glyphs) -> (&'static str, Tone) {
+    let glyph = match row.state.status {
+        Status::Passed { .. } => Glyph::Done,
+        Status::Waiting { .. } => Glyph::NeedsYou,
+        Status::Skipped { .. } => Glyph::Held,
+        Status::Pending => Glyph::Waiting,
+        Status::Running { .. } | Status::Judging { .. } => {
+            let frames: [&str; 4] = match glyphs {
+                Glyphs::Unicode => ["◐", "◓", "◑", "◒"],
+                Glyphs::Ascii => ["|", "/", "-", "\\"],
+            };
+            let frame = usize::try_from(now_ms / FRAME_MS % 4).unwrap_or_default();
+            return (frames[frame], Glyph::Running.tone());
+        }
+    };
+    (glyph.symbol(glyphs), glyph.tone())
+}
+
+/// What there is to say about a step beside its time.
+fn note(board: &Board<'_>, place: usize) -> String {
+    let row = &board.rows[place];
+    let of = board.attempts_max(place);
+    match &row.state.status {
+        Status::Running { attempt } => {
+            format!("{}, attempt {attempt} of {of}", clean_line(&row.agent))
+        }
+        Status::Judging { attempt: CLAIM, .. } => "marked as done; judging".to_owned(),
+        Status::Judging { attempt, .. } => format!("judging attempt {attempt} of {of}"),
+        Status::Passed { attempt: CLAIM } => "was done before".to_owned(),
+        Status::Passed { attempt: 1 } => String::new(),
+        Status::Passed { attempt } => format!("attempt {attempt}"),
+        Status::Waiting { .. } => match row.state.failures {
+            0 => "needs you".to_owned(),
+            failures => format!("{failures} failed; needs you"),
+        },
+        Status::Skipped { by, .. } => format!("left out by {}", clean_line(by)),
+        Status::Pending if board.run.state.outcome() == Some(Outcome::Failed) => "never begun".to_owned(),
+        Status::Pending => {
+            let open = board.step(place).needs.iter();
+            let open = open.filter(|&&before| !board.rows[before].state.status.is_settled());
+            let open: Vec<String> = open.map(|&before| board.step(before).number.to_string()).collect();
+            match (open.is_empty(), row.state.failures) {
+                (false, _) => format!("after {}", open.join(", ")),
+                (true, 0) => String::new(),
+                (true, failures) => format!("{failures} failed"),
+            }
+        }
+    }
+}
+
+/// A duration as a clock shows it: `4:07`, `1:02:33`.
+fn clock(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1000;
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    match hours {
+        0 => format!("{minutes}:{seconds:02}"),
+        hours => format!("{hours}:{minutes:02}:{seconds:02}"),
+    }
+}

@@ -1,0 +1,156 @@
+//! What a person is asked, printed once and in full: what failed and how, what was tried, what goes on without them, and the
+//! answers that fit. Reads the state; knows nothing that the journal does not say.
+
+use std::collections::BTreeSet;
+
+use planwright_engine::core::decide;
+use planwright_engine::core::event::{Answer, Reason};
+use planwright_engine::core::plan::Contract;
+use planwright_engine::core::run::{FailedAttempt, Status};
+use planwright_engine::runs::Runs;
+
+use super::board::Board;
+use super::{named, plain};
+use crate::out::{Glyph, Out, clean, clean_line, shell_word};
+
+/// How many lines of what the contract printed are repeated here.
+const OUTPUT_LINES_MAX: usize = 8;
+/// How many steps or files are named; a longer list helps nobody.
+const NAMES_MAX: usize = 12;
+/// How wide the words at the beginning of the lines are, with what stands before them.
+const INDENT: &str = "             ";
+
+/// Prints a question about a step, or about the run where there is none.
+pub(super) fn print(
+    board: &Board<'_>,
+    (place, reason, text): (Option<usize>, Reason, &str),
+    runs: &Runs,
+    out: &mut Out<'_>,
+) {
+    let plan = &board.run.row.name;
+    let what = match place {
+        Some(place) => format!("{plan}/{}", named(board.step(place))),
+        None => plan.clone(),
+    };
+    let glyph = out.palette().glyph(Glyph::NeedsYou);
+    out.line(&format!("{glyph} {} needs you", clean_line(&what)));
+    match (place, reason) {
+        (Some(place), Reason::AttemptsSpent) => print_failure(board, place, runs, out),
+        (_, Reason::AttemptsSpent | Reason::Manual | Reason::Budget | Reason::Lost | Reason::Parked) => {
+            print_lines("asks", clean(text.trim_end()).lines(), out);
+        }
+    }
+    print_rest(board, place, out);
+    let contract = place.map(|place| &board.step(place).contract);
+    let address = match place {
+        Some(place) => format!("{plan}/{}", board.step(place).id),
+        None => plan.clone(),
+    };
+    print_choices(&address, (reason, contract), out);
+}
+
+/// The contract with its verdict and the end of its output, and what each attempt came to.
+fn print_failure(board: &Board<'_>, place: usize, runs: &Runs, out: &mut Out<'_>) {
+    let state = &board.rows[place].state;
+    if let (Contract::Shell { command, .. }, Some(last)) = (&board.step(place).contract, state.failed.last())
+    {
+        let verdict = format!("{}, attempt {} of {}", last.failure, last.attempt, board.attempts_max(place));
+        let command = clean(command.trim()).into_owned();
+        let mut lines: Vec<String> = command.lines().map(str::to_owned).collect();
+        lines.push(format!("-> {verdict}"));
+        let output = last.output.as_ref().map(|output| plain::lines_of(output, runs)).unwrap_or_default();
+        let end = &output[output.len().saturating_sub(OUTPUT_LINES_MAX)..];
+        lines.extend(end.iter().map(|line| format!("   {}", clean(line))));
+        print_lines("contract", lines.iter().map(String::as_str), out);
+    }
+    let tried: Vec<String> = state.failed.iter().map(|failed| tried(failed, runs)).collect();
+    print_lines("tried", tried.iter().map(String::as_str), out);
+    if state.same_failure > 1 {
+        out.line(&format!("{INDENT}the same failure {} times", state.same_failure));
+    }
+}
+
+/// One attempt: what it changed, why it failed, and the last thing that the contract said.
+fn tried(failed: &FailedAttempt, runs: &Runs) -> String {
+    let FailedAttempt { attempt, failure, output, changed } = failed;
+    let changed = if changed.is_empty() { "changed nothing".to_owned() } else { names(changed) };
+    let said = output.as_ref().and_then(|output| plain::lines_of(output, runs).pop());
+    let said = said.map(|said| format!(": {}", said.trim())).unwrap_or_default();
+    clean_line(&format!("{attempt}  {changed}   {failure}{said}")).into_owned()
+}
+
+/// Which steps go on without an answer, and which wait for it.
+fn print_rest(board: &Board<'_>, place: Option<usize>, out: &mut Out<'_>) {
+    let open = |place: &usize| !board.rows[*place].state.status.is_settled() && board.allows(*place);
+    let is_asked = |place: &usize| matches!(board.rows[*place].state.status, Status::Waiting { .. });
+    let asked: BTreeSet<usize> = (0..board.rows.len()).filter(is_asked).collect();
+    let blocked = behind(board, asked.iter().copied().chain(place));
+    let waits = match place {
+        Some(place) => behind(board, std::iter::once(place)),
+        // Nothing is begun before the run has an answer.
+        None => (0..board.rows.len()).collect(),
+    };
+    let goes_on = |at: &usize| {
+        place.is_some() && open(at) && Some(*at) != place && !asked.contains(at) && !blocked.contains(at)
+    };
+    let list =
+        |steps: Vec<usize>| names(&steps.into_iter().map(|at| named(board.step(at))).collect::<Vec<_>>());
+    let goes_on: Vec<usize> = (0..board.rows.len()).filter(goes_on).collect();
+    let waits: Vec<usize> = waits.into_iter().filter(open).filter(|at| Some(*at) != place).collect();
+    for (word, steps) in [("goes on", goes_on), ("waits", waits)] {
+        if !steps.is_empty() {
+            print_lines(word, std::iter::once(list(steps).as_str()), out);
+        }
+    }
+}
+
+/// The steps that wait for these, near or far.
+fn behind(board: &Board<'_>, steps: impl Iterator<Item = usize>) -> BTreeSet<usize> {
+    let graph = board.plan().graph();
+    let mut found = BTreeSet::new();
+    let mut open: Vec<usize> = steps.collect();
+    while let Some(step) = open.pop() {
+        open.extend(graph.dependents(step).iter().filter(|&&dependent| found.insert(dependent)));
+    }
+    found
+}
+
+/// The commands that answer the question, the first one whole.
+fn print_choices(address: &str, (reason, contract): (Reason, Option<&Contract>), out: &mut Out<'_>) {
+    let because = String::new;
+    let budget = Answer::Budget { micro_dollars: 1, tokens: 0, seconds: 0 };
+    let all = [
+        (Answer::Confirm, "--confirm", "you say that it is done"),
+        (Answer::Retry { hint: because() }, "--retry --hint \"...\"", "one more attempt"),
+        (Answer::TakeOver, "--take-over", "you have done it; the contract judges"),
+        (budget, "--budget 1.50", "more money"),
+        (Answer::Skip { reason: because() }, "--skip -m \"...\"", "left out, recorded as yours"),
+        (Answer::Revise { reason: because() }, "--revise -m \"...\"", "a new text, a new approval"),
+        (Answer::Stop, "--stop", "nothing more for now"),
+    ];
+    let fitting = all.iter().filter(|(answer, ..)| decide::fits(reason, answer, contract).is_ok());
+    let command = format!("planwright answer {}", shell_word(address));
+    let lines: Vec<String> = fitting
+        .enumerate()
+        .map(|(index, (_, flag, meaning))| {
+            let command = if index == 0 { command.clone() } else { " ".repeat(command.chars().count()) };
+            format!("{command}  {flag:<20}  {meaning}")
+        })
+        .collect();
+    print_lines("choose", lines.iter().map(String::as_str), out);
+}
+
+/// Lines behind a word, the first one beside it.
+fn print_lines<'a>(word: &str, lines: impl Iterator<Item = &'a str>, out: &mut Out<'_>) {
+    for (index, line) in lines.enumerate() {
+        let before = if index == 0 { format!("  {word:<11}") } else { INDENT.to_owned() };
+        out.line(format!("{before}{line}").trim_end());
+    }
+}
+
+fn names(names: &[String]) -> String {
+    match names.len().saturating_sub(NAMES_MAX) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names[..NAMES_MAX].join(", ")),
+    }
+}

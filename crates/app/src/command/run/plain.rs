@@ -1,0 +1,140 @@
+//! One line for each fact of a run: what passed, what failed and with which words, what a person is asked.
+
+use planwright_engine::core::event::{Answer, AttemptEnd, Blob, Event, Receipt};
+use planwright_engine::core::run::CLAIM;
+use planwright_engine::runs::Runs;
+
+use super::board::{Board, News};
+use super::{escalation, named, seconds};
+use crate::out::{Glyph, Next, Out, clean, clean_line};
+
+/// How many lines of what a contract printed are shown where it failed; `log` has all of them.
+const OUTPUT_LINES_MAX: usize = 40;
+
+/// Says what happened, if it is worth a line.
+pub(super) fn tell(board: &Board<'_>, news: &News, runs: &Runs, out: &mut Out<'_>) {
+    let place = news.step.as_ref().map(|(place, _)| *place);
+    match (&news.event, place) {
+        (Event::ContractFinished { attempt, receipt, .. }, Some(place)) => {
+            tell_verdict(board, (place, *attempt), receipt, runs, out);
+        }
+        (Event::AttemptFinished { attempt, end, .. }, Some(place)) => {
+            tell_end(board, (place, *attempt), end, out);
+        }
+        (Event::AskOpened { reason, text, .. }, _) => {
+            escalation::print(board, (place, *reason, text), runs, out);
+        }
+        (Event::AskAnswered { answer, by, .. }, _) => {
+            let what = place.map_or_else(|| "the run".to_owned(), |place| named(board.step(place)));
+            line(Glyph::Waiting, &format!("{what}   {by} says: {}", answer_words(answer)), out);
+        }
+        (Event::BudgetWarned { limit, percent }, _) => {
+            out.warn(&format!("{percent} % of the {limit} are spent"));
+        }
+        (Event::RunStopped { by, .. }, _) => {
+            line(Glyph::Waiting, &format!("the run is stopped by {by}; nothing more is begun"), out);
+        }
+        (
+            Event::RunStarted { .. }
+            | Event::AgentsApproved { .. }
+            | Event::AttemptStarted { .. }
+            | Event::AttemptFinished { .. }
+            | Event::ContractFinished { .. }
+            | Event::RunResumed { .. }
+            | Event::RunFinished { .. },
+            _,
+        ) => {}
+    }
+}
+
+fn tell_verdict(
+    board: &Board<'_>,
+    (place, attempt): (usize, u32),
+    receipt: &Receipt,
+    runs: &Runs,
+    out: &mut Out<'_>,
+) {
+    let name = named(board.step(place));
+    let time = seconds(receipt.milliseconds);
+    match receipt.verdict.failure() {
+        None if attempt == CLAIM => line(Glyph::Done, &format!("{name}   was done before"), out),
+        None if attempt > 1 => line(Glyph::Done, &format!("{name}   {time}   attempt {attempt}"), out),
+        None => line(Glyph::Done, &format!("{name}   {time}"), out),
+        Some(_) if attempt == CLAIM => {
+            line(Glyph::Waiting, &format!("{name}   is marked as done, but its contract says no"), out);
+        }
+        Some(failure) => {
+            let of = board.attempts_max(place);
+            line(Glyph::Failed, &format!("{name}   {time}   attempt {attempt} of {of}, {failure}"), out);
+            print_output(board, (place, attempt), &receipt.output, runs, out);
+            if board.is_tried_again(place) {
+                out.line("  retrying; the agent gets that message");
+            }
+        }
+    }
+}
+
+fn tell_end(board: &Board<'_>, (place, attempt): (usize, u32), end: &AttemptEnd, out: &mut Out<'_>) {
+    let name = named(board.step(place));
+    match end {
+        AttemptEnd::TimedOut(limit) => {
+            line(Glyph::Failed, &format!("{name}   attempt {attempt} took longer than {limit} s"), out);
+            if board.is_tried_again(place) {
+                out.line("  retrying; the agent is told");
+            }
+        }
+        AttemptEnd::Lost => {
+            line(Glyph::Waiting, &format!("{name}   attempt {attempt} was lost; it does not count"), out);
+        }
+        AttemptEnd::Stopped => {
+            line(Glyph::Waiting, &format!("{name}   attempt {attempt} was stopped; it does not count"), out);
+        }
+        AttemptEnd::Parked { why, .. } => line(Glyph::Waiting, &format!("{name}   {why}"), out),
+        AttemptEnd::Exited(_) | AttemptEnd::Signalled(_) => {}
+    }
+}
+
+fn answer_words(answer: &Answer) -> String {
+    match answer {
+        Answer::Retry { hint } if hint.is_empty() => "once more".to_owned(),
+        Answer::Retry { hint } => format!("once more: {hint}"),
+        Answer::TakeOver => "done by hand; the contract judges".to_owned(),
+        Answer::Confirm => "it is done".to_owned(),
+        Answer::Skip { reason } => format!("leave it out: {reason}"),
+        Answer::Stop => "stop".to_owned(),
+        Answer::Revise { reason } => format!("revise the plan: {reason}"),
+        Answer::Budget { .. } => "more budget".to_owned(),
+    }
+}
+
+fn line(glyph: Glyph, text: &str, out: &mut Out<'_>) {
+    let glyph = out.palette().glyph(glyph);
+    out.line(&format!("{glyph} {}", clean_line(text)));
+}
+
+/// What a contract printed, or the end of it where that is long.
+fn print_output(
+    board: &Board<'_>,
+    (place, attempt): (usize, u32),
+    output: &Blob,
+    runs: &Runs,
+    out: &mut Out<'_>,
+) {
+    let lines = lines_of(output, runs);
+    let cut = lines.len().saturating_sub(OUTPUT_LINES_MAX);
+    if cut > 0 {
+        let address = format!("{}/{}@{attempt}", board.run.row.name, board.step(place).id);
+        let whole = Next::new(["planwright", "log", address.as_str(), "--contract"]).command;
+        out.line(&format!("    {cut} lines before this: {whole}"));
+    }
+    for shown in &lines[cut..] {
+        out.line(&format!("    {}", clean(shown)));
+    }
+}
+
+/// The lines of what a contract printed, without blank ones; none where it can't be read any more.
+pub(super) fn lines_of(output: &Blob, runs: &Runs) -> Vec<String> {
+    let bytes = runs.blob(output).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    text.lines().filter(|line| !line.trim().is_empty()).map(|line| line.trim_end().to_owned()).collect()
+}

@@ -1,0 +1,199 @@
+//! The last words about a run: how far it came, what succeeded, what failed and what is left behind, and what to type next.
+
+use planwright_engine::core::event::{Event, Outcome};
+use planwright_engine::core::run::{Status, StepState};
+use planwright_engine::driver::Progress;
+use planwright_engine::runs::{Run, Runs};
+use planwright_engine::store::{self, Text};
+
+use super::watch::Watched;
+use super::{Ran, StepData, Subject, approve, difference, dollars, named, plain, seconds};
+use crate::command::shown;
+use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+
+/// How many steps a list names; a longer one helps nobody.
+const NAMES_MAX: usize = 12;
+
+/// Says how the run came to rest.
+pub(super) fn report(
+    subject: &Subject<'_>,
+    runs: &Runs,
+    watched: &Watched,
+    out: &mut Out<'_>,
+) -> Result<Answer, Failure> {
+    for complaint in &watched.complaints {
+        out.warn(complaint);
+    }
+    let run = runs.run(watched.run)?;
+    let now = text_now(subject);
+    let is_edited = || now.as_deref().is_none_or(|now| !means_the_same(subject, now));
+    let (exit, state) = match (&watched.progress, watched.left) {
+        (Progress::Finished(Outcome::Done), _) => (Exit::Done, "done"),
+        (Progress::Finished(Outcome::Failed), _) => (Exit::No, "failed"),
+        (Progress::Finished(Outcome::Cancelled), _) => (Exit::No, "cancelled"),
+        (Progress::NeedsPerson, _) => (Exit::Person, "waiting"),
+        (Progress::Reached, _) => (Exit::Done, "reached"),
+        (Progress::Stopped, _) => (Exit::Person, "stopped"),
+        (Progress::Edited, _) => (Exit::Moved, "edited"),
+        (Progress::Left, Some(exit)) => (exit, "left"),
+        // Whoever drove it is gone: because of the plan, or of something that we can't see.
+        (Progress::Left, None) if is_edited() => (Exit::Moved, "edited"),
+        (Progress::Left, None) => (Exit::Moved, "left"),
+    };
+    print(&run, (exit, state), watched, runs, out);
+    if state == "edited" {
+        print_difference(&run, now.as_deref(), out);
+    }
+    if state == "left" && watched.left.is_none() {
+        out.talk("the process that drove the run is gone");
+    }
+    let answer = Answer::new(exit, "run", &data(subject, &run, state));
+    Ok(next(subject, state, answer))
+}
+
+fn print(run: &Run, (exit, state): (Exit, &str), watched: &Watched, runs: &Runs, out: &mut Out<'_>) {
+    let settled = run.state.steps.iter().filter(|step| step.status.is_settled()).count();
+    let tone = if exit == Exit::Done { Tone::Good } else { Tone::Attention };
+    let retried = match watched.retried {
+        0 => String::new(),
+        count => format!(", {count} on a retry"),
+    };
+    let cost = run.state.spent.micro_dollars.map(|spent| format!("   {}", dollars(spent)));
+    out.line(&format!(
+        "{}  {}   {settled} of {} steps settled{retried}   {}{}",
+        out.palette().paint(tone, state),
+        clean_line(&run.row.name),
+        run.plan.steps.len(),
+        seconds(watched.milliseconds),
+        cost.unwrap_or_default()
+    ));
+    let why = run.events.iter().rev().find_map(|recorded| match &recorded.event {
+        Event::RunFinished { why, .. } if !why.is_empty() => Some(why),
+        Event::RunFinished { .. }
+        | Event::RunStarted { .. }
+        | Event::AgentsApproved { .. }
+        | Event::AttemptStarted { .. }
+        | Event::AttemptFinished { .. }
+        | Event::ContractFinished { .. }
+        | Event::AskOpened { .. }
+        | Event::AskAnswered { .. }
+        | Event::BudgetWarned { .. }
+        | Event::RunStopped { .. }
+        | Event::RunResumed { .. } => None,
+    });
+    if let Some(why) = why {
+        out.line(&format!("  because    {}", clean_line(why)));
+    }
+    if settled < run.plan.steps.len() {
+        print_lists(run, runs, out);
+    }
+}
+
+/// What succeeded, what failed, what waits for a person and what is left behind.
+fn print_lists(run: &Run, runs: &Runs, out: &mut Out<'_>) {
+    let name = |place: usize| named(&run.plan.steps[place]);
+    let places = |is_in: fn(&StepState) -> bool| {
+        (0..run.plan.steps.len()).filter(move |&place| is_in(&run.state.steps[place]))
+    };
+    print_list("succeeded", &places(is_done).map(name).collect::<Vec<_>>(), out);
+    let failed = places(has_failed).map(|place| {
+        let last = run.state.steps[place].failed.last();
+        let said = last.and_then(|last| plain::lines_of(last.output.as_ref()?, runs).pop());
+        let said = said.map(|said| format!(": {}", said.trim())).unwrap_or_default();
+        let why = last.map(|last| format!("   attempt {}, {}{said}", last.attempt, last.failure));
+        format!("{}{}", name(place), why.unwrap_or_default())
+    });
+    for (index, line) in failed.take(NAMES_MAX).enumerate() {
+        out.line(&format!("  {:<11}{}", if index == 0 { "failed" } else { "" }, clean_line(&line)));
+    }
+    let asked = run.state.asks.values().map(|ask| ask.step.map_or_else(|| "the run".to_owned(), name));
+    print_list("for you", &asked.collect::<Vec<_>>(), out);
+    let left = places(|step| is_left(step) && !matches!(step.status, Status::Waiting { .. }));
+    print_list("left", &left.map(name).collect::<Vec<_>>(), out);
+}
+
+fn print_list(word: &str, names: &[String], out: &mut Out<'_>) {
+    let more = names.len().saturating_sub(NAMES_MAX);
+    let list = names[..names.len() - more].join(", ");
+    match (names.len(), more) {
+        (0, _) => {}
+        (_, 0) => out.line(&format!("  {word:<11}{}", clean_line(&list))),
+        (_, more) => out.line(&format!("  {word:<11}{} and {more} more", clean_line(&list))),
+    }
+}
+
+fn is_done(step: &StepState) -> bool {
+    matches!(step.status, Status::Passed { .. })
+}
+
+fn has_failed(step: &StepState) -> bool {
+    !step.status.is_settled() && !step.failed.is_empty()
+}
+
+fn is_left(step: &StepState) -> bool {
+    !step.status.is_settled() && step.failed.is_empty()
+}
+
+/// The plan file as it is now; `None` where it can't be read.
+fn text_now(subject: &Subject<'_>) -> Option<String> {
+    let bytes_max = subject.project.config.limits.plan_bytes;
+    match store::read(subject.path, &shown(subject.path), bytes_max).ok()? {
+        Text::Plan(source) => Some(source.text().to_owned()),
+        Text::Unreadable(_) => None,
+    }
+}
+
+/// Whether this text of the plan would go on with what was approved.
+fn means_the_same(subject: &Subject<'_>, now: &str) -> bool {
+    let source = planwright_engine::core::source::Source::new("plan", now);
+    let plan = subject.project.check(Text::Plan(source)).ok().and_then(|verified| verified.plan);
+    plan.is_some_and(|plan| planwright_engine::core::digest::Digest::of(&plan) == subject.digest)
+}
+
+fn print_difference(run: &Run, now: Option<&str>, out: &mut Out<'_>) {
+    out.line("  paused: the plan file is not what was approved; nothing more is begun");
+    let Some(now) = now else {
+        out.line("  the plan file is gone or can't be read");
+        return;
+    };
+    for line in difference::lines(&run.row.text, now, out.palette()) {
+        out.line(&format!("    {line}"));
+    }
+    out.talk("put the text back and the run goes on; or have the new one approved, which begins another run");
+}
+
+/// The data of the envelope.
+fn data(subject: &Subject<'_>, run: &Run, state: &str) -> Ran {
+    let ids = |is_in: fn(&StepState) -> bool| {
+        let steps = run.state.steps.iter().filter(|step| is_in(step));
+        steps.map(|step| step.id.clone()).collect::<Vec<_>>()
+    };
+    let steps = run.state.steps.iter().map(|step| StepData {
+        id: step.id.clone(),
+        status: step.status.word().to_owned(),
+        attempts: step.attempts,
+    });
+    Ran {
+        plan: subject.name.clone(),
+        digest: run.row.digest.clone(),
+        run: Some(run.row.id.number()),
+        state: state.to_owned(),
+        steps: steps.collect(),
+        agents: approve::agents(subject),
+        succeeded: ids(is_done),
+        failed: ids(has_failed),
+        left: ids(is_left),
+    }
+}
+
+fn next(subject: &Subject<'_>, state: &str, answer: Answer) -> Answer {
+    let (plan, name) = (subject.args.plan.as_str(), subject.name.as_str());
+    match state {
+        "waiting" => answer.next(Next::new(["planwright", "status", name])),
+        "edited" => answer
+            .next(Next::new(["planwright", "run", plan]))
+            .next(Next::new(["planwright", "verify", plan]).remark("to check it first")),
+        "left" | "reached" => answer.next(Next::new(["planwright", "run", plan])),
+        _ => answer.next(Next::new(["planwright", "log", name])),
+    }
+}

@@ -1,0 +1,194 @@
+//! Watches a run while it is driven, by this process or by another: one thread drives or follows, this one shows and listens
+//! for signals. Everything that is printed is printed here, so that nobody fights over the terminal.
+
+use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
+use std::thread;
+use std::time::Duration;
+
+use planwright_engine::core::decide::Limits;
+use planwright_engine::core::event::Event;
+use planwright_engine::core::run::RunState;
+use planwright_engine::driver::Progress;
+use planwright_engine::process::Stop;
+use planwright_engine::runs::{Drive, Error, Run, Runs};
+use planwright_engine::store::journal::RunId;
+
+use super::board::{Board, News, now_ms};
+use super::{Subject, block, plain};
+use crate::command::EventData;
+use crate::out::{Answer, Exit, Out, Tone, clean_line};
+use crate::signal::Signals;
+
+/// How often the block is drawn, and how soon a signal is heard.
+const TICK: Duration = Duration::from_millis(100);
+/// How much news may wait to be shown before the run waits for the reader.
+const NEWS_MAX: usize = 256;
+
+/// How a run that was watched came to rest.
+pub(super) struct Watched {
+    pub(super) run: RunId,
+    pub(super) progress: Progress,
+    /// What went wrong with the plan file; nothing is lost by it.
+    pub(super) complaints: Vec<String>,
+    /// The code to end with, where the user was told to leave.
+    pub(super) left: Option<Exit>,
+    pub(super) retried: usize,
+    pub(super) milliseconds: u64,
+}
+
+/// What this process has to do with the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role<'a> {
+    /// It drives it, and makes so many attempts at once.
+    Driver(usize),
+    /// It follows this one, who does.
+    Follower(&'a str),
+}
+
+/// Drives the run and shows what happens. Events after `seen` are printed with `--json`.
+pub(super) fn drive(
+    subject: &Subject<'_>,
+    runs: &Runs,
+    (run, seen): (&Run, u64),
+    (limits, workers): (Limits, usize),
+    out: &mut Out<'_>,
+) -> Result<Watched, Error> {
+    let leave = Stop::new();
+    let drive = Drive { limits, workers, leave: leave.clone() };
+    let path = subject.path;
+    let work = |watch: &mut dyn FnMut(&RunState, &Event)| runs.drive(run, path, &drive, watch);
+    let view = View { subject, runs, run, seen, leave, role: Role::Driver(workers) };
+    view.watch(work, out)
+}
+
+/// Follows a run that another process drives and shows what happens.
+pub(super) fn follow(
+    subject: &Subject<'_>,
+    runs: &Runs,
+    (run, seen, holder): (&Run, u64, &str),
+    out: &mut Out<'_>,
+) -> Result<Watched, Error> {
+    let leave = Stop::new();
+    let told = leave.clone();
+    let work = |watch: &mut dyn FnMut(&RunState, &Event)| {
+        runs.follow(run, &told, watch).map(|progress| (progress, Vec::new()))
+    };
+    let view = View { subject, runs, run, seen, leave, role: Role::Follower(holder) };
+    view.watch(work, out)
+}
+
+struct View<'a> {
+    subject: &'a Subject<'a>,
+    runs: &'a Runs,
+    run: &'a Run,
+    /// The last event that was printed.
+    seen: u64,
+    leave: Stop,
+    role: Role<'a>,
+}
+
+/// How a run came to rest, and what went wrong with the plan file.
+type Rest = Result<(Progress, Vec<String>), Error>;
+
+impl View<'_> {
+    fn watch(
+        mut self,
+        work: impl FnOnce(&mut dyn FnMut(&RunState, &Event)) -> Rest + Send,
+        out: &mut Out<'_>,
+    ) -> Result<Watched, Error> {
+        let signals = match Signals::listen() {
+            Ok(signals) => Some(signals),
+            Err(error) => {
+                out.warn(&format!("signals can't be listened for: {error}; Ctrl-C ends at once"));
+                None
+            }
+        };
+        if let Role::Follower(holder) = self.role {
+            let word = out.talk_palette().paint(Tone::Strong, "follows");
+            let (number, holder) = (self.run.row.id.number(), clean_line(holder));
+            out.talk(&format!("{word}  run {number}, driven by {holder}; to leave is not to stop it"));
+        }
+        let steps = self.subject.steps.clone().filter(|_| matches!(self.role, Role::Driver(_)));
+        let mut board = Board::new(self.run, steps);
+        let mut left = None;
+        let (sender, news) = mpsc::sync_channel(NEWS_MAX);
+        let rest = thread::scope(|scope| {
+            let working = scope.spawn(move || work(&mut |state, event| send(&sender, state, event)));
+            let mut is_over = false;
+            while !is_over {
+                is_over = self.show_next(&news, &mut board, out);
+                if left.is_none() {
+                    left = signals.as_ref().and_then(Signals::leave);
+                    if left.is_some() {
+                        self.say_leaving(&board, out);
+                    }
+                }
+                if block::is_wanted(self.subject.args, out.settings()) && !is_over {
+                    let lines = block::lines(&board, now_ms(), out.screen(), out.palette());
+                    out.draw(&lines);
+                }
+            }
+            out.erase();
+            working.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        self.print_events(out);
+        let (progress, complaints) = rest?;
+        let milliseconds = now_ms().saturating_sub(board.began_ms);
+        let run = self.run.row.id;
+        Ok(Watched { run, progress, complaints, left, retried: board.retried, milliseconds })
+    }
+
+    /// Shows what happened, waiting a moment for it. Returns whether there will be nothing more.
+    fn show_next(&mut self, news: &mpsc::Receiver<News>, board: &mut Board<'_>, out: &mut Out<'_>) -> bool {
+        let mut next = match news.recv_timeout(TICK) {
+            Ok(next) => Some(next),
+            Err(RecvTimeoutError::Timeout) => return false,
+            Err(RecvTimeoutError::Disconnected) => return true,
+        };
+        // All that waits is shown before the block is drawn again.
+        while let Some(shown) = next {
+            board.take(&shown, now_ms());
+            plain::tell(board, &shown, self.runs, out);
+            next = news.try_recv().ok();
+        }
+        self.print_events(out);
+        out.flush();
+        false
+    }
+
+    /// With `--json`, prints what was recorded since, from the journal itself.
+    fn print_events(&mut self, out: &mut Out<'_>) {
+        if !out.settings().is_json {
+            return;
+        }
+        // A journal that can't be read is said by whoever drives the run.
+        for recorded in self.runs.store().events(self.run.row.id, self.seen).unwrap_or_default() {
+            self.seen = recorded.seq;
+            let data = EventData {
+                plan: self.run.row.name.clone(),
+                run: self.run.row.id.number(),
+                seq: recorded.seq,
+                at_ms: recorded.at_ms,
+                event: serde_json::to_value(&recorded.event).unwrap_or_default(),
+            };
+            out.event(&Answer::done("event", &data));
+        }
+    }
+
+    fn say_leaving(&self, board: &Board<'_>, out: &mut Out<'_>) {
+        self.leave.request();
+        out.talk(&match self.role {
+            Role::Follower(_) => "leaving: the run goes on without you".to_owned(),
+            // What other processes make goes on.
+            Role::Driver(workers) => match board.under_way().min(workers) {
+                1 => "leaving: ending 1 attempt; nothing is lost".to_owned(),
+                count => format!("leaving: ending {count} attempts; nothing is lost"),
+            },
+        });
+    }
+}
+
+fn send(sender: &SyncSender<News>, state: &RunState, event: &Event) {
+    // A reader that is gone needs no news.
+    sender.send(News::of(state, event)).ok();
+}

@@ -1,0 +1,74 @@
+//! `stop`: a run goes no further for now. What is under way ends first, or at once with `--now`; nothing is lost.
+
+use planwright_engine::core::event::StopWhen;
+use planwright_engine::core::run::Phase;
+use planwright_engine::store::journal::Holder;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{RunOf, refuse_agents, run_of, under_way, wait_for_driver};
+use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The plan
+    plan: String,
+    /// End the attempts that are under way; they count for nothing
+    #[arg(long)]
+    now: bool,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Stopped {
+    /// The plan.
+    pub(crate) plan: String,
+    /// The number of the run.
+    pub(crate) run: i64,
+    /// What was under way when it was stopped.
+    pub(crate) under_way: Vec<String>,
+    /// Who still drives it, because an attempt has not ended yet.
+    pub(crate) driven_by: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    refuse_agents("stop a run")?;
+    let RunOf { path, runs, run, .. } = run_of(&args.plan)?;
+    let name = run.row.name.clone();
+    let next = Next::new(["planwright", "log", super::shown(&path).as_str()]);
+    if run.state.outcome().is_some() {
+        return Err(Failure::new(Exit::No, format!("{name} is over: there is nothing to stop")).next(next));
+    }
+    let when = if args.now { StopWhen::Now } else { StopWhen::AfterAttempts };
+    let busy = under_way(&run);
+    let is_known = run.state.phase == Phase::Stopped && (busy.is_empty() || !args.now);
+    if !is_known {
+        runs.stop(&run, when)?;
+    }
+    let holder = wait_for_driver(&runs, &run)?;
+    if holder.is_none() {
+        for complaint in runs.mirror(run.row.id, &path)? {
+            out.warn(&complaint);
+        }
+    }
+    print(&name, &busy, holder.as_ref(), out);
+    let stopped = Stopped {
+        plan: name,
+        run: run.row.id.number(),
+        under_way: busy,
+        driven_by: holder.map(|holder| holder.to_string()),
+    };
+    Ok(Answer::done("stop", &stopped).next(next))
+}
+
+fn print(name: &str, busy: &[String], holder: Option<&Holder>, out: &mut Out<'_>) {
+    let word = out.palette().paint(Tone::Good, "stopped");
+    out.line(&format!("{word}  {}   nothing new begins until somebody runs it again", clean_line(name)));
+    for what in busy {
+        out.line(&format!("         was under way: {}", clean_line(what)));
+    }
+    if let Some(holder) = holder {
+        let who = clean_line(&holder.to_string()).into_owned();
+        out.line(&format!("         {who} still drives it, and lets go when that has ended"));
+    }
+}

@@ -1,0 +1,105 @@
+//! `worker`: makes attempts for runs that other processes drive. Judges nothing: what came of an attempt is delivered, and
+//! the driver takes it from there.
+
+use std::time::Duration;
+
+use planwright_engine::core::event::Event;
+use planwright_engine::crew::{self, News, Shift, Until};
+use planwright_engine::process::Stop;
+use planwright_engine::runs::Runs;
+use planwright_engine::store::journal::{Claim, RunId};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::here;
+use crate::fact;
+use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::signal::Signals;
+
+/// How often this process looks whether it was told to leave.
+const LOOK: Duration = Duration::from_millis(20);
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// How many attempts to make at once
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    jobs: usize,
+    /// End when there is nothing to do
+    #[arg(long)]
+    once: bool,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Worked {
+    /// How many attempts were made and delivered.
+    pub(crate) delivered: usize,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    if args.jobs == 0 {
+        return Err(Failure::new(Exit::Usage, "with --jobs 0 nothing could be done").next(Next::new([
+            "planwright",
+            "help",
+            "worker",
+        ])));
+    }
+    let runs = Runs::open(&here()?)?;
+    let signals = Signals::listen()
+        .map_err(|error| Failure::new(Exit::Machine, "cannot listen for signals").because(&error))?;
+    let until = if args.once { Until::Idle } else { Until::Told };
+    let shift = Shift { jobs: args.jobs, until, leave: Stop::new() };
+    if !args.once {
+        out.talk("waiting for attempts; leave with Ctrl-C, nothing is lost");
+    }
+    let is_over = Stop::new();
+    let delivered = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.is_requested() {
+                if signals.leave().is_some() {
+                    shift.leave.request();
+                }
+                std::thread::sleep(LOOK);
+            }
+        });
+        let delivered = crew::work(&runs, &shift, &mut |news| tell(&runs, news, out));
+        is_over.request();
+        delivered
+    })?;
+    let word = out.palette().paint(Tone::Good, "left");
+    out.line(&format!("{word}  {delivered} delivered"));
+    let exit = signals.leave().unwrap_or(Exit::Done);
+    Ok(Answer::new(exit, "worker", &Worked { delivered }).next(Next::new(["planwright", "status"])))
+}
+
+fn tell(runs: &Runs, news: &News<'_>, out: &mut Out<'_>) {
+    let (word, claim, more) = match news {
+        News::Took(claim) => ("took", claim, String::new()),
+        News::Delivered(claim, event) => ("delivered", claim, ended(event)),
+        News::Fenced(claim) => ("dropped", claim, "nobody waits for it any more".to_owned()),
+    };
+    let name = name_of(runs, claim.run);
+    let Claim { step, attempt, .. } = claim;
+    out.line(&clean_line(&format!("{word}  {name}/{step}@{attempt}  {more}")));
+    out.flush();
+}
+
+fn name_of(runs: &Runs, run: RunId) -> String {
+    runs.store().run(run).map_or_else(|_| run.to_string(), |row| row.name)
+}
+
+fn ended(event: &Event) -> String {
+    match event {
+        Event::AttemptFinished { end, .. } => fact::end_words(end),
+        Event::RunStarted { .. }
+        | Event::AgentsApproved { .. }
+        | Event::AttemptStarted { .. }
+        | Event::ContractFinished { .. }
+        | Event::AskOpened { .. }
+        | Event::AskAnswered { .. }
+        | Event::BudgetWarned { .. }
+        | Event::RunStopped { .. }
+        | Event::RunResumed { .. }
+        | Event::RunFinished { .. } => String::new(),
+    }
+}

@@ -1,0 +1,317 @@
+//! How facts about runs are said, wherever they are shown: times, ages, amounts, reasons, answers, and an event on one line.
+//! Knows no command, and decides nothing.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use planwright_engine::clock;
+use planwright_engine::core::decide;
+use planwright_engine::core::event::{Answer, AttemptEnd, Event, Outcome, Reason, StopWhen, Usage};
+use planwright_engine::core::run::Ask;
+use planwright_engine::runs::Run;
+
+use crate::out::{clean, shell_word};
+
+/// The time, in milliseconds since 1970.
+pub(crate) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The time of an event as the clock on the wall shows it: `14:34:55`, with the date where it was not today.
+pub(crate) fn clock_time(at_ms: u64, now_ms: u64) -> String {
+    let (at, today) = (clock::local(at_ms), clock::local(now_ms));
+    match (at.split_once(' '), today.split_once(' ')) {
+        (Some((day, time)), Some((today, _))) if day == today => time.to_owned(),
+        _ => at,
+    }
+}
+
+/// How long ago something was: `12 s`, `14 min`, `3 h`, `2 days`.
+pub(crate) fn age(since_ms: u64, now_ms: u64) -> String {
+    let seconds = now_ms.saturating_sub(since_ms) / 1000;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        3600..86_400 => format!("{} h", seconds / 3600),
+        86_400..172_800 => "1 day".to_owned(),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+/// How long something took: `4.1s`, `7m01s`, `2h03m`.
+fn duration(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1000;
+    match seconds {
+        0..60 => format!("{seconds}.{}s", milliseconds % 1000 / 100),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+/// An amount of money: `$0.62`.
+pub(crate) fn money(micro_dollars: u64) -> String {
+    let cents = micro_dollars.div_ceil(10_000);
+    format!("${}.{:02}", cents / 100, cents % 100)
+}
+
+/// What was spent, as far as anybody says; empty where nobody does.
+pub(crate) fn spent(usage: Usage) -> String {
+    let money = usage.micro_dollars.map(money);
+    let tokens = usage.tokens.map(|tokens| match tokens {
+        0..10_000 => format!("{tokens} tokens"),
+        _ => format!("{}k tokens", tokens / 1000),
+    });
+    money.into_iter().chain(tokens).collect::<Vec<_>>().join(", ")
+}
+
+/// A text of others, set apart from what is ours.
+pub(crate) fn indented(text: &str) -> String {
+    let line = |line: &str| if line.is_empty() { "\n".to_owned() } else { format!("    {line}\n") };
+    clean(text).lines().map(line).collect()
+}
+
+/// What a person is asked about: `it/fix`, or `it` for the whole run.
+pub(crate) fn subject(run: &Run, ask: &Ask) -> String {
+    match ask.step {
+        Some(place) => format!("{}/{}", run.row.name, run.plan.steps[place].id),
+        None => run.row.name.clone(),
+    }
+}
+
+/// Since when it is asked, in milliseconds since 1970.
+pub(crate) fn asked_since(run: &Run, name: &str) -> u64 {
+    let opened = run
+        .events
+        .iter()
+        .rev()
+        .find(|recorded| matches!(&recorded.event, Event::AskOpened { ask, .. } if ask == name));
+    opened.map_or(run.row.created_at_ms, |recorded| recorded.at_ms)
+}
+
+/// The commands that answer an ask, each with what it does.
+pub(crate) fn choices(run: &Run, ask: &Ask) -> Vec<(String, &'static str)> {
+    let contract = ask.step.map(|place| &run.plan.steps[place].contract);
+    let words = decide::choices(ask.reason, contract);
+    let flags = words.split(';').next().unwrap_or_default().split(',').map(str::trim);
+    let subject = shell_word(&subject(run, ask));
+    flags.map(|flag| choice(&subject, flag)).collect()
+}
+
+fn choice(subject: &str, flag: &str) -> (String, &'static str) {
+    let (more, what) = match flag {
+        "--retry" => (" --hint '...'", "one more attempt; the agent is told the hint"),
+        "--take-over" => ("", "you have done it by hand; the contract judges"),
+        "--confirm" => ("", "you confirm that it is done"),
+        "--skip" => (" -m '...'", "leave it out, with your reason"),
+        "--revise" => (" -m '...'", "the run ends; the plan is revised and approved again"),
+        "--budget" => (" +1.00", "so much more may be spent: money, tokens or time"),
+        "--stop" => ("", "go no further for now"),
+        _ => ("", ""),
+    };
+    (format!("planwright answer {subject} {flag}{more}"), what)
+}
+
+/// Why a person is asked.
+pub(crate) const fn reason_words(reason: Reason) -> &'static str {
+    match reason {
+        Reason::AttemptsSpent => "all attempts failed",
+        Reason::Manual => "a person's to do or to confirm",
+        Reason::Budget => "the budget is spent",
+        Reason::Lost => "attempts were lost too often",
+        Reason::Parked => "the agent can't be had",
+    }
+}
+
+/// Why a person is asked, as programs read it.
+pub(crate) const fn reason_word(reason: Reason) -> &'static str {
+    match reason {
+        Reason::AttemptsSpent => "attempts-spent",
+        Reason::Manual => "manual",
+        Reason::Budget => "budget",
+        Reason::Lost => "lost",
+        Reason::Parked => "parked",
+    }
+}
+
+/// How an attempt ended.
+pub(crate) fn end_words(end: &AttemptEnd) -> String {
+    match end {
+        AttemptEnd::Exited(code) => format!("exit {code}"),
+        AttemptEnd::Signalled(signal) => format!("killed by signal {signal}"),
+        AttemptEnd::TimedOut(seconds) => format!("timed out after {seconds} s"),
+        AttemptEnd::Lost => "lost".to_owned(),
+        AttemptEnd::Stopped => "stopped".to_owned(),
+        AttemptEnd::Parked { why, .. } => format!("parked: {why}"),
+    }
+}
+
+/// What a person said.
+pub(crate) fn answer_words(answer: &Answer) -> String {
+    match answer {
+        Answer::Retry { hint } if hint.is_empty() => "retry".to_owned(),
+        Answer::Retry { hint } => format!("retry: {hint};"),
+        Answer::TakeOver => "taken over".to_owned(),
+        Answer::Confirm => "confirmed".to_owned(),
+        Answer::Skip { reason } => format!("skipped: {reason};"),
+        Answer::Stop => "stopped".to_owned(),
+        Answer::Revise { reason } => format!("sent back: {reason};"),
+        Answer::Budget { .. } => "more budget".to_owned(),
+    }
+}
+
+/// What an event says, beyond its name.
+pub(crate) fn detail(event: &Event) -> String {
+    match event {
+        Event::RunStarted { approved_by, digest, .. } => {
+            format!("{} approved by {approved_by}", digest.get(..8).unwrap_or(digest))
+        }
+        Event::AgentsApproved { approved_by, .. } => format!("command lines approved by {approved_by}"),
+        Event::AttemptStarted { agent, .. } => agent.clone(),
+        Event::AttemptFinished { end, changed, .. } => match changed.len() {
+            1 => format!("{}, 1 file changed", end_words(end)),
+            count => format!("{}, {count} files changed", end_words(end)),
+        },
+        Event::ContractFinished { receipt, .. } => receipt
+            .verdict
+            .failure()
+            .map_or_else(|| "passed".to_owned(), |failure| format!("failed: {failure}")),
+        Event::AskOpened { reason, .. } => reason_words(*reason).to_owned(),
+        Event::AskAnswered { answer, by, .. } => format!("{} by {by}", answer_words(answer)),
+        Event::BudgetWarned { limit, percent } => format!("{percent} % of {limit}"),
+        Event::RunStopped { by, when: StopWhen::AfterAttempts } | Event::RunResumed { by } => by.clone(),
+        Event::RunStopped { by, when: StopWhen::Now } => format!("at once, by {by}"),
+        Event::RunFinished { outcome: Outcome::Done, .. } => "done".to_owned(),
+        Event::RunFinished { outcome: Outcome::Failed, why } => format!("failed: {why}"),
+        Event::RunFinished { outcome: Outcome::Cancelled, why } => format!("cancelled: {why}"),
+    }
+}
+
+/// What an event is about: `it/fix`, or `it` for the whole run.
+pub(crate) fn place(plan: &str, event: &Event) -> String {
+    let asked = match event {
+        // An ask is named for its step; one about the run has a name that no step can have.
+        Event::AskAnswered { ask, .. } => {
+            ask.rsplit_once('/').map(|(step, _)| step).filter(|step| !step.contains('/'))
+        }
+        Event::RunStarted { .. }
+        | Event::AgentsApproved { .. }
+        | Event::AttemptStarted { .. }
+        | Event::AttemptFinished { .. }
+        | Event::ContractFinished { .. }
+        | Event::AskOpened { .. }
+        | Event::BudgetWarned { .. }
+        | Event::RunStopped { .. }
+        | Event::RunResumed { .. }
+        | Event::RunFinished { .. } => None,
+    };
+    event.step().or(asked).map_or_else(|| plan.to_owned(), |step| format!("{plan}/{step}"))
+}
+
+/// What an event says, as `name=value` words.
+pub(crate) fn fields(event: &Event) -> String {
+    let mut fields: Vec<(&str, String)> = Vec::new();
+    fields.extend(event.attempt().map(|attempt| ("attempt", attempt.to_string())));
+    match event {
+        Event::RunStarted { digest, approved_by, .. } => {
+            fields.push(("digest", digest.get(..8).unwrap_or(digest).to_owned()));
+            fields.push(("by", approved_by.clone()));
+        }
+        Event::AgentsApproved { approved_by, .. } => fields.push(("by", approved_by.clone())),
+        Event::AttemptStarted { agent, .. } => fields.push(("agent", agent.clone())),
+        Event::AttemptFinished { end, usage, changed, .. } => {
+            fields.push(end_field(end));
+            fields.push(("dur", duration(usage.milliseconds)));
+            fields.extend(usage.micro_dollars.map(|dollars| ("cost", money(dollars)[1..].to_owned())));
+            fields.extend(usage.tokens.map(|tokens| ("tokens", tokens.to_string())));
+            fields.push(("changed", changed.len().to_string()));
+        }
+        Event::ContractFinished { receipt, .. } => {
+            match receipt.verdict.failure() {
+                None => fields.push(("verdict", "passed".to_owned())),
+                Some(failure) => {
+                    fields.push(("verdict", "failed".to_owned()));
+                    fields.push(("why", failure.to_string()));
+                }
+            }
+            fields.push(("dur", duration(receipt.milliseconds)));
+        }
+        Event::AskOpened { reason, .. } => fields.push(("reason", reason_word(*reason).to_owned())),
+        Event::AskAnswered { answer, by, .. } => {
+            fields.push(("answer", answer_words(answer).trim_end_matches(';').to_owned()));
+            fields.push(("by", by.clone()));
+        }
+        Event::BudgetWarned { limit, percent } => {
+            fields.push(("limit", limit.clone()));
+            fields.push(("percent", percent.to_string()));
+        }
+        Event::RunStopped { by, when } => {
+            let when = if *when == StopWhen::Now { "now" } else { "after-attempts" };
+            fields.extend([("when", when.to_owned()), ("by", by.clone())]);
+        }
+        Event::RunResumed { by } => fields.push(("by", by.clone())),
+        Event::RunFinished { why, .. } => {
+            fields.push(("outcome", detail(event).split(':').next().unwrap_or_default().to_owned()));
+            fields.extend((!why.is_empty()).then(|| ("why", why.clone())));
+        }
+    }
+    let words = fields.iter().map(|(name, value)| format!("{name}={}", shell_word(value)));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn end_field(end: &AttemptEnd) -> (&'static str, String) {
+    match end {
+        AttemptEnd::Exited(code) => ("exit", code.to_string()),
+        AttemptEnd::Signalled(signal) => ("signal", signal.to_string()),
+        AttemptEnd::TimedOut(_) | AttemptEnd::Lost | AttemptEnd::Stopped | AttemptEnd::Parked { .. } => {
+            ("end", end_words(end))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_and_durations_are_said_in_the_largest_unit_that_fits() {
+        let ages = [0, 59, 60, 3599, 3600, 86_399, 86_400, 200_000].map(|seconds| age(0, seconds * 1000));
+        assert_eq!(ages, ["0 s", "59 s", "1 min", "59 min", "1 h", "23 h", "1 day", "2 days"]);
+        assert_eq!(age(5000, 0), "0 s", "a clock that was set back makes nothing younger than new");
+        assert_eq!([4100, 421_000, 7_380_000].map(duration), ["4.1s", "7m01s", "2h03m"]);
+    }
+
+    #[test]
+    fn what_nobody_says_is_not_said() {
+        let usage = |micro_dollars, tokens| Usage { micro_dollars, tokens, milliseconds: 1 };
+        assert_eq!(spent(usage(None, None)), "");
+        assert_eq!(spent(usage(Some(615_001), None)), "$0.62");
+        assert_eq!(spent(usage(Some(0), Some(12_345))), "$0.00, 12k tokens");
+        assert_eq!(spent(usage(None, Some(900))), "900 tokens");
+    }
+
+    #[test]
+    fn an_event_is_one_line_of_words() {
+        let finished = Event::AttemptFinished {
+            step: "fix".to_owned(),
+            attempt: 3,
+            end: AttemptEnd::TimedOut(9),
+            output: None,
+            usage: Usage { tokens: Some(7), micro_dollars: Some(360_000), milliseconds: 421_000 },
+            changed: vec!["a".to_owned()],
+        };
+        assert_eq!(place("it", &finished), "it/fix");
+        assert_eq!(
+            fields(&finished),
+            "attempt=3 end='timed out after 9 s' dur=7m01s cost=0.36 tokens=7 changed=1"
+        );
+        let answer = Answer::Skip { reason: "two\nlines".to_owned() };
+        let answered = |ask: &str| Event::AskAnswered {
+            ask: ask.to_owned(),
+            answer: answer.clone(),
+            by: "ada".to_owned(),
+        };
+        assert_eq!(place("it", &answered("fix/2")), "it/fix");
+        assert_eq!(place("it", &answered("run/budget/1")), "it");
+        assert_eq!(fields(&answered("fix/2")), r"answer=$'skipped: two\nlines' by=ada");
+    }
+}

@@ -1,0 +1,77 @@
+//! Those who listen to events: they see every fact once, and whatever becomes of them, nothing else changes.
+
+use serde_json::Value;
+
+use crate::follow::wait_until;
+use crate::place::Place;
+use crate::sample::Sketch;
+
+const SLOW: Sketch<'static> =
+    ("b", "", "echo $$ >agent; until [ -e go ]; do sleep 0.01; done; touch b.out", "test -e b.out");
+const AFTER: Sketch<'static> = ("c", "", "touch c.out", "test -e c.out");
+
+/// The envelopes of events among the lines.
+fn told(lines: &str) -> Vec<Value> {
+    let all = lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("every line is JSON"));
+    all.filter(|envelope| envelope["schema"] == "planwright.event/1").map(|one| one["data"].clone()).collect()
+}
+
+// C-27: a listener that is killed changes nothing, and what it missed is found by looking again.
+#[test]
+fn a_listener_that_dies_changes_nothing_and_loses_nothing() {
+    let place = Place::with_plan(&[SLOW, AFTER]);
+    let mut running = place.start(&[]);
+    place.wait_for_file("agent");
+    let mut listener = place.start_into(&["events", "-f", "--json"], "heard");
+    // One that nobody reads, and one that is paused.
+    place.bash("(planwright events -f | head -n 1) >/dev/null 2>&1 &");
+    let mut deaf = place.start_into(&["events", "-f"], "deaf");
+    wait_until("it hears the beginning", || place.read("heard").lines().count() >= 2);
+    place.bash(&format!("kill -STOP {}", deaf.pid()));
+    listener.kill();
+    place.write("go", "");
+    assert_eq!(running.end(), 0);
+    deaf.kill();
+    let wanted = [
+        "run.started",
+        "b attempt.started 1",
+        "b attempt.finished 1",
+        "b contract.finished 1 passed",
+        "c attempt.started 1",
+        "c attempt.finished 1",
+        "c contract.finished 1 passed",
+        "run.finished done",
+    ];
+    assert_eq!(place.facts(), wanted);
+    let heard = told(&place.read("heard"));
+    let all = told(&place.run(&["events", "--json"]).stdout);
+    assert_eq!(
+        (all.len(), &all[..heard.len()]),
+        (wanted.len(), &heard[..]),
+        "what was heard is what is recorded"
+    );
+    let last = heard.last().expect("something was heard")["seq"].to_string();
+    let missed = told(&place.run(&["events", "--json", "--since", &last]).stdout);
+    assert_eq!(heard.into_iter().chain(missed).collect::<Vec<_>>(), all);
+}
+
+#[test]
+fn events_of_all_runs_come_in_their_order_and_can_be_narrowed() {
+    let place = Place::with_plan(&[AFTER]);
+    place.write("plans/other.md", place.read("plans/it.md"));
+    place.approve_and_run().expect(0, &[]);
+    place.run(&["run", "other", "--rev", &place.digest()]).expect(0, &[]);
+    let all = told(&place.run(&["events", "--json"]).stdout);
+    let key = |event: &Value| (event["at_ms"].as_u64(), event["run"].as_i64(), event["seq"].as_u64());
+    assert!(all.is_sorted_by_key(key));
+    let of = |plan: &str| all.iter().filter(|event| event["plan"] == plan).cloned().collect::<Vec<_>>();
+    assert!(!of("it").is_empty() && of("it").len() + of("other").len() == all.len(), "{all:?}");
+    assert_eq!(told(&place.run(&["events", "--json", "--plan", "other"]).stdout), of("other"));
+    assert_eq!(told(&place.run(&["events", "--json", "--since", "1h"]).stdout), all);
+    assert_eq!(
+        told(&place.run(&["events", "--json", "--since", "2999-01-01T00:00:00Z"]).stdout),
+        [] as [Value; 0]
+    );
+    place.run(&["events"]).expect(0, &[" it/c contract.finished attempt=1 verdict=passed dur="]);
+    place.run(&["events", "--since", "soon"]).expect(2, &["neither a number, a time nor an age"]);
+}

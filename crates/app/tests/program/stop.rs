@@ -1,0 +1,99 @@
+//! How a person ends a run for now or for good, and how a worker leaves: what is under way is settled, and nothing is lost.
+
+use crate::follow::{FILE, wait_until};
+use crate::place::Place;
+use crate::sample::Sketch;
+
+/// Says where it is, and waits for the file `go`.
+const SLOW: Sketch<'static> =
+    ("b", "", "echo $$ >agent; until [ -e go ]; do sleep 0.01; done; touch b.out", "test -e b.out");
+const AFTER: Sketch<'static> = ("c", "", "touch c.out", "test -e c.out");
+
+// A stop lets what is under way end and be judged; nothing new begins.
+#[test]
+fn a_stopped_run_judges_what_is_under_way_and_begins_nothing() {
+    let place = Place::with_plan(&[SLOW, AFTER]);
+    let mut running = place.start(&[]);
+    let agent = place.wait_for_file("agent");
+    let mut stopping = place.start_into(&["stop", "it"], "said");
+    place.wait_for("run.stopped");
+    assert!(place.is_alive(&agent), "the attempt may end by itself");
+    place.write("go", "");
+    running.end();
+    assert_eq!(stopping.end(), 0);
+    let said = place.read("said");
+    assert!(said.contains("stopped  it") && said.contains("was under way: 1 b, attempt 1"), "{said}");
+    assert!(!said.contains("still drives it") && !said.contains("planwright run"), "{said}");
+    let wanted = ["run.stopped", "b attempt.finished 1", "b contract.finished 1 passed"];
+    assert_eq!(place.facts()[2..], wanted);
+    assert_eq!((place.standing()["state"].clone(), place.has("c.out")), ("stopped".into(), false));
+    place.run(&["status"]).expect(0, &["1 of 2 done, stopped by somebody"]);
+    place.run(&["run", "it"]).expect(0, &[]);
+    assert_eq!(place.count("b attempt.started 2"), 0);
+}
+
+// At once: the agent and what it started are dead, and the attempt counts for nothing.
+#[test]
+fn a_run_that_is_stopped_at_once_ends_its_attempts() {
+    let place = Place::with_plan(&[SLOW]);
+    let mut running = place.start(&[]);
+    let agent = place.wait_for_file("agent");
+    place.run(&["stop", "it", "--now"]).expect(0, &["stopped  it", "was under way: 1 b, attempt 1"]);
+    running.end();
+    assert!(!place.is_alive(&agent));
+    let end = place.events().into_iter().find(|event| event["event"] == "attempt.finished").expect("an end");
+    assert_eq!(end["end"], "stopped", "{end}");
+    place.run(&["stop", "it"]).expect(0, &["stopped  it"]);
+    assert_eq!(place.count("run.stopped"), 1, "what is stopped is not stopped again");
+    place.write("go", "");
+    place.run(&["run", "it"]).expect(0, &[]);
+    assert_eq!((place.count("b attempt.started 2"), place.count("b contract.finished 2 passed")), (1, 1));
+}
+
+// A run that nobody drives is stopped too.
+#[test]
+fn a_run_that_nobody_drives_can_be_stopped() {
+    let place = Place::with_plan(&[SLOW]);
+    let mut running = place.start(&[]);
+    place.wait_for_file("agent");
+    running.kill();
+    place.run(&["stop", "it"]).expect(0, &["stopped  it"]);
+    assert_eq!(place.standing()["state"], "stopped");
+    place.run(&["stop", "nobody"]).expect(2, &["no plan `nobody`"]);
+}
+
+// for good, with a reason, by a person; driven or not.
+#[test]
+fn a_cancelled_run_is_over_and_nothing_of_it_is_alive() {
+    let place = Place::with_plan(&[SLOW, AFTER]);
+    let mut running = place.start(&[]);
+    let agent = place.wait_for_file("agent");
+    place.run(&["cancel", "it"]).expect(2, &["--message"]);
+    let by_agent =
+        crate::place::run(place.planwright(&["cancel", "it", "-m", "x"]).env("CLAUDECODE", "1"), b"");
+    by_agent.expect(3, &["only a person may cancel a run"]);
+    place.run(&["cancel", "it", "-m", "no longer wanted"]).expect(0, &["cancelled  it", "1 b, attempt 1"]);
+    running.end();
+    assert!(!place.is_alive(&agent));
+    assert_eq!(place.facts().last().map(String::as_str), Some("run.finished cancelled"));
+    place.run(&["log", "it"]).expect(0, &["cancelled: no longer wanted"]);
+    assert!(!place.read(FILE).contains("in-progress"), "{}", place.read(FILE));
+    place.run(&["cancel", "it", "-m", "again"]).expect(1, &["it is over"]);
+    place.run(&["queue"]).expect(0, &["the queue is empty"]);
+    // Going on takes a new approval.
+    place.run(&["run", "it"]).expect(3, &["nobody has approved it"]);
+}
+
+// A worker leaves when it is told to, and says how it was told.
+#[test]
+fn a_worker_leaves_in_order_when_it_is_told_to() {
+    let place = Place::with_plan(&[AFTER]);
+    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+        let mut worker = place.start_into(&["worker"], "said");
+        wait_until("it waits", || place.read("said").contains("waiting for attempts"));
+        place.bash(&format!("kill -{signal} {}", worker.pid()));
+        assert_eq!(worker.end(), code, "{signal}");
+        assert!(place.read("said").contains("left  0 delivered"));
+    }
+    place.run(&["worker", "--once"]).expect(0, &["left  0 delivered"]);
+}

@@ -1,0 +1,77 @@
+//! Events in few words.
+
+use planwright_core::event::{Answer, AttemptEnd, Blob, Event, Outcome, Reason, Receipt, StopWhen, Usage};
+use planwright_core::judge::{Observation, judge};
+
+pub(crate) fn started(step: &str, attempt: u32) -> Event {
+    Event::AttemptStarted {
+        step: step.to_owned(),
+        attempt,
+        agent: "coder".to_owned(),
+        prompt: Blob("p".to_owned()),
+    }
+}
+
+pub(crate) fn ended(step: &str, attempt: u32, end: AttemptEnd) -> Event {
+    spent(step, attempt, (end, Usage::default()))
+}
+
+pub(crate) fn spent(step: &str, attempt: u32, (end, usage): (AttemptEnd, Usage)) -> Event {
+    let changed = vec!["src/first.rs".to_owned()];
+    Event::AttemptFinished { step: step.to_owned(), attempt, end, output: None, usage, changed }
+}
+
+pub(crate) fn exited(step: &str, attempt: u32) -> Event {
+    ended(step, attempt, AttemptEnd::Exited(0))
+}
+
+pub(crate) fn parked(step: &str, attempt: u32, until: Option<u64>) -> Event {
+    ended(step, attempt, AttemptEnd::Parked { why: "out of quota".to_owned(), until })
+}
+
+/// The contract exited with this code, where 0 means done.
+pub(crate) fn judged(step: &str, attempt: u32, code: i32) -> Event {
+    let observation = Observation::Exited(code);
+    let receipt = Receipt {
+        verdict: judge(0, &observation),
+        observation,
+        digest: "d".to_owned(),
+        contract: "c".to_owned(),
+        tier: "open".to_owned(),
+        output: Blob(format!("said {code}")),
+        milliseconds: 1,
+    };
+    Event::ContractFinished { step: step.to_owned(), attempt, receipt }
+}
+
+pub(crate) fn asked(ask: &str, step: Option<&str>, reason: Reason) -> Event {
+    Event::AskOpened { ask: ask.to_owned(), step: step.map(str::to_owned), reason, text: String::new() }
+}
+
+pub(crate) fn answered(ask: &str, answer: Answer) -> Event {
+    Event::AskAnswered { ask: ask.to_owned(), answer, by: "ada".to_owned() }
+}
+
+pub(crate) fn retry() -> Answer {
+    Answer::Retry { hint: "look again".to_owned() }
+}
+
+pub(crate) fn skip() -> Answer {
+    Answer::Skip { reason: "not needed".to_owned() }
+}
+
+pub(crate) fn warned(limit: &str) -> Event {
+    Event::BudgetWarned { limit: limit.to_owned(), percent: 80 }
+}
+
+pub(crate) fn stopped() -> Event {
+    Event::RunStopped { by: "ada".to_owned(), when: StopWhen::AfterAttempts }
+}
+
+pub(crate) fn resumed() -> Event {
+    Event::RunResumed { by: "ada".to_owned() }
+}
+
+pub(crate) fn finished(outcome: Outcome) -> Event {
+    Event::RunFinished { outcome, why: String::new() }
+}

@@ -1,0 +1,161 @@
+//! One layer of settings: what a file, the environment or the command line says. Finds every fault of a layer at once;
+//! never decides which layer wins.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use toml_edit::{Document, Item, TableLike};
+
+use super::setting::{SETTINGS, Setting, Value, is_section, key, path, unknown};
+
+/// What a layer says, by path.
+pub(super) type Layer = BTreeMap<Vec<String>, Value>;
+
+/// One thing that is wrong with a layer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The line, in a file.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub message: String,
+    /// The key that it is about, in a file.
+    pub key: Option<String>,
+}
+
+impl Fault {
+    /// A fault of no one place.
+    pub(super) fn of(message: String) -> Self {
+        Self { line: None, message, key: None }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "line {line}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// Reads the text of a file.
+pub(super) fn of_file(text: &str) -> Result<Layer, Vec<Fault>> {
+    let document =
+        Document::parse(text).map_err(|error| vec![Fault::of(error.to_string().trim_end().to_owned())])?;
+    let mut reader = Reader { text, layer: Layer::new(), faults: Vec::new() };
+    reader.table(&mut Vec::new(), document.as_table());
+    finished(reader.layer, reader.faults)
+}
+
+/// Reads variables of the environment. Only those that begin like a section of the settings are ours.
+pub(super) fn of_environment(variables: &[(String, String)]) -> Result<Layer, Vec<Fault>> {
+    let (mut layer, mut faults) = (Layer::new(), Vec::new());
+    let known: Vec<(String, &Setting)> =
+        SETTINGS.iter().filter_map(|setting| Some((setting.variable()?, setting))).collect();
+    // A variable that is set to nothing is the usual way to unset it for one command.
+    for (name, text) in variables.iter().filter(|(name, text)| is_ours(name) && !text.is_empty()) {
+        let Some((_, setting)) = known.iter().find(|(variable, _)| variable == name) else {
+            let near = planwright_core::suggest::nearest(name, known.iter().map(|(name, _)| name.as_str()));
+            let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            let message = format!("`{name}` sets nothing that the environment can set{near}");
+            faults.push(Fault::of(message));
+            continue;
+        };
+        let path: Vec<String> = setting.name.split('.').map(str::to_owned).collect();
+        match setting.parse(&path, text) {
+            Ok(value) => drop(layer.insert(path, value)),
+            Err(why) => faults.push(Fault::of(format!("{name}: {why}"))),
+        }
+    }
+    finished(layer, faults)
+}
+
+/// Reads `KEY=VALUE` from the command line; the last one of a key counts.
+pub(super) fn of_flags(flags: &[String]) -> Result<Layer, Vec<Fault>> {
+    let (mut layer, mut faults) = (Layer::new(), Vec::new());
+    for flag in flags {
+        let read = flag.split_once('=').ok_or_else(|| format!("`{flag}` is not KEY=VALUE")).and_then(typed);
+        match read {
+            Ok((path, value)) => drop(layer.insert(path, value)),
+            Err(message) => faults.push(Fault::of(message)),
+        }
+    }
+    finished(layer, faults)
+}
+
+/// A key and a value as they are typed.
+pub(super) fn typed((name, text): (&str, &str)) -> Result<(Vec<String>, Value), String> {
+    let path = path(name.trim()).ok_or_else(|| format!("`{name}` is not the name of a setting"))?;
+    let setting = Setting::find(&path).ok_or_else(|| unknown(&path))?;
+    let value = setting.parse(&path, text)?;
+    Ok((path, value))
+}
+
+/// Whether a variable begins like those of a section.
+fn is_ours(name: &str) -> bool {
+    SETTINGS.iter().any(|setting| {
+        let section = setting.name.split('.').next().unwrap_or_default();
+        name.starts_with(&format!("PLANWRIGHT_{}_", section.to_uppercase()))
+    })
+}
+
+fn finished(layer: Layer, faults: Vec<Fault>) -> Result<Layer, Vec<Fault>> {
+    if faults.is_empty() { Ok(layer) } else { Err(faults) }
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    layer: Layer,
+    faults: Vec<Fault>,
+}
+
+impl Reader<'_> {
+    fn fault(&mut self, line: Option<usize>, message: String, path: &[String]) {
+        self.faults.push(Fault { line, message, key: Some(key(path)) });
+    }
+
+    /// Reads a table at `path`. The depth of the recursion is that of the settings: what is deeper is unknown.
+    fn table(&mut self, path: &mut Vec<String>, table: &dyn TableLike) {
+        for (name, item) in table.iter() {
+            path.push(name.to_owned());
+            let start = table.key(name).and_then(toml_edit::Key::span).map(|span| span.start);
+            let line = start.map(|start| self.text[..start.min(self.text.len())].matches('\n').count() + 1);
+            match (Setting::find(path), item.as_table_like()) {
+                (Some(setting), _) => match taken(setting, path, item) {
+                    Ok(value) => drop(self.layer.insert(path.clone(), value)),
+                    Err(message) => self.fault(line, message, path),
+                },
+                (None, Some(below)) if is_section(path) => self.table(path, below),
+                (None, None) if is_section(path) => {
+                    let message = format!("`{}` is a section, not a setting", key(path));
+                    self.fault(line, message, path);
+                }
+                (None, _) => self.fault(line, unknown(path), path),
+            }
+            path.pop();
+        }
+    }
+}
+
+/// The value of an item, if it is one that the setting takes.
+fn taken(setting: &Setting, path: &[String], item: &Item) -> Result<Value, String> {
+    let words = |list: &toml_edit::Array| {
+        list.iter().map(|word| word.as_str().map(str::to_owned)).collect::<Option<Vec<String>>>()
+    };
+    let value = match item.as_value() {
+        Some(toml_edit::Value::Integer(number)) => u64::try_from(*number.value()).ok().map(Value::Number),
+        Some(toml_edit::Value::String(text)) => Some(Value::Text(text.value().clone())),
+        Some(toml_edit::Value::Array(list)) => words(list).map(Value::Words),
+        Some(
+            toml_edit::Value::Float(_)
+            | toml_edit::Value::Boolean(_)
+            | toml_edit::Value::Datetime(_)
+            | toml_edit::Value::InlineTable(_),
+        )
+        | None => None,
+    };
+    // Any other value is none of ours; its own spelling says what it is.
+    setting.check(path, value.unwrap_or_else(|| Value::Text(item.to_string().trim().to_owned())))
+}

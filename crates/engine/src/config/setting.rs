@@ -1,0 +1,275 @@
+//! The table of settings: name, kind, default and meaning. Everything that reads, shows, writes or explains a setting takes
+//! it from here; nothing here reads a file.
+
+use std::fmt;
+
+use planwright_core::suggest;
+use serde::Serialize;
+
+/// The part of a name that stands for any name: `roles.NAME`.
+pub const ANY: &str = "NAME";
+/// What planwright itself does under a name. No role and no agent can be called so.
+pub const BUILT_IN: &[&str] = &["shell", "human"];
+/// The most bytes that a plan may have, where nothing else is said.
+pub const PLAN_BYTES_MAX: u64 = 1 << 20;
+/// The most words of a command line, and the most bytes of one text.
+const WORDS_MAX: usize = 256;
+const TEXT_BYTES_MAX: usize = 4096;
+
+/// One setting, or a family of them where its name holds [`ANY`].
+#[derive(Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The name, with dots: `run.jobs`.
+    pub name: &'static str,
+    /// What its value may be.
+    pub kind: Kind,
+    /// What it means, in one line.
+    pub meaning: &'static str,
+}
+
+/// What a value may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A whole number.
+    Number {
+        /// Where nothing else is said.
+        default: u64,
+        /// The least.
+        min: u64,
+        /// The most.
+        max: u64,
+    },
+    /// A text that is not empty.
+    Text,
+    /// A command line: a list of words, the first of which is a program.
+    Words,
+}
+
+/// The value of a setting.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// A whole number.
+    Number(u64),
+    /// A text.
+    Text(String),
+    /// A list of words.
+    Words(Vec<String>),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Text(text) => f.write_str(text),
+            Self::Words(words) => {
+                let words: Vec<String> =
+                    words.iter().map(|word| serde_json::Value::from(word.as_str()).to_string()).collect();
+                write!(f, "[{}]", words.join(", "))
+            }
+        }
+    }
+}
+
+const fn number(name: &'static str, kind: [u64; 3], meaning: &'static str) -> Setting {
+    let [default, min, max] = kind;
+    Setting { name, kind: Kind::Number { default, min, max }, meaning }
+}
+
+/// Every setting, in the order in which they are shown. The page docs/settings.md has the same rows.
+pub const SETTINGS: &[Setting] = &[
+    number("limits.plan_bytes", [PLAN_BYTES_MAX, 1, 1 << 40], "the most bytes that a plan file may have"),
+    number("limits.retries", [10, 0, 1000], "the most retries that a step may ask for"),
+    number("run.jobs", [1, 1, 256], "how many steps may be under way at once"),
+    number(
+        "run.step_seconds",
+        [600, 1, 604_800],
+        "how long an attempt may take, where the step has no `timeout`",
+    ),
+    number(
+        "run.contract_seconds",
+        [60, 1, 86_400],
+        "how long a contract may take, where the step has no `contract_timeout`",
+    ),
+    number(
+        "run.lost_max",
+        [3, 1, 1000],
+        "how many lost attempts of a step there may be before a person is asked",
+    ),
+    number("run.warn_percent", [80, 1, 100], "the share of a budget at which a warning is given"),
+    number(
+        "run.output_bytes",
+        [1 << 20, 1024, 4 << 20],
+        "how much of an agent's or a contract's output is kept",
+    ),
+    number(
+        "run.context_bytes",
+        [64 << 10, 1024, 1 << 20],
+        "how much of a file or topic an agent is given to read",
+    ),
+    Setting {
+        name: "topics.command",
+        kind: Kind::Words,
+        meaning: "prints the text of the topic that is its last word, where `.planwright/topics` has none",
+    },
+    Setting { name: "roles.NAME", kind: Kind::Text, meaning: "the agent that plays this role" },
+    Setting {
+        name: "agents.NAME.command",
+        kind: Kind::Words,
+        meaning: "the command line of this agent; the prompt comes on its standard input",
+    },
+];
+
+impl Setting {
+    /// The setting that a path of names means.
+    pub fn find(path: &[String]) -> Option<&'static Self> {
+        SETTINGS.iter().find(|setting| {
+            let parts: Vec<&str> = setting.name.split('.').collect();
+            parts.len() == path.len() && setting.begins_with(path)
+        })
+    }
+
+    /// Whether the setting stands at this path or below it.
+    fn begins_with(&self, path: &[String]) -> bool {
+        let parts: Vec<&str> = self.name.split('.').collect();
+        path.len() <= parts.len() && parts.iter().zip(path).all(|(part, name)| *part == ANY || part == name)
+    }
+
+    /// The name that this setting has with the names of `path` where its own has any; families of another section have none.
+    fn named_like(&self, path: &[String]) -> Option<Vec<String>> {
+        let section = self.name.split('.').next()?;
+        let typed = path.first()?;
+        let is_near = section == typed || suggest::nearest(typed, [section]).is_some();
+        let parts = self.name.split('.').enumerate().map(|(place, part)| match path.get(place) {
+            Some(name) if part == ANY => name.clone(),
+            Some(_) | None => part.to_owned(),
+        });
+        (self.is_single() || is_near).then(|| parts.collect())
+    }
+
+    /// Whether it is one setting, not a family.
+    pub fn is_single(&self) -> bool {
+        !self.name.split('.').any(|part| part == ANY)
+    }
+
+    /// The variable of the environment that sets it; lists and families have none.
+    pub fn variable(&self) -> Option<String> {
+        let is_scalar = self.is_single() && self.kind != Kind::Words;
+        is_scalar.then(|| format!("PLANWRIGHT_{}", self.name.to_uppercase().replace('.', "_")))
+    }
+
+    /// The value where nothing is said.
+    pub fn default(&self) -> Option<Value> {
+        match self.kind {
+            Kind::Number { default, .. } => Some(Value::Number(default)),
+            Kind::Text | Kind::Words => None,
+        }
+    }
+
+    /// Takes a value that `path` is to have, or says what it must be.
+    pub fn check(&self, path: &[String], value: Value) -> Result<Value, String> {
+        let key = key(path);
+        let must = |what: &str| Err(format!("`{key}` must be {what}, not {}", described(&value)));
+        if let Some(name) = path.iter().skip(1).find(|name| BUILT_IN.contains(&name.as_str())) {
+            return Err(format!("`{key}` can't be set: `{name}` is planwright's own"));
+        }
+        match (self.kind, &value) {
+            (Kind::Number { min, max, .. }, Value::Number(number)) if (min..=max).contains(number) => {
+                Ok(value)
+            }
+            (Kind::Number { min, max, .. }, _) => must(&format!("a whole number from {min} to {max}")),
+            (Kind::Text, Value::Text(text)) if is_text(text) => Ok(value),
+            (Kind::Text, _) => must("a text on one line"),
+            (Kind::Words, Value::Words(words)) if is_command(words) => Ok(value),
+            (Kind::Words, _) => {
+                must("a list of words, the first of them a program: [\"program\", \"--option\"]")
+            }
+        }
+    }
+
+    /// Reads a value as it is typed, for a setting at `path`.
+    pub fn parse(&self, path: &[String], text: &str) -> Result<Value, String> {
+        let value = match self.kind {
+            Kind::Number { .. } => text.parse().map(Value::Number).unwrap_or(Value::Text(text.to_owned())),
+            Kind::Text => Value::Text(text.to_owned()),
+            Kind::Words => match text.parse::<toml_edit::Value>() {
+                Ok(toml_edit::Value::Array(list)) => Value::Words(
+                    list.iter().map(|word| word.as_str().unwrap_or_default().to_owned()).collect(),
+                ),
+                Ok(_) | Err(_) => Value::Text(text.to_owned()),
+            },
+        };
+        self.check(path, value)
+    }
+}
+
+/// What a value is, for a complaint.
+fn described(value: &Value) -> String {
+    match value {
+        Value::Number(number) => number.to_string(),
+        Value::Text(text) if text.is_empty() => "nothing".to_owned(),
+        Value::Text(text) => format!("`{text}`"),
+        Value::Words(_) => format!("`{value}`"),
+    }
+}
+
+fn is_text(text: &str) -> bool {
+    !text.trim().is_empty() && text.len() <= TEXT_BYTES_MAX && !text.chars().any(char::is_control)
+}
+
+fn is_command(words: &[String]) -> bool {
+    // An agent may be called by these names only as planwright means them: an approval must tell which was meant.
+    let is_program = |word: &String| !word.trim().is_empty() && !BUILT_IN.contains(&word.as_str());
+    let is_word = |word: &String| word.len() <= TEXT_BYTES_MAX && !word.contains('\0');
+    words.first().is_some_and(is_program) && words.len() <= WORDS_MAX && words.iter().all(is_word)
+}
+
+/// Whether a path leads to settings further down.
+pub(super) fn is_section(path: &[String]) -> bool {
+    Setting::find(path).is_none() && SETTINGS.iter().any(|setting| setting.begins_with(path))
+}
+
+/// A path of names as it is typed: with dots, and in quotes where a name has signs of its own.
+pub fn key(path: &[String]) -> String {
+    let is_bare = |name: &str| {
+        !name.is_empty() && name.chars().all(|sign| sign.is_ascii_alphanumeric() || "-_".contains(sign))
+    };
+    let names = path.iter().map(|name| match is_bare(name) {
+        true => name.clone(),
+        false => serde_json::Value::from(name.as_str()).to_string(),
+    });
+    names.collect::<Vec<_>>().join(".")
+}
+
+/// The path that a typed key means.
+pub fn path(key: &str) -> Option<Vec<String>> {
+    let keys = toml_edit::Key::parse(key).ok()?;
+    Some(keys.iter().map(|key| key.get().to_owned()).collect())
+}
+
+/// The complaint about a path that means no setting, with the one that was probably meant.
+pub fn unknown(path: &[String]) -> String {
+    let message = format!("unknown setting `{}`", key(path));
+    match meant(path) {
+        Some(meant) => format!("{message}; did you mean `{meant}`?"),
+        None => message,
+    }
+}
+
+/// The setting that was probably meant.
+pub fn meant(path: &[String]) -> Option<String> {
+    let (typed, first) = (key(path), path.first()?);
+    let known: Vec<String> =
+        SETTINGS.iter().filter_map(|setting| setting.named_like(path)).map(|path| key(&path)).collect();
+    let sections = SETTINGS.iter().filter_map(|setting| setting.name.split('.').next());
+    let is_section = path.len() == 1;
+    let near = match is_section {
+        true => suggest::nearest(first, sections),
+        false => suggest::nearest(&typed, known.iter().map(String::as_str)),
+    };
+    // Whoever leaves out the section, or takes another, means the setting with this last name.
+    let last = path.last().map(String::as_str);
+    let single = SETTINGS.iter().filter(|setting| setting.is_single()).map(|setting| setting.name);
+    let same_end = || single.into_iter().find(|known| known.rsplit('.').next() == last);
+    near.or_else(same_end).filter(|meant| *meant != typed).map(str::to_owned)
+}

@@ -1,0 +1,434 @@
+//! Looks at everything that planwright stands on: programs, settings, agents, records, and what a crash may leave behind.
+//! Mends only what can't lose anything, and only when it is told to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use crate::config::{self, Config, Settings, Sources, setting};
+use crate::process::{self, How, Job, Stop};
+use crate::project::Project;
+use crate::store::journal::{RunId, Store};
+use crate::store::state;
+use crate::{facts, setup};
+
+/// How long a program may take to say which version it is.
+const VERSION_SECONDS: u64 = 10;
+/// A file that a write left behind is no write that is still under way when it is this old.
+const LEFTOVER_AGE: Duration = Duration::from_hours(1);
+/// How many letters and digits the name of such a file ends with.
+const LEFTOVER_SUFFIX: usize = 6;
+
+/// How good or bad something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// As it should be.
+    Ok,
+    /// Works, but somebody should look.
+    Warn,
+    /// Does not work.
+    Error,
+}
+
+impl Level {
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Warn => "warn",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// How good or bad it is.
+    pub level: Level,
+    /// What was found.
+    pub what: String,
+    /// A command that helps.
+    pub fix: Option<String>,
+    /// What [`mend`] does about it.
+    pub repair: Option<Repair>,
+}
+
+/// Something that can be done without losing anything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Repair {
+    /// Close a folder to everybody but its owner.
+    Close(PathBuf),
+    /// End the processes of a run that nobody drives.
+    Reclaim(RunId),
+    /// Remove a file that nobody uses.
+    Remove(PathBuf),
+    /// Build the queue and the asks anew from the journal.
+    Rebuild,
+}
+
+impl Finding {
+    fn new(level: Level, what: impl Into<String>) -> Self {
+        Self { level, what: what.into(), fix: None, repair: None }
+    }
+
+    fn ok(what: impl Into<String>) -> Self {
+        Self::new(Level::Ok, what)
+    }
+
+    fn error(what: impl Into<String>) -> Self {
+        Self::new(Level::Error, what)
+    }
+
+    fn failed(what: &str, error: &dyn std::error::Error) -> Self {
+        let mut text = format!("{what}: {error}");
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            text.push_str(&format!(": {error}"));
+            cause = error.source();
+        }
+        Self::error(text)
+    }
+
+    /// Something to look at, with a command that helps.
+    fn warn(what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { fix: Some(fix.into()), ..Self::new(Level::Warn, what) }
+    }
+
+    /// Something that [`mend`] can mend.
+    fn mendable(what: impl Into<String>, repair: Repair) -> Self {
+        Self { repair: Some(repair), ..Self::warn(what, "planwright doctor --fix") }
+    }
+}
+
+/// Looks at the project at `root`, with settings that were typed with the command.
+pub fn examine(root: &Path, flags: &[String]) -> Vec<Finding> {
+    let mut findings = programs();
+    match Settings::read(&Sources::of_process(root, flags)) {
+        Ok(settings) => {
+            findings.push(Finding::ok("settings valid"));
+            findings.extend(agents(root, &settings.config()));
+        }
+        Err(error) => findings.extend(faults(&error)),
+    }
+    findings.extend(states());
+    findings.extend(records(root));
+    findings.extend(leftover_files(root));
+    findings
+}
+
+/// Does what a finding asks for; says why where that can't be done.
+pub fn mend(root: &Path, repair: &Repair) -> Result<(), String> {
+    match repair {
+        Repair::Close(folder) => state::create(folder).map_err(|error| error.to_string()),
+        Repair::Remove(path) => std::fs::remove_file(path).map_err(|error| error.to_string()),
+        Repair::Rebuild => {
+            let store = Store::open(root).map_err(|error| error.to_string())?;
+            store.rebuild_projection().map_err(|error| error.to_string())
+        }
+        Repair::Reclaim(run) => {
+            let store = Store::open(root).map_err(|error| error.to_string())?;
+            // Held meanwhile: a driver that begins now must not lose what it starts.
+            let _lock = store
+                .lock(*run)
+                .map_err(|error| error.to_string())?
+                .ok_or_else(|| format!("{run} is driven now; it was left alone"))?;
+            let prefix = format!("{}/{}/", store.key(), run.number());
+            process::reclaim(&prefix).map(drop).map_err(|error| error.to_string())
+        }
+    }
+}
+
+fn programs() -> Vec<Finding> {
+    let mut there = Vec::new();
+    let mut findings = Vec::new();
+    for (name, without) in [("git", "the demo needs it"), ("bash", "contracts can't be run without it")] {
+        match version(name) {
+            Ok(version) => there.push(format!("{name} {version}")),
+            Err(why) => {
+                let level = if name == "bash" { Level::Error } else { Level::Warn };
+                findings.push(Finding::new(level, format!("{name}: {why}; {without}")));
+            }
+        }
+    }
+    if !there.is_empty() {
+        findings.insert(0, Finding::ok(there.join(", ")));
+    }
+    findings
+}
+
+/// What a program says of its version: the first number in what it prints.
+fn version(program: &str) -> Result<String, String> {
+    if !facts::has_program(program) {
+        return Err("not on the PATH".to_owned());
+    }
+    let job = Job {
+        argv: vec![program.to_owned(), "--version".to_owned()],
+        // Not in the project: what lies there may be an agent's.
+        folder: "/".into(),
+        env: process::environment(),
+        input: Vec::new(),
+        deadline: Duration::from_secs(VERSION_SECONDS),
+        output_bytes_max: 4096,
+        tag: format!("doctor/{}/{program}", std::process::id()),
+    };
+    let ended = process::run(&job, &Stop::new()).map_err(|error| error.to_string())?;
+    let text = ended.stdout.text();
+    let number = text.split_whitespace().find(|word| word.starts_with(|sign: char| sign.is_ascii_digit()));
+    match (ended.how, number) {
+        (How::Exited(0), Some(word)) => {
+            Ok(word.chars().take_while(|sign| sign.is_ascii_digit() || *sign == '.').collect())
+        }
+        (How::Exited(_) | How::Signalled(_) | How::TimedOut | How::Stopped | How::NotStarted(_), _) => {
+            Err("does not say its version".to_owned())
+        }
+    }
+}
+
+/// What is wrong with the settings.
+fn faults(error: &config::Error) -> Vec<Finding> {
+    let file = match error {
+        config::Error::Invalid { path, .. } => format!("{}, ", path.display()),
+        config::Error::Read { .. } => return vec![Finding::failed("settings", error)],
+        config::Error::Environment { .. } | config::Error::Flag { .. } => String::new(),
+    };
+    let is_of_user =
+        matches!(error, config::Error::Invalid { path, .. } if config::user_file().as_ref() == Some(path));
+    let finding = |fault: &config::Fault| Finding {
+        fix: fault.key.as_ref().map(|key| {
+            let whose = if is_of_user { " --user" } else { "" };
+            format!("planwright config unset {}{whose}", quoted(key))
+        }),
+        ..Finding::error(format!("settings: {file}{fault}"))
+    };
+    error.faults().iter().map(finding).collect()
+}
+
+/// Whether every role has an agent, and every agent a program.
+fn agents(root: &Path, config: &Config) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut there = Vec::new();
+    for (role, agent) in &config.roles {
+        let is_known = setting::BUILT_IN.contains(&agent.as_str()) || config.agents.contains_key(agent);
+        if !is_known {
+            let known = setup::KNOWN.iter().find(|known| known.name == agent && !known.command.is_empty());
+            let words = known.map_or_else(|| vec![agent.as_str()], |known| known.command.to_vec());
+            let key = setting::key(&["agents".to_owned(), agent.clone(), "command".to_owned()]);
+            let list = serde_json::Value::from(words).to_string();
+            findings.push(Finding::warn(
+                format!("the role `{role}` is for `{agent}`, which has no command line"),
+                format!("planwright config set {} {}", quoted(&key), quoted(&list)),
+            ));
+        }
+    }
+    for (name, agent) in &config.agents {
+        let program = &agent.command[0];
+        let is_path = program.contains('/') && !program.starts_with('/');
+        if if is_path { root.join(program).is_file() } else { facts::has_program(program) } {
+            there.push(name.as_str());
+        } else {
+            let key = setting::key(&["agents".to_owned(), name.clone(), "command".to_owned()]);
+            findings.push(Finding::warn(
+                format!("the agent `{name}` is `{program}`, which is not on the PATH"),
+                format!("planwright config {}", quoted(&key)),
+            ));
+        }
+    }
+    if !there.is_empty() {
+        findings.insert(0, Finding::ok(format!("agents found: {}", there.join(", "))));
+    }
+    findings
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = word.chars().all(|sign| sign.is_ascii_alphanumeric() || "-_./".contains(sign));
+    if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+/// Whether the records of all projects can be written, and by nobody else.
+fn states() -> Vec<Finding> {
+    let states = state::folder();
+    let Ok(data) = states.metadata() else {
+        let above = states.ancestors().skip(1).find(|folder| folder.exists()).unwrap_or(Path::new("/"));
+        return vec![match is_writable(above) {
+            true => {
+                Finding::ok(format!("state directory {} will be made by the first run", states.display()))
+            }
+            false => Finding::error(format!("state directory {} can't be made", states.display())),
+        }];
+    };
+    if !data.is_dir() || !is_writable(&states) {
+        return vec![Finding::error(format!("state directory {} can't be written to", states.display()))];
+    }
+    if data.permissions().mode() & 0o077 != 0 {
+        let what = format!("state directory {} is open to others", states.display());
+        return vec![Finding::mendable(what, Repair::Close(states))];
+    }
+    vec![Finding::ok("state directory writable, and nobody else's")]
+}
+
+fn is_writable(folder: &Path) -> bool {
+    use nix::unistd::{AccessFlags, access};
+    access(folder, AccessFlags::W_OK | AccessFlags::X_OK).is_ok()
+}
+
+/// Whether what is recorded of this project is what was written.
+fn records(root: &Path) -> Vec<Finding> {
+    let folder = match state::folder_of(&state::folder(), root) {
+        Ok(folder) => folder,
+        Err(error) => return vec![Finding::failed("records", &error)],
+    };
+    // Looking must not make what is not there.
+    if !folder.join("state.db").exists() {
+        return vec![Finding::ok("no records: nothing was run here yet")];
+    }
+    let store = match Store::open_folder(&folder) {
+        Ok(store) => store,
+        Err(error) => return vec![Finding::failed("records", &error)],
+    };
+    let whole = match store.check_integrity() {
+        Ok(faults) => faults,
+        Err(error) => return vec![Finding::failed("records", &error)],
+    };
+    if !whole.is_empty() {
+        let database = folder.join("state.db");
+        return whole
+            .iter()
+            .map(|fault| Finding::error(format!("records: {}: {fault}", database.display())))
+            .collect();
+    }
+    let runs = match store.runs() {
+        Ok(runs) => runs,
+        Err(error) => return vec![Finding::failed("records", &error)],
+    };
+    let ids: Vec<RunId> = runs.iter().map(|row| row.id).collect();
+    let mut findings = chains(&store, &ids);
+    findings.extend(projection(&store));
+    findings.extend(leftover_processes(&store));
+    findings.extend(leftover_locks(&store, &ids));
+    findings
+}
+
+fn chains(store: &Store, runs: &[RunId]) -> Vec<Finding> {
+    let mut events = 0;
+    let mut findings = Vec::new();
+    for run in runs {
+        match store.verify_chain(*run) {
+            Ok(report) => {
+                events += report.head.seq;
+                let broken = report.breaks.iter().map(|at| Finding::error(format!("records: {run}: {at}")));
+                findings.extend(broken);
+            }
+            Err(error) => findings.push(Finding::failed("records", &error)),
+        }
+    }
+    if findings.is_empty() {
+        findings.push(Finding::ok(format!("records whole (runs: {}, events: {events})", runs.len())));
+    }
+    findings
+}
+
+/// Whether the tables say what the journal says.
+fn projection(store: &Store) -> Vec<Finding> {
+    match store.check_projection() {
+        Ok(faults) if faults.is_empty() => vec![Finding::ok("queue and asks are what the journal says")],
+        Ok(faults) => {
+            let what = format!("queue and asks are not what the journal says: {}", faults.join("; "));
+            vec![Finding { level: Level::Error, ..Finding::mendable(what, Repair::Rebuild) }]
+        }
+        Err(error) => vec![Finding::failed("queue and asks", &error)],
+    }
+}
+
+/// Processes of runs that nobody drives.
+fn leftover_processes(store: &Store) -> Vec<Finding> {
+    let prefix = format!("{}/", store.key());
+    let tags = match process::tags(&prefix) {
+        Ok(tags) => tags,
+        Err(error) => return vec![Finding::failed("processes", &error)],
+    };
+    let mut counts: BTreeMap<i64, usize> = BTreeMap::new();
+    for (tag, count) in tags {
+        let run = tag[prefix.len()..].split('/').next().and_then(|number| number.parse().ok());
+        *counts.entry(run.unwrap_or_default()).or_default() += count;
+    }
+    let mut findings = Vec::new();
+    for (number, count) in counts {
+        let run = RunId::new(number);
+        match store.holder(run) {
+            // A worker of its own goes on when the driver is gone; the next driver takes its result.
+            Ok(None) if has_worker(store, run) => {}
+            Ok(None) => findings.push(Finding::mendable(
+                format!("processes of {run} are alive, though nobody drives it: {count}"),
+                Repair::Reclaim(run),
+            )),
+            Ok(Some(_)) => {}
+            Err(error) => findings.push(Finding::failed("processes", &error)),
+        }
+    }
+    findings
+}
+
+/// Whether a worker that is alive has claimed something of a run.
+fn has_worker(store: &Store, run: RunId) -> bool {
+    let queue = store.queue().unwrap_or_default();
+    let leases = queue.into_iter().filter(|queued| queued.run == run).filter_map(|queued| queued.lease);
+    leases.into_iter().any(|lease| store.holder_named(&lease.worker).is_ok_and(|holder| holder.is_some()))
+}
+
+/// Locks of runs that are not there. Those of runs that are stay: somebody may be about to take one.
+fn leftover_locks(store: &Store, runs: &[RunId]) -> Vec<Finding> {
+    let known: BTreeSet<String> = runs.iter().map(|run| format!("run-{}", run.number())).collect();
+    let entries = store.folder().join("locks").read_dir().into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.path()).filter(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        (name.starts_with("run-") || name.starts_with("worker-"))
+            && !known.contains(name.as_ref())
+            && is_old(path)
+    });
+    names
+        .map(|path| {
+            Finding::mendable(format!("{} is the lock of nobody", path.display()), Repair::Remove(path))
+        })
+        .collect()
+}
+
+/// Files beside plans that a write left behind when it was killed.
+fn leftover_files(root: &Path) -> Vec<Finding> {
+    let project = Project { root: root.to_owned(), config: Config::default() };
+    let mut files = match project.plans() {
+        Ok(plans) => plans,
+        Err(error) => return vec![Finding::failed("plans", &error)],
+    };
+    files.push(root.join(config::FILE));
+    let folders: BTreeSet<&Path> = files.iter().filter_map(|file| file.parent()).collect();
+    let entries = folders.iter().flat_map(|folder| folder.read_dir().into_iter().flatten().flatten());
+    let left = entries.map(|entry| entry.path()).filter(|path| {
+        let whole = written_to(path);
+        whole.is_some_and(|whole| files.contains(&whole)) && is_old(path)
+    });
+    left.map(|path| {
+        Finding::mendable(
+            format!("{} was left behind by a write that was killed", path.display()),
+            Repair::Remove(path),
+        )
+    })
+    .collect()
+}
+
+/// The file that a temporary one was to replace: `.NAME.XXXXXX` is for `NAME`.
+fn written_to(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_str()?.strip_prefix('.')?;
+    let (name, suffix) = name.rsplit_once('.')?;
+    let is_random =
+        suffix.len() == LEFTOVER_SUFFIX && suffix.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_random.then(|| path.with_file_name(name))
+}
+
+fn is_old(path: &Path) -> bool {
+    let changed = path.symlink_metadata().and_then(|data| data.modified());
+    changed
+        .is_ok_and(|changed| SystemTime::now().duration_since(changed).is_ok_and(|age| age >= LEFTOVER_AGE))
+}
