@@ -111,30 +111,25 @@ impl Command {
 
 /// What is to be done now. Commands whose result is still awaited are named again: the driver knows them by their keys.
 pub fn decide(plan: &Plan, state: &RunState, limits: &Limits, now: u64) -> Vec<Command> {
-    match state.phase {
+    let survey = match state.phase {
         Phase::New | Phase::Finished(_) => return Vec::new(),
         // What an agent has done is judged; nothing begins.
-        Phase::Stopped => return judgements(plan, state).collect(),
-        Phase::Running => {}
-    }
-    let mut commands: Vec<Command> = judgements(plan, state).collect();
-    if let Some(finish) = finished(plan, state) {
+        Phase::Stopped => return judgements(plan, state, &Survey::of(plan, state)).collect(),
+        Phase::Running => Survey::of(plan, state),
+    };
+    let mut commands: Vec<Command> = judgements(plan, state, &survey).collect();
+    if let Some(finish) = finished(plan, &survey) {
         // Where a policy says abort, nothing new begins; what is under way ends first, so that nothing outlives the run.
-        let is_idle = !(0..state.steps.len()).any(|place| is_active(plan, state, place));
-        return if is_idle { vec![finish] } else { commands };
+        return if survey.active.is_empty() { vec![finish] } else { commands };
     }
-    let mut asks = Vec::new();
-    for (place, step) in state.steps.iter().enumerate() {
-        if limits.allow(place) {
-            asks.extend(ask_about(plan, state, limits, (place, step)));
+    let (mut asks, mut ready) = (Vec::new(), Vec::new());
+    for &place in survey.unblocked.iter().filter(|&&place| limits.allow(place)) {
+        match ask_about(plan, state, limits, place) {
+            Some(ask) => asks.push(ask),
+            None => ready.push(place),
         }
     }
-    let is_asked = |place: usize| {
-        asks.iter().any(|ask| matches!(ask, Command::Ask { step: Some(step), .. } if *step == place))
-    };
-    let is_free = |&place: &usize| limits.allow(place) && is_ready(plan, state, place) && !is_asked(place);
-    let ready: Vec<usize> = (0..plan.steps.len()).filter(is_free).collect();
-    let dispatch = dispatch(plan, state, limits, &ready, now);
+    let dispatch = dispatch(plan, state, limits, (&ready, survey.active), now);
     if dispatch.iter().any(|command| matches!(command, Command::Attempt { .. })) {
         match budget(plan, state, limits) {
             Spent::Over(ask) => {
@@ -150,27 +145,69 @@ pub fn decide(plan: &Plan, state: &RunState, limits: &Limits, now: u64) -> Vec<C
     commands
 }
 
+/// The steps that matter now. Plans are long and this is asked for every event, so all steps are looked at once and no more.
+#[derive(Default)]
+struct Survey {
+    /// An agent or a contract is at work on these, or has to be.
+    active: Vec<usize>,
+    /// These wait for nothing but to begin.
+    unblocked: Vec<usize>,
+    /// The first that is spent and whose policy says abort.
+    aborted: Option<usize>,
+    /// Whether any is not settled.
+    is_open: bool,
+}
+
+impl Survey {
+    fn of(plan: &Plan, state: &RunState) -> Self {
+        let mut survey = Self::default();
+        for (place, now) in state.steps.iter().enumerate() {
+            match now.status {
+                Status::Passed { .. } | Status::Skipped { .. } => continue,
+                Status::Running { .. } => survey.active.push(place),
+                Status::Judging { attempt, .. } if attempt != CLAIM || is_unblocked(plan, state, place) => {
+                    survey.active.push(place);
+                }
+                Status::Pending => {
+                    let step = &plan.steps[place];
+                    if survey.aborted.is_none() && is_spent(step, now) && step.on_fail.then == Last::Abort {
+                        survey.aborted = Some(place);
+                    }
+                    if is_unblocked(plan, state, place) {
+                        survey.unblocked.push(place);
+                    }
+                }
+                Status::Judging { .. } | Status::Waiting { .. } => {}
+            }
+            survey.is_open = true;
+        }
+        survey
+    }
+}
+
 /// A run is over when every step is settled, or one is spent whose policy says abort.
-fn finished(plan: &Plan, state: &RunState) -> Option<Command> {
-    let aborted = plan.steps.iter().zip(&state.steps).find(|(step, now)| {
-        now.status == Status::Pending && is_spent(step, now) && step.on_fail.then == Last::Abort
-    });
-    if let Some((step, _)) = aborted {
+fn finished(plan: &Plan, survey: &Survey) -> Option<Command> {
+    if let Some(step) = survey.aborted.map(|place| &plan.steps[place]) {
         let why = format!("step {} `{}` failed and its policy says abort", step.number, step.id);
         return Some(Command::Finish { outcome: Outcome::Failed, why });
     }
-    let is_done = state.steps.iter().all(|step| step.status.is_settled());
-    is_done.then(|| Command::Finish { outcome: Outcome::Done, why: String::new() })
+    (!survey.is_open).then(|| Command::Finish { outcome: Outcome::Done, why: String::new() })
 }
 
 /// Contracts that can be run. A step that a person took over may be judged only once no agent is at work that may change
 /// the same files; one that a mark claims only in its turn, or what waits for it would begin before what it waits for.
-fn judgements<'a>(plan: &'a Plan, state: &'a RunState) -> impl Iterator<Item = Command> + 'a {
-    let is_running = |place: &usize| matches!(state.steps[*place].status, Status::Running { .. });
-    let running: Vec<usize> = (0..state.steps.len()).filter(is_running).collect();
-    state.steps.iter().enumerate().filter_map(move |(step, now)| match now.status {
-        Status::Judging { .. } if !is_active(plan, state, step) => None,
-        Status::Judging { .. } if running.iter().any(|&other| meet(plan, step, other)) => None,
+fn judgements<'a>(
+    plan: &'a Plan,
+    state: &'a RunState,
+    survey: &'a Survey,
+) -> impl Iterator<Item = Command> + 'a {
+    let running = |other: &usize| matches!(state.steps[*other].status, Status::Running { .. });
+    survey.active.iter().filter_map(move |&step| match state.steps[step].status {
+        Status::Judging { .. }
+            if survey.active.iter().any(|other| running(other) && meet(plan, step, *other)) =>
+        {
+            None
+        }
         Status::Judging { attempt, .. } => Some(Command::Contract { step, attempt }),
         Status::Pending
         | Status::Running { .. }
@@ -185,25 +222,16 @@ fn is_spent(step: &Step, now: &StepState) -> bool {
     now.failures > step.on_fail.retries.saturating_add(now.granted)
 }
 
-/// What a person has to be asked about a step that is otherwise ready.
-fn ask_about(
-    plan: &Plan,
-    state: &RunState,
-    limits: &Limits,
-    (place, now): (usize, &StepState),
-) -> Option<Command> {
-    let step = &plan.steps[place];
-    let is_idle = now.status == Status::Pending && is_unblocked(plan, state, place);
-    let is_human = step.target == HUMAN;
-    let reason = if !is_idle {
-        return None;
-    } else if is_spent(step, now) {
+/// What a person has to be asked about a step that waits for nothing else.
+fn ask_about(plan: &Plan, state: &RunState, limits: &Limits, place: usize) -> Option<Command> {
+    let (step, now) = (&plan.steps[place], &state.steps[place]);
+    let reason = if is_spent(step, now) {
         Reason::AttemptsSpent
     } else if now.lost > limits.lost_max {
         Reason::Lost
     } else if now.parked_until == Some(u64::MAX) {
         Reason::Parked
-    } else if is_human || now.is_handed_over {
+    } else if step.target == HUMAN || now.is_handed_over {
         Reason::Manual
     } else {
         return None;
@@ -217,14 +245,14 @@ fn is_unblocked(plan: &Plan, state: &RunState, place: usize) -> bool {
     plan.steps[place].needs.iter().all(|&before| state.steps[before].status.is_settled())
 }
 
-fn is_ready(plan: &Plan, state: &RunState, place: usize) -> bool {
-    state.steps[place].status == Status::Pending && is_unblocked(plan, state, place)
-}
-
 /// Starts what may start: as many as there are jobs, and never two that may change the same file.
-fn dispatch(plan: &Plan, state: &RunState, limits: &Limits, ready: &[usize], now: u64) -> Vec<Command> {
-    let mut active: Vec<usize> =
-        (0..state.steps.len()).filter(|&place| is_active(plan, state, place)).collect();
+fn dispatch(
+    plan: &Plan,
+    state: &RunState,
+    limits: &Limits,
+    (ready, mut active): (&[usize], Vec<usize>),
+    now: u64,
+) -> Vec<Command> {
     let mut commands = Vec::new();
     let mut wake: Option<u64> = None;
     for &place in ready {
@@ -243,20 +271,16 @@ fn dispatch(plan: &Plan, state: &RunState, limits: &Limits, ready: &[usize], now
     commands
 }
 
-/// Whether an agent or a contract is at work on the step, or has to be.
-fn is_active(plan: &Plan, state: &RunState, place: usize) -> bool {
-    match state.steps[place].status {
-        Status::Judging { attempt: CLAIM, .. } => is_unblocked(plan, state, place),
-        Status::Running { .. } | Status::Judging { .. } => true,
-        Status::Pending | Status::Passed { .. } | Status::Waiting { .. } | Status::Skipped { .. } => false,
-    }
-}
-
 /// Whether two steps may change the same file. One that does not say what it touches, in patterns that can be read, may
 /// change any.
 fn meet(plan: &Plan, one: usize, other: usize) -> bool {
-    let globs = |place: usize| plan.steps[place].touches.as_ref().and_then(|touches| patterns(touches));
-    match (globs(one), globs(other)) {
+    let touches = |place: usize| plan.steps[place].touches.as_deref();
+    let (Some(one), Some(other)) = (touches(one), touches(other)) else { return true };
+    // Many steps of a long plan may touch the same file, and whether the same pattern meets itself need not be worked out.
+    if one.iter().any(|pattern| other.contains(pattern)) {
+        return true;
+    }
+    match (patterns(one), patterns(other)) {
         (Some(one), Some(other)) => {
             one.iter().any(|one| other.iter().any(|other| glob::intersection(one, other).is_some()))
         }
