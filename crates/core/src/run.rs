@@ -25,6 +25,8 @@ pub struct RunState {
     pub warned: Vec<String>,
     /// How often something was asked that is about no step.
     pub asked: u32,
+    /// Whether the plan was sent back to its author.
+    pub is_revised: bool,
 }
 
 /// What a person added to the budget.
@@ -221,6 +223,7 @@ impl RunState {
             granted: Grant::default(),
             warned: Vec::new(),
             asked: 0,
+            is_revised: false,
         }
     }
 
@@ -418,6 +421,7 @@ impl RunState {
         if matches!(answer, Answer::Stop | Answer::Revise { .. }) {
             self.phase = Phase::Stopped;
         }
+        self.is_revised |= matches!(answer, Answer::Revise { .. });
         self.asks.remove(ask);
         Ok(())
     }

@@ -52,7 +52,8 @@ struct Crew<'a> {
     _lock: RunLock,
     results: mpsc::Receiver<(Claim, Done)>,
     report: mpsc::Sender<(Claim, Done)>,
-    under_way: usize,
+    /// What it has under way, each with what ends it.
+    under_way: Vec<(Claim, Stop)>,
     beaten: Instant,
 }
 
@@ -63,7 +64,8 @@ pub fn work(runs: &Runs, shift: &Shift, tell: &mut dyn FnMut(&News<'_>)) -> Resu
     let lock = runs.store().lock_named(&name)?;
     let lock = lock.expect("nobody else has a lock of this name");
     let (report, results) = mpsc::channel();
-    let mut crew = Crew { runs, name, _lock: lock, results, report, under_way: 0, beaten: Instant::now() };
+    let mut crew =
+        Crew { runs, name, _lock: lock, results, report, under_way: Vec::new(), beaten: Instant::now() };
     let delivered = crew.work(shift, tell);
     runs.store().forget_lock(&crew.name);
     delivered
@@ -74,37 +76,50 @@ impl Crew<'_> {
         let mut delivered = 0;
         loop {
             let is_leaving = shift.leave.is_requested();
-            while !is_leaving && self.under_way < shift.jobs {
+            if is_leaving {
+                self.under_way.iter().for_each(|(_, stop)| stop.request());
+            }
+            while !is_leaving && self.under_way.len() < shift.jobs {
                 let root = &self.runs.project().root;
                 let Some(claim) = self.runs.store().claim(&self.name, root, now())? else { break };
                 tell(&News::Took(&claim));
-                self.begin(claim, &shift.leave)?;
+                self.begin(claim)?;
             }
-            if self.under_way == 0 && (is_leaving || shift.until == Until::Idle) {
+            if self.under_way.is_empty() && (is_leaving || shift.until == Until::Idle) {
                 return Ok(delivered);
             }
             if let Ok((claim, done)) = self.results.recv_timeout(LOOK) {
-                self.under_way -= 1;
+                self.under_way.retain(|(other, _)| other.fence != claim.fence);
                 let is_wanted = self.runs.store().deliver(&claim, &done.event, done.blobs)?;
                 delivered += usize::from(is_wanted);
                 tell(&if is_wanted { News::Delivered(&claim, &done.event) } else { News::Fenced(&claim) });
             }
-            if self.under_way > 0 && self.beaten.elapsed() >= Duration::from_millis(BEAT_MS) {
+            if !self.under_way.is_empty() && self.beaten.elapsed() >= Duration::from_millis(BEAT_MS) {
                 self.beaten = Instant::now();
-                self.runs.store().beat_all(&self.name, now())?;
+                self.beat()?;
             }
         }
     }
 
+    /// Says that the worker is alive, and ends what nobody wants any more.
+    fn beat(&self) -> Result<(), Error> {
+        for (claim, stop) in &self.under_way {
+            if !self.runs.store().beat(claim, now())? {
+                stop.request();
+            }
+        }
+        Ok(())
+    }
+
     /// Starts an attempt in a thread of its own.
-    fn begin(&mut self, claim: Claim, stop: &Stop) -> Result<(), Error> {
+    fn begin(&mut self, claim: Claim) -> Result<(), Error> {
         let run = self.runs.run(claim.run)?;
         let place = run.state.place(&claim.step).ok_or(Error::Plan { run: claim.run })?;
         let worker = Arc::new(self.runs.worker(&run));
         let prompt = String::from_utf8_lossy(&self.runs.store().get(&claim.prompt)?).into_owned();
         let feedback = worker.feedback(&run.state.steps[place], &[]).text(&worker.plan.steps[place]);
-        let (report, stop) = (self.report.clone(), stop.clone());
-        self.under_way += 1;
+        let (report, stop) = (self.report.clone(), Stop::new());
+        self.under_way.push((claim.clone(), stop.clone()));
         std::thread::spawn(move || {
             let told = Told { prompt, feedback };
             let done = worker.attempt(&worker.plan.steps[place], claim.attempt, &told, &stop);

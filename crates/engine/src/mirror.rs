@@ -15,6 +15,8 @@ use planwright_core::source::{self, Source};
 
 use crate::store::{self, Text};
 
+/// The status of a plan that its author has to work on.
+const DRAFT: &str = "draft";
 /// How often a mark is tried again when somebody edits the plan at the same time.
 const TRIES: usize = 5;
 /// Of the time, at most one part in so many goes into the mirror: a long plan with short steps is not read for each of them.
@@ -70,8 +72,10 @@ impl Mirror {
                     self.marks.insert(place, receipt.verdict.is_passed().then_some(Mark::Done));
                 }
             }
+            // One that was sent back to its author is a draft again, however its run is called.
+            Event::RunFinished { .. } if self.status == Some(DRAFT) => {}
             Event::RunFinished { outcome, .. } => self.status = Some(outcome_word(*outcome)),
-            Event::AskAnswered { answer: Answer::Revise { .. }, .. } => self.status = Some("draft"),
+            Event::AskAnswered { answer: Answer::Revise { .. }, .. } => self.status = Some(DRAFT),
             Event::RunStarted { .. }
             | Event::AgentsApproved { .. }
             | Event::AttemptStarted { .. }
@@ -90,7 +94,10 @@ impl Mirror {
         let passed =
             state.steps.iter().enumerate().filter(|(_, step)| matches!(step.status, Status::Passed { .. }));
         self.marks.extend(passed.map(|(step, _)| (step, Some(Mark::Done))));
-        self.status = Some(state.outcome().map_or("in-progress", outcome_word));
+        self.status = Some(match state.outcome() {
+            Some(_) if state.is_revised => DRAFT,
+            outcome => outcome.map_or("in-progress", outcome_word),
+        });
         self.settle();
     }
 

@@ -435,12 +435,6 @@ impl Runs {
         let run = self.run(run)?;
         let mut mirror = Mirror::new(path, &run.row.text, self.project.config.limits.plan_bytes);
         mirror.show(&run.state);
-        for recorded in &run.events {
-            if matches!(recorded.event, Event::AskAnswered { answer: Answer::Revise { .. }, .. }) {
-                mirror.note(&run.plan, &recorded.event);
-            }
-        }
-        mirror.settle();
         Ok(mirror.complaints)
     }
 }

@@ -16,7 +16,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use planwright_engine::Project;
 use planwright_engine::core::decide::Limits;
-use planwright_engine::core::event::Event;
+use planwright_engine::core::event::{Event, Outcome};
 use planwright_engine::crew::{Shift, Until, work};
 use planwright_engine::process::{SHIM, Stop, shim_main};
 use planwright_engine::runs::{Approval, Drive, Runs};
@@ -44,6 +44,7 @@ const CASES: &[Case] = &[
     ("a_stopped_worker_is_silent_and_keeps_its_attempt", a_stopped_worker_keeps_its_attempt),
     ("what_a_worker_did_while_no_driver_lived_is_not_done_again", what_a_worker_did_is_not_done_again),
     ("a_worker_that_leaves_gives_its_attempt_back", a_worker_that_leaves_gives_its_attempt_back),
+    ("a_worker_ends_what_nobody_wants_any_more", a_worker_ends_what_nobody_wants_any_more),
 ];
 
 /// Drives the run of the plan, and makes no attempt itself.
@@ -320,4 +321,18 @@ fn a_worker_that_leaves_gives_its_attempt_back() {
         ["attempt.started 2", "attempt.finished 2 exited", "contract.finished 2", "run.finished"]
     );
     assert_eq!(place.lines("out"), ["once"]);
+}
+
+fn a_worker_ends_what_nobody_wants_any_more() {
+    let place = Place::new();
+    let mut driver = place.start(DRIVE);
+    let _worker = place.start(WORK);
+    let agents = place.agents(1);
+    driver.kill();
+    let (store, run) = (place.store(), RunId::new(1));
+    let seen = store.events(run, 0).expect("read").len() as u64;
+    let end = Event::RunFinished { outcome: Outcome::Cancelled, why: "no more".to_owned() };
+    store.append(run, seen, &[end], 1).expect("nobody drives it, and it ends");
+    wait_until("the agent is ended", || !is_alive(&agents[0]));
+    assert_eq!(facts(&store).last().map(String::as_str), Some("run.finished"));
 }
