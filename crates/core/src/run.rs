@@ -25,6 +25,8 @@ pub struct RunState {
     pub warned: Vec<String>,
     /// How often something was asked that is about no step.
     pub asked: u32,
+    /// The place of each step in `steps`, by its id: every event names one, and plans are long.
+    places: BTreeMap<String, usize>,
 }
 
 /// What a person added to the budget.
@@ -221,6 +223,7 @@ impl RunState {
             granted: Grant::default(),
             warned: Vec::new(),
             asked: 0,
+            places: plan.steps.iter().map(|step| step.id.clone()).zip(0..).collect(),
         }
     }
 
@@ -234,7 +237,7 @@ impl RunState {
 
     /// The place of the step with this id.
     pub fn place(&self, id: &str) -> Option<usize> {
-        self.steps.iter().position(|step| step.id == id)
+        self.places.get(id).copied()
     }
 
     /// Folds one event into the state, or refuses it and changes nothing.
