@@ -27,6 +27,8 @@ pub struct RunState {
     pub asked: u32,
     /// Whether the plan was sent back to its author.
     pub is_revised: bool,
+    /// The place of each step in `steps`, by its id: every event names one, and plans are long.
+    places: BTreeMap<String, usize>,
 }
 
 /// What a person added to the budget.
@@ -224,6 +226,7 @@ impl RunState {
             warned: Vec::new(),
             asked: 0,
             is_revised: false,
+            places: plan.steps.iter().map(|step| step.id.clone()).zip(0..).collect(),
         }
     }
 
@@ -237,7 +240,7 @@ impl RunState {
 
     /// The place of the step with this id.
     pub fn place(&self, id: &str) -> Option<usize> {
-        self.steps.iter().position(|step| step.id == id)
+        self.places.get(id).copied()
     }
 
     /// Folds one event into the state, or refuses it and changes nothing.
