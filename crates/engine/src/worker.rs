@@ -13,6 +13,7 @@ use planwright_core::prompt::{Context, Feedback};
 use crate::config::{Config, TOPICS_KEY};
 use crate::facts;
 use crate::process::{self, Ended, How, Job, Stop, Supervisors};
+use crate::runs;
 use crate::store;
 use crate::store::journal::{Store, blob_of};
 use crate::topic;
@@ -95,29 +96,51 @@ impl Files {
         self.feedback.to_string_lossy().into_owned()
     }
 
-    /// What the agent says that it has used: `{"tokens": 1200, "dollars": 0.03}`. What it does not say is not known.
-    fn usage(&self) -> Usage {
-        #[derive(Default, serde::Deserialize)]
-        #[serde(default)]
-        struct Said {
-            tokens: Option<u64>,
-            dollars: Option<f64>,
-        }
+    /// What the agent says: `{"tokens": 1200, "dollars": 0.03}`, or `{"retry_after": 60, "why": "out of quota"}`.
+    fn said(&self) -> Said {
         let text = store::read_text(&self.usage, USAGE_BYTES_MAX).unwrap_or_default();
-        let said: Said = serde_json::from_str(&text).unwrap_or_default();
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "what is below nothing is nothing, and too much saturates"
-        )]
-        let micro_dollars = said.dollars.map(|dollars| (dollars * 1e6).round().max(0.0) as u64);
-        Usage { tokens: said.tokens, micro_dollars, milliseconds: 0 }
+        serde_json::from_str(&text).unwrap_or_default()
     }
 
     fn remove(&self) {
         // Most attempts have neither.
         std::fs::remove_file(&self.feedback).ok();
         std::fs::remove_file(&self.usage).ok();
+    }
+}
+
+/// What an agent says about itself, where it says anything. It may lie about what it used; that it can't go on is no verdict.
+#[derive(Default, serde::Deserialize)]
+#[serde(default)]
+struct Said {
+    tokens: Option<u64>,
+    dollars: Option<f64>,
+    /// In how many seconds it can be tried again.
+    retry_after: Option<u64>,
+    why: Option<String>,
+}
+
+impl Said {
+    /// What was used, as far as the agent says; what it does not say is not known.
+    fn usage(&self, milliseconds: u64) -> Usage {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "what is below nothing is nothing, and too much saturates"
+        )]
+        let micro_dollars = self.dollars.map(|dollars| (dollars * 1e6).round().max(0.0) as u64);
+        Usage { tokens: self.tokens, micro_dollars, milliseconds }
+    }
+
+    /// The end of an attempt that the agent could not make now, out of quota for example. Only where it ended by itself.
+    fn parked(&self, end: AttemptEnd) -> AttemptEnd {
+        match (self.retry_after, end) {
+            (Some(seconds), AttemptEnd::Exited(_)) => AttemptEnd::Parked {
+                why: self.why.clone().unwrap_or_else(|| "the agent wants to be tried later".to_owned()),
+                until: Some(runs::now().saturating_add(seconds.saturating_mul(1000))),
+            },
+            (_, end) => end,
+        }
     }
 }
 
@@ -212,14 +235,14 @@ impl Worker {
         };
         let mut changed = Snapshot::of(&self.root).changed_since(&before);
         changed.retain(|path| *path != self.plan_file.to_string_lossy());
-        let usage = Usage { milliseconds, ..files.usage() };
+        let said = files.said();
         files.remove();
         let event = Event::AttemptFinished {
             step: step.id.clone(),
             attempt,
-            end,
+            end: said.parked(end),
             output: Some(blob_of(&output)),
-            usage,
+            usage: said.usage(milliseconds),
             changed,
         };
         Done { event, blobs: vec![output] }

@@ -105,7 +105,7 @@ fn what_a_person_took_over_is_judged_by_the_contract() {
     );
 }
 
-// A-27, P-32: a step is left out by a person with a reason, and both are recorded.
+// A-27, B-04, P-32: a step is left out by a person with a reason, and both are recorded.
 #[test]
 fn a_step_is_skipped_by_a_person_with_a_reason() {
     let place = waiting();
@@ -222,6 +222,19 @@ fn an_agent_that_is_not_there_parks_the_step() {
     let name = ran.expect(4, &["coder  was  nothing"]).stderr.rsplit_once("--rev ").expect("a name").1.trim();
     place.run(&["run", "it", "--rev", name]).expect(0, &["1 of 1 steps settled"]);
     assert!(place.read("out").contains("Write it."));
+}
+
+/// Says at first that it is out of quota.
+const TIRED: &str = "test -e rested && exec touch b.out; touch rested; \
+    echo '{\\\"retry_after\\\": 1, \\\"why\\\": \\\"out of quota\\\"}' >$PLANWRIGHT_USAGE";
+
+// A-45: an agent that can't be had now is tried again when it says so, and that is no failure.
+#[test]
+fn an_agent_that_is_out_of_quota_is_tried_again_later() {
+    let place = Place::with_plan(&[("b", "**target:** coder", "Write it.", "test -e b.out")]);
+    place.write("planwright.toml", format!("[agents.coder]\ncommand = [\"bash\", \"-c\", \"{TIRED}\"]\n"));
+    place.approve_and_run().expect(0, &["out of quota", "1 of 1 steps settled"]);
+    assert_eq!((place.count("b attempt.started 2"), place.count("b contract.finished 1 failed")), (1, 0));
 }
 
 // A-08, A-26, A-29, A-32: a fresh agent gets its task, what it shall read and what the contract said; nothing of other steps.
