@@ -36,7 +36,7 @@ pub fn parse(bytes: &[u8]) {
             return;
         }
     };
-    let draft = (dialect::of(source.text()).parse)(&source);
+    let draft = source.draft();
     assert_draft_inside(source.text(), &draft);
     let study = Study::of(&source, &draft);
     let questions = study.questions();
@@ -92,7 +92,7 @@ pub fn patch(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let (order, text) = text.split_once('\n').unwrap_or(("", text));
     let source = Source::new("plan.md", text);
-    let dialect = dialect::of(source.text());
+    let dialect = source.dialect();
     let before = (dialect.parse)(&source);
     let change = change(order, before.steps.len());
     if let Ok(edits) = dialect.patch(&source, &change) {

@@ -160,7 +160,7 @@ pub(crate) fn open(address: &str) -> Result<Opened, Failure> {
     let project::Address { plan: path, step } = here()?.address(address)?;
     let opened = open_file(path)?;
     if let Some(step) = &step {
-        let draft = (dialect::of(opened.source.text()).parse)(&opened.source);
+        let draft = opened.source.draft();
         find_step(&draft, step, &shown(&opened.path))?;
     }
     Ok(Opened { step, ..opened })

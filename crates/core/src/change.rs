@@ -1,8 +1,9 @@
 //! The edits that planwright makes to a plan file, as data. What each does to the meaning stands here, once, for all
 //! dialects; which bytes it takes is the dialect's business.
 
-use crate::draft::{Draft, Entry, Mark, StepDraft, StepNumber};
+use crate::draft::{Draft, Entry, Mark, StepDraft, StepNumber, Trace};
 use crate::source::{Span, Spanned};
+use crate::state::State;
 
 /// One change to a plan. Steps are named by their place in the file, counted from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +14,18 @@ pub enum Change {
         step: usize,
         /// The claim.
         mark: Option<Mark>,
+    },
+    /// Says where the plan stands, in the dialect's own word; nothing where it has none.
+    Become {
+        /// The state.
+        state: State,
+    },
+    /// Writes down what is known of the execution of a step, where the dialect keeps such things. What is `None` stays.
+    Trace {
+        /// The step.
+        step: usize,
+        /// What is known.
+        trace: Trace,
     },
     /// Sets a key of the frontmatter to a one-line value.
     Set {
@@ -86,6 +99,18 @@ pub enum Refusal {
         /// The key.
         key: String,
     },
+    /// The harness alone writes this key.
+    Owned {
+        /// The key.
+        key: String,
+    },
+    /// The dialect has no word for it.
+    NoWord {
+        /// What was to be said.
+        what: String,
+        /// The dialect.
+        dialect: &'static str,
+    },
     /// The edit would have changed more than was asked for; says where it stands in the way.
     WouldChangeMore(String),
 }
@@ -104,6 +129,8 @@ impl std::fmt::Display for Refusal {
                 write!(f, "the step at place {} can't be written out for an empty list", step + 1)
             }
             Self::NotPlain { key } => write!(f, "`{key}` holds more than one line of plain text"),
+            Self::Owned { key } => write!(f, "`{key}` says what planwright has seen, and only planwright writes it"),
+            Self::NoWord { what, dialect } => write!(f, "plans of the dialect {dialect} can't say `{what}`"),
             Self::WouldChangeMore(why) => write!(f, "the edit would change more than was asked for: {why}"),
         }
     }
@@ -119,14 +146,17 @@ impl Change {
                 let step = step_mut(draft, *step)?;
                 step.marks = mark.iter().map(|&mark| Spanned::new(mark, Span::default())).collect();
             }
+            Self::Become { state } => draft.state = Some(unplaced(*state)),
+            // What is written down of an execution says nothing about what shall be done.
+            Self::Trace { step, .. } => drop(step_mut(draft, *step)?),
             Self::Set { key, value } => set(draft, one_line(key)?, one_line(value)?),
-            Self::Note { text } => draft.notes.push(unplaced(one_line(text)?)),
+            Self::Note { text } => draft.notes.push(unplaced_text(one_line(text)?)),
             Self::Rename { step, id } => rename(draft, *step, one_line(id)?)?,
             Self::Need { step, on } => {
                 let mut names = declared_needs(draft, *step)?;
                 if !names.iter().any(|name| name == on) {
                     names.push(one_line(on)?.to_owned());
-                    step_mut(draft, *step)?.needs = Some(names.iter().map(|name| unplaced(name)).collect());
+                    step_mut(draft, *step)?.needs = Some(names.iter().map(|name| unplaced_text(name)).collect());
                 }
             }
             Self::Move { step, to } => relocate(draft, *step, *to)?,
@@ -141,8 +171,13 @@ impl Change {
     }
 }
 
-fn unplaced(text: &str) -> Spanned<String> {
-    Spanned::new(text.to_owned(), Span::default())
+/// Something that stands nowhere yet.
+pub(crate) fn unplaced<T>(value: T) -> Spanned<T> {
+    Spanned::new(value, Span::default())
+}
+
+fn unplaced_text(text: &str) -> Spanned<String> {
+    unplaced(text.to_owned())
 }
 
 /// Text that can stand on one line: none of the characters that end one, none that nobody sees, and something besides
@@ -163,8 +198,8 @@ fn step_mut(draft: &mut Draft, step: usize) -> Result<&mut StepDraft, Refusal> {
 fn set(draft: &mut Draft, key: &str, value: &str) {
     let entries = &mut draft.frontmatter.entries;
     match entries.iter_mut().find(|entry| entry.key.value == key) {
-        Some(entry) => entry.value = Some(unplaced(value)),
-        None => entries.push(Entry { key: unplaced(key), value: Some(unplaced(value)) }),
+        Some(entry) => entry.value = Some(unplaced_text(value)),
+        None => entries.push(Entry { key: unplaced_text(key), value: Some(unplaced_text(value)) }),
     }
 }
 
@@ -177,7 +212,7 @@ fn rename(draft: &mut Draft, step: usize, id: &str) -> Result<(), Refusal> {
             id.clone_into(&mut need.value);
         }
     }
-    step_mut(draft, step)?.id = Some(unplaced(id));
+    step_mut(draft, step)?.id = Some(unplaced_text(id));
     keep_references(&before, draft, |place| place)
 }
 
@@ -306,7 +341,7 @@ pub(crate) fn expand(draft: &mut Draft, step: usize, items: &[String]) -> Result
     let new = crate::plan::ids(draft)[step..step + items.len()].to_vec();
     for needs in draft.steps.iter_mut().filter_map(|step| step.needs.as_mut()) {
         if let Some(at) = needs.iter().position(|need| need.value == old) {
-            needs.splice(at..=at, new.iter().map(|id| unplaced(id)));
+            needs.splice(at..=at, new.iter().map(|id| unplaced_text(id)));
         }
     }
     for (place, step) in draft.steps.iter_mut().enumerate().skip(step) {
@@ -328,7 +363,7 @@ fn written_out(template: &StepDraft, step: usize, (index, item): (usize, &str)) 
     written.number.value = StepNumber::Counted(number_at(step + index));
     written.texts_mut().for_each(|text| *text = fill(text, item));
     written.title.value = expanded_title(&template.title.value, item);
-    written.id = template.id.as_ref().map(|id| unplaced(&expanded_id(&id.value, item, index)));
+    written.id = template.id.as_ref().map(|id| unplaced_text(&expanded_id(&id.value, item, index)));
     written
 }
 

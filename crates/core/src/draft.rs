@@ -4,6 +4,7 @@
 //! Two drafts are equal when they say the same: places ([`Spanned`]) and spelling ([`Layout`]) do not count.
 
 use crate::source::{Excerpt, Span, Spanned};
+use crate::state::State;
 
 /// A fact about how something is laid out or spelled. Never part of what a draft says, so all of them are equal.
 #[derive(Debug, Clone, Copy, Default)]
@@ -22,7 +23,13 @@ impl<T> Eq for Layout<T> {}
 pub struct Draft {
     /// The keys in front of the text.
     pub frontmatter: Frontmatter,
-    /// The first-level heading.
+    /// Where the plan is said to stand: a mirror, no proof. `None` where nothing is said, or in a word that nobody knows.
+    pub state: Option<Spanned<State>>,
+    /// The word that says so.
+    pub status: Layout<Option<Spanned<String>>>,
+    /// Who owns the execution: the value of a key of the frontmatter.
+    pub owner: Layout<Option<Spanned<String>>>,
+    /// What the plan is called.
     pub title: Option<Spanned<String>>,
     /// Why the plan exists.
     pub context: Option<Spanned<String>>,
@@ -82,10 +89,44 @@ pub enum StepNumber {
 pub enum Mark {
     /// The work is said to be done.
     Done,
+    /// Somebody is said to be at it.
+    Running,
     /// The work is said to have failed.
     Failed,
     /// The step is said to be left out.
     Skipped,
+}
+
+impl Mark {
+    /// Every mark.
+    pub const ALL: [Self; 4] = [Self::Done, Self::Running, Self::Failed, Self::Skipped];
+
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Running => "running",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+/// What some dialects write down of the execution of a step. It proves nothing and is no part of what the author says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Trace {
+    /// The agent that did it.
+    pub executed_by: Option<String>,
+    /// When it began, as RFC 3339 has it.
+    pub started_at: Option<String>,
+    /// When it ended.
+    pub completed_at: Option<String>,
+    /// The end of what the agent said.
+    pub output: Option<String>,
+    /// Why it failed; an empty text takes away what stands there.
+    pub error: Option<String>,
+    /// Files that changed meanwhile.
+    pub affected_files: Option<Vec<String>>,
 }
 
 /// One step as it was read.
@@ -135,6 +176,8 @@ pub struct StepDraft {
     pub setup: Option<Excerpt>,
     /// The items that a template step is expanded over.
     pub each: Vec<Spanned<String>>,
+    /// What is written down of its execution.
+    pub trace: Layout<Trace>,
     /// Every field of the step, known or not, in file order.
     pub fields: Layout<Vec<FieldDraft>>,
     /// Text of the step that no field holds, so that no agent will ever read it.
@@ -167,6 +210,7 @@ impl StepDraft {
             network: None,
             setup: None,
             each: Vec::new(),
+            trace: Layout::default(),
             fields: Layout::default(),
             stray: Vec::new(),
         }

@@ -53,6 +53,13 @@ pub fn split(text: &str) -> Parts {
     }
 }
 
+/// Finds the block of one file of a folder.
+pub fn split_part(source: &Source, part: Span) -> Parts {
+    let parts = split(source.slice(part));
+    let shifted = |span: Option<Span>| span.map(|span| span.shifted(part.start));
+    Parts { block: shifted(parts.block), yaml: shifted(parts.yaml), body: parts.body + part.start, ..parts }
+}
+
 /// Reads the keys, and what is out of order among them.
 pub fn read(source: &Source, parts: &Parts) -> (Frontmatter, Vec<Spanned<Oddity>>) {
     let mut frontmatter = Frontmatter { block: Layout(parts.block), entries: Vec::new() };
@@ -108,9 +115,14 @@ fn oddity(kind: FaultKind) -> Oddity {
 
 /// The edit that sets `key` to `value`; `None` where the present value is no plain text on one line.
 pub fn set(source: &Source, key: &str, value: &str) -> Option<Edit> {
-    let parts = split(source.text());
+    set_part(source, source.parts()[0].span, key, value)
+}
+
+/// The edit that sets `key` to `value` in one file of a folder.
+pub fn set_part(source: &Source, part: Span, key: &str, value: &str) -> Option<Edit> {
+    let parts = split_part(source, part);
     let (frontmatter, _) = read(source, &parts);
-    let newline = source.line_ending();
+    let newline = source.line_ending_in(part);
     let quoted = yaml::quote(value);
     let Some(block) = parts.yaml else {
         let text = format!("---{newline}{}: {quoted}{newline}---{newline}", yaml::quote(key));

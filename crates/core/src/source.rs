@@ -1,6 +1,10 @@
-//! The text of one file with its positions. Owns spans, line numbers and edits; never touches a disk.
+//! The text of one plan with its positions: a file, or the files of a folder as one text. Owns spans, line numbers and edits;
+//! never touches a disk.
 
 use std::fmt;
+
+use crate::dialect::{self, Dialect};
+use crate::draft::Draft;
 
 /// A range of bytes in a [`Source`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -149,22 +153,79 @@ impl fmt::Display for Position {
     }
 }
 
-/// The exact text of one file, byte order mark and line endings included.
+/// What stands in front of the path of every file in the text of a folder. No plan has this character: a file that
+/// does is unreadable, so that no text can pass for the beginning of another file.
+pub const FILE_SEPARATOR: char = '\u{1c}';
+
+/// One file of a [`Source`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// Its path below the folder; empty where the source is one file.
+    pub path: String,
+    /// What it holds.
+    pub span: Span,
+}
+
+/// The exact text of a plan, byte order marks and line endings included, and the dialect that it is written in.
+///
+/// A plan that is a folder is one text as well: every file behind a line with [`FILE_SEPARATOR`] and its path. So all of it is
+/// checked, approved, kept and edited like a single file.
 #[derive(Debug, Clone)]
 pub struct Source {
     name: String,
+    place: String,
     text: String,
+    dialect: &'static Dialect,
     /// Byte offset of the first byte of every line; never empty.
     lines: Vec<usize>,
+    /// The files in the text, in order; never empty.
+    parts: Vec<Part>,
 }
 
 impl Source {
-    /// A source called `name` (a path as the user would write it) with this text.
+    /// A native plan called `name` (a path as the user would write it) with this text.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
-        let text = text.into();
-        let breaks = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n').map(|(at, _)| at + 1);
+        let (name, text) = (name.into(), text.into());
+        let parts = parts(&text);
+        let is_folder = text.starts_with(FILE_SEPARATOR);
+        let bytes = text.bytes().enumerate();
+        let breaks = bytes.filter_map(|(at, byte)| match byte {
+            b'\n' => Some(at + 1),
+            // The line in front of a file's name may lack its ending.
+            0x1c if is_folder && at > 0 && text.as_bytes()[at - 1] != b'\n' => Some(at),
+            _ => None,
+        });
         let lines = std::iter::once(0).chain(breaks).collect();
-        Self { name: name.into(), text, lines }
+        Self { place: name.clone(), name, text, dialect: dialect::NATIVE, lines, parts }
+    }
+
+    /// The text of a folder with these files: paths below it and what they hold.
+    pub fn bundle<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+        files.into_iter().map(|(path, text)| format!("{FILE_SEPARATOR}{path}\n{text}")).collect()
+    }
+
+    /// The same text, written in this dialect.
+    #[must_use]
+    pub fn written_in(self, dialect: &'static Dialect) -> Self {
+        Self { dialect, ..self }
+    }
+
+    /// The same text, at this path of the file system.
+    #[must_use]
+    pub fn at(self, place: impl Into<String>) -> Self {
+        Self { place: place.into(), ..self }
+    }
+
+    /// The same plan with another text.
+    #[must_use]
+    pub fn with(&self, text: impl Into<String>) -> Self {
+        Self { place: self.place.clone(), dialect: self.dialect, ..Self::new(self.name.as_str(), text) }
+    }
+
+    /// The same plan with all `edits` made; see [`apply`].
+    #[must_use]
+    pub fn edited(&self, edits: &[Edit]) -> Self {
+        self.with(apply(&self.text, edits))
     }
 
     /// How the user calls this file.
@@ -172,9 +233,43 @@ impl Source {
         &self.name
     }
 
+    /// Where it lies, as exactly as is known; its name where nothing else is.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// The dialect that it is written in.
+    pub fn dialect(&self) -> &'static Dialect {
+        self.dialect
+    }
+
+    /// What the plan says.
+    pub fn draft(&self) -> Draft {
+        (self.dialect.parse)(self)
+    }
+
     /// Everything that the file holds.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The files in the text, in order; one that is called "" where the plan is no folder.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// The file that holds a byte offset.
+    pub fn part_at(&self, offset: usize) -> &Part {
+        let next = self.parts.partition_point(|part| part.span.start <= offset);
+        &self.parts[next.saturating_sub(1)]
+    }
+
+    /// How the user calls the file that holds a byte offset.
+    pub fn name_at(&self, offset: usize) -> String {
+        match self.part_at(offset).path.as_str() {
+            "" => self.name.clone(),
+            path => format!("{}/{path}", self.name.trim_end_matches('/')),
+        }
     }
 
     /// The text under `span`.
@@ -182,17 +277,22 @@ impl Source {
         &self.text[span.start..span.end]
     }
 
-    /// The line and column of a byte offset.
+    /// The line and column of a byte offset in its file.
     pub fn position(&self, offset: usize) -> Position {
         let offset = self.text.floor_char_boundary(offset);
-        let line = self.lines.partition_point(|&start| start <= offset);
+        let line = self.line_index(offset);
         let column = self.text[self.lines[line - 1]..offset].chars().count() + 1;
-        Position { line, column }
+        let before = self.line_index(self.part_at(offset).span.start.min(offset)) - 1;
+        Position { line: line - before, column }
+    }
+
+    fn line_index(&self, offset: usize) -> usize {
+        self.lines.partition_point(|&start| start <= offset)
     }
 
     /// The span of the line that holds `offset`, its line ending left out.
     pub fn line_at(&self, offset: usize) -> Span {
-        let line = self.lines.partition_point(|&start| start <= offset);
+        let line = self.line_index(offset);
         let start = self.lines[line - 1];
         let end = self.lines.get(line).copied().unwrap_or(self.text.len());
         let line = &self.text.as_bytes()[start..end];
@@ -202,17 +302,35 @@ impl Source {
 
     /// Where the line after the one that holds `offset` begins, or the end of the text.
     pub fn next_line(&self, offset: usize) -> usize {
-        let line = self.lines.partition_point(|&start| start <= offset);
-        self.lines.get(line).copied().unwrap_or(self.text.len())
+        self.lines.get(self.line_index(offset)).copied().unwrap_or(self.text.len())
     }
 
-    /// The line ending that this file uses: that of its first line.
+    /// The line ending that the first file uses: that of its first line.
     pub fn line_ending(&self) -> &'static str {
-        match self.lines.get(1) {
-            Some(&second) if self.text[..second].ends_with("\r\n") => "\r\n",
+        self.line_ending_in(self.parts[0].span)
+    }
+
+    /// The line ending that a part of the text uses: that of its first line.
+    pub fn line_ending_in(&self, span: Span) -> &'static str {
+        match self.slice(span).split_once('\n') {
+            Some((first, _)) if first.ends_with('\r') => "\r\n",
             Some(_) | None => "\n",
         }
     }
+}
+
+fn parts(text: &str) -> Vec<Part> {
+    if !text.starts_with(FILE_SEPARATOR) {
+        return vec![Part { path: String::new(), span: Span::new(0, text.len()) }];
+    }
+    let starts: Vec<usize> = text.match_indices(FILE_SEPARATOR).map(|(at, _)| at).collect();
+    let ends = starts.iter().skip(1).copied().chain([text.len()]);
+    let part = |(start, end): (usize, usize)| {
+        let file = &text[start + FILE_SEPARATOR.len_utf8()..end];
+        let path = file.lines().next().unwrap_or_default();
+        Part { path: path.to_owned(), span: Span::new(end - file.len() + (path.len() + 1).min(file.len()), end) }
+    };
+    starts.iter().copied().zip(ends).map(part).collect()
 }
 
 /// A replacement of some bytes of a [`Source`].
@@ -271,6 +389,23 @@ mod tests {
         assert_eq!(source.slice(source.line_at(1)), "ab");
         assert_eq!(source.slice(source.line_at(5)), "ñß✅c");
         assert_eq!(source.line_ending(), "\r\n");
+    }
+
+    #[test]
+    fn a_folder_is_one_text_in_which_every_file_counts_its_own_lines() {
+        let files = [("plan.md", "a\r\nb"), ("tasks/01-x.md", ""), ("tasks/02-y.md", "ñ\nz\n")];
+        let source = Source::new("plans/auth/", Source::bundle(files));
+        let read: Vec<(&str, &str)> =
+            source.parts().iter().map(|part| (part.path.as_str(), source.slice(part.span))).collect();
+        assert_eq!(read, files);
+        let at = source.text().find('z').expect("it is there");
+        assert_eq!(format!("{}:{}", source.name_at(at), source.position(at)), "plans/auth/tasks/02-y.md:2:1");
+        let b = source.text().find('b').expect("it is there");
+        assert_eq!(source.slice(source.line_at(b)), "b", "a missing last line ending joins no two files");
+        assert_eq!(source.position(b).to_string(), "2:1");
+        assert_eq!(source.line_ending(), "\r\n");
+        let edited = source.edited(&[Edit::replace(Span::new(at, at + 1), "long\u{e9}r")]);
+        assert_eq!(edited.slice(edited.parts()[2].span), "ñ\nlong\u{e9}r\n");
     }
 
     #[test]

@@ -147,10 +147,9 @@ pub fn verify(study: &Study<'_>, facts: &Facts, limits: &Limits) -> Checked {
 
 /// The plan in bytes that were checked and approved before. The world may have changed since: what the rules would ask of
 /// it is taken as given.
-pub fn trusted(name: &str, text: &str) -> Option<Plan> {
-    let source = Source::new(name, text);
-    let draft = (crate::dialect::of(text).parse)(&source);
-    let study = Study::of(&source, &draft);
+pub fn trusted(source: &Source) -> Option<Plan> {
+    let draft = (source.dialect().parse)(source);
+    let study = Study::of(source, &draft);
     let Questions { paths, programs, .. } = study.questions();
     let values = |spanned: &[crate::source::Spanned<String>]| {
         spanned

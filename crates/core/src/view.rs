@@ -20,7 +20,7 @@ pub struct Summary {
     pub path: String,
     /// The title; empty where there is none.
     pub title: String,
-    /// The status in the frontmatter: a mirror, no proof.
+    /// The status that the file says, in its own word: a mirror, no proof.
     pub status: String,
     /// Who owns it.
     pub owner: String,
@@ -39,8 +39,8 @@ impl Summary {
             name,
             path,
             title: text(draft.title.as_ref()),
-            status: text(draft.frontmatter.value("status")),
-            owner: text(draft.frontmatter.value("owner")),
+            status: text(draft.status.0.as_ref()),
+            owner: text(draft.owner.0.as_ref()),
             steps: draft.steps.len(),
             marked_done: draft.steps.iter().filter(|step| step.mark() == Some(Mark::Done)).count(),
             fault: None,
@@ -64,7 +64,7 @@ pub struct PlanView {
     pub dialect: String,
     /// The title.
     pub title: String,
-    /// The status in the frontmatter: a mirror, no proof.
+    /// The status that the file says, in its own word: a mirror, no proof.
     pub status: String,
     /// Who owns it.
     pub owner: String,
@@ -110,7 +110,7 @@ pub struct StepView {
     pub title: String,
     /// The line of the heading.
     pub line: usize,
-    /// What the file claims: `done`, `failed` or `skipped`.
+    /// What the file claims: `done`, `running`, `failed` or `skipped`.
     pub mark: Option<String>,
     /// Who does it.
     pub target: String,
@@ -154,10 +154,10 @@ impl PlanView {
         Self {
             name,
             path: source.name().to_owned(),
-            dialect: crate::dialect::of(source.text()).name.to_owned(),
+            dialect: source.dialect().name.to_owned(),
             title: text(draft.title.as_ref()),
-            status: text(draft.frontmatter.value("status")),
-            owner: text(draft.frontmatter.value("owner")),
+            status: text(draft.status.0.as_ref()),
+            owner: text(draft.owner.0.as_ref()),
             context: text(draft.context.as_ref()),
             priority: text(draft.priority.as_ref()),
             budget: BudgetView {
@@ -193,7 +193,7 @@ impl StepView {
             id: id.to_owned(),
             title: step.title.value.clone(),
             line: source.position(step.heading.0.start).line,
-            mark: step.mark().map(|mark| mark_word(mark).to_owned()),
+            mark: step.mark().map(|mark| mark.word().to_owned()),
             target: text(step.target.as_ref()),
             task: text(step.task.as_ref()),
             contract: contract.and_then(|contract| Some(contract.command.as_ref()?.value.clone())),
@@ -222,13 +222,5 @@ fn number(step: &StepDraft) -> String {
     match &step.number.value {
         StepNumber::Counted(number) => number.to_string(),
         StepNumber::Template(text) => text.clone(),
-    }
-}
-
-fn mark_word(mark: Mark) -> &'static str {
-    match mark {
-        Mark::Done => "done",
-        Mark::Failed => "failed",
-        Mark::Skipped => "skipped",
     }
 }

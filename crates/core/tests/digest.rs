@@ -1,6 +1,5 @@
 //! The digest: what it covers, what it leaves out, and the vectors of docs/formats.md, which are the input of the tests here.
 
-use planwright_core::dialect;
 use planwright_core::digest::{self, Digest};
 use planwright_core::plan::Plan;
 use planwright_core::source::Source;
@@ -10,7 +9,7 @@ const FORMATS: &str = include_str!("../../../docs/formats.md");
 
 fn plan(text: &str) -> Plan {
     let source = Source::new("plan.md", text);
-    let draft = (dialect::of(text).parse)(&source);
+    let draft = source.draft();
     let study = Study::of(&source, &draft);
     let questions = study.questions();
     let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();

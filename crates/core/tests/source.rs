@@ -5,7 +5,6 @@
 use std::time::{Duration, Instant};
 
 use planwright_core::change::Change;
-use planwright_core::dialect;
 use planwright_core::draft::{Draft, Mark, Oddity};
 use planwright_core::source::Source;
 use planwright_core::verify::{read, too_large};
@@ -92,7 +91,7 @@ fn files_at_the_limit_are_read_in_time() {
     for piece in PIECES {
         let text = piece.repeat(MEBIBYTE / piece.len());
         let source = read("plan.md", text.clone().into_bytes()).expect("this is text");
-        timed(&format!("reading {piece:?}"), || (dialect::of(&text).parse)(&source));
+        timed(&format!("reading {piece:?}"), || source.draft());
     }
 }
 
@@ -102,8 +101,8 @@ fn large_files_are_edited_in_time() {
         let text = piece.repeat(MEBIBYTE / 8 / piece.len());
         let source = Source::new("plan.md", text.as_str());
         let mark = Change::Mark { step: 0, mark: Some(Mark::Done) };
-        let formatted = timed(&format!("formatting {piece:?}"), || dialect::of(&text).format(&source));
-        let marked = timed(&format!("marking {piece:?}"), || dialect::of(&text).patch(&source, &mark));
+        let formatted = timed(&format!("formatting {piece:?}"), || source.dialect().format(&source));
+        let marked = timed(&format!("marking {piece:?}"), || source.dialect().patch(&source, &mark));
         assert!(formatted.is_ok(), "{piece:?}: {:?}", formatted.err());
         assert_eq!(marked.is_ok(), piece.starts_with("### 1."), "{piece:?}");
     }
@@ -114,7 +113,7 @@ fn an_empty_file_and_a_bare_byte_order_mark_are_text() {
     for text in ["", "\u{feff}", "\n", "\u{feff}\r\n"] {
         let source = read("plan.md", text.as_bytes().to_vec()).expect("this is text");
         assert_eq!(source.text(), text);
-        assert_eq!((dialect::of(text).parse)(&source), Draft::default());
+        assert_eq!(source.draft(), Draft::default());
     }
 }
 
@@ -123,7 +122,7 @@ fn oddities(yaml: &str) -> Vec<String> {
     let text = format!("---\ntype: plan\n{yaml}\n---\n\n# Plan\n\n### 1. Step\n\n**task:** Do it.\n");
     let source = Source::new("plan.md", text.as_str());
     let begin = Instant::now();
-    let draft = (dialect::of(&text).parse)(&source);
+    let draft = source.draft();
     assert!(begin.elapsed() < TIME_MAX, "reading took {:?}", begin.elapsed());
     assert_eq!(draft.steps.len(), 1, "the steps are read whatever the frontmatter is");
     assert_eq!(draft.frontmatter.value("type").map(|value| value.value.as_str()), Some("plan"));

@@ -7,7 +7,6 @@ mod page;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use planwright_core::dialect;
 use planwright_core::source::Source;
 use planwright_core::verify::{BashFault, Facts, Limits, Study, verify};
 
@@ -60,7 +59,7 @@ fn raised(case: &Case) -> String {
     }
     assert_eq!(case.kind, "diagnostics", "{}", case.claim);
     let source = Source::new("plan.md", plan);
-    let draft = (dialect::of(source.text()).parse)(&source);
+    let draft = source.draft();
     let study = Study::of(&source, &draft);
     let checked = verify(&study, &facts(world, &study.questions().commands), &Limits::default());
     let mut lines = String::new();

@@ -146,7 +146,7 @@ impl Mirror {
             if !self.means_the_same(text.text()) {
                 return Err("it was edited meanwhile".to_owned());
             }
-            let dialect = dialect::of(text.text());
+            let dialect = text.dialect();
             let news: Vec<Change> = {
                 let draft = (dialect.parse)(&text);
                 changes.iter().filter(|change| !is_made(&draft, change)).cloned().collect()
@@ -229,7 +229,7 @@ fn is_made(draft: &Draft, change: &Change) -> bool {
 /// What a plan says apart from what the harness writes into it.
 pub(crate) fn meaning(text: &str) -> Draft {
     let source = Source::new("plan", text);
-    let mut draft = (dialect::of(text).parse)(&source);
+    let mut draft = source.draft();
     draft.frontmatter.entries.retain(|entry| entry.key.value != "status");
     draft.notes.clear();
     draft.steps.iter_mut().for_each(|step| step.marks.clear());

@@ -109,7 +109,7 @@ impl Verified {
 
     /// The dialect that the plan is written in.
     pub fn dialect(&self) -> &'static Dialect {
-        dialect::of(self.source.text())
+        self.source.dialect()
     }
 }
 
@@ -132,7 +132,7 @@ impl Project {
             let shown = path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().into_owned();
             match store::read(path, &shown, self.config.limits.plan_bytes) {
                 Ok(Text::Plan(source)) => {
-                    let draft = (dialect::of(source.text()).skim)(&source);
+                    let draft = (source.dialect().skim)(&source);
                     Summary::of(name(path), shown, &draft)
                 }
                 Ok(Text::Unreadable(unreadable)) => {
@@ -242,7 +242,7 @@ impl Project {
                 return Ok(Verified { source, draft: None, diagnostics: vec![diagnostic], plan: None });
             }
         };
-        let draft = (dialect::of(source.text()).parse)(&source);
+        let draft = source.draft();
         let study = Study::of(&source, &draft);
         let facts = facts::gather(self, &study.questions())?;
         let limits = verify::Limits { retries_max: self.config.limits.retries, ..verify::Limits::default() };

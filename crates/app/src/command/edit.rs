@@ -78,7 +78,7 @@ enum Wish<'a> {
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let Opened { path, source: old, .. } = open(&args.plan)?;
-    let dialect = dialect::of(old.text());
+    let dialect = old.dialect();
     let mut edited = Edited {
         path: shown(&path),
         changes: Vec::new(),

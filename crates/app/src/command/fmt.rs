@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
 }
 
 fn canonical(path: &Path, source: &Source) -> Result<String, Failure> {
-    dialect::of(source.text()).format(source).map_err(|refusal| refused(path, &refusal))
+    source.dialect().format(source).map_err(|refusal| refused(path, &refusal))
 }
 
 fn report(args: &Args, plans: usize, changed: Vec<String>, out: &mut Out<'_>) -> Answer {

@@ -1,7 +1,7 @@
 //! The native dialect: one markdown file with frontmatter, `### N.` steps, `**field:**` lines and fenced contracts.
 //! Reads anything, writes only the bytes that a change needs. The format is described in docs/formats.md.
 
-mod block;
+mod compose;
 mod field;
 mod format;
 mod heading;
@@ -9,40 +9,76 @@ mod patch;
 mod step;
 
 use crate::dialect::Dialect;
-use crate::draft::{Draft, Field, Layout, Oddity};
+use crate::draft::{Draft, Layout, Mark, Oddity};
 use crate::frontmatter;
 use crate::source::{Source, Span, Spanned};
-use block::{Blocks, Heading};
+use crate::state::State;
+use crate::markdown::{Blocks, Heading};
 use heading::StepHeading;
 
-/// Every name that a field of a step goes by.
-pub fn field_names() -> impl Iterator<Item = &'static str> {
-    field::FIELDS.iter().flat_map(|(_, names)| names.iter().copied())
-}
-
-/// The field with this name.
-pub fn field_named(name: &str) -> Option<Field> {
-    field::kind(name)
-}
-
 /// How the table of dialects knows this one.
-pub(super) const DIALECT: Dialect =
-    Dialect { name: "native", recognises, parse, skim, edits: patch::edits, canonical: format::canonical };
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "native",
+    summary: "a markdown file whose frontmatter says `type: plan`",
+    recognises,
+    parse,
+    skim,
+    states: STATES,
+    spell,
+    marks: &[Mark::Done, Mark::Failed, Mark::Skipped],
+    title_key: None,
+    keys: &["type", "status", "owner"],
+    fields: field::FIELDS,
+    is_strict: false,
+    owned: &["status"],
+    edits: patch::edits,
+    touch: |_, _| Vec::new(),
+    canonical: format::canonical,
+    compose: compose::compose,
+    beside: |_, _, _| Vec::new(),
+};
 
-/// How many bytes of a file are looked at to tell whether it is a plan.
-const SNIFF_BYTES: usize = 4096;
+/// The states of a plan, as document A spells them.
+const STATES: &[(&str, State)] = &[
+    ("draft", State::Draft),
+    ("verified", State::Proposed),
+    ("approved", State::Approved),
+    ("in-progress", State::Running),
+    ("done", State::Done),
+    ("failed", State::Failed),
+];
+
+#[expect(clippy::unnecessary_wraps, reason = "other dialects have no word for some states")]
+const fn spell(state: State) -> Option<&'static str> {
+    Some(match state {
+        State::Draft | State::Rejected => "draft",
+        State::Proposed => "verified",
+        State::Approved => "approved",
+        State::Running | State::Waiting(_) => "in-progress",
+        State::Done => "done",
+        State::Failed | State::Cancelled => "failed",
+    })
+}
 
 /// A native plan says `type: plan` in its frontmatter.
-fn recognises(text: &str) -> bool {
-    let head = &text[..text.floor_char_boundary(SNIFF_BYTES)];
+fn recognises(_: &str, head: &str) -> Option<String> {
     let parts = frontmatter::split(head);
     let yaml = parts
         .yaml
         .map_or(if parts.is_unclosed { &head[parts.body..] } else { "" }, |yaml| &head[yaml.start..yaml.end]);
-    yaml.lines().any(|line| {
+    let says_so = yaml.lines().any(|line| {
         let value = line.strip_prefix("type:").map(str::trim);
         value.is_some_and(|value| value.trim_matches(['"', '\'']) == "plan" || value.starts_with("plan #"))
-    })
+    });
+    says_so.then(|| "`type: plan` in its frontmatter".to_owned())
+}
+
+/// Takes over what the frontmatter says of the plan as a whole.
+fn read_status(draft: &mut Draft) {
+    let status = draft.frontmatter.value("status").cloned();
+    draft.state = status.as_ref().and_then(|word| Some(Spanned::new(DIALECT.state(&word.value)?, word.span)));
+    draft.status = Layout(status);
+    draft.owner = Layout(draft.frontmatter.value("owner").cloned());
 }
 
 /// Reads a plan.
@@ -54,6 +90,7 @@ fn parse(source: &Source) -> Draft {
 
     let outline = Outline::of(source, &blocks);
     let mut draft = Draft { frontmatter, title: outline.title, ..Draft::default() };
+    read_status(&mut draft);
     field::read_preamble(source, &blocks, outline.preamble, &mut draft);
     for section in &outline.steps {
         if section.heading.level != outline.level {
@@ -80,7 +117,10 @@ fn skim(source: &Source) -> Draft {
         true => step::read(source, &blocks, section, &mut oddities),
         false => step::bare(section),
     });
-    Draft { frontmatter, title: outline.title, steps: steps.collect(), ..Draft::default() }
+    let steps = steps.collect();
+    let mut draft = Draft { frontmatter, title: outline.title, steps, ..Draft::default() };
+    read_status(&mut draft);
+    draft
 }
 
 /// The headings of a plan and what they divide it into.

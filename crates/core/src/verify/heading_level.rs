@@ -15,6 +15,9 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    if !subject.is_native() {
+        return;
+    }
     for oddity in &subject.draft.oddities.0 {
         let Oddity::HeadingLevel { usual } = &oddity.value else { continue };
         let marks = "#".repeat(usize::from(*usual));

@@ -15,7 +15,7 @@ pub(super) fn plan(subject: &Subject<'_>) -> Plan {
     let draft = subject.draft;
     Plan {
         title: text(draft.title.as_ref()),
-        owner: text(draft.frontmatter.value("owner")),
+        owner: text(draft.owner.0.as_ref()),
         context: text(draft.context.as_ref()),
         priority: text(draft.priority.as_ref()),
         budget: draft.budget.as_ref().map(|budget| Budget::read(&budget.value)).unwrap_or_default(),

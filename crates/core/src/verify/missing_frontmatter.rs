@@ -20,6 +20,9 @@ pub(super) const RULE: Rule = Rule {
 const KEYS: &[(&str, &str)] = &[("type", "plan"), ("status", "draft"), ("owner", "orchestrator")];
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    if !subject.is_native() {
+        return;
+    }
     let frontmatter = &subject.draft.frontmatter;
     // What can't be read may well be there: bad-frontmatter has said so already.
     let is_unread = |oddity: &Oddity| matches!(oddity, Oddity::Frontmatter(_));

@@ -14,6 +14,9 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    if !subject.is_native() {
+        return;
+    }
     for (place, step) in subject.steps().filter(|(_, step)| step.target.is_none()) {
         found.push(
             RULE.at(step.heading.0, format!("{} names no target", subject.name(place)))

@@ -15,6 +15,9 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    if !subject.is_native() {
+        return;
+    }
     // Behind a template nobody can say which number is right.
     let counted = subject.steps().map_while(|(place, step)| match step.number.value {
         StepNumber::Counted(number) => Some((place, step, number)),

@@ -181,7 +181,12 @@ impl<'a> Subject<'a> {
     /// The edits that make a change, in the spelling of the plan's dialect; `None` if it is refused, or one too many.
     pub(super) fn repair(&self, change: &Change) -> Option<Vec<Edit>> {
         self.repairs_left.set(self.repairs_left.get().checked_sub(1)?);
-        dialect::of(self.source.text()).patch(self.source, change).ok()
+        self.source.dialect().patch(self.source, change).ok()
+    }
+
+    /// Whether the plan is in the native dialect, which says some things in ways of its own.
+    pub(super) fn is_native(&self) -> bool {
+        *self.source.dialect() == *dialect::NATIVE
     }
 
     /// Whether every step waits for all earlier ones, so that no two can run at once.

@@ -2,7 +2,6 @@
 
 use super::{Diagnostic, Rule, Subject};
 use crate::diagnostic::Severity;
-use crate::dialect::native;
 use crate::draft::Oddity;
 use crate::source::Edit;
 use crate::suggest;
@@ -16,17 +15,18 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-const KEYS: &[&str] = &["type", "status", "owner"];
-
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    let first = found.len();
+    let dialect = subject.source.dialect();
+    let names = || dialect.fields.iter().flat_map(|(_, names)| names.iter().copied());
     for entry in &subject.draft.frontmatter.entries {
         let key = &entry.key;
         // A key that is out of order in itself has been complained of already.
         if subject.draft.oddities.0.iter().any(|oddity| oddity.span == key.span) {
             continue;
         }
-        if !KEYS.contains(&key.value.as_str()) {
-            let meant = suggest::nearest(&key.value, KEYS.iter().copied());
+        if !dialect.keys.contains(&key.value.as_str()) {
+            let meant = suggest::nearest(&key.value, dialect.keys.iter().copied());
             // A near name that is there already was not what the author meant.
             let meant = meant.filter(|meant| subject.draft.frontmatter.entry(meant).is_none());
             let unknown = RULE.at(key.span, format!("the frontmatter has an unknown key `{}`", key.value));
@@ -36,9 +36,10 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps() {
         for field in step.fields.0.iter().filter(|field| field.kind.is_none()) {
             let name = &field.name.value;
-            let meant = suggest::nearest(&name.to_lowercase(), native::field_names());
+            let meant = suggest::nearest(&name.to_lowercase(), names());
             // A field that the step has already was not what the author meant.
-            let has = |meant: &str| native::field_named(meant).is_some_and(|kind| step.field(kind).is_some());
+            let named = |meant: &str| dialect.fields.iter().find(|(_, names)| names.contains(&meant));
+            let has = |meant: &str| named(meant).is_some_and(|&(kind, _)| step.field(kind).is_some());
             let meant = meant.filter(|meant| !has(meant));
             let unknown = RULE.at(field.name.span, format!("{} has an unknown field `{name}`", subject.name(place)));
             found.push(suggested(unknown, meant));
@@ -51,6 +52,9 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
                 .at(oddity.span, format!("`{name}` is read as part of the task; it is nearly the field `{meant}`"));
             found.push(suggested(nearly, Some(meant)));
         }
+    }
+    if dialect.is_strict {
+        found[first..].iter_mut().for_each(|unknown| unknown.severity = Severity::Error);
     }
 }
 

@@ -15,15 +15,12 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-/// The states of a plan, as document A spells them.
-const PLAN: &[&str] = &["draft", "verified", "approved", "in-progress", "done", "failed"];
 const STEP: &[&str] = &["pending", "running", "done", "failed", "skipped"];
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
-    if let Some(status) = subject.draft.frontmatter.value("status")
-        && !PLAN.contains(&status.value.as_str())
-    {
-        found.push(unknown("plan", &status.value, status.span, PLAN));
+    if let (Some(status), None) = (&subject.draft.status.0, &subject.draft.state) {
+        let words: Vec<&str> = subject.source.dialect().states.iter().map(|&(word, _)| word).collect();
+        found.push(unknown("plan", &status.value, status.span, &words));
     }
     for oddity in &subject.draft.oddities.0 {
         if let Oddity::UnknownMark(word) = &oddity.value {

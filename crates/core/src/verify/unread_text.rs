@@ -13,6 +13,9 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    if !subject.is_native() {
+        return;
+    }
     // Without a task the text is probably meant to be it: missing-task says so.
     for (place, step) in subject.steps().filter(|(_, step)| step.task.is_some()) {
         for stray in &step.stray {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use planwright_core::dialect;
 use planwright_core::draft::Mark;
 use planwright_core::event::{Agents, Event};
 use planwright_core::plan::{Contract, Last, OnFail, Plan, Step};
@@ -31,7 +30,7 @@ test -f src/first.rs
 
 fn verified() -> Plan {
     let source = Source::new("plan.md", TEXT);
-    let draft = (dialect::of(source.text()).parse)(&source);
+    let draft = source.draft();
     let study = Study::of(&source, &draft);
     let words = |text: &str| text.split(' ').map(str::to_owned).collect::<BTreeSet<_>>();
     let facts = Facts { programs: words("bash test"), agents: words("coder human"), ..Facts::default() };

@@ -46,9 +46,9 @@ fn painted(line: &str, palette: Palette) -> String {
 /// where they can't be set.
 fn with_marks_of(approved: &str, now: &str) -> Option<String> {
     let (approved, now) = (Source::new("approved", approved), Source::new("now", now));
-    let dialect = dialect::of(approved.text());
+    let dialect = approved.dialect();
     let before = (dialect.parse)(&approved);
-    let after = (dialect::of(now.text()).parse)(&now);
+    let after = now.draft();
     let ids = plan::ids(&after);
     let marks: BTreeMap<&String, _> =
         ids.iter().zip(&after.steps).map(|(id, step)| (id, step.mark())).collect();

@@ -1,6 +1,6 @@
 //! The `**name:**` labels of a plan: which names there are, how a label is written, and the fields in front of the steps.
 
-use super::block::Blocks;
+use crate::markdown::Blocks;
 use crate::draft::{Draft, Field};
 use crate::source::{Source, Span, Spanned};
 
@@ -107,6 +107,12 @@ pub(super) fn label(source: &Source, line: Span) -> Option<Label> {
         is_bulleted: bullet.is_some(),
         kind: kind(name.trim_end()),
     })
+}
+
+/// Whether a line would be read as the beginning of a field.
+pub(super) fn is_label(line: &str) -> bool {
+    let source = Source::new("line", line);
+    label(&source, Span::new(0, line.len())).is_some_and(|label| label.kind.is_some())
 }
 
 /// The lines of `span` that are running text, without their line endings.

@@ -1,7 +1,7 @@
 //! The canonical form of a native plan. It re-spells headings, labels, bullets, expectations and blank lines; tasks, code
 //! and prose stay as they are, and so does the order of everything.
 
-use super::block::{Blocks, Heading};
+use crate::markdown::{Blocks, Heading};
 use super::{field, patch, step};
 use crate::draft::{Draft, Field, StepDraft, StepNumber};
 use crate::frontmatter;

@@ -1,6 +1,6 @@
 //! The heading of a step: number, mark and title, in all the ways in which people and models write them.
 
-use super::block::Heading;
+use crate::markdown::Heading;
 use crate::draft::{Mark, StepNumber};
 use crate::source::{Source, Span, Spanned};
 

@@ -1,6 +1,6 @@
 //! The bytes that a change takes in a native plan. Every function returns edits and touches nothing else.
 
-use super::block::Blocks;
+use crate::markdown::Blocks;
 use super::{Outline, step};
 use crate::change::{self, Change, Refusal};
 use crate::draft::{Draft, Field, Mark, StepDraft, StepNumber};
@@ -14,6 +14,11 @@ pub(super) const NOTES: &str = "notes";
 pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<Vec<Edit>, Refusal> {
     Ok(match change {
         Change::Mark { step, mark } => set_mark(source, &draft.steps[*step], *mark),
+        Change::Become { state } => {
+            let (key, value) = ("status", super::spell(*state).unwrap_or_default());
+            vec![frontmatter::set(source, key, value).ok_or_else(|| Refusal::NotPlain { key: key.to_owned() })?]
+        }
+        Change::Trace { .. } => Vec::new(),
         Change::Set { key, value } => {
             vec![frontmatter::set(source, key, value).ok_or_else(|| Refusal::NotPlain { key: key.clone() })?]
         }
@@ -30,6 +35,7 @@ pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<V
 pub(super) fn glyph(mark: Mark) -> &'static str {
     match mark {
         Mark::Done => "✅",
+        Mark::Running => "⏳",
         Mark::Failed => "❌",
         Mark::Skipped => "⏭",
     }
@@ -37,9 +43,7 @@ pub(super) fn glyph(mark: Mark) -> &'static str {
 
 fn word(mark: Option<Mark>) -> &'static str {
     match mark {
-        Some(Mark::Done) => "done",
-        Some(Mark::Failed) => "failed",
-        Some(Mark::Skipped) => "skipped",
+        Some(mark) => mark.word(),
         None => "pending",
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Section;
-use super::block::{Blocks, Code};
+use crate::markdown::{Blocks, Code};
 use super::field::{self, Label};
 use crate::draft::{ContractDraft, Field, FieldDraft, Layout, Mark, Oddity, StepDraft};
 use crate::source::{Excerpt, Source, Span, Spanned};

@@ -7,37 +7,37 @@ use crate::source::{Excerpt, Source, Span, Spanned};
 
 /// A heading that stands in no list and no quotation.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Heading {
+pub(crate) struct Heading {
     /// 1 to 6.
-    pub(super) level: u8,
+    pub(crate) level: u8,
     /// The heading without its last line ending.
-    pub(super) span: Span,
+    pub(crate) span: Span,
     /// Where the line after it begins.
-    pub(super) below: usize,
+    pub(crate) below: usize,
     /// Whether it is a heading because a line of dashes or equals signs follows it.
-    pub(super) is_underlined: bool,
+    pub(crate) is_underlined: bool,
 }
 
 /// A block of code, fenced or indented, wherever it stands.
 #[derive(Debug, Clone)]
-pub(super) struct Code {
+pub(crate) struct Code {
     /// The block with its fences.
-    pub(super) span: Span,
+    pub(crate) span: Span,
     /// The code.
-    pub(super) text: Excerpt,
+    pub(crate) text: Excerpt,
     /// The first word behind the opening fence.
-    pub(super) language: Option<Spanned<String>>,
+    pub(crate) language: Option<Spanned<String>>,
 }
 
 /// The blocks of one plan, in file order.
 #[derive(Debug, Default)]
-pub(super) struct Blocks {
+pub(crate) struct Blocks {
     /// Where the text behind the frontmatter begins.
-    pub(super) body: usize,
-    pub(super) headings: Vec<Heading>,
-    pub(super) codes: Vec<Code>,
+    pub(crate) body: usize,
+    pub(crate) headings: Vec<Heading>,
+    pub(crate) codes: Vec<Code>,
     /// Opening lines of fences that are never closed.
-    pub(super) unclosed: Vec<Span>,
+    pub(crate) unclosed: Vec<Span>,
     /// Spans in which no line is running text: code and HTML, ascending.
     opaque: Vec<Span>,
 }
@@ -48,7 +48,7 @@ impl Blocks {
         clippy::wildcard_enum_match_arm,
         reason = "the parser's events are many, and few of them matter here"
     )]
-    pub(super) fn read(source: &Source, body: usize) -> Self {
+    pub(crate) fn read(source: &Source, body: usize) -> Self {
         let mut blocks = Self { body, ..Self::default() };
         let mut depth = 0_usize;
         let mut code: Option<Code> = None;
@@ -81,13 +81,13 @@ impl Blocks {
     }
 
     /// Whether the line that begins at `at` is code or HTML rather than running text.
-    pub(super) fn is_opaque(&self, at: usize) -> bool {
+    pub(crate) fn is_opaque(&self, at: usize) -> bool {
         let next = self.opaque.partition_point(|span| span.start <= at);
         next > 0 && at < self.opaque[next - 1].end
     }
 
     /// The code that begins inside `span`.
-    pub(super) fn codes_in(&self, span: Span) -> impl Iterator<Item = &Code> {
+    pub(crate) fn codes_in(&self, span: Span) -> impl Iterator<Item = &Code> {
         let first = self.codes.partition_point(|code| code.span.start < span.start);
         self.codes[first..].iter().take_while(move |code| code.span.start < span.end)
     }

@@ -1,0 +1,133 @@
+//! A native plan, written anew from what a plan of any dialect says.
+
+use super::field;
+use crate::dialect::Birth;
+use crate::draft::{ContractDraft, Draft, Mark, StepDraft, StepNumber};
+use crate::source::Spanned;
+use crate::yaml;
+
+/// The owner of a plan that names none.
+const OWNER: &str = "orchestrator";
+
+/// A new text that says what the draft says.
+pub(super) fn compose(draft: &Draft, _: &Birth<'_>) -> String {
+    let status = draft.state.as_ref().and_then(|state| super::spell(state.value)).unwrap_or("draft");
+    let owner = draft.owner.0.as_ref().map_or(OWNER, |owner| owner.value.as_str());
+    let title = draft.title.as_ref().map_or("", |title| title.value.as_str());
+    let mut text = format!("---\ntype: plan\nstatus: {status}\nowner: {}\n---\n\n# {title}\n", yaml::quote(owner));
+    let prose = [("Context", &draft.context), ("Budget", &draft.budget), ("Priority", &draft.priority)];
+    let prose: Vec<String> = prose
+        .into_iter()
+        .filter_map(|(label, value)| Some(format!("**{label}:** {}\n", tame(&value.as_ref()?.value, 2))))
+        .collect();
+    if !prose.is_empty() {
+        text.push('\n');
+        text.push_str(&prose.concat());
+    }
+    text.push_str("\n## Steps\n");
+    for step in &draft.steps {
+        text.push('\n');
+        text.push_str(&step_text(step));
+    }
+    if !draft.notes.is_empty() {
+        text.push_str("\n## Notes\n\n");
+        text.extend(draft.notes.iter().map(|note| format!("- {}\n", note.value)));
+    }
+    text
+}
+
+fn step_text(step: &StepDraft) -> String {
+    let number = match &step.number.value {
+        StepNumber::Counted(number) => number.to_string(),
+        StepNumber::Template(text) => text.clone(),
+    };
+    // The native dialect has no mark for a step that somebody is at.
+    let mark = step.mark().filter(|&mark| mark != Mark::Running);
+    let mark = mark.map(|mark| format!("{} ", super::patch::glyph(mark))).unwrap_or_default();
+    let mut text = format!("### {number}. {mark}{}\n\n", step.title.value.replace(['\n', '\r'], " "));
+    let line = |text: &mut String, label: &str, value: Option<&Spanned<String>>| {
+        text.extend(value.map(|value| format!("**{label}:** {}\n", value.value.replace(['\n', '\r'], " "))));
+    };
+    line(&mut text, "id", step.id.as_ref());
+    line(&mut text, "target", step.target.as_ref());
+    if let Some(needs) = &step.needs {
+        let names: Vec<&str> = needs.iter().map(|need| need.value.as_str()).collect();
+        text.push_str(&format!("**needs:** {}\n", if names.is_empty() { "none".to_owned() } else { names.join(", ") }));
+    }
+    list(&mut text, "reads", &step.reads);
+    match step.touches.as_deref() {
+        Some([]) => text.push_str("**touches:** none\n"),
+        Some(touches) => list(&mut text, "touches", touches),
+        None => {}
+    }
+    list(&mut text, "tools", &step.tools);
+    list(&mut text, "env", &step.env);
+    line(&mut text, "network", step.network.as_ref());
+    line(&mut text, "timeout", step.timeout.as_ref());
+    line(&mut text, "contract_timeout", step.contract_timeout.as_ref());
+    list(&mut text, "each", &step.each);
+    if let Some(setup) = &step.setup {
+        text.push_str(&format!("\n**setup:**\n{}", fenced(&setup.value)));
+    }
+    if let Some(task) = &step.task {
+        text.push_str(&format!("\n**task:**\n{}\n", tame(&task.value, 3)));
+    }
+    if !step.accept.is_empty() {
+        text.push('\n');
+        list(&mut text, "accept", &step.accept);
+    }
+    if let Some(contract) = &step.contract {
+        text.push('\n');
+        text.push_str(&contract_text(contract));
+    }
+    line(&mut text, "on_fail", step.on_fail.as_ref());
+    text
+}
+
+fn list(text: &mut String, label: &str, items: &[Spanned<String>]) {
+    if !items.is_empty() {
+        text.push_str(&format!("**{label}:**\n"));
+        text.extend(items.iter().map(|item| format!("- {}\n", item.value.replace(['\n', '\r'], " "))));
+    }
+}
+
+fn contract_text(contract: &ContractDraft) -> String {
+    let mut text = match &contract.command {
+        Some(command) => format!("**contract:**\n{}", fenced(&command.value)),
+        None => "**contract:** manual\n".to_owned(),
+    };
+    text.extend(contract.expect.as_ref().map(|code| format!("exit_code == {}\n", code.value)));
+    text
+}
+
+/// The command in a fence that nothing in it can close.
+pub(crate) fn fenced(command: &str) -> String {
+    let ticks = command.lines().map(|line| line.trim_start().bytes().take_while(|&byte| byte == b'`').count()).max();
+    let fence = "`".repeat(ticks.unwrap_or(0).max(2) + 1);
+    format!("{fence}shell\n{}\n{fence}\n", command.trim_end_matches('\n'))
+}
+
+/// Prose that can stand in a step or in front of the steps: headings that would end it go below `level`, labels that would
+/// be read as fields lose their stars. Code stays as it is.
+fn tame(text: &str, level: usize) -> String {
+    let mut fence: Option<&str> = None;
+    let lines = text.trim_end().lines().map(|line| {
+        let bare = line.trim_start();
+        let ticks = &bare[..bare.len() - bare.trim_start_matches(['`', '~']).len()];
+        match fence {
+            Some(open) if ticks.starts_with(open) => fence = None,
+            Some(_) => return line.to_owned(),
+            None if ticks.len() >= 3 => fence = Some(ticks),
+            None => {}
+        }
+        let marks = line.bytes().take_while(|&byte| byte == b'#').count();
+        if (1..=level).contains(&marks) && line[marks..].starts_with([' ', '\t']) {
+            return format!("{}{}", "#".repeat(level + 1), &line[marks..]);
+        }
+        match field::is_label(bare) {
+            true => line.replacen("**", "", 2),
+            false => line.to_owned(),
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,238 @@
+//! The states of a plan and the ways between them. One state and one reason, never two columns. How a dialect spells a
+//! state is the dialect's business; which state may follow which stands here, once, for all of them.
+
+use std::fmt;
+
+/// Where a plan stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum State {
+    /// Its author works on it.
+    Draft,
+    /// It is clean, and somebody is asked to approve it.
+    Proposed,
+    /// A person, or a written policy, said yes.
+    Approved,
+    /// Its steps are being done.
+    Running,
+    /// Something only a person or the planner can settle.
+    Waiting(Reason),
+    /// Every step passed.
+    Done,
+    /// It can't be done.
+    Failed,
+    /// A person said no.
+    Rejected,
+    /// A person, or age, ended it.
+    Cancelled,
+}
+
+/// What a plan waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reason {
+    /// An answer.
+    Question,
+    /// What shall become of a step that failed.
+    Failed,
+    /// More money or time.
+    Budget,
+    /// Somebody to look why nothing happens.
+    Stalled,
+    /// An approval of what changed since the last one.
+    Lapsed,
+    /// Somebody to settle a conflict.
+    Conflict,
+    /// A person: it was rejected too often.
+    RevisionsSpent,
+    /// Its planner, who makes another plan of it.
+    Replanning,
+}
+
+/// Every reason.
+pub const REASONS: [Reason; 8] = [
+    Reason::Question,
+    Reason::Failed,
+    Reason::Budget,
+    Reason::Stalled,
+    Reason::Lapsed,
+    Reason::Conflict,
+    Reason::RevisionsSpent,
+    Reason::Replanning,
+];
+
+/// Who moves a plan on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Actor {
+    /// Who writes it.
+    Planner,
+    /// What checks it.
+    Verifier,
+    /// Who may say yes and no.
+    Person,
+    /// What runs it.
+    Harness,
+}
+
+/// A step from one state to another that is not in the table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Forbidden {
+    /// Where the plan stands.
+    pub from: State,
+    /// Where it was to go.
+    pub to: State,
+    /// Where it may go, and by whom.
+    pub allowed: Vec<(State, Actor)>,
+}
+
+impl State {
+    /// Every state, each reason to wait included.
+    pub fn all() -> impl Iterator<Item = State> {
+        [Self::Draft, Self::Proposed, Self::Approved, Self::Running]
+            .into_iter()
+            .chain(REASONS.map(Self::Waiting))
+            .chain([Self::Done, Self::Failed, Self::Rejected, Self::Cancelled])
+    }
+
+    /// Where a plan that stands here may go, and who moves it. This is the whole table.
+    pub fn ways(self) -> Vec<(State, Actor)> {
+        use Actor::{Harness, Person, Planner, Verifier};
+        use Reason::{Lapsed, Replanning, RevisionsSpent};
+        match self {
+            Self::Draft => vec![(Self::Proposed, Verifier), (Self::Cancelled, Person)],
+            Self::Proposed => vec![
+                (Self::Draft, Planner),
+                (Self::Approved, Person),
+                (Self::Rejected, Person),
+                (Self::Cancelled, Person),
+            ],
+            Self::Approved => vec![
+                (Self::Draft, Planner),
+                (Self::Running, Harness),
+                (Self::Waiting(Lapsed), Harness),
+                (Self::Cancelled, Person),
+            ],
+            Self::Running => {
+                let waits = REASONS.into_iter().filter(|&reason| reason != RevisionsSpent);
+                let ends = [(Self::Done, Harness), (Self::Failed, Harness), (Self::Cancelled, Person)];
+                waits.map(|reason| (Self::Waiting(reason), Harness)).chain(ends).collect()
+            }
+            Self::Waiting(Replanning) => vec![(Self::Draft, Planner), (Self::Failed, Person), (Self::Cancelled, Person)],
+            Self::Waiting(RevisionsSpent) => vec![(Self::Draft, Person), (Self::Cancelled, Person)],
+            Self::Waiting(Lapsed) => vec![(Self::Draft, Planner), (Self::Approved, Person), (Self::Cancelled, Person)],
+            Self::Waiting(_) => vec![
+                (Self::Draft, Person),
+                (Self::Running, Person),
+                (Self::Waiting(Replanning), Person),
+                (Self::Failed, Person),
+                (Self::Cancelled, Person),
+            ],
+            // The third rejection of a plan waits for a person instead.
+            Self::Rejected => vec![(Self::Draft, Planner), (Self::Waiting(RevisionsSpent), Harness), (Self::Cancelled, Person)],
+            // What ended may be taken up again by its author, as a draft that needs a new approval.
+            Self::Done | Self::Cancelled => vec![(Self::Draft, Planner)],
+            Self::Failed => vec![(Self::Draft, Planner), (Self::Running, Person)],
+        }
+    }
+
+    /// Refuses every way that is not in the table, with the list of those that are.
+    pub fn to(self, to: State) -> Result<Actor, Forbidden> {
+        let allowed = self.ways();
+        let way = allowed.iter().find(|(state, _)| *state == to).map(|&(_, actor)| actor);
+        way.ok_or(Forbidden { from: self, to, allowed })
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Draft => "draft",
+            Self::Proposed => "proposed",
+            Self::Approved => "approved",
+            Self::Running => "running",
+            Self::Waiting(reason) => return write!(f, "waiting ({reason})"),
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Rejected => "rejected",
+            Self::Cancelled => "cancelled",
+        })
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Question => "question",
+            Self::Failed => "failed",
+            Self::Budget => "budget",
+            Self::Stalled => "stalled",
+            Self::Lapsed => "lapsed",
+            Self::Conflict => "conflict",
+            Self::RevisionsSpent => "revisions-spent",
+            Self::Replanning => "replanning",
+        })
+    }
+}
+
+impl fmt::Display for Actor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Planner => "planner",
+            Self::Verifier => "verifier",
+            Self::Person => "person",
+            Self::Harness => "harness",
+        })
+    }
+}
+
+impl fmt::Display for Forbidden {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ways: Vec<String> =
+            self.allowed.iter().map(|(state, actor)| format!("{state} (by the {actor})")).collect();
+        write!(f, "a plan that is {} can't become {}; it can become {}", self.from, self.to, ways.join(", "))
+    }
+}
+
+impl std::error::Error for Forbidden {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // every pair that is not in the table is refused with what is allowed.
+    #[test]
+    fn what_is_not_in_the_table_is_refused_with_the_list_of_what_is() {
+        for from in State::all() {
+            for to in State::all() {
+                match from.to(to) {
+                    Ok(actor) => assert!(from.ways().contains(&(to, actor))),
+                    Err(forbidden) => {
+                        assert!(!forbidden.allowed.is_empty(), "{from} is a dead end");
+                        assert!(forbidden.allowed.iter().all(|(state, _)| *state != to));
+                    }
+                }
+            }
+        }
+        let refused = State::Draft.to(State::Approved).expect_err("nobody checked it");
+        assert_eq!(
+            refused.to_string(),
+            "a plan that is draft can't become approved; it can become proposed (by the verifier), cancelled (by the person)"
+        );
+    }
+
+    #[test]
+    fn only_a_person_approves_and_only_the_harness_finishes() {
+        for from in State::all() {
+            for (to, actor) in from.ways() {
+                match to {
+                    State::Approved | State::Rejected => assert_eq!(actor, Actor::Person, "{from} to {to}"),
+                    State::Done => assert_eq!(actor, Actor::Harness, "{from} to {to}"),
+                    State::Draft
+                    | State::Proposed
+                    | State::Running
+                    | State::Waiting(_)
+                    | State::Failed
+                    | State::Cancelled => {}
+                }
+            }
+        }
+    }
+}
