@@ -129,7 +129,9 @@ impl std::fmt::Display for Refusal {
                 write!(f, "the step at place {} can't be written out for an empty list", step + 1)
             }
             Self::NotPlain { key } => write!(f, "`{key}` holds more than one line of plain text"),
-            Self::Owned { key } => write!(f, "`{key}` says what planwright has seen, and only planwright writes it"),
+            Self::Owned { key } => {
+                write!(f, "`{key}` says what planwright has seen, and only planwright writes it")
+            }
             Self::NoWord { what, dialect } => write!(f, "plans of the dialect {dialect} can't say `{what}`"),
             Self::WouldChangeMore(why) => write!(f, "the edit would change more than was asked for: {why}"),
         }
@@ -156,7 +158,8 @@ impl Change {
                 let mut names = declared_needs(draft, *step)?;
                 if !names.iter().any(|name| name == on) {
                     names.push(one_line(on)?.to_owned());
-                    step_mut(draft, *step)?.needs = Some(names.iter().map(|name| unplaced_text(name)).collect());
+                    step_mut(draft, *step)?.needs =
+                        Some(names.iter().map(|name| unplaced_text(name)).collect());
                 }
             }
             Self::Move { step, to } => relocate(draft, *step, *to)?,

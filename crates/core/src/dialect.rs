@@ -148,7 +148,8 @@ impl Dialect {
             edits.extend((self.edits)(source, &before, change)?);
         }
         if changes.iter().any(|change| matches!(change, Change::Become { .. })) {
-            meant.state = meant.state.and_then(|state| self.read_back(state.value)).map(crate::change::unplaced);
+            meant.state =
+                meant.state.and_then(|state| self.read_back(state.value)).map(crate::change::unplaced);
         }
         let mut after = (self.parse)(&source.edited(&edits));
         self.drop_owned(&mut meant);

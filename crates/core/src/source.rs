@@ -328,7 +328,10 @@ fn parts(text: &str) -> Vec<Part> {
     let part = |(start, end): (usize, usize)| {
         let file = &text[start + FILE_SEPARATOR.len_utf8()..end];
         let path = file.lines().next().unwrap_or_default();
-        Part { path: path.to_owned(), span: Span::new(end - file.len() + (path.len() + 1).min(file.len()), end) }
+        Part {
+            path: path.to_owned(),
+            span: Span::new(end - file.len() + (path.len() + 1).min(file.len()), end),
+        }
     };
     starts.iter().copied().zip(ends).map(part).collect()
 }

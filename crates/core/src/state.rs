@@ -115,9 +115,13 @@ impl State {
                 let ends = [(Self::Done, Harness), (Self::Failed, Harness), (Self::Cancelled, Person)];
                 waits.map(|reason| (Self::Waiting(reason), Harness)).chain(ends).collect()
             }
-            Self::Waiting(Replanning) => vec![(Self::Draft, Planner), (Self::Failed, Person), (Self::Cancelled, Person)],
+            Self::Waiting(Replanning) => {
+                vec![(Self::Draft, Planner), (Self::Failed, Person), (Self::Cancelled, Person)]
+            }
             Self::Waiting(RevisionsSpent) => vec![(Self::Draft, Person), (Self::Cancelled, Person)],
-            Self::Waiting(Lapsed) => vec![(Self::Draft, Planner), (Self::Approved, Person), (Self::Cancelled, Person)],
+            Self::Waiting(Lapsed) => {
+                vec![(Self::Draft, Planner), (Self::Approved, Person), (Self::Cancelled, Person)]
+            }
             Self::Waiting(_) => vec![
                 (Self::Draft, Person),
                 (Self::Running, Person),
@@ -126,7 +130,11 @@ impl State {
                 (Self::Cancelled, Person),
             ],
             // The third rejection of a plan waits for a person instead.
-            Self::Rejected => vec![(Self::Draft, Planner), (Self::Waiting(RevisionsSpent), Harness), (Self::Cancelled, Person)],
+            Self::Rejected => vec![
+                (Self::Draft, Planner),
+                (Self::Waiting(RevisionsSpent), Harness),
+                (Self::Cancelled, Person),
+            ],
             // What ended may be taken up again by its author, as a draft that needs a new approval.
             Self::Done | Self::Cancelled => vec![(Self::Draft, Planner)],
             Self::Failed => vec![(Self::Draft, Planner), (Self::Running, Person)],

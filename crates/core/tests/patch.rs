@@ -107,6 +107,8 @@ fn meant(draft: &Draft, change: &Change) -> Draft {
         Change::Mark { step, mark } => {
             meant.steps[*step].marks = mark.iter().map(|&mark| spanned(mark)).collect();
         }
+        Change::Become { state } => meant.state = Some(spanned(*state)),
+        Change::Trace { .. } => {}
         Change::Set { key, value } => {
             let value = Some(spanned(value.clone()));
             let entries = &mut meant.frontmatter.entries;
@@ -219,6 +221,7 @@ fn are_bytes_kept(source: &Source, draft: &Draft, change: &Change, after: &str) 
     let newline = source.line_ending();
     match change {
         Change::Mark { step, mark } => is_filled(before, mark_holes(&draft.steps[*step], *mark), after),
+        Change::Become { .. } | Change::Trace { .. } => panic!("the suite of all dialects shows these"),
         Change::Set { key, value } => is_set(source, draft, (key, value), after),
         Change::Note { text } => is_inserted(before, after, |_, piece| {
             let note = piece.trim_start_matches(['\r', '\n', '#']).trim_end_matches(['\r', '\n']);
@@ -254,6 +257,7 @@ fn expanded(source: &Source, draft: &Draft, at: usize, items: &[String]) -> Stri
         let body = &source::apply(&text[..end], &edits)[step.heading.0.end..];
         let mark = match step.mark() {
             Some(Mark::Done) => "✅ ",
+            Some(Mark::Running) => panic!("a native step has no such mark"),
             Some(Mark::Failed) => "❌ ",
             Some(Mark::Skipped) => "⏭ ",
             None => "",
@@ -293,6 +297,7 @@ fn mark_holes(step: &StepDraft, mark: Option<Mark>) -> Vec<Hole> {
     }
     let (glyph, word) = match mark {
         Some(Mark::Done) => ("✅", "done"),
+        Some(Mark::Running) => panic!("a native step has no such mark"),
         Some(Mark::Failed) => ("❌", "failed"),
         Some(Mark::Skipped) => ("⏭", "skipped"),
         None => ("", "pending"),
@@ -507,7 +512,11 @@ proptest! {
 fn is_meaningful(text: &str, change: &Change) -> Option<bool> {
     match change {
         // The steps of a plan that verifies are numbered already.
-        Change::Mark { .. } | Change::Note { .. } | Change::Renumber => Some(false),
+        Change::Mark { .. }
+        | Change::Become { .. }
+        | Change::Trace { .. }
+        | Change::Note { .. }
+        | Change::Renumber => Some(false),
         Change::Set { key, value } if key == "owner" => {
             let owner = parse(text).frontmatter.value("owner").map(|owner| owner.value.clone());
             Some(owner.as_ref() != Some(value))
@@ -538,7 +547,7 @@ proptest! {
         }) else { return Ok(()) };
         let mark = match wish.change(&draft) {
             Change::Mark { mark: Some(mark), .. } => mark,
-            Change::Mark { .. } | Change::Set { .. } | Change::Note { .. } | Change::Rename { .. } | Change::Need { .. }
+            Change::Mark { .. } | Change::Become { .. } | Change::Trace { .. } | Change::Set { .. } | Change::Note { .. } | Change::Rename { .. } | Change::Need { .. }
             | Change::Move { .. } | Change::Renumber | Change::Expand { .. } => Mark::Done,
         };
         let marked = patched(&text, &Change::Mark { step: place, mark: Some(mark) }).expect("a mark can be set");
@@ -615,12 +624,15 @@ fn is_explained(draft: &Draft, change: &Change, refusal: &Refusal) -> bool {
         (Refusal::WouldChangeMore(why), Change::Move { .. } | Change::Renumber) => {
             why.ends_with("would name another step")
         }
+        (Refusal::Owned { key }, Change::Set { .. }) => key == "status",
         (
             Refusal::NoStep { .. }
             | Refusal::NotOneLine(_)
             | Refusal::NoItems { .. }
             | Refusal::NotATemplate { .. }
+            | Refusal::Owned { .. }
             | Refusal::NotPlain { .. }
+            | Refusal::NoWord { .. }
             | Refusal::WouldChangeMore(_),
             _,
         ) => false,

@@ -19,9 +19,8 @@ pub struct Unlike;
 /// The dialect of a plan at this place with this text.
 pub fn detect(place: &str, text: &str) -> Result<Detected, Unlike> {
     let head = &text[..text.floor_char_boundary(HEAD_BYTES)];
-    let recognised = |dialect: &&'static Dialect| {
-        Some(Detected { dialect, because: (dialect.recognises)(place, head)? })
-    };
+    let recognised =
+        |dialect: &&'static Dialect| Some(Detected { dialect, because: (dialect.recognises)(place, head)? });
     DIALECTS.iter().find_map(recognised).ok_or(Unlike)
 }
 

@@ -11,9 +11,9 @@ mod step;
 use crate::dialect::Dialect;
 use crate::draft::{Draft, Layout, Mark, Oddity};
 use crate::frontmatter;
+use crate::markdown::{Blocks, Heading};
 use crate::source::{Source, Span, Spanned};
 use crate::state::State;
-use crate::markdown::{Blocks, Heading};
 use heading::StepHeading;
 
 /// How the table of dialects knows this one.

@@ -19,7 +19,11 @@ pub(super) fn contract(source: &Source, blocks: &Blocks, region: Span) -> Option
     let fence = blocks.codes_in(region).next().filter(|code| code.span.end <= region.end);
     if let Some(code) = fence {
         let language = code.language.clone();
-        return Some(ContractDraft { command: Some(code.text.clone()), language, ..ContractDraft::default() });
+        return Some(ContractDraft {
+            command: Some(code.text.clone()),
+            language,
+            ..ContractDraft::default()
+        });
     }
     let start = region.start + (text.len() - text.trim_start().len());
     let command = quoted(text.trim()).map(|(at, command)| {

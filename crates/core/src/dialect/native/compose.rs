@@ -14,7 +14,8 @@ pub(super) fn compose(draft: &Draft, _: &Birth<'_>) -> String {
     let status = draft.state.as_ref().and_then(|state| super::spell(state.value)).unwrap_or("draft");
     let owner = draft.owner.0.as_ref().map_or(OWNER, |owner| owner.value.as_str());
     let title = draft.title.as_ref().map_or("", |title| title.value.as_str());
-    let mut text = format!("---\ntype: plan\nstatus: {status}\nowner: {}\n---\n\n# {title}\n", yaml::quote(owner));
+    let mut text =
+        format!("---\ntype: plan\nstatus: {status}\nowner: {}\n---\n\n# {title}\n", yaml::quote(owner));
     let prose = [("Context", &draft.context), ("Budget", &draft.budget), ("Priority", &draft.priority)];
     let prose: Vec<String> = prose
         .into_iter()
@@ -52,7 +53,10 @@ fn step_text(step: &StepDraft) -> String {
     line(&mut text, "target", step.target.as_ref());
     if let Some(needs) = &step.needs {
         let names: Vec<&str> = needs.iter().map(|need| need.value.as_str()).collect();
-        text.push_str(&format!("**needs:** {}\n", if names.is_empty() { "none".to_owned() } else { names.join(", ") }));
+        text.push_str(&format!(
+            "**needs:** {}\n",
+            if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+        ));
     }
     list(&mut text, "reads", &step.reads);
     match step.touches.as_deref() {
@@ -102,7 +106,8 @@ fn contract_text(contract: &ContractDraft) -> String {
 
 /// The command in a fence that nothing in it can close.
 pub(crate) fn fenced(command: &str) -> String {
-    let ticks = command.lines().map(|line| line.trim_start().bytes().take_while(|&byte| byte == b'`').count()).max();
+    let ticks =
+        command.lines().map(|line| line.trim_start().bytes().take_while(|&byte| byte == b'`').count()).max();
     let fence = "`".repeat(ticks.unwrap_or(0).max(2) + 1);
     format!("{fence}shell\n{}\n{fence}\n", command.trim_end_matches('\n'))
 }

@@ -1,7 +1,7 @@
 //! The `**name:**` labels of a plan: which names there are, how a label is written, and the fields in front of the steps.
 
-use crate::markdown::Blocks;
 use crate::draft::{Draft, Field};
+use crate::markdown::Blocks;
 use crate::source::{Source, Span, Spanned};
 
 /// Every field of a step: what it is and the names that it goes by, the canonical one first.

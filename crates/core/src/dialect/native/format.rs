@@ -1,10 +1,10 @@
 //! The canonical form of a native plan. It re-spells headings, labels, bullets, expectations and blank lines; tasks, code
 //! and prose stay as they are, and so does the order of everything.
 
-use crate::markdown::{Blocks, Heading};
 use super::{field, patch, step};
 use crate::draft::{Draft, Field, StepDraft, StepNumber};
 use crate::frontmatter;
+use crate::markdown::{Blocks, Heading};
 use crate::source::{self, Edit, Source, Span};
 
 /// What may go at the end of a line. Wider blanks are text to markdown: without them a line may mean something else.

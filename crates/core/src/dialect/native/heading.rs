@@ -1,7 +1,7 @@
 //! The heading of a step: number, mark and title, in all the ways in which people and models write them.
 
-use crate::markdown::Heading;
 use crate::draft::{Mark, StepNumber};
+use crate::markdown::Heading;
 use crate::source::{Source, Span, Spanned};
 
 /// What the heading of a step says.

@@ -1,10 +1,10 @@
 //! The bytes that a change takes in a native plan. Every function returns edits and touches nothing else.
 
-use crate::markdown::Blocks;
 use super::{Outline, step};
 use crate::change::{self, Change, Refusal};
 use crate::draft::{Draft, Field, Mark, StepDraft, StepNumber};
 use crate::frontmatter;
+use crate::markdown::Blocks;
 use crate::source::{self, Edit, Source, Span};
 
 /// The heading below which notes are kept.
@@ -16,7 +16,10 @@ pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<V
         Change::Mark { step, mark } => set_mark(source, &draft.steps[*step], *mark),
         Change::Become { state } => {
             let (key, value) = ("status", super::spell(*state).unwrap_or_default());
-            vec![frontmatter::set(source, key, value).ok_or_else(|| Refusal::NotPlain { key: key.to_owned() })?]
+            vec![
+                frontmatter::set(source, key, value)
+                    .ok_or_else(|| Refusal::NotPlain { key: key.to_owned() })?,
+            ]
         }
         Change::Trace { .. } => Vec::new(),
         Change::Set { key, value } => {

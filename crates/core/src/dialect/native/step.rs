@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::Section;
-use crate::markdown::{Blocks, Code};
 use super::field::{self, Label};
 use crate::draft::{ContractDraft, Field, FieldDraft, Layout, Mark, Oddity, StepDraft};
+use crate::markdown::{Blocks, Code};
 use crate::source::{Excerpt, Source, Span, Spanned};
 
 /// Reads the step of a section.
