@@ -166,6 +166,19 @@ pub struct Part {
     pub span: Span,
 }
 
+/// How the dialect of a plan is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Told {
+    /// Nobody asked.
+    Unasked,
+    /// By what the plan says or where it lies: `PLAN.md in .harness/`.
+    By(String),
+    /// Somebody said so.
+    Forced,
+    /// By nothing: it looks like none.
+    Nothing,
+}
+
 /// The exact text of a plan, byte order marks and line endings included, and the dialect that it is written in.
 ///
 /// A plan that is a folder is one text as well: every file behind a line with [`FILE_SEPARATOR`] and its path. So all of it is
@@ -176,6 +189,7 @@ pub struct Source {
     place: String,
     text: String,
     dialect: &'static Dialect,
+    told: Told,
     /// Byte offset of the first byte of every line; never empty.
     lines: Vec<usize>,
     /// The files in the text, in order; never empty.
@@ -196,7 +210,7 @@ impl Source {
             _ => None,
         });
         let lines = std::iter::once(0).chain(breaks).collect();
-        Self { place: name.clone(), name, text, dialect: dialect::NATIVE, lines, parts }
+        Self { place: name.clone(), name, text, dialect: dialect::NATIVE, told: Told::Unasked, lines, parts }
     }
 
     /// The text of a folder with these files: paths below it and what they hold.
@@ -210,6 +224,17 @@ impl Source {
         Self { dialect, ..self }
     }
 
+    /// The same text in the dialect that it looks like, or in the one that somebody says.
+    #[must_use]
+    pub fn recognised(self, forced: Option<&'static Dialect>) -> Self {
+        let (dialect, told) = match (forced, dialect::detect(&self.place, &self.text)) {
+            (Some(forced), _) => (forced, Told::Forced),
+            (None, Ok(detected)) => (detected.dialect, Told::By(detected.because)),
+            (None, Err(dialect::Unlike)) => (dialect::NATIVE, Told::Nothing),
+        };
+        Self { dialect, told, ..self }
+    }
+
     /// The same text, at this path of the file system.
     #[must_use]
     pub fn at(self, place: impl Into<String>) -> Self {
@@ -219,7 +244,8 @@ impl Source {
     /// The same plan with another text.
     #[must_use]
     pub fn with(&self, text: impl Into<String>) -> Self {
-        Self { place: self.place.clone(), dialect: self.dialect, ..Self::new(self.name.as_str(), text) }
+        let (place, told) = (self.place.clone(), self.told.clone());
+        Self { place, told, dialect: self.dialect, ..Self::new(self.name.as_str(), text) }
     }
 
     /// The same plan with all `edits` made; see [`apply`].
@@ -241,6 +267,11 @@ impl Source {
     /// The dialect that it is written in.
     pub fn dialect(&self) -> &'static Dialect {
         self.dialect
+    }
+
+    /// How that is known.
+    pub fn told(&self) -> &Told {
+        &self.told
     }
 
     /// What the plan says.

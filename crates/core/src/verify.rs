@@ -36,6 +36,7 @@ rules![
     hidden_character,
     unread_text,
     unknown_status,
+    unknown_dialect,
     unknown_need,
     cycle,
     unmade_file,
@@ -136,7 +137,9 @@ pub struct Checked {
 pub fn verify(study: &Study<'_>, facts: &Facts, limits: &Limits) -> Checked {
     let subject = Subject::new(study, facts, limits);
     let mut diagnostics = Vec::new();
-    for rule in RULES {
+    // Of what is no plan, nothing else can be said.
+    let is_none = unknown_dialect::is_none(&subject);
+    for rule in RULES.iter().filter(|rule| !is_none || rule.code == unknown_dialect::RULE.code) {
         (rule.check)(&subject, &mut diagnostics);
     }
     in_file_order(study.source, &mut diagnostics);

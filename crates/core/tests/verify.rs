@@ -31,6 +31,7 @@ fn facts(world: &str, commands: &BTreeSet<String>) -> Facts {
                     facts.paths.insert(file);
                 }
             }
+            "place" => {}
             "programs" => facts.programs.extend(items),
             "agents" => facts.agents.extend(items),
             "topics" => facts.topics.extend(items),
@@ -58,7 +59,12 @@ fn raised(case: &Case) -> String {
         }
     }
     assert_eq!(case.kind, "diagnostics", "{}", case.claim);
-    let source = Source::new("plan.md", plan);
+    // Where a plan lies tells its dialect; without that every page is about native plans.
+    let place = world.lines().find_map(|line| line.strip_prefix("place: "));
+    let source = match place {
+        Some(place) => Source::new(place, plan).recognised(None),
+        None => Source::new("plan.md", plan),
+    };
     let draft = source.draft();
     let study = Study::of(&source, &draft);
     let checked = verify(&study, &facts(world, &study.questions().commands), &Limits::default());

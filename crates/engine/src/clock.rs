@@ -9,6 +9,12 @@ pub fn local(at_ms: u64) -> String {
     ask("SELECT strftime('%Y-%m-%d %H:%M:%S', ?1, 'unixepoch', 'localtime')", seconds).unwrap_or_default()
 }
 
+/// A time, in milliseconds since 1970, as RFC 3339 has it: `2026-01-31T13:34:55Z`.
+pub fn utc(at_ms: u64) -> String {
+    let seconds = (at_ms / 1000).cast_signed();
+    ask("SELECT strftime('%Y-%m-%dT%H:%M:%SZ', ?1, 'unixepoch')", seconds).unwrap_or_default()
+}
+
 /// Reads a time as people write it: `14:30` and `14:30:05` are of today, `2026-01-31 14:30` is local, and with a `Z` or an
 /// offset at its end it is what it says. In milliseconds since 1970.
 pub fn read(text: &str, now_ms: u64) -> Option<u64> {
@@ -54,6 +60,12 @@ mod tests {
         let (_, time) = shown.split_once(' ').expect("a date and a time");
         assert_eq!(read(time, NOON), Some(NOON), "a time alone is of today");
         assert_eq!(read(&time[..5], NOON), Some(NOON));
+    }
+
+    #[test]
+    fn a_time_is_written_as_machines_read_it() {
+        assert_eq!(utc(NOON), "2026-01-01T12:00:00Z");
+        assert_eq!(read(&utc(NOON + 999), 0), Some(NOON));
     }
 
     #[test]

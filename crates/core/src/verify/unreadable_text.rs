@@ -2,7 +2,7 @@
 
 use super::{Diagnostic, Rule, Subject};
 use crate::diagnostic::Severity;
-use crate::source::{Source, Span};
+use crate::source::{FILE_SEPARATOR, Source, Span};
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0101",
@@ -47,14 +47,16 @@ pub fn read(name: &str, bytes: Vec<u8>) -> Result<Source, Box<Unreadable>> {
             return Err(Box::new(Unreadable { source: Source::new(name, text), diagnostic }));
         }
     };
-    match text.find('\0') {
-        None => Ok(Source::new(name, text)),
-        Some(at) => {
-            let diagnostic = RULE
-                .at(Span::new(at, at + 1), format!("the file has a NUL byte at {at}"))
-                .label("this is no text")
-                .help("remove it; no shell can be given a command with a NUL byte");
-            Err(Box::new(Unreadable { source: Source::new(name, text), diagnostic }))
-        }
-    }
+    let at = text.find(['\0', FILE_SEPARATOR]);
+    let Some(at) = at else { return Ok(Source::new(name, text)) };
+    let span = Span::new(at, at + 1);
+    let is_nul = text[at..].starts_with('\0');
+    let (what, help) = match is_nul {
+        true => ("a NUL byte", "remove it; no shell can be given a command with a NUL byte"),
+        false => ("the control character U+001C", "remove it; planwright sets files apart by it"),
+    };
+    let diagnostic = RULE.at(span, format!("the file has {what} at {at}")).label("this is no text").help(help);
+    // The text of a single file must not pass for that of a folder.
+    let text = text.replace(FILE_SEPARATOR, " ");
+    Err(Box::new(Unreadable { source: Source::new(name, text), diagnostic }))
 }

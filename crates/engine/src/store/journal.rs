@@ -76,6 +76,8 @@ pub struct NewRun {
     pub digest: String,
     /// The approved text, byte for byte.
     pub text: String,
+    /// The dialect that it is written in.
+    pub dialect: String,
     /// When, in milliseconds since 1970.
     pub created_at_ms: u64,
 }
@@ -93,12 +95,22 @@ pub struct RunRow {
     pub digest: String,
     /// The approved text, byte for byte.
     pub text: String,
+    /// The dialect that it is written in.
+    pub dialect: String,
     /// When it was recorded, in milliseconds since 1970.
     pub created_at_ms: u64,
     /// The end of its journal.
     pub head: Head,
     /// The last event; after `run.finished` there is no other.
     pub last: Option<Recorded>,
+}
+
+impl RunRow {
+    /// The approved plan as it is read; `None` where it is written in a dialect that a later planwright brought.
+    pub fn source(&self) -> Option<Source> {
+        let dialect = dialect::named(&self.dialect)?;
+        Some(Source::new(self.name.as_str(), self.text.as_str()).at(self.plan.to_string_lossy()).written_in(dialect))
+    }
 }
 
 /// An event as it was recorded.
@@ -223,7 +235,8 @@ impl Store {
         let created = self.writer.write(move |connection| {
             let head = chain::genesis(&run.digest, run.text.as_bytes());
             connection.execute(
-                "INSERT INTO run (plan, name, digest, text, created_at, root) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                "INSERT INTO run (plan, name, digest, text, created_at, root, dialect) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
                 params![
                     run.plan.as_os_str().as_bytes(),
                     run.name,
@@ -231,6 +244,7 @@ impl Store {
                     run.text,
                     run.created_at_ms.cast_signed(),
                     run.root.as_os_str().as_bytes(),
+                    run.dialect,
                 ],
             )?;
             let id = connection.last_insert_rowid();
@@ -433,7 +447,7 @@ impl Store {
     fn rows(&self, what: &str, which: &str, values: &[&dyn rusqlite::ToSql]) -> Result<Vec<RunRow>, Error> {
         let query = format!(
             "SELECT run.id, run.plan, run.name, run.digest, run.text, run.created_at, head.seq, head.hash, \
-             coalesce(first.prev, head.hash), last.at, last.event FROM run \
+             coalesce(first.prev, head.hash), last.at, last.event, run.dialect FROM run \
              LEFT JOIN head ON head.run = run.id \
              LEFT JOIN journal AS first ON first.run = run.id AND first.seq = 1 \
              LEFT JOIN journal AS last ON last.run = run.id AND last.seq = head.seq {which}"
@@ -611,6 +625,7 @@ fn stored_run(row: &Row<'_>) -> rusqlite::Result<StoredRun> {
         name: row.get(2)?,
         digest: row.get(3)?,
         text: row.get(4)?,
+        dialect: row.get(11)?,
         created_at_ms: row.get::<_, i64>(5)?.cast_unsigned(),
         head: Head { seq: row.get::<_, i64>(6)?.cast_unsigned(), hash: chain::hash_at(row, 7)? },
         last: None,

@@ -80,6 +80,9 @@ pub(super) const MIGRATIONS: &[&str] = &[
         UNIQUE (run, step, attempt)
     ) STRICT;
 ",
+    "
+    ALTER TABLE run ADD COLUMN dialect TEXT NOT NULL DEFAULT 'native';
+",
 ];
 
 /// The version from which on there are tables that follow from the journal.
