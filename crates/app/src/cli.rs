@@ -29,6 +29,9 @@ pub(crate) struct Cli {
     /// A setting for this command alone, such as run.jobs=4; may be given several times.
     #[arg(long = "config", global = true, help_heading = "Settings", value_name = "KEY=VALUE")]
     settings: Vec<String>,
+    /// The dialect that plans are written in; told by content and place where it is not said.
+    #[arg(long, global = true, help_heading = "Settings", value_name = "NAME")]
+    dialect: Option<String>,
     #[command(subcommand)]
     command: Command,
 }
@@ -116,7 +119,7 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
     }
     let mut out = Out::of_process(&flags);
     command::take_settings(cli.settings);
-    let result = dispatch(cli.command, &mut out);
+    let result = command::take_dialect(cli.dialect.as_deref()).and_then(|()| dispatch(cli.command, &mut out));
     out.finish(&result)
 }
 

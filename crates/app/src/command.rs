@@ -34,6 +34,7 @@ use std::time::{Duration, Instant};
 
 use planwright_engine::config::Error as ConfigError;
 use planwright_engine::core::change::Refusal;
+use planwright_engine::core::dialect::Dialect;
 use planwright_engine::core::draft::Draft;
 use planwright_engine::core::run::{CLAIM, Status};
 use planwright_engine::core::source::Source;
@@ -133,7 +134,27 @@ pub(crate) fn here() -> Result<Project, Failure> {
 
 /// The project that a plan belongs to, which need not be the one that the user stands in.
 pub(crate) fn project_of(plan: &Path) -> Result<Project, Failure> {
-    Project::find_with(plan, typed_settings()).map_err(Failure::from)
+    let dialect = DIALECT.get().copied().flatten();
+    Ok(Project { dialect, ..Project::find_with(plan, typed_settings())? })
+}
+
+/// The dialect that was typed with the command.
+static DIALECT: OnceLock<Option<&'static Dialect>> = OnceLock::new();
+
+/// Takes the dialect that was typed with the command; only the first call counts.
+pub(crate) fn take_dialect(name: Option<&str>) -> Result<(), Failure> {
+    let dialect = name.map(|name| dialect::named(name).ok_or_else(|| unknown_dialect(name))).transpose()?;
+    DIALECT.get_or_init(|| dialect);
+    Ok(())
+}
+
+fn unknown_dialect(name: &str) -> Failure {
+    let names: Vec<&str> = dialect::DIALECTS.iter().map(|dialect| dialect.name).collect();
+    let failure = Failure::new(Exit::Usage, format!("there is no dialect `{name}`"));
+    match suggest::nearest(name, names.iter().copied()) {
+        Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
+        None => failure.hint(format!("the dialects are {}", names.join(", "))),
+    }
 }
 
 /// How a path is shown: from where the user stands, if it lies below.
@@ -169,7 +190,7 @@ pub(crate) fn open(address: &str) -> Result<Opened, Failure> {
 /// Opens a plan file.
 pub(crate) fn open_file(path: PathBuf) -> Result<Opened, Failure> {
     let project = project_of(&path)?;
-    match store::read(&path, &shown(&path), project.config.limits.plan_bytes).map_err(Failure::from)? {
+    match store::read(&path, &shown(&path), project.reading()).map_err(Failure::from)? {
         Text::Plan(source) => Ok(Opened { path, project, source, step: None }),
         Text::Unreadable(unreadable) => {
             let failure =
@@ -360,16 +381,18 @@ impl From<store::Error> for Failure {
         let failure = |exit| Self::from_error(exit, &error);
         match &error {
             store::Error::Missing { .. } => failure(Exit::Usage).next(Next::new(["planwright", "list"])),
-            store::Error::NotAFile { .. } => {
-                failure(Exit::Usage).hint("name a plan file").next(Next::new(["planwright", "list"]))
-            }
+            store::Error::NotAFile { .. } => failure(Exit::Usage)
+                .hint("a plan is a file, or a folder with plan.md and tasks/")
+                .next(Next::new(["planwright", "list"])),
             store::Error::Exists { path } => failure(Exit::Usage)
                 .hint("choose another name; nothing was written")
                 .next(Next::new(["planwright", "show", path.to_string_lossy().as_ref()])),
             store::Error::Restless { .. } | store::Error::Moved { .. } => {
                 failure(Exit::Moved).hint("look at it again; nothing was written")
             }
-            store::Error::Read { .. } | store::Error::Write { .. } => failure(Exit::Machine),
+            store::Error::Read { .. } | store::Error::Write { .. } | store::Error::Astray { .. } => {
+                failure(Exit::Machine)
+            }
         }
     }
 }

@@ -129,6 +129,21 @@ pub struct Trace {
     pub affected_files: Option<Vec<String>>,
 }
 
+impl Trace {
+    /// Whether `said` has all that is known here.
+    pub fn is_said_by(&self, said: &Self) -> bool {
+        let has = |known: &Option<String>, said: &Option<String>| {
+            known.as_ref().is_none_or(|known| said.as_deref().unwrap_or_default() == known)
+        };
+        has(&self.executed_by, &said.executed_by)
+            && has(&self.started_at, &said.started_at)
+            && has(&self.completed_at, &said.completed_at)
+            && has(&self.output, &said.output)
+            && has(&self.error, &said.error)
+            && (self.affected_files.is_none() || self.affected_files == said.affected_files)
+    }
+}
+
 /// One step as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepDraft {

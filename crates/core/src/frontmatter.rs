@@ -139,3 +139,35 @@ pub fn set_part(source: &Source, part: Span, key: &str, value: &str) -> Option<E
     }
     Some(Edit::replace(present.span, quoted))
 }
+
+/// The text of a YAML file of keys with `key` set to `value`; everything else in it stays. `None` where the present value is
+/// no plain text on one line.
+pub fn set_in_yaml(yaml: &str, key: &str, value: &str) -> Option<String> {
+    const FENCE: &str = "---\n";
+    let start = if yaml.starts_with(FENCE) { "" } else { FENCE };
+    let end = if yaml.is_empty() || yaml.ends_with('\n') { "" } else { "\n" };
+    let fenced = Source::new("keys", format!("{start}{yaml}{end}{FENCE}"));
+    let set = fenced.edited(&[set(&fenced, key, value)?]);
+    Some(set.text()[start.len()..].strip_suffix(FENCE)?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_of_a_yaml_file_is_set_and_nothing_else() {
+        let old = "# the task\ntask: Add \"it\"   # why\nplanId: p-1\nother: [1, 2]";
+        let new =
+            set_in_yaml(old, "planId", "p-1-v2").and_then(|text| set_in_yaml(&text, "status", "in progress"));
+        assert_eq!(
+            new.as_deref(),
+            Some(
+                "# the task\ntask: Add \"it\"   # why\nplanId: p-1-v2\nother: [1, 2]\nstatus: in progress\n"
+            )
+        );
+        assert_eq!(set_in_yaml("", "task", "a: b").as_deref(), Some("task: \"a: b\"\n"));
+        assert_eq!(set_in_yaml("---\na: 1\n", "a", "2").as_deref(), Some("---\na: \"2\"\n"));
+        assert_eq!(set_in_yaml("a:\n  b: 1\n", "a", "2"), None);
+    }
+}

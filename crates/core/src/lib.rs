@@ -16,6 +16,7 @@ pub mod judge;
 mod markdown;
 pub mod plan;
 pub mod prompt;
+pub mod reflection;
 pub mod run;
 pub mod shell;
 pub mod source;

@@ -4,10 +4,10 @@
 use std::io::{self, Read as _};
 
 use planwright_engine::core::change::Change;
-use planwright_engine::core::dialect::{self, Dialect};
+use planwright_engine::core::dialect::Dialect;
 use planwright_engine::core::draft::Draft;
 use planwright_engine::core::plan;
-use planwright_engine::core::source::{self, Source};
+use planwright_engine::core::source::Source;
 use planwright_engine::store;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         out.data(&clean(new.text()));
         edited.text = Some(new.text().to_owned());
     } else if new.text() != old.text() {
-        store::replace(&path, old.text(), new.text())?;
+        store::save(&path, &old, &new)?;
         edited.written = true;
     }
     let word = match (args.dry_run, edited.written) {
@@ -123,7 +123,7 @@ fn apply(
     let edits = dialect.patch(old, change)?;
     edited.bytes_removed += edits.iter().map(|edit| edit.span.len()).sum::<usize>();
     edited.bytes_added += edits.iter().map(|edit| edit.text.len()).sum::<usize>();
-    Ok(Source::new(old.name(), source::apply(old.text(), &edits)))
+    Ok(old.edited(&edits))
 }
 
 /// The changes in the order in which they are made: names first, then places, so that each finds what it names.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use planwright_engine::core::diagnostic::{Diagnostic, Severity};
 use planwright_engine::core::digest::Digest;
-use planwright_engine::core::source::{self, Edit};
+use planwright_engine::core::source::Edit;
 use planwright_engine::core::verify::{RULES, Rule};
 use planwright_engine::watch::Watch;
 use planwright_engine::{Project, Verified, project, store};
@@ -186,7 +186,7 @@ fn verify(args: &Args, path: &Path) -> Result<Verified, Failure> {
 
 fn from_stdin(project: &Project) -> Result<Verified, Failure> {
     let name = STDIN_SHOWN;
-    let text = store::read_stream(&mut io::stdin(), name, project.config.limits.plan_bytes)
+    let text = store::read_stream(&mut io::stdin(), name, project.reading())
         .map_err(|source| project::Error::Stream { name: name.to_owned(), source })?;
     Ok(project.check(text)?)
 }
@@ -198,8 +198,7 @@ fn repair(args: &Args, path: &Path, mut verified: Verified, out: &mut Out<'_>) -
         if edits.is_empty() {
             break;
         }
-        let repaired = source::apply(verified.source.text(), &edits);
-        store::replace(path, verified.source.text(), &repaired)?;
+        store::save(path, &verified.source, &verified.source.edited(&edits))?;
         for title in titles {
             let word = out.talk_palette().paint(Tone::Good, "repaired");
             out.talk(&format!("{word}  {}  {}", clean_line(&shown(path)), clean_line(&title)));
