@@ -10,6 +10,7 @@ pub mod dialect;
 pub mod digest;
 pub mod draft;
 pub mod event;
+pub mod foreign;
 pub mod frontmatter;
 pub mod glob;
 pub mod graph;
