@@ -6,8 +6,9 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    self, answer, cancel, completions, config, demo, doctor, edit, events, explain, fmt, help, inbox, init,
-    list, log, man, new, queue, run as run_command, schema, show, status, stop, verify, worker,
+    self, answer, cancel, completions, config, convert, demo, doctor, edit, events, explain, export, fmt,
+    help, import, inbox, init, list, log, man, new, queue, run as run_command, schema, show, status, stop,
+    verify, worker,
 };
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
 
@@ -78,6 +79,12 @@ enum Command {
     Edit(edit::Args),
     /// Put plans into canonical form
     Fmt(fmt::Args),
+    /// Write a plan anew in another dialect
+    Convert(convert::Args),
+    /// Take over the plan of another tool as a draft
+    Import(import::Args),
+    /// Give a plan to other programs, or to people as a report
+    Export(export::Args),
     /// Explain a rule of the checker
     Explain(explain::Args),
     /// Print the JSON schema of a command's output
@@ -153,6 +160,9 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::List(args) => list::run(&args, out),
         Command::Edit(args) => edit::run(&args, out),
         Command::Fmt(args) => fmt::run(&args, out),
+        Command::Convert(args) => convert::run(&args, out),
+        Command::Import(args) => import::run(&args, out),
+        Command::Export(args) => export::run(&args, out),
         Command::Explain(args) => explain::run(&args, out),
         Command::Schema(args) => schema::run(&args, out),
         Command::Completions(args) => Ok(completions::run(&args, out)),

@@ -3,15 +3,19 @@
 
 pub(crate) mod answer;
 pub(crate) mod cancel;
+mod carry;
 pub(crate) mod completions;
 pub(crate) mod config;
+pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod edit;
 pub(crate) mod events;
 pub(crate) mod explain;
+pub(crate) mod export;
 pub(crate) mod fmt;
 pub(crate) mod help;
+pub(crate) mod import;
 pub(crate) mod inbox;
 pub(crate) mod init;
 pub(crate) mod list;
@@ -36,8 +40,9 @@ use planwright_engine::config::Error as ConfigError;
 use planwright_engine::core::change::Refusal;
 use planwright_engine::core::dialect::Dialect;
 use planwright_engine::core::draft::Draft;
-use planwright_engine::core::run::{CLAIM, Status};
-use planwright_engine::core::source::Source;
+use planwright_engine::core::event::Outcome;
+use planwright_engine::core::run::{CLAIM, Phase, Status};
+use planwright_engine::core::source::{Source, Told};
 use planwright_engine::core::{dialect, plan, suggest};
 use planwright_engine::runs::{Run, Runs};
 use planwright_engine::store::journal::Holder;
@@ -82,6 +87,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("cancel", made::<Envelope<cancel::Cancelled>>),
     ("completions", made::<Envelope<Page>>),
     ("config", made::<Envelope<config::Configured>>),
+    ("convert", made::<Envelope<carry::Carried>>),
     ("demo", made::<Envelope<demo::Made>>),
     ("doctor", made::<Envelope<doctor::Examined>>),
     ("edit", made::<Envelope<edit::Edited>>),
@@ -89,8 +95,10 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("event", made::<Envelope<EventData>>),
     ("events", made::<Envelope<events::Told>>),
     ("explain", made::<Envelope<explain::Rules>>),
+    ("export", made::<Envelope<export::Exported>>),
     ("fmt", made::<Envelope<fmt::Formatted>>),
     ("help", made::<Envelope<Page>>),
+    ("import", made::<Envelope<carry::Carried>>),
     ("inbox", made::<Envelope<inbox::Inbox>>),
     ("init", made::<Envelope<init::Initialised>>),
     ("list", made::<Envelope<list::Listing>>),
@@ -146,6 +154,42 @@ pub(crate) fn take_dialect(name: Option<&str>) -> Result<(), Failure> {
     let dialect = name.map(|name| dialect::named(name).ok_or_else(|| unknown_dialect(name))).transpose()?;
     DIALECT.get_or_init(|| dialect);
     Ok(())
+}
+
+/// The dialect of a plan and by what it is told: `named (PLAN.md in .harness/)`.
+pub(crate) fn dialect_line(source: &Source) -> String {
+    let name = source.dialect().name;
+    match source.told() {
+        Told::By(because) => format!("{name} ({because})"),
+        Told::Forced => format!("{name} (as you say)"),
+        Told::Nothing => format!("{name} (for want of a sign)"),
+        Told::Unasked => name.to_owned(),
+    }
+}
+
+/// How a run stands, in a word.
+pub(crate) fn run_word(run: &Run) -> &'static str {
+    match run.state.phase {
+        Phase::Finished(Outcome::Done) => "done",
+        Phase::Finished(Outcome::Failed) => "failed",
+        Phase::Finished(Outcome::Cancelled) => "cancelled",
+        Phase::Stopped => "stopped",
+        Phase::New | Phase::Running if run.state.asks.is_empty() => "running",
+        Phase::New | Phase::Running => "waiting for a person",
+    }
+}
+
+/// What is known of a step of a run, in a few words.
+pub(crate) fn step_word(run: &Run, id: &str) -> Option<String> {
+    let place = run.plan.steps.iter().position(|step| step.id == id)?;
+    Some(match &run.state.steps[place].status {
+        Status::Passed { attempt } => format!("passed, attempt {attempt}"),
+        Status::Skipped { by, reason } => format!("skipped by {by}: {reason}"),
+        Status::Waiting { .. } => "waits for a person".to_owned(),
+        Status::Running { attempt } => format!("running, attempt {attempt}"),
+        Status::Judging { attempt, .. } => format!("judging, attempt {attempt}"),
+        Status::Pending => "pending".to_owned(),
+    })
 }
 
 fn unknown_dialect(name: &str) -> Failure {

@@ -54,6 +54,8 @@ impl fmt::Display for Loss {
     }
 }
 
+impl std::error::Error for Loss {}
+
 /// What `source`, which was read as `draft`, becomes in another dialect.
 pub fn convert(source: &Source, draft: &Draft, to: &'static Dialect, birth: &Birth<'_>) -> Converted {
     let prepared = prepared(draft, to);

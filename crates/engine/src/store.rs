@@ -3,6 +3,7 @@
 
 mod atomic;
 mod beside;
+mod chance;
 mod folder;
 pub mod journal;
 mod save;
@@ -11,6 +12,7 @@ mod writer;
 
 pub use atomic::{create, create_folder};
 pub use beside::{append, keep};
+pub use chance::chance;
 pub use folder::{plan_at, read_bundle};
 pub use journal::Store;
 pub use save::{create_plan, replace, save};

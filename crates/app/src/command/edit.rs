@@ -2,13 +2,14 @@
 //! harness has proven, and no command takes anybody's word for it.
 
 use std::io::{self, Read as _};
+use std::path::Path;
 
 use planwright_engine::core::change::Change;
-use planwright_engine::core::dialect::Dialect;
+use planwright_engine::core::dialect::{Dialect, Happening};
 use planwright_engine::core::draft::Draft;
 use planwright_engine::core::plan;
 use planwright_engine::core::source::Source;
-use planwright_engine::store;
+use planwright_engine::{clock, store};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -101,6 +102,9 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         store::save(&path, &old, &new)?;
         edited.written = true;
     }
+    if !args.dry_run {
+        tell_beside(args, &path, &new)?;
+    }
     let word = match (args.dry_run, edited.written) {
         (true, _) => "would change",
         (false, true) => "changed",
@@ -112,6 +116,18 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
     let next = Next::new(["planwright", "verify", edited.path.as_str()]);
     Ok(Answer::done("edit", &edited).next(next))
+}
+
+/// Some dialects keep what is noted in a file of its own.
+fn tell_beside(args: &Args, path: &Path, plan: &Source) -> Result<(), Failure> {
+    let draft = plan.draft();
+    let at = clock::utc_now();
+    for text in &args.note {
+        for beside in plan.dialect().beside(plan, &draft, &Happening::Noted { text, at: &at }) {
+            store::keep(path, &beside)?;
+        }
+    }
+    Ok(())
 }
 
 fn apply(

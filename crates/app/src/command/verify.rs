@@ -12,7 +12,7 @@ use planwright_engine::core::verify::{RULES, Rule};
 use planwright_engine::watch::Watch;
 use planwright_engine::{Project, Verified, project, store};
 
-use super::{here, open, project_of, shown};
+use super::{dialect_line, here, open, project_of, shown};
 use crate::out::diagnostics::{self, Checked, Warnings};
 use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 
@@ -267,6 +267,9 @@ fn print_clean(all: &[Verified], out: &mut Out<'_>) {
             many(waves, "wave"),
             clean_line(&agents.join(", "))
         ));
+        if !one.dialect().is_native() {
+            out.line(&format!("dialect:  {}", clean_line(&dialect_line(&one.source))));
+        }
         out.line(&format!(
             "{}       no errors, no warnings   digest {}",
             palette.paint(Tone::Good, "ok"),

@@ -8,7 +8,7 @@ mod heading;
 mod patch;
 mod step;
 
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, Home};
 use crate::draft::{Draft, Layout, Mark, Oddity};
 use crate::frontmatter;
 use crate::markdown::{Blocks, Heading};
@@ -33,6 +33,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     owned: &["status"],
     edits: patch::edits,
     touch: |_, _| Vec::new(),
+    home: |name, _| Home { id: name.to_owned(), path: format!("plans/{name}.md") },
     canonical: format::canonical,
     compose: compose::compose,
     beside: |_, _, _| Vec::new(),

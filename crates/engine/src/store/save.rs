@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 
 use super::writer::Turn;
 use super::{Error, atomic};
-use crate::{clock, runs};
+use crate::clock;
 
 /// How many digits of a hash tell one text from another.
 const HASH_DIGITS: usize = 8;
 
 /// Replaces a plan by `new`, if it still is `old`, with all that its dialect adds to every write. Returns what was written.
 pub fn save(path: &Path, old: &Source, new: &Source) -> Result<Source, Error> {
-    let new = new.dialect().touched(new, &clock::utc(runs::now()));
+    let new = new.dialect().touched(new, &clock::utc_now());
     let version = |text: &str| version(&old.with(text));
     match path.is_dir() {
         true => replace_folder(path, old, &new)?,
