@@ -91,3 +91,83 @@ fn place(plan: &Path, beside: &str) -> Result<PathBuf, Error> {
     }
     Ok(path)
 }
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "these tests play those who write without asking us")]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    fn plan(name: &str) -> (Scratch, PathBuf) {
+        let scratch = Scratch::new(name);
+        let folder = scratch.path().join("plans");
+        std::fs::create_dir(&folder).expect("a folder");
+        let plan = folder.join("PLAN.md");
+        std::fs::write(&plan, "# T\n").expect("written");
+        (scratch, plan)
+    }
+
+    // D-03: lines are whole, whoever else writes at the same time, and what is there is never replaced.
+    #[test]
+    fn a_hundred_writers_leave_a_hundred_whole_lines() {
+        let (_scratch, plan) = plan("beside-crowd");
+        let path = plan.with_file_name("progress.md");
+        std::fs::write(&path, "the first line, not ended").expect("written");
+        let line = |writer: usize| format!("{writer} {}", "x".repeat(5000));
+        std::thread::scope(|scope| {
+            for writer in 0..100 {
+                let (path, line) = (&path, line(writer));
+                scope.spawn(move || append(path, &line).expect("appended"));
+            }
+        });
+        let text = std::fs::read_to_string(&path).expect("read");
+        let mut lines: Vec<&str> = text.lines().collect();
+        assert_eq!((lines.len(), lines.remove(0)), (101, "the first line, not ended"));
+        assert!(text.ends_with('\n'));
+        let mut wanted: Vec<String> = (0..100).map(line).collect();
+        wanted.sort();
+        lines.sort_unstable();
+        assert_eq!(lines, wanted);
+    }
+
+    // B-07: keys are set and everything else in the file stays.
+    #[test]
+    fn keys_are_set_in_a_file_that_may_not_be_there() {
+        let (_scratch, plan) = plan("beside-keys");
+        let set = |value: &str| Beside::Set {
+            path: "../current-task.yaml".to_owned(),
+            values: vec![("planId".to_owned(), value.to_owned())],
+        };
+        let path = plan.parent().and_then(Path::parent).expect("a folder").join("current-task.yaml");
+        keep(&plan, &set("p-1")).expect("made");
+        std::fs::write(&path, "# mine\nplanId: p-1 # now\nother: 1\n").expect("written");
+        keep(&plan, &set("p-2")).expect("set");
+        assert_eq!(std::fs::read_to_string(&path).expect("read"), "# mine\nplanId: p-2 # now\nother: 1\n");
+    }
+
+    // what an agent lays beside a plan does not lead the harness to files that the agent can't write.
+    #[test]
+    fn nothing_leads_the_harness_elsewhere() {
+        let (scratch, plan) = plan("beside-astray");
+        let prey = scratch.path().join("prey");
+        std::fs::create_dir(&prey).expect("a folder");
+        std::fs::write(prey.join("file"), "mine\n").expect("written");
+        let append =
+            |path: &str| keep(&plan, &Beside::Append { path: path.to_owned(), line: "x".to_owned() });
+        std::os::unix::fs::symlink(prey.join("file"), plan.with_file_name("progress.md")).expect("a link");
+        std::os::unix::fs::symlink(&prey, plan.with_file_name("sessions")).expect("a link");
+        for path in [
+            "progress.md",
+            "sessions/file",
+            "../prey/../prey/file",
+            "../../file",
+            "/tmp/planwright-x",
+            "",
+            "a/..",
+        ] {
+            assert!(matches!(append(path), Err(Error::Astray { .. })), "{path}");
+        }
+        assert_eq!(std::fs::read_to_string(prey.join("file")).expect("read"), "mine\n");
+        append("sound.md").expect("a plain file is written");
+    }
+}

@@ -139,3 +139,111 @@ fn finish(turn: &Turn) -> io::Result<()> {
     }
     atomic::remove(&turn.intent())
 }
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "these tests play those who write without asking us")]
+mod tests {
+    use planwright_core::source::Edit;
+
+    use super::super::{Reading, Text, read};
+    use super::*;
+    use crate::scratch::Scratch;
+
+    fn folder(name: &str) -> (Scratch, PathBuf) {
+        let scratch = Scratch::new(name);
+        let plan = scratch.path().join("plan");
+        std::fs::create_dir_all(plan.join("tasks")).expect("a folder");
+        std::fs::write(plan.join("plan.md"), "---\ntitle: T\n---\nWhy.\n").expect("written");
+        std::fs::write(plan.join("tasks/01-a.md"), "---\nid: a\n---\nDo a.\n").expect("written");
+        std::fs::write(plan.join("tasks/02-b.md"), "---\nid: b\n---\nDo b.\n").expect("written");
+        (scratch, plan)
+    }
+
+    fn source(path: &Path) -> Source {
+        match read(path, "plan", Reading { bytes_max: 1 << 20, dialect: None }).expect("read") {
+            Text::Plan(source) => source,
+            Text::Unreadable(unreadable) => panic!("{}", unreadable.diagnostic.message),
+        }
+    }
+
+    /// The plan with `Do` replaced by `Did` in every file.
+    fn changed(old: &Source) -> Source {
+        let places: Vec<usize> = old.text().match_indices("Do ").map(|(at, _)| at).collect();
+        let span = |at| planwright_core::source::Span::new(at, at + 2);
+        old.edited(&places.into_iter().map(|at| Edit::replace(span(at), "Did")).collect::<Vec<_>>())
+    }
+
+    // E-02: a folder is one plan; an edit writes the files that it changes and leaves the others alone.
+    #[test]
+    fn a_folder_is_read_and_saved_as_one_plan() {
+        let (_scratch, path) = folder("save-folder");
+        let untouched = path.join("plan.md").metadata().expect("there").modified().expect("a time");
+        let old = source(&path);
+        assert_eq!(
+            old.parts().iter().map(|part| part.path.as_str()).collect::<Vec<_>>(),
+            ["plan.md", "tasks/01-a.md", "tasks/02-b.md"]
+        );
+        replace_folder(&path, &old, &changed(&old)).expect("saved");
+        assert_eq!(
+            std::fs::read_to_string(path.join("tasks/02-b.md")).expect("read"),
+            "---\nid: b\n---\nDid b.\n"
+        );
+        assert_eq!(path.join("plan.md").metadata().expect("there").modified().expect("a time"), untouched);
+        let refused = replace_folder(&path, &old, &changed(&old)).expect_err("it moved");
+        let words = refused.to_string();
+        assert!(words.contains("01-a.md was changed by") && words.contains("expected content"), "{words}");
+    }
+
+    // C-07: a writer that dies between two files of a folder is helped out by whoever reads or writes next.
+    #[test]
+    fn a_folder_whose_writer_died_is_finished_by_the_next_reader() {
+        let (_scratch, path) = folder("save-died");
+        let real = path.canonicalize().expect("there");
+        let turn = Turn::at(&real).expect("a turn");
+        let replacement = |name: &str, old: &str, new: &str| Replacement {
+            path: real.join(name),
+            old: old.to_owned(),
+            new: new.to_owned(),
+        };
+        let files = vec![
+            replacement("tasks/01-a.md", "---\nid: a\n---\nDo a.\n", "one"),
+            replacement("tasks/02-b.md", "---\nid: b\n---\nDo b.\n", "two"),
+        ];
+        intend(&turn, &Intent { files }).expect("noted");
+        atomic::put(&real.join("tasks/01-a.md"), "one").expect("written");
+        drop(turn);
+        // Meanwhile somebody else wrote nothing: the second file is finished now.
+        let text = source(&path);
+        assert!(text.text().contains("one") && text.text().contains("two"), "{:?}", text.text());
+        std::fs::write(path.join("tasks/02-b.md"), "theirs").expect("written");
+        assert!(source(&path).text().contains("theirs"), "what is finished is not done again");
+    }
+
+    // D-02: a stale hash is an error that names the other writer and both states.
+    #[test]
+    fn who_moved_the_plan_is_named() {
+        let scratch = Scratch::new("save-named");
+        let path = scratch.path().join("PLAN.md");
+        std::fs::write(&path, "one").expect("written");
+        replace(&path, "one", "two").expect("replaced");
+        let by_us = replace(&path, "one", "three").expect_err("it moved").to_string();
+        assert!(by_us.contains(&format!("process {}", std::process::id())), "{by_us}");
+        assert!(by_us.contains(&content("one")) && by_us.contains(&content("two")), "{by_us}");
+        std::fs::write(&path, "by an editor").expect("written");
+        let by_others = replace(&path, "two", "three").expect_err("it moved").to_string();
+        assert!(by_others.contains("by something other than planwright"), "{by_others}");
+        assert_eq!(std::fs::read_to_string(&path).expect("read"), "by an editor");
+    }
+
+    // P-07: a new plan never takes the place of one that is there.
+    #[test]
+    fn a_new_folder_is_made_whole_or_not_at_all() {
+        let (_scratch, path) = folder("save-new");
+        let text = source(&path).text().to_owned();
+        let dialect = planwright_core::dialect::NATIVE;
+        assert!(matches!(create_plan(&path, &text, dialect), Err(Error::Exists { .. })));
+        let new = path.with_file_name("new");
+        create_plan(&new, &text, dialect).expect("made");
+        assert_eq!(source(&new).text(), text);
+    }
+}
