@@ -70,12 +70,19 @@ pub const FOREIGN: &[&Foreign] = &[
 /// The format of a file at this place with this text, and by what it is told.
 pub fn detect(place: &str, text: &str) -> Option<(&'static Foreign, String)> {
     let head = &text[..text.floor_char_boundary(HEAD_BYTES)];
-    FOREIGN.iter().find_map(|&foreign| Some((foreign, (foreign.recognises)(place, head)?)))
+    let place = place.replace('\\', "/");
+    FOREIGN.iter().find_map(|&foreign| Some((foreign, (foreign.recognises)(&place, head)?)))
 }
 
 /// The format with this name.
 pub fn named(name: &str) -> Option<&'static Foreign> {
     FOREIGN.iter().copied().find(|foreign| foreign.name == name)
+}
+
+/// Whether a file is called like one that holds markdown.
+pub(crate) fn is_markdown(place: &str) -> bool {
+    let place = place.to_ascii_lowercase();
+    [".md", ".markdown", ".mdc", ".txt"].iter().any(|ending| place.ends_with(ending))
 }
 
 /// A contract that a person confirms.

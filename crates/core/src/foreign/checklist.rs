@@ -143,7 +143,7 @@ impl<'a> Checklist<'a> {
                     if is_gone[at] => {}
                 Kind::Blank => {}
                 Kind::Heading { level, .. } if below.is_some_and(|below| below > level) => {
-                    below = Some(level)
+                    below = Some(level);
                 }
                 Kind::Heading { .. } => is_gone[at] = true,
                 Kind::Item(_) | Kind::Text | Kind::Hidden => below = Some(usize::MAX),
@@ -229,18 +229,16 @@ impl<'a> Checklist<'a> {
             .rev()
             .filter_map(|(place, step)| Some((step.id.as_ref()?.value.clone(), place)))
             .collect();
-        for place in 0..steps.len() {
-            let named = steps[place].task.as_ref().map(|task| dependencies(&task.value)).unwrap_or_default();
-            let span = steps[place].title.span;
-            let earlier = named.into_iter().filter(|id| {
+        for (place, step) in steps.iter_mut().enumerate() {
+            let named = step.task.as_ref().map(|task| dependencies(&task.value)).unwrap_or_default();
+            let span = step.title.span;
+            let is_earlier = |id: &String| {
                 places.get(id).is_some_and(|&other| other < place && !self.is_inside(place, other))
-            });
-            let earlier: Vec<_> = earlier.map(|id| Spanned::new(id, span)).collect();
-            if let Some(needs) = &mut steps[place].needs {
-                for need in earlier {
-                    if !needs.contains(&need) {
-                        needs.push(need);
-                    }
+            };
+            let needs = step.needs.get_or_insert_default();
+            for id in named.into_iter().filter(is_earlier) {
+                if needs.iter().all(|need| need.value != id) {
+                    needs.push(Spanned::new(id, span));
                 }
             }
         }
@@ -337,6 +335,10 @@ pub(crate) fn bare_title(source: &Source, span: Span) -> (Spanned<String>, bool)
     let mut is_ticked = false;
     while let Some(rest) = TICKS.iter().find_map(|tick| bare.strip_suffix(tick)) {
         bare = rest.trim_end();
+        is_ticked = true;
+    }
+    while let Some(rest) = TICKS.iter().find_map(|tick| bare.strip_prefix(tick)) {
+        bare = rest.trim_start();
         is_ticked = true;
     }
     let inner = bare.strip_prefix("**").and_then(|inner| inner.strip_suffix("**"));

@@ -1,6 +1,6 @@
 //! Claude Code plans: `~/.claude/plans/<words>.md`, free text with headings, phases and lists.
 
-use super::{Foreign, generic, settle, titled_by_folder};
+use super::{Foreign, generic, is_markdown, settle, titled_by_folder};
 use crate::draft::Draft;
 use crate::source::Source;
 
@@ -9,8 +9,7 @@ pub(super) const FOREIGN: Foreign =
     Foreign { name: "claude-plan", tool: "Claude Code plan", recognises, parse };
 
 fn recognises(place: &str, _: &str) -> Option<String> {
-    (place.contains(".claude/plans/") && place.ends_with(".md"))
-        .then(|| "a file in .claude/plans/".to_owned())
+    (place.contains(".claude/plans/") && is_markdown(place)).then(|| "a file in .claude/plans/".to_owned())
 }
 
 fn parse(source: &Source) -> Draft {

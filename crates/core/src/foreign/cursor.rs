@@ -1,6 +1,6 @@
 //! Cursor plans: `.cursor/plans/<name>.plan.md`, whose frontmatter has the `todos:`; older ones keep them in a list of boxes.
 
-use super::{Foreign, claude, generic, legal, prose, settle, step, titled_by_folder};
+use super::{Foreign, claude, generic, is_markdown, legal, prose, settle, step, titled_by_folder};
 use crate::draft::{Draft, Mark, StepDraft};
 use crate::frontmatter;
 use crate::source::{Source, Span, Spanned};
@@ -13,7 +13,7 @@ fn recognises(place: &str, head: &str) -> Option<String> {
     if place.ends_with(".plan.md") {
         return Some("its name ends in .plan.md".to_owned());
     }
-    if place.contains(".cursor/plans/") && place.ends_with(".md") {
+    if place.contains(".cursor/plans/") && is_markdown(place) {
         return Some("a file in .cursor/plans/".to_owned());
     }
     let yaml = frontmatter::split(head).yaml?;
@@ -55,6 +55,9 @@ fn todos(source: &Source, yaml: Span) -> Vec<StepDraft> {
     items.iter().enumerate().map(|(place, item)| todo(place, item)).collect()
 }
 
+/// The keys of a todo that have a place in a step.
+const KNOWN: &[&str] = &["id", "content", "status", "dependencies", "depends_on", "dependsOn"];
+
 fn todo(place: usize, item: &Node) -> StepDraft {
     let Value::Map(entries) = &item.value else {
         return said(&Spanned::new(text(item).unwrap_or_default().to_owned(), item.span), place, item.span);
@@ -70,7 +73,6 @@ fn todo(place: usize, item: &Node) -> StepDraft {
     let needs = ["dependencies", "depends_on", "dependsOn"].iter().find_map(|name| field(name));
     step.needs = Some(needs.map(names).unwrap_or_default());
     // What else is said of it.
-    const KNOWN: &[&str] = &["id", "content", "status", "dependencies", "depends_on", "dependsOn"];
     for (key, value) in entries {
         if let (Some(key), Some(value)) = (text(key), text(value))
             && !KNOWN.contains(&key)

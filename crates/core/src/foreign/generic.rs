@@ -1,7 +1,7 @@
 //! Any other markdown file with a list of things to do: boxes where it has some, else numbered headings and lists.
 
 use super::checklist::{Checklist, Label, Order, Style, usual_mark};
-use super::{Foreign, outline, settle, spec_kit, titled_by_folder};
+use super::{Foreign, is_markdown, outline, settle, spec_kit, titled_by_folder};
 use crate::draft::Draft;
 use crate::source::{Source, Span};
 
@@ -12,9 +12,8 @@ pub(super) const FOREIGN: Foreign =
 pub(super) const STYLE: Style = Style { mark: usual_mark, label, order: Order::Listed };
 
 fn recognises(place: &str, head: &str) -> Option<String> {
-    let is_markdown = [".md", ".markdown", ".mdc", ".txt"].iter().any(|ending| place.ends_with(ending));
     let source = Source::new(place, head);
-    let draft = is_markdown.then(|| read(&source, source.parts()[0].span))?;
+    let draft = is_markdown(place).then(|| read(&source, source.parts()[0].span))?;
     (!draft.steps.is_empty()).then(|| "a list of things to do".to_owned())
 }
 

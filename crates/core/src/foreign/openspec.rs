@@ -1,4 +1,4 @@
-//! OpenSpec changes: `openspec/changes/<name>/tasks.md` with `## 1. Section` and `- [ ] 1.1 Task`.
+//! Changes of `OpenSpec`: `openspec/changes/<name>/tasks.md` with `## 1. Section` and `- [ ] 1.1 Task`.
 
 use super::checklist::{Checklist, Order, Style, numbered, usual_mark};
 use super::{Foreign, settle, titled_by_folder};

@@ -295,9 +295,10 @@ fn item(source: &Source, span: Span) -> Option<Item> {
     }
 }
 
-/// What may stand in a box. Other signs in brackets are markers and links.
-const SIGNS: &[char] =
-    &[' ', 'x', 'X', '~', '-', '/', '>', '!', '?', '✅', '✓', '✔', '☑', '✗', '✘', '❌', '⏳', '🚧', '\u{a0}'];
+/// Whether a sign can stand in a box. Letters and digits in brackets are markers, links and footnotes.
+fn is_sign(sign: char) -> bool {
+    matches!(sign, 'x' | 'X') || !sign.is_alphanumeric()
+}
 
 fn check(text: &str, at: usize) -> Option<Check> {
     let inner = text.strip_prefix('[')?;
@@ -305,7 +306,7 @@ fn check(text: &str, at: usize) -> Option<Check> {
     let content = inner[..close].trim_end_matches('\u{fe0f}');
     let sign = match content.trim() {
         "" if content.chars().count() <= 3 => ' ',
-        said => said.chars().next().filter(|sign| said.chars().count() == 1 && SIGNS.contains(sign))?,
+        said => said.chars().next().filter(|sign| said.chars().count() == 1 && is_sign(*sign))?,
     };
     let behind = &inner[close + 1..];
     if behind.starts_with(['(', '[', ':']) {
