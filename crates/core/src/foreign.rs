@@ -1,6 +1,18 @@
 //! The plan files of other tools, read as drafts. Each format is one entry in [`FOREIGN`] and one file in `foreign/`.
 //! Reading never fails and loses no task: what has no place in a draft is kept in the text of a task. Nothing here writes.
 
+mod backlog;
+mod beads;
+mod claude;
+mod codex;
+mod collect;
+mod features;
+mod item;
+mod object;
+mod ralph;
+mod status;
+mod taskmaster;
+
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -39,7 +51,15 @@ impl Eq for Foreign {}
 pub const HEAD_BYTES: usize = 1 << 16;
 
 /// Every format, in the order in which they are tried: the one that takes any list comes last.
-pub const FOREIGN: &[&Foreign] = &[];
+pub const FOREIGN: &[&Foreign] = &[
+    &backlog::FORMAT,
+    &beads::FORMAT,
+    &codex::FORMAT,
+    &claude::FORMAT,
+    &features::FORMAT,
+    &ralph::FORMAT,
+    &taskmaster::FORMAT,
+];
 
 /// The format of a file at this place with this text, and by what it is told.
 pub fn detect(place: &str, text: &str) -> Option<(&'static Foreign, String)> {
