@@ -351,6 +351,8 @@ pub enum Oddity {
     },
     /// A step's status is no word that we know.
     UnknownMark(String),
+    /// A place in another tool's file that can't be read as its format has it; says why.
+    Unreadable(String),
     /// A label in running text that is nearly the name of a field.
     NearlyField {
         /// What it nearly is.

@@ -1,19 +1,30 @@
 //! The plan files of other tools, read as drafts. Each format is one entry in [`FOREIGN`] and one file in `foreign/`.
 //! Reading never fails and loses no task: what has no place in a draft is kept in the text of a task. Nothing here writes.
 
+mod backlog;
+mod beads;
 mod cc_sdd;
 mod checklist;
-mod claude;
+mod claude_plan;
+mod claude_tasks;
+mod codex;
+mod collect;
 mod cursor;
+mod features;
 mod generic;
 mod gsd;
+mod item;
 mod kiro;
+mod object;
 mod openspec;
 mod outline;
 mod page;
+mod ralph;
 mod ralphex;
 mod spec_kit;
 mod spec_kitty;
+mod status;
+mod taskmaster;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -55,6 +66,13 @@ pub const HEAD_BYTES: usize = 1 << 16;
 
 /// Every format, in the order in which they are tried: the one that takes any list comes last.
 pub const FOREIGN: &[&Foreign] = &[
+    &backlog::FORMAT,
+    &beads::FORMAT,
+    &codex::FORMAT,
+    &claude_tasks::FORMAT,
+    &features::FORMAT,
+    &ralph::FORMAT,
+    &taskmaster::FORMAT,
     &cursor::FOREIGN,
     &spec_kitty::FOREIGN,
     &gsd::FOREIGN,
@@ -63,7 +81,7 @@ pub const FOREIGN: &[&Foreign] = &[
     &kiro::FOREIGN,
     &spec_kit::FOREIGN,
     &ralphex::FOREIGN,
-    &claude::FOREIGN,
+    &claude_plan::FOREIGN,
     &generic::FOREIGN,
 ];
 

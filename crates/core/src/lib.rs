@@ -14,6 +14,7 @@ pub mod foreign;
 pub mod frontmatter;
 pub mod glob;
 pub mod graph;
+mod json;
 pub mod judge;
 mod markdown;
 pub mod plan;

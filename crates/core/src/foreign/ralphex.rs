@@ -4,7 +4,7 @@
 use super::checklist::{Checklist, Task};
 use super::outline::{Place, heading_label};
 use super::page::Page;
-use super::{Foreign, claude, files, generic, settle, titled_by_folder};
+use super::{Foreign, claude_plan, files, generic, settle, titled_by_folder};
 use crate::draft::{ContractDraft, Draft, Mark, StepDraft};
 use crate::source::{Excerpt, Source, Span, Spanned};
 
@@ -36,7 +36,7 @@ fn parse(source: &Source) -> Draft {
     } else {
         sections(&list, &places)
     };
-    claude::unprefix(&mut draft);
+    claude_plan::unprefix(&mut draft);
     titled_by_folder(&mut draft, source.place(), "");
     settle(&mut draft);
     draft
