@@ -188,10 +188,8 @@ fn first_line(source: &Source, part: Span) -> Span {
 /// Takes over what the frontmatter of [`PLAN_FILE`] says.
 fn read_head(source: &Source, part: Span, draft: &mut Draft, oddities: &mut Vec<Spanned<Oddity>>) -> Parts {
     let parts = frontmatter::split_part(source, part);
-    let (frontmatter, faults) = frontmatter::read(source, &parts);
-    draft.frontmatter = frontmatter;
-    oddities.extend(faults);
-    let (entries, _) = frontmatter::nodes(source, &parts);
+    draft.frontmatter = frontmatter::read(source, &parts).0;
+    let entries = task::entries(source, &parts, oddities);
     let mut fields = task::Fields::new(&entries, oddities);
     draft.title = fields.line("title");
     draft.priority = fields.line("priority");

@@ -17,6 +17,11 @@ pub(super) const RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for oddity in &subject.draft.oddities.0 {
         let Oddity::WrongType { key, expected } = &oddity.value else { continue };
+        // Where not all of a file's keys could be read, this one may be of another kind than it seems.
+        let file = subject.source.part_at(oddity.span.start).span;
+        if subject.draft.oddities.0.iter().any(|other| is_unread(&other.value) && file.covers(other.span)) {
+            continue;
+        }
         let wrong =
             RULE.at(oddity.span, format!("`{key}` must be {expected}")).label(format!("this is not {expected}"));
         let text = subject.source.slice(oddity.span);
@@ -29,4 +34,8 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
             (false, _) => wrong.help(format!("write `{key}: ...` on one line")),
         });
     }
+}
+
+fn is_unread(oddity: &Oddity) -> bool {
+    matches!(oddity, Oddity::Frontmatter(_))
 }

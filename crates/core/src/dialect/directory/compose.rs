@@ -133,7 +133,7 @@ fn one_line(text: &str) -> String {
 /// The files in canonical form: LF, no byte order mark, a blank line behind the frontmatter, none at the end.
 pub(super) fn canonical(source: &Source) -> String {
     let file = |part: &Part| {
-        let text = source.slice(part.span).replace("\r\n", "\n");
+        let text = source.slice(part.span).replace("\r\n", "\n").replace('\r', "\n");
         let parts = frontmatter::split(&text);
         let body = text[parts.body..].trim_start_matches('\n').trim_end();
         match parts.block {

@@ -4,7 +4,7 @@ use super::{FIELDS, RESERVED, TASK_FOLDER, first_line};
 use crate::change;
 use crate::dialect::verification;
 use crate::draft::{ContractDraft, Field, FieldDraft, Layout, Oddity, StepDraft, StepNumber};
-use crate::frontmatter;
+use crate::frontmatter::{self, Parts};
 use crate::markdown::{Blocks, Heading};
 use crate::source::{Part, Source, Span, Spanned};
 use crate::yaml::{Node, Style, Value};
@@ -35,9 +35,8 @@ pub(super) fn read(
     oddities: &mut Vec<Spanned<Oddity>>,
 ) -> StepDraft {
     let parts = frontmatter::split_part(source, part.span);
-    let (entries, faults) = frontmatter::nodes(source, &parts);
-    oddities.extend(faults);
     let mut step = bare(source, part, place);
+    let entries = entries(source, &parts, oddities);
     read_fields(source, &entries, &mut step, oddities);
     let body = Span::new(parts.body, part.span.end);
     // A file without a heading is best known by its id.
@@ -48,6 +47,23 @@ pub(super) fn read(
     oddities.extend(blocks.unclosed.iter().map(|&span| Spanned::new(Oddity::UnclosedFence, span)));
     read_body(source, &blocks, body, &mut step);
     step
+}
+
+/// The keys in front of a file, and what is out of order among them.
+pub(super) fn entries(
+    source: &Source,
+    parts: &Parts,
+    oddities: &mut Vec<Spanned<Oddity>>,
+) -> Vec<(Node, Node)> {
+    let (entries, faults) = frontmatter::nodes(source, parts);
+    let tabs = parts.yaml.into_iter().flat_map(|yaml| lines(source, yaml));
+    let tabs = tabs.filter(|&line| source.slice(line).starts_with('\t') && faults.is_empty()).map(|line| {
+        let why = "the frontmatter is not valid YAML: a line is indented by a tab".to_owned();
+        Spanned::new(Oddity::Frontmatter(why), Span::new(line.start, line.start + 1))
+    });
+    oddities.extend(tabs.collect::<Vec<_>>());
+    oddities.extend(faults);
+    entries
 }
 
 fn read_fields(
@@ -157,13 +173,15 @@ fn scalar(node: &Node) -> Option<&str> {
 fn read_body(source: &Source, blocks: &Blocks, body: Span, step: &mut StepDraft) {
     let section = verification_section(source, blocks, body);
     let contract = section.as_ref().and_then(|section| read_contract(source, blocks, section));
-    step.task = match (&section, &contract) {
+    let others = match (&section, &contract) {
         (Some(section), Some(contract)) if is_command_alone(source, blocks, section, contract) => {
             let pieces = [Span::new(body.start, section.whole.start), Span::new(section.whole.end, body.end)];
             joined(pieces.into_iter().filter_map(|piece| prose(source, piece)).collect())
         }
-        _ => prose(source, body),
+        _ => None,
     };
+    // A text that is nothing else still tells the agent something.
+    step.task = others.or_else(|| prose(source, body));
     if let (Some(section), Some(_)) = (section, &contract) {
         let value = source.line_at(section.region.start);
         let value =
