@@ -358,4 +358,28 @@ pub enum Oddity {
         /// What it nearly is.
         meant: &'static str,
     },
+    /// A folder lacks a file that every plan of its kind has.
+    MissingFile {
+        /// Its path below the folder.
+        path: &'static str,
+    },
+    /// A file lies where tasks are, and its name is none of a task.
+    MisnamedTask {
+        /// Its path below the folder.
+        path: String,
+    },
+    /// Two files of a folder have the same number in front of their names.
+    SameIndex {
+        /// The number.
+        index: String,
+        /// The first of them.
+        first: Span,
+    },
+    /// A key holds another kind of value than it may.
+    WrongType {
+        /// The key.
+        key: String,
+        /// What it may hold.
+        expected: &'static str,
+    },
 }

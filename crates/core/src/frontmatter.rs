@@ -62,7 +62,13 @@ pub fn split_part(source: &Source, part: Span) -> Parts {
 
 /// Reads the keys, and what is out of order among them.
 pub fn read(source: &Source, parts: &Parts) -> (Frontmatter, Vec<Spanned<Oddity>>) {
-    let mut frontmatter = Frontmatter { block: Layout(parts.block), entries: Vec::new() };
+    let (entries, oddities) = nodes(source, parts);
+    let entries = entries.into_iter().filter_map(entry).collect();
+    (Frontmatter { block: Layout(parts.block), entries }, oddities)
+}
+
+/// Reads the keys with all that stands below them, and what is out of order among them.
+pub(crate) fn nodes(source: &Source, parts: &Parts) -> (Vec<(Node, Node)>, Vec<Spanned<Oddity>>) {
     let mut oddities = Vec::new();
     if parts.is_unclosed
         && let Some(block) = parts.block
@@ -70,21 +76,20 @@ pub fn read(source: &Source, parts: &Parts) -> (Frontmatter, Vec<Spanned<Oddity>
         let why = "the frontmatter is never closed by a line `---`".to_owned();
         oddities.push(Spanned::new(Oddity::Frontmatter(why), source.line_at(block.start)));
     }
-    let Some(span) = parts.yaml else { return (frontmatter, oddities) };
+    let Some(span) = parts.yaml else { return (Vec::new(), oddities) };
     let (root, faults) = yaml::read(source.slice(span), span.start);
     oddities.extend(faults.into_iter().map(|fault| Spanned::new(oddity(fault.kind), fault.span)));
-    match root.map(|node| (node.span, node.value)) {
-        Some((_, Value::Map(entries))) => {
-            frontmatter.entries = entries.into_iter().filter_map(entry).collect();
-        }
-        Some((_, Value::Scalar { text, .. })) if text.is_empty() => {}
+    let entries = match root.map(|node| (node.span, node.value)) {
+        Some((_, Value::Map(entries))) => entries,
+        Some((_, Value::Scalar { text, .. })) if text.is_empty() => Vec::new(),
         Some((span, Value::Scalar { .. } | Value::List(_))) => {
             let why = "the frontmatter is no list of `key: value` lines".to_owned();
             oddities.push(Spanned::new(Oddity::Frontmatter(why), span));
+            Vec::new()
         }
-        None => {}
-    }
-    (frontmatter, oddities)
+        None => Vec::new(),
+    };
+    (entries, oddities)
 }
 
 fn entry((key, value): (Node, Node)) -> Option<Entry> {

@@ -44,16 +44,22 @@ pub(crate) struct Blocks {
 
 impl Blocks {
     /// Reads the blocks of everything from byte `body` on.
+    pub(crate) fn read(source: &Source, body: usize) -> Self {
+        Self::read_in(source, Span::new(body, source.text().len()))
+    }
+
+    /// Reads the blocks of one part of the text; what stands outside it ends every block.
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "the parser's events are many, and few of them matter here"
     )]
-    pub(crate) fn read(source: &Source, body: usize) -> Self {
+    pub(crate) fn read_in(source: &Source, region: Span) -> Self {
+        let body = region.start;
         let mut blocks = Self { body, ..Self::default() };
         let mut depth = 0_usize;
         let mut code: Option<Code> = None;
         // No extensions: YAML blocks would be found anywhere in the text, and tables and footnotes change nothing here.
-        let parser = Parser::new_ext(&source.text()[body..], Options::empty());
+        let parser = Parser::new_ext(source.slice(region), Options::empty());
         for (event, range) in parser.into_offset_iter() {
             let span = Span::from(range).shifted(body);
             match event {

@@ -16,6 +16,8 @@ use crate::source::{Source, Span, Spanned};
 use crate::state::State;
 use heading::StepHeading;
 
+pub(super) use compose::fenced;
+
 /// How the table of dialects knows this one.
 pub(super) const DIALECT: Dialect = Dialect {
     name: "native",

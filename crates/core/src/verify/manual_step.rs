@@ -14,11 +14,17 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    let help = match subject.is_directory() {
+        true => "add a section `## Verification` with a command that exits 0 only when it is done",
+        false => {
+            "add a command that exits 0 only when it is done, or write `**contract:** manual` if a person shall decide"
+        }
+    };
     for (place, step) in subject.steps().filter(|(_, step)| step.field(Field::Contract).is_none()) {
         found.push(
             RULE.at(step.heading.0, format!("{} has no contract", subject.name(place)))
                 .label("nothing can tell when this is done: a person will be asked")
-                .help("add a command that exits 0 only when it is done, or write `**contract:** manual` if a person shall decide"),
+                .help(help),
         );
     }
 }
