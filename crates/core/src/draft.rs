@@ -341,4 +341,6 @@ pub enum Oddity {
         /// What it nearly is.
         meant: &'static str,
     },
+    /// A plan record that breaks a rule of its dialect.
+    Record(crate::dialect::record::Fault),
 }
