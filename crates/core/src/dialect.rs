@@ -4,6 +4,7 @@
 mod detect;
 pub mod directory;
 pub mod native;
+pub mod record;
 mod verification;
 
 pub use detect::{Detected, Unlike, detect, named};
@@ -287,4 +288,4 @@ pub const HEAD_BYTES: usize = 4096;
 pub const NATIVE: &Dialect = &native::DIALECT;
 
 /// Every dialect, in the order in which they are tried.
-pub const DIALECTS: &[&Dialect] = &[NATIVE, &directory::DIALECT];
+pub const DIALECTS: &[&Dialect] = &[NATIVE, &directory::DIALECT, &record::DIALECT];

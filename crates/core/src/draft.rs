@@ -382,4 +382,6 @@ pub enum Oddity {
         /// What it may hold.
         expected: &'static str,
     },
+    /// A plan record that breaks a rule of its dialect.
+    Record(crate::dialect::record::Fault),
 }

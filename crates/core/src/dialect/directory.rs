@@ -7,7 +7,7 @@ mod task;
 
 use std::collections::HashMap;
 
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, Home};
 use crate::draft::{Draft, Field, Layout, Oddity};
 use crate::frontmatter::{self, Parts};
 use crate::markdown::{Blocks, Heading};
@@ -30,6 +30,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
     owned: &[],
     edits: patch::edits,
     touch: |_, _| Vec::new(),
+    home: |name, _| Home { id: name.to_owned(), path: format!("plans/{name}") },
     canonical: compose::canonical,
     compose: compose::compose,
     beside: |_, _, _| Vec::new(),

@@ -24,7 +24,11 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     }
     if title.is_none_or(|title| title.value.is_empty()) {
         let span = title.map_or(Span::default(), |title| title.span);
-        found.push(RULE.at(span, "the plan has no title").help("add a line `# What this plan is for` above the steps"));
+        let help = match subject.source.dialect().title_key {
+            Some(key) => format!("say with `{key}` what the plan is for"),
+            None => "add a line `# What this plan is for` above the steps".to_owned(),
+        };
+        found.push(RULE.at(span, "the plan has no title").help(help));
     }
 }
 
