@@ -6,9 +6,9 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    self, answer, cancel, completions, config, convert, demo, doctor, edit, events, explain, export, fmt,
-    help, import, inbox, init, list, log, man, new, queue, run as run_command, schema, show, status, stop,
-    verify, worker,
+    self, answer, archive, cancel, completions, config, convert, demo, doctor, edit, events, explain, export,
+    fmt, help, history, import, inbox, init, list, log, man, new, queue, replan, run as run_command, schema,
+    show, status, stop, verify, worker,
 };
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
 
@@ -85,6 +85,12 @@ enum Command {
     Import(import::Args),
     /// Give a plan to other programs, or to people as a report
     Export(export::Args),
+    /// Write the next version of a plan after a step failed
+    Replan(replan::Args),
+    /// Show the versions of a plan and their runs
+    History(history::Args),
+    /// Put a plan that is over out of the way
+    Archive(archive::Args),
     /// Explain a rule of the checker
     Explain(explain::Args),
     /// Print the JSON schema of a command's output
@@ -163,6 +169,9 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Convert(args) => convert::run(&args, out),
         Command::Import(args) => import::run(&args, out),
         Command::Export(args) => export::run(&args, out),
+        Command::Replan(args) => replan::run(&args, out),
+        Command::History(args) => history::run(&args, out),
+        Command::Archive(args) => archive::run(&args, out),
         Command::Explain(args) => explain::run(&args, out),
         Command::Schema(args) => schema::run(&args, out),
         Command::Completions(args) => Ok(completions::run(&args, out)),

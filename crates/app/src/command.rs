@@ -2,6 +2,7 @@
 //! which way the engine failed. No command knows another.
 
 pub(crate) mod answer;
+pub(crate) mod archive;
 pub(crate) mod cancel;
 mod carry;
 pub(crate) mod completions;
@@ -15,6 +16,7 @@ pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod fmt;
 pub(crate) mod help;
+pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod inbox;
 pub(crate) mod init;
@@ -23,6 +25,7 @@ pub(crate) mod log;
 pub(crate) mod man;
 pub(crate) mod new;
 pub(crate) mod queue;
+pub(crate) mod replan;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod show;
@@ -84,6 +87,7 @@ pub(crate) type Make = fn(SchemaGenerator) -> Value;
 /// Every schema with its name. A command that prints an envelope has a line here.
 pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("answer", made::<Envelope<answer::Answered>>),
+    ("archive", made::<Envelope<archive::Archived>>),
     ("cancel", made::<Envelope<cancel::Cancelled>>),
     ("completions", made::<Envelope<Page>>),
     ("config", made::<Envelope<config::Configured>>),
@@ -98,6 +102,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("export", made::<Envelope<export::Exported>>),
     ("fmt", made::<Envelope<fmt::Formatted>>),
     ("help", made::<Envelope<Page>>),
+    ("history", made::<Envelope<history::History>>),
     ("import", made::<Envelope<carry::Carried>>),
     ("inbox", made::<Envelope<inbox::Inbox>>),
     ("init", made::<Envelope<init::Initialised>>),
@@ -106,6 +111,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("man", made::<Envelope<Page>>),
     ("new", made::<Envelope<new::Created>>),
     ("queue", made::<Envelope<queue::Listed>>),
+    ("replan", made::<Envelope<replan::Replanned>>),
     ("run", made::<Envelope<run::Ran>>),
     ("schema", made::<Envelope<schema::Schemas>>),
     ("show", made::<Envelope<show::Shown>>),

@@ -20,8 +20,6 @@ use crate::{facts, process};
 
 /// How deep folders are searched for plans.
 const DEPTH_MAX: usize = 32;
-/// The folder for plans that are over. They are found by their path alone.
-const ARCHIVE: &str = "archive";
 
 /// A project.
 #[derive(Debug, Clone)]
@@ -335,7 +333,10 @@ fn plan_of(path: &Path, forced: Option<&'static Dialect>) -> Option<PathBuf> {
     let ending = ending(path)?;
     let above = path.parent().and_then(Path::file_name).unwrap_or_default();
     // Data of all kinds is written in these; plans lie in folders that are called so.
-    if (ending != "md" && above != "plans") || above == ARCHIVE || copy_of(path).is_some() || !path.is_file()
+    if (ending != "md" && above != "plans")
+        || above == store::ARCHIVE
+        || copy_of(path).is_some()
+        || !path.is_file()
     {
         return None;
     }

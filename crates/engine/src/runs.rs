@@ -159,6 +159,13 @@ impl Runs {
         self.store.latest_run(&self.project.root, &self.relative(path))?.map(|row| self.load(row)).transpose()
     }
 
+    /// Every run of a plan, the newest last.
+    pub fn of_plan(&self, path: &Path) -> Result<Vec<Run>, Error> {
+        let plan = self.relative(path);
+        let rows = self.store.runs()?.into_iter().filter(|row| row.plan == plan);
+        rows.map(|row| self.load(row)).collect()
+    }
+
     /// Every run, newest last.
     pub fn all(&self) -> Result<Vec<Run>, Error> {
         self.store.runs()?.into_iter().map(|row| self.load(row)).collect()

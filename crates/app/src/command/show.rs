@@ -135,12 +135,15 @@ fn print_plan(plan: &PlanView, told: &str, out: &mut Out<'_>) {
         clean_line(&plan.title),
         palette.paint(Tone::Muted, &digest)
     ));
-    let mut facts = vec![plan.status.clone(), format!("owner {}", plan.owner)];
-    let others = [("priority", &plan.priority), ("budget", &plan.budget.text)];
+    let mut facts: Vec<String> =
+        Some(plan.status.clone()).filter(|status| !status.is_empty()).into_iter().collect();
+    let others = [("owner", &plan.owner), ("priority", &plan.priority), ("budget", &plan.budget.text)];
     facts.extend(
         others.iter().filter(|(_, text)| !text.is_empty()).map(|(word, text)| format!("{word} {text}")),
     );
-    out.line(&format!("  {}", clean_line(&facts.join(", "))));
+    if !facts.is_empty() {
+        out.line(&format!("  {}", clean_line(&facts.join(", "))));
+    }
     if plan.dialect != NATIVE.name {
         out.line(&format!("  dialect: {}", clean_line(told)));
     }

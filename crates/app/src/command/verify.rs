@@ -250,6 +250,10 @@ fn print(args: &Args, levels: &Levels, all: &[Verified], checked: &[Checked<'_>]
 /// A line or two about every plan that nothing is wrong with.
 fn print_clean(all: &[Verified], out: &mut Out<'_>) {
     let palette = out.palette();
+    for one in all.iter().filter(|one| one.draft.is_some() && !one.dialect().is_native()) {
+        let name = clean_line(one.source.name());
+        out.line(&format!("dialect: {}   {name}", clean_line(&dialect_line(&one.source))));
+    }
     for one in all.iter().filter(|one| one.diagnostics.is_empty()) {
         let Some(plan) = &one.plan else { continue };
         let waves = plan.graph().waves().len();
@@ -267,9 +271,6 @@ fn print_clean(all: &[Verified], out: &mut Out<'_>) {
             many(waves, "wave"),
             clean_line(&agents.join(", "))
         ));
-        if !one.dialect().is_native() {
-            out.line(&format!("dialect:  {}", clean_line(&dialect_line(&one.source))));
-        }
         out.line(&format!(
             "{}       no errors, no warnings   digest {}",
             palette.paint(Tone::Good, "ok"),

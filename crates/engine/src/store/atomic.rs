@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 
 use super::Error;
 
+/// The folder for plans that are over. They are found by their path alone.
+pub const ARCHIVE: &str = "archive";
+
 /// Makes a new file with its folders. Never writes over one that is there.
 pub fn create(path: &Path, text: &str) -> Result<(), Error> {
     let write_error = |source: io::Error| match source.kind() == io::ErrorKind::AlreadyExists {
@@ -33,6 +36,30 @@ pub fn create_folder(path: &Path) -> Result<(), Error> {
         true => Error::Exists { path: path.to_owned() },
         false => Error::Write { path: path.to_owned(), source },
     })
+}
+
+/// Moves a plan into the folder `archive/` beside it. Never over one that lies there.
+pub fn archive(path: &Path) -> Result<PathBuf, Error> {
+    let write_error = |source| Error::Write { path: path.to_owned(), source };
+    let real = path.canonicalize().map_err(write_error)?;
+    let folder = real.parent().unwrap_or(Path::new("/")).join(ARCHIVE);
+    std::fs::create_dir_all(&folder).map_err(write_error)?;
+    let to = folder.join(real.file_name().unwrap_or_default());
+    let exists = || Error::Exists { path: to.clone() };
+    if real.is_dir() {
+        if to.exists() {
+            return Err(exists());
+        }
+        rename(&real, &to).map_err(write_error)?;
+        return Ok(to);
+    }
+    // A second name takes no other file's place, which a rename would.
+    std::fs::hard_link(&real, &to).map_err(|source| match source.kind() == io::ErrorKind::AlreadyExists {
+        true => exists(),
+        false => write_error(source),
+    })?;
+    std::fs::remove_file(&real).map_err(write_error)?;
+    Ok(to)
 }
 
 /// Puts a new text in the place of a file that is there, with its mode and, where that is allowed, its owner.
