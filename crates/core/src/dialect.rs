@@ -3,6 +3,7 @@
 
 mod detect;
 pub mod native;
+pub mod proposal;
 mod verification;
 
 pub use detect::{Detected, Unlike, detect, named};
@@ -269,4 +270,4 @@ pub const HEAD_BYTES: usize = 4096;
 pub const NATIVE: &Dialect = &native::DIALECT;
 
 /// Every dialect, in the order in which they are tried.
-pub const DIALECTS: &[&Dialect] = &[NATIVE];
+pub const DIALECTS: &[&Dialect] = &[NATIVE, &proposal::DIALECT];

@@ -3,6 +3,8 @@
 
 #[path = "dialects/native.rs"]
 mod native;
+#[path = "dialects/proposal.rs"]
+mod proposal;
 
 use planwright_core::change::Change;
 use planwright_core::dialect::{Birth, DIALECTS, detect};
@@ -14,7 +16,7 @@ const NOW: &str = "2026-11-16T10:00:00Z";
 
 /// Plans as their authors keep them: every dialect has some, its document's own examples among them.
 fn samples() -> Vec<Source> {
-    let all: Vec<Source> = [native::samples()].into_iter().flatten().collect();
+    let all: Vec<Source> = [native::samples(), proposal::samples()].into_iter().flatten().collect();
     for dialect in DIALECTS {
         assert!(all.iter().any(|source| source.dialect() == *dialect), "{} has no sample", dialect.name);
     }
