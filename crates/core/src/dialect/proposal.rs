@@ -116,6 +116,11 @@ const fn spell(state: State) -> Option<&'static str> {
     })
 }
 
+/// Whether a plan is written in this dialect.
+pub(crate) fn wrote(source: &Source) -> bool {
+    *source.dialect() == DIALECT
+}
+
 /// What every id begins with.
 const ID_PREFIX: &str = "PLAN-";
 

@@ -10,6 +10,10 @@ use planwright_core::dialect::{Beside, Birth, Dialect, Happening, NATIVE, detect
 use planwright_core::draft::{Draft, Mark};
 use planwright_core::source::Source;
 use planwright_core::state::{Reason, State};
+use planwright_core::verify::{Facts, Limits, Study, verify};
+
+#[path = "proposal/corpus.rs"]
+mod corpus;
 
 const NOW: &str = "2026-11-16T10:00:00Z";
 const DOCUMENT: &str = include_str!("../proposal/PLAN-a1b2c3d4.md");
@@ -382,16 +386,19 @@ fn sections_are_addressable() {
 // C-06: a context of more than 50 KB moves into files, the largest part first; the plan keeps references to them.
 #[test]
 fn a_context_that_is_too_large_moves_into_artifacts() {
-    let large = format!("{{\"rows\": \"{}\"}}", "x".repeat(51_000));
-    let text = DOCUMENT.replace("{\n  \"odoo_read", &format!("{large}\n{{\n  \"odoo_read"));
+    let large = format!("\"rows\": \"{}\"", "x".repeat(51_000));
+    let text = DOCUMENT.replace("{\n  \"odoo_read", &format!("{{\n  {large},\n  \"odoo_read"));
     for source in [proposal(text.as_str()), proposal(text.replace('\n', "\r\n"))] {
         assert!(context_bytes(&source) > CONTEXT_BYTES_MAX);
         let moved = overflow(&source).expect("it is too large");
         let [(path, file)] = moved.files.as_slice() else { panic!("{:?}", moved.files.len()) };
         let digest = path.strip_prefix("artifacts/PLAN-a1b2c3d4/tool-outputs-");
         assert_eq!(digest.and_then(|rest| rest.strip_suffix(".json")).map(str::len), Some(8), "{path}");
-        assert!(file.contains(&large) && file.contains("odoo_read_invoice_123"));
+        let json: serde_json::Value = serde_json::from_str(file).expect("the file is JSON, without fences");
+        assert_eq!(json["rows"].as_str().map(str::len), Some(51_000));
+        assert_eq!(json["odoo_read_invoice_123"]["data"]["id"], 123);
         let after = source.with(moved.text.as_str());
+        assert_eq!((is_too_large(&source), is_too_large(&after)), (true, false), "the rule says so, too");
         assert!(context_bytes(&after) < 1000);
         assert_eq!(overflow(&after), None);
         let name = path.rsplit('/').next().expect("a name");
@@ -402,6 +409,13 @@ fn a_context_that_is_too_large_moves_into_artifacts() {
         assert_eq!(section(&after, "notes"), section(&after, "context/notes"));
     }
     assert_eq!(overflow(&proposal(DOCUMENT)), None);
+}
+
+/// Whether the rule large-context complains.
+fn is_too_large(source: &Source) -> bool {
+    let draft = source.draft();
+    let checked = verify(&Study::of(source, &draft), &Facts::default(), &Limits::default());
+    checked.diagnostics.iter().any(|diagnostic| diagnostic.rule == "large-context")
 }
 
 // C-06: the limit holds for any division: one heading, many small ones, none at all; and nothing is lost.

@@ -11,16 +11,15 @@ pub(super) fn read(source: &Source, outline: &Outline, draft: &mut Draft) {
     let notes = notes(source, outline);
     let mut gone: Vec<Span> = draft.steps.iter().map(|step| step.whole.0).collect();
     gone.extend(notes.iter().map(|note| note.span));
-    let titled = draft.title.as_ref().map(|title| title.span);
-    for heading in &outline.headings {
-        let is_title = titled.is_some_and(|title| heading.heading.span.covers(title));
-        // A section that holds nothing but notes is no text of the author's.
-        let is_of_notes = outline.notes().is_some_and(|section| section.heading.span == heading.heading.span)
-            && is_bare(source, heading.reach, &notes);
-        let is_context =
-            outline.context().is_some_and(|context| context.heading.span == heading.heading.span);
-        if is_title || is_of_notes || is_context || heading.is_steps() {
-            gone.push(heading.heading.span);
+    let title = draft.title.as_ref().map(|title| title.span);
+    // A section that holds nothing but notes is no text of the author's.
+    let bare = outline.notes().filter(|section| is_bare(source, section.reach, &notes));
+    let named = [bare, outline.context()].map(|section| section.map(|section| section.heading.span));
+    for titled in &outline.headings {
+        let span = titled.heading.span;
+        let is_title = title.is_some_and(|title| span.covers(title));
+        if is_title || titled.is_steps() || named.contains(&Some(span)) {
+            gone.push(span);
         }
     }
     gone.sort_unstable();

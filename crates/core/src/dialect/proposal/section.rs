@@ -4,6 +4,7 @@
 use super::outline::{CONTEXT, Outline, Titled};
 use super::{id_of, parse};
 use crate::frontmatter;
+use crate::markdown::Code;
 use crate::plan;
 use crate::source::{Edit, Source, Span};
 
@@ -124,7 +125,9 @@ pub fn overflow(source: &Source) -> Option<Overflow> {
         moved.push(moving);
     }
     if left > CONTEXT_BYTES_MAX {
-        let wholes = reaches(&outline).map(|span| Piece { span, name: CONTEXT.to_owned(), is_json: false });
+        let whole =
+            |span| Piece { span, name: CONTEXT.to_owned(), text: prose(source, span), extension: "md" };
+        let wholes = reaches(&outline).map(whole);
         moved = wholes.map(|piece| Moved::of(source, &piece, &id)).collect();
     }
     let edits: Vec<Edit> = moved.iter().map(|moved| moved.edit.clone()).collect();
@@ -137,7 +140,9 @@ pub fn overflow(source: &Source) -> Option<Overflow> {
 struct Piece {
     span: Span,
     name: String,
-    is_json: bool,
+    /// What the file will hold: the text, or JSON without its fences.
+    text: String,
+    extension: &'static str,
 }
 
 struct Moved {
@@ -148,16 +153,15 @@ struct Moved {
 
 impl Moved {
     fn of(source: &Source, piece: &Piece, id: &str) -> Self {
-        let text = source.slice(piece.span).trim_start_matches(['\n', '\r']).trim_end();
-        let digest = blake3::hash(text.as_bytes()).to_hex();
-        let name = format!("{}-{}.{}", piece.name, &digest[..8], if piece.is_json { "json" } else { "md" });
+        let digest = blake3::hash(piece.text.as_bytes()).to_hex();
+        let name = format!("{}-{}.{}", piece.name, &digest[..8], piece.extension);
         let newline = source.line_ending();
         let is_last = piece.span.end == source.text().len();
         let gap = if is_last { "" } else { newline };
         let line = format!("{newline}{name}{ARROW}.pi/plans/artifacts/{id}/{newline}{gap}");
         Self {
             path: format!("artifacts/{id}/{name}"),
-            text: format!("{text}\n"),
+            text: piece.text.clone(),
             edit: Edit::replace(piece.span, line),
         }
     }
@@ -190,7 +194,15 @@ fn piece(source: &Source, outline: &Outline, span: Span, titled: &Titled) -> Pie
         let behind = source.slice(Span::new(code.span.end.min(span.end), span.end));
         code.span.end <= span.end && before.trim().is_empty() && behind.trim().is_empty()
     });
-    let is_json =
-        code.and_then(|code| code.language.as_ref()).is_some_and(|language| language.value == "json");
-    Piece { span, name, is_json }
+    let is_json = |code: &&Code| code.language.as_ref().is_some_and(|language| language.value == "json");
+    match code.filter(is_json) {
+        Some(code) => Piece { span, name, text: code.text.value.clone(), extension: "json" },
+        None => Piece { span, name, text: prose(source, span), extension: "md" },
+    }
+}
+
+/// The lines under a span, without blank ones around them.
+fn prose(source: &Source, span: Span) -> String {
+    let text = source.slice(span).trim_start_matches(['\n', '\r']).trim_end();
+    format!("{text}{}", source.line_ending())
 }

@@ -5,7 +5,7 @@ use super::operation::{self, Suffix};
 use super::outline::Outline;
 use super::{field, item};
 use crate::change::number_at;
-use crate::draft::{Layout, Oddity, StepDraft, StepNumber};
+use crate::draft::{Field, Layout, Oddity, StepDraft, StepNumber};
 use crate::source::{Source, Span, Spanned};
 use item::{Item, Marker};
 
@@ -259,7 +259,20 @@ fn read(
     step.marks = found.item.mark(first.at).into_iter().collect();
     let body = field::read(source, outline, &lines[1..], (&mut step, oddities));
     tell(&mut step, suffix, body, Span::new(start, whole.end));
+    if let ([tool], None) =
+        (step.tools.as_mut_slice(), step.fields.0.iter().find(|field| field.kind == Some(Field::Tools)))
+    {
+        tool.span = place_of(source, &tool.value, Span::new(start, whole.end)).unwrap_or(tool.span);
+    }
     step
+}
+
+/// Where the tool of a step is named: in the last brackets that begin with it.
+fn place_of(source: &Source, tool: &str, span: Span) -> Option<Span> {
+    let text = source.slice(span);
+    let is_named = |at: &usize| text[..*at].trim_end_matches(['`', ' ', '\t']).ends_with('(');
+    let at = text.rmatch_indices(tool).map(|(at, _)| at).find(is_named)?;
+    Some(Span::new(span.start + at, span.start + at + tool.len()))
 }
 
 /// Says what the agent is told: the text with its tool in one spelling, and everything below that is no field.
