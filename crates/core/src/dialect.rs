@@ -4,6 +4,7 @@
 mod detect;
 pub mod directory;
 pub mod native;
+pub mod proposal;
 pub mod record;
 mod verification;
 
@@ -288,4 +289,4 @@ pub const HEAD_BYTES: usize = 4096;
 pub const NATIVE: &Dialect = &native::DIALECT;
 
 /// Every dialect, in the order in which they are tried.
-pub const DIALECTS: &[&Dialect] = &[NATIVE, &directory::DIALECT, &record::DIALECT];
+pub const DIALECTS: &[&Dialect] = &[NATIVE, &directory::DIALECT, &proposal::DIALECT, &record::DIALECT];

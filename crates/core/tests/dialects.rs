@@ -5,6 +5,8 @@
 mod directory;
 #[path = "dialects/native.rs"]
 mod native;
+#[path = "dialects/proposal.rs"]
+mod proposal;
 #[path = "dialects/record.rs"]
 mod record;
 
@@ -18,8 +20,10 @@ const NOW: &str = "2026-11-16T10:00:00Z";
 
 /// Plans as their authors keep them: every dialect has some, its document's own examples among them.
 fn samples() -> Vec<Source> {
-    let all: Vec<Source> =
-        [native::samples(), directory::samples(), record::samples()].into_iter().flatten().collect();
+    let all: Vec<Source> = [native::samples(), directory::samples(), proposal::samples(), record::samples()]
+        .into_iter()
+        .flatten()
+        .collect();
     for dialect in DIALECTS {
         assert!(all.iter().any(|source| source.dialect() == *dialect), "{} has no sample", dialect.name);
     }

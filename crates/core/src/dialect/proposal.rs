@@ -1,0 +1,279 @@
+//! Proposals, the dialect of document C: `.pi/plans/PLAN-<8 characters>.md` with thirteen keys in front, numbered steps that
+//! name their tools, and a context. Progress is kept in `sessions/`, large data in `artifacts/`. The format is described in
+//! docs/dialects/proposal.md.
+
+mod compose;
+mod config;
+mod context;
+mod field;
+mod format;
+mod item;
+mod operation;
+mod outline;
+mod patch;
+mod section;
+mod session;
+mod step;
+
+pub use config::{Config, config};
+pub use operation::Operation;
+pub use section::{
+    Artifact, CONTEXT_BYTES_MAX, Overflow, Section, artifacts, context_bytes, overflow, section, sections,
+};
+pub use session::{Checkpoint, Outcome, checkpoints};
+
+use crate::dialect::{Dialect, Home};
+use crate::draft::{Draft, Layout, Oddity, StepDraft};
+use crate::frontmatter::{self, Parts};
+use crate::source::{Edit, Source, Spanned};
+use crate::state::{Reason, State};
+use crate::yaml::{self, Node, Value};
+use operation::Suffix;
+use outline::Outline;
+
+/// How the table of dialects knows this one.
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "proposal",
+    summary: "a file PLAN-<8 characters>.md in .pi/plans/, or one whose frontmatter says `id: PLAN-…` and a `status`",
+    recognises,
+    parse,
+    skim,
+    states: STATES,
+    spell,
+    // Steps of a proposal carry no marks: what became of them stands in `sessions/`.
+    marks: &[],
+    title_key: Some("title"),
+    keys: KEYS,
+    fields: field::FIELDS,
+    is_strict: false,
+    owned: &[
+        "status",
+        "version",
+        "created_at",
+        "updated_at",
+        "execution_session",
+        "execution_started_at",
+        "execution_ended_at",
+        "result_summary",
+    ],
+    edits: patch::edits,
+    touch: patch::touch,
+    home: |_, chance| {
+        let id = format!("{ID_PREFIX}{chance}");
+        Home { path: format!(".pi/plans/{id}.md"), id }
+    },
+    canonical: format::canonical,
+    compose: compose::compose,
+    beside: session::beside,
+};
+
+/// The keys of the frontmatter, in the order of the document.
+const KEYS: &[&str] = &[
+    "id",
+    "title",
+    "status",
+    "version",
+    "created_at",
+    "updated_at",
+    "planner_model",
+    "tools_required",
+    "executor_model",
+    "execution_session",
+    "execution_started_at",
+    "execution_ended_at",
+    "result_summary",
+];
+
+/// The states of a plan, as document C spells them.
+const STATES: &[(&str, State)] = &[
+    ("proposed", State::Proposed),
+    ("approved", State::Approved),
+    ("executing", State::Running),
+    ("completed", State::Done),
+    ("failed", State::Failed),
+    ("rejected", State::Rejected),
+    ("cancelled", State::Cancelled),
+    ("stalled", State::Waiting(Reason::Stalled)),
+    ("needs_review", State::Waiting(Reason::RevisionsSpent)),
+];
+
+/// Whatever stops an execution is `stalled`; what waits for a yes is in review.
+#[expect(clippy::unnecessary_wraps, reason = "other dialects have no word for some states")]
+const fn spell(state: State) -> Option<&'static str> {
+    Some(match state {
+        State::Draft | State::Proposed => "proposed",
+        State::Approved => "approved",
+        // A plan that waits for an answer goes on as it is.
+        State::Running | State::Waiting(Reason::Question) => "executing",
+        State::Waiting(Reason::RevisionsSpent | Reason::Lapsed) => "needs_review",
+        State::Waiting(
+            Reason::Failed | Reason::Budget | Reason::Stalled | Reason::Conflict | Reason::Replanning,
+        ) => "stalled",
+        State::Done => "completed",
+        State::Failed => "failed",
+        State::Rejected => "rejected",
+        State::Cancelled => "cancelled",
+    })
+}
+
+/// Whether a plan is written in this dialect.
+pub(crate) fn wrote(source: &Source) -> bool {
+    *source.dialect() == DIALECT
+}
+
+/// What every id begins with.
+const ID_PREFIX: &str = "PLAN-";
+
+/// How many characters follow.
+const ID_CHARS: usize = 8;
+
+/// A new id: `PLAN-` and eight digits of the number.
+pub fn id(random: u32) -> String {
+    format!("{ID_PREFIX}{random:0ID_CHARS$x}")
+}
+
+/// Whether a text is an id: `PLAN-` and eight letters or digits.
+pub fn is_id(text: &str) -> bool {
+    let is_rest =
+        |rest: &str| rest.len() == ID_CHARS && rest.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    text.strip_prefix(ID_PREFIX).is_some_and(is_rest)
+}
+
+/// The version of a plan, which grows by one with every write; 1 where the plan has none, `None` where that is no positive
+/// whole number.
+pub fn version(source: &Source) -> Option<u64> {
+    let parts = frontmatter::split(source.text());
+    let (frontmatter, _) = frontmatter::read(source, &parts);
+    match frontmatter.entry("version") {
+        None => Some(1),
+        Some(entry) => match entry.value.as_ref()?.value.trim() {
+            "" => Some(1),
+            text => text.parse().ok().filter(|&version| version > 0),
+        },
+    }
+}
+
+/// The edits that write down in one line what an execution came to.
+pub fn summarise(source: &Source, summary: &str) -> Vec<Edit> {
+    patch::summarise(source, summary)
+}
+
+/// The tool of a step, what it does and to what, where the step says so.
+pub fn operation(step: &StepDraft) -> Option<Operation> {
+    let task = &step.task.as_ref()?.value;
+    let found = |line: &str| match operation::divide(line).1 {
+        Suffix::Tool(operation) => Some(operation),
+        Suffix::Empty | Suffix::Absent => None,
+    };
+    let operation =
+        task.lines().next().and_then(found).or_else(|| task.lines().next_back().and_then(found))?;
+    step.tools.iter().any(|tool| tool.value == operation.tool).then_some(operation)
+}
+
+/// The id of a plan: what it says, or what its file is called.
+fn id_of(source: &Source, draft: &Draft) -> String {
+    let said = draft.frontmatter.value("id").map(|id| id.value.clone());
+    said.unwrap_or_else(|| file_stem(source.place()).to_owned())
+}
+
+/// The name of a file without folders and extension.
+pub(crate) fn file_stem(place: &str) -> &str {
+    let name = place.rsplit(['/', '\\']).next().unwrap_or(place);
+    name.strip_suffix(".md").unwrap_or(name)
+}
+
+/// A proposal lies in `.pi/plans/` or in its archive, or says so in its frontmatter.
+fn recognises(place: &str, head: &str) -> Option<String> {
+    let folders: Vec<&str> =
+        place.split(['/', '\\']).filter(|folder| !folder.is_empty() && *folder != ".").collect();
+    if let [.., ".pi", "plans", name] | [.., ".pi", "plans", "archive", name] = folders.as_slice()
+        && name.starts_with(ID_PREFIX)
+        && name.strip_suffix(".md").is_some()
+    {
+        let folder =
+            if folders[folders.len() - 2] == "archive" { ".pi/plans/archive/" } else { ".pi/plans/" };
+        return Some(format!("{name} in {folder}"));
+    }
+    let parts = frontmatter::split(head);
+    let cut = if parts.is_unclosed { &head[parts.body..] } else { "" };
+    let yaml = parts.yaml.map_or(cut, |yaml| &head[yaml.start..yaml.end]);
+    let value = |key: &str| {
+        let line = yaml.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
+        Some(line.split(" #").next().unwrap_or_default().trim().trim_matches(['"', '\'']))
+    };
+    let status = value("status").filter(|status| DIALECT.state(status).is_some())?;
+    let id = value("id").filter(|id| id.starts_with(ID_PREFIX))?;
+    Some(format!("`id: {id}` and `status: {status}` in its frontmatter"))
+}
+
+/// Reads a plan.
+fn parse(source: &Source) -> Draft {
+    let parts = frontmatter::split(source.text());
+    let outline = Outline::of(source, &parts);
+    let mut draft = read(source, &parts, &outline);
+    context::read(source, &outline, &mut draft);
+    draft
+}
+
+/// Reads what a list shows: all but the context.
+fn skim(source: &Source) -> Draft {
+    let parts = frontmatter::split(source.text());
+    read(source, &parts, &Outline::of(source, &parts))
+}
+
+fn read(source: &Source, parts: &Parts, outline: &Outline) -> Draft {
+    let (frontmatter, mut oddities) = frontmatter::read(source, parts);
+    oddities.extend(outline.blocks.unclosed.iter().map(|&span| Spanned::new(Oddity::UnclosedFence, span)));
+    let tools = tools_required(source);
+    let steps = step::read_all(source, outline, &tools, &mut oddities);
+    oddities.sort_by_key(|oddity| oddity.span.start);
+    let mut draft = Draft { frontmatter, steps, oddities: Layout(oddities), ..Draft::default() };
+    let status = draft.frontmatter.value("status").cloned();
+    draft.state = status.as_ref().and_then(|word| Some(Spanned::new(DIALECT.state(&word.value)?, word.span)));
+    draft.status = Layout(status);
+    draft.title = draft.frontmatter.value("title").cloned().or_else(|| first_heading(&draft, outline));
+    draft
+}
+
+/// The title of a plan whose frontmatter has none: the first heading of the first rank in front of the steps.
+fn first_heading(draft: &Draft, outline: &Outline) -> Option<Spanned<String>> {
+    let first_step = draft.steps.first().map_or(outline.body.end, |step| step.whole.0.start);
+    let is_title = |titled: &&outline::Titled| {
+        titled.heading.level == 1
+            && !titled.is_steps()
+            && !titled.is_other()
+            && titled.heading.span.start < first_step
+    };
+    outline
+        .headings
+        .iter()
+        .find(is_title)
+        .map(|titled| titled.name.clone())
+        .filter(|name| !name.value.is_empty())
+}
+
+/// The tools that the plan may use: a list, or names with commas between them.
+pub fn tools_required(source: &Source) -> Vec<Spanned<String>> {
+    let Some(span) = frontmatter::split(source.text()).yaml else { return Vec::new() };
+    let (Some(Node { value: Value::Map(entries), .. }), _) = yaml::read(source.slice(span), span.start)
+    else {
+        return Vec::new();
+    };
+    let is_key = |node: &Node| matches!(&node.value, Value::Scalar { text, .. } if text == "tools_required");
+    let Some((_, node)) = entries.into_iter().find(|(key, _)| is_key(key)) else { return Vec::new() };
+    let items = match node.value {
+        Value::List(items) => items,
+        Value::Scalar { .. } => vec![node],
+        Value::Map(_) => Vec::new(),
+    };
+    let texts = items.into_iter().filter_map(|item| match item.value {
+        Value::Scalar { text, .. } => Some(Spanned::new(text, item.span)),
+        Value::List(_) | Value::Map(_) => None,
+    });
+    let names = texts.flat_map(|text| {
+        let names: Vec<Spanned<String>> =
+            text.value.split(',').map(|name| Spanned::new(name.trim().to_owned(), text.span)).collect();
+        names
+    });
+    names.filter(|name| !name.value.is_empty()).collect()
+}

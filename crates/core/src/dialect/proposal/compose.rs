@@ -1,0 +1,203 @@
+//! A proposal, written anew from what a plan of any dialect says.
+
+use super::operation::{self, Suffix};
+use super::{DIALECT, KEYS, field, item, patch, spell};
+use crate::change::number_at;
+use crate::dialect::Birth;
+use crate::draft::{ContractDraft, Draft, StepDraft};
+use crate::plan;
+use crate::source::{Source, Spanned};
+use crate::yaml;
+
+/// A new text that says what the draft says.
+pub(super) fn compose(draft: &Draft, birth: &Birth<'_>) -> String {
+    // A step that names no tool may use all that the plan lists: its list comes first, in its order.
+    let mut lists: Vec<&Vec<Spanned<String>>> = draft.steps.iter().map(|step| &step.tools).collect();
+    lists.sort_by_key(|tools| std::cmp::Reverse(tools.len()));
+    let mut tools: Vec<&str> = Vec::new();
+    for tool in lists.into_iter().flatten() {
+        if !tools.contains(&tool.value.as_str()) {
+            tools.push(&tool.value);
+        }
+    }
+    let mut text = frontmatter(draft, birth, &tools);
+    text.push_str("\n## Steps\n");
+    let needs = needs(draft);
+    for (place, step) in draft.steps.iter().enumerate() {
+        text.push_str(&step_text(step, place, needs[place].as_deref(), &tools));
+    }
+    let prose = [("Priority", &draft.priority), ("Budget", &draft.budget)];
+    let prose =
+        prose.into_iter().filter_map(|(name, value)| Some(format!("**{name}:** {}", value.as_ref()?.value)));
+    let context = draft.context.iter().map(|context| tame(&context.value));
+    let pieces: Vec<String> = prose.chain(context).collect();
+    if !pieces.is_empty() {
+        text.push_str(&format!("\n## Context\n\n{}\n", pieces.join("\n\n")));
+    }
+    if draft.notes.is_empty() {
+        return text;
+    }
+    let notes: Vec<String> = draft.notes.iter().map(|note| one_line(&note.value)).collect();
+    let source = Source::new(birth.id, text).written_in(&DIALECT);
+    source.edited(&[patch::append_note(&source, &notes.join("\n- "))]).text().to_owned()
+}
+
+/// The thirteen keys in the order of the document.
+fn frontmatter(draft: &Draft, birth: &Birth<'_>, tools: &[&str]) -> String {
+    let status = draft.state.and_then(|state| spell(state.value)).unwrap_or("proposed");
+    let title = draft.title.as_ref().map_or("", |title| title.value.as_str());
+    let kept =
+        |key: &str| draft.frontmatter.value(key).map(|value| yaml::quote(&value.value)).unwrap_or_default();
+    let line = |key: &&str| {
+        let value = match *key {
+            "id" => yaml::quote(birth.id),
+            "title" => patch::quoted(&one_line(title)),
+            "status" => status.to_owned(),
+            "version" => "1".to_owned(),
+            "created_at" | "updated_at" => birth.now.to_owned(),
+            "tools_required" => tools.iter().map(|tool| format!("\n  - {}", yaml::quote(tool))).collect(),
+            "execution_session" => patch::session(birth.id),
+            "planner_model" | "executor_model" => kept(key),
+            _ => String::new(),
+        };
+        let gap = if value.is_empty() || value.starts_with('\n') { "" } else { " " };
+        format!("{key}:{gap}{value}\n")
+    };
+    format!("---\n{}---\n", KEYS.iter().map(line).collect::<String>())
+}
+
+/// What each step waits for, as it is written here; `None` for all earlier ones. Steps are named by their id, or by the number
+/// that they get.
+fn needs(draft: &Draft) -> Vec<Option<Vec<String>>> {
+    let ids = plan::ids(draft);
+    let name = |need: &Spanned<String>| match plan::find_step(draft, &ids, &need.value) {
+        Some(place) => {
+            draft.steps[place].id.as_ref().map_or_else(|| number_at(place).to_string(), |id| id.value.clone())
+        }
+        None => one_line(&need.value),
+    };
+    draft.steps.iter().map(|step| step.needs.as_ref().map(|needs| needs.iter().map(name).collect())).collect()
+}
+
+fn step_text(step: &StepDraft, place: usize, needs: Option<&[String]>, tools: &[&str]) -> String {
+    let number = format!("{}. ", number_at(place));
+    let indent = " ".repeat(number.len());
+    let (first, body) = first_and_body(step);
+    let mut text = format!("{number}{first}\n");
+    for line in fields(step, needs, (&first, body.last().copied().unwrap_or_default(), tools)) {
+        text.push_str(&format!("{indent}- {line}\n"));
+    }
+    text.extend(step.setup.as_ref().map(|setup| fenced("setup", &setup.value, &indent)));
+    text.extend(step.contract.as_ref().map(|contract| contract_text(contract, &indent)));
+    if !body.is_empty() {
+        text.push('\n');
+        let joined = body.join("\n");
+        let tamed = tame(&joined);
+        text.extend(tamed.lines().map(|line| match line.trim().is_empty() {
+            true => "\n".to_owned(),
+            false => format!("{indent}{line}\n"),
+        }));
+    }
+    text
+}
+
+/// The first line of a step, and the lines of its task below. A task that begins with the title is not said twice.
+fn first_and_body(step: &StepDraft) -> (String, Vec<&str>) {
+    let title = one_line(&step.title.value);
+    let task: Vec<&str> = step.task.as_ref().map(|task| task.value.lines().collect()).unwrap_or_default();
+    let begins = task.first().is_some_and(|first| operation::divide(first).0 == title);
+    let (first, body) = if begins { (task[0].to_owned(), task[1..].to_vec()) } else { (title.clone(), task) };
+    let ends_in_tool = |line: &&str| matches!(operation::divide(line.trim_start()).1, Suffix::Tool(_));
+    // Brackets that are no tool must not be taken for one: the title's, and those that end the text below.
+    let is_kept = operation::divide(&first).0 == title
+        && !(first == title && step.tools.is_empty() && body.last().is_some_and(ends_in_tool));
+    let first = if is_kept { first } else { format!("{title} ()") };
+    let is_boxed = item::read(&format!("- {first}")).is_some_and(|item| item.checkbox.is_some());
+    (if is_boxed { format!("[ ] {first}") } else { first }, body)
+}
+
+/// The fields of a step that stand on one line each.
+fn fields(
+    step: &StepDraft,
+    needs: Option<&[String]>,
+    (first, last, tools): (&str, &str, &[&str]),
+) -> Vec<String> {
+    let list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    let texts =
+        |items: &[Spanned<String>]| items.iter().map(|item| one_line(&item.value)).collect::<Vec<_>>();
+    let one = |value: &Option<Spanned<String>>| texts(value.as_slice());
+    let some_list = |names: Vec<String>| if names.is_empty() { Vec::new() } else { vec![names.join(", ")] };
+    let said = match (operation::divide(first).1, operation::divide(last.trim_start()).1) {
+        (Suffix::Tool(operation), _) | (Suffix::Absent, Suffix::Tool(operation)) => vec![operation.tool],
+        (Suffix::Empty | Suffix::Absent, _) => tools.iter().map(|&tool| tool.to_owned()).collect(),
+    };
+    let own = Some(texts(&step.tools)).filter(|own| *own != said).unwrap_or_default();
+    let fields = [
+        ("id", one(&step.id)),
+        ("agent", one(&step.target)),
+        ("needs", needs.map(list).into_iter().collect()),
+        ("reads", some_list(texts(&step.reads))),
+        ("touches", step.touches.iter().map(|touches| list(&texts(touches))).collect()),
+        ("tools", some_list(own)),
+        ("env", texts(&step.env)),
+        ("network", one(&step.network)),
+        ("timeout", one(&step.timeout)),
+        ("contract_timeout", one(&step.contract_timeout)),
+        ("accept", texts(&step.accept)),
+        ("on_fail", one(&step.on_fail)),
+    ];
+    let lines = |(name, values): (&str, Vec<String>)| {
+        values.into_iter().map(|value| format!("**{name}:** {value}")).collect::<Vec<_>>()
+    };
+    fields.into_iter().flat_map(lines).collect()
+}
+
+fn contract_text(contract: &ContractDraft, indent: &str) -> String {
+    let mut text = match &contract.command {
+        Some(command) => fenced("verify", &command.value, indent),
+        None => format!("{indent}- **verify:** manual\n"),
+    };
+    text.extend(
+        contract.expect.as_ref().map(|code| format!("{indent}- **exit_code:** {}\n", one_line(&code.value))),
+    );
+    text
+}
+
+/// A command below its label: in backticks where it is one line that has none, else in a fence.
+fn fenced(name: &str, command: &str, indent: &str) -> String {
+    let bare = command.trim_end_matches('\n');
+    if !bare.contains(['`', '\n', '\r']) && !bare.trim().is_empty() && bare.trim() == bare {
+        return format!("{indent}- **{name}:** `{bare}`\n");
+    }
+    let longest =
+        command.lines().map(|line| line.trim_start().bytes().take_while(|&byte| byte == b'`').count()).max();
+    let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
+    let lines: String = bare.split('\n').map(|line| format!("{indent}  {line}\n")).collect();
+    format!("{indent}- **{name}:**\n{indent}  {fence}shell\n{lines}{indent}  {fence}\n")
+}
+
+/// Prose that says nothing of steps: headings that would begin them become text, labels lose their stars. Code stays as it is.
+fn tame(text: &str) -> String {
+    let mut fence: Option<&str> = None;
+    let lines = text.trim_end().lines().map(|line| {
+        let bare = line.trim_start();
+        let ticks = &bare[..bare.len() - bare.trim_start_matches(['`', '~']).len()];
+        match fence {
+            Some(open) if ticks.starts_with(open) => fence = None,
+            Some(_) => return line.to_owned(),
+            None if ticks.len() >= 3 => fence = Some(ticks),
+            None => {}
+        }
+        let name = bare.trim_start_matches('#').trim();
+        let is_divider = ["steps", "step", "context"].iter().any(|word| plan::slug(name).ends_with(word));
+        if name.len() < bare.len() && bare.starts_with('#') && is_divider {
+            return format!("**{name}**");
+        }
+        if field::is_field(bare) { line.replacen("**", "", 2) } else { line.to_owned() }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn one_line(text: &str) -> String {
+    text.replace(['\n', '\r'], " ").trim().to_owned()
+}

@@ -1,0 +1,107 @@
+//! What a proposal says besides its steps: the context, the risks and whatever else the author wrote. All of it is part of
+//! what a person approves. The items below `### Notes` are what was noted later.
+
+use super::item::{self, Marker};
+use super::outline::Outline;
+use crate::draft::Draft;
+use crate::source::{Source, Span, Spanned};
+
+/// Reads the context and the notes of a draft whose steps are read.
+pub(super) fn read(source: &Source, outline: &Outline, draft: &mut Draft) {
+    let notes = notes(source, outline);
+    let mut gone: Vec<Span> = draft.steps.iter().map(|step| step.whole.0).collect();
+    gone.extend(notes.iter().map(|note| note.span));
+    let title = draft.title.as_ref().map(|title| title.span);
+    // A section that holds nothing but notes is no text of the author's.
+    let bare = outline.notes().filter(|section| is_bare(source, section.reach, &notes));
+    let named = [bare, outline.context()].map(|section| section.map(|section| section.heading.span));
+    for titled in &outline.headings {
+        let span = titled.heading.span;
+        let is_title = title.is_some_and(|title| span.covers(title));
+        if is_title || titled.is_steps() || named.contains(&Some(span)) {
+            gone.push(span);
+        }
+    }
+    gone.sort_unstable();
+    draft.context = text(source, outline, &gone);
+    draft.notes = notes;
+}
+
+/// Whether a section has nothing but these notes.
+fn is_bare(source: &Source, reach: Span, notes: &[Spanned<String>]) -> bool {
+    let mut at = reach.start;
+    for note in notes.iter().filter(|note| reach.covers(note.span)) {
+        if !source.slice(Span::new(at.min(note.span.start), note.span.start)).trim().is_empty() {
+            return false;
+        }
+        at = note.span.end;
+    }
+    source.slice(Span::new(at.min(reach.end), reach.end)).trim().is_empty()
+}
+
+/// The items below the heading of the notes, each with the lines that go on with it.
+fn notes(source: &Source, outline: &Outline) -> Vec<Spanned<String>> {
+    let Some(section) = outline.notes() else { return Vec::new() };
+    let mut notes: Vec<Spanned<String>> = Vec::new();
+    let mut is_open = false;
+    let mut at = section.reach.start;
+    while at < section.reach.end {
+        let line = source.line_at(at);
+        let text = source.slice(line).trim();
+        at = source.next_line(at);
+        let is_text = !outline.is_fenced(line.start) && outline.heading_at(line.start).is_none();
+        let is_indented = source.slice(line).starts_with([' ', '\t']);
+        let item = item::read(text).filter(|item| item.marker == Marker::Bullet && !is_indented && is_text);
+        match (item, notes.last_mut()) {
+            (Some(item), _) => {
+                is_open = true;
+                let end = line.start + source.slice(line).trim_end().len();
+                notes.push(Spanned::new(item.text(text).to_owned(), Span::new(line.start, end)));
+            }
+            (None, Some(note)) if is_open && is_text && !text.is_empty() => {
+                note.value.push(' ');
+                note.value.push_str(text);
+                note.span.end = line.start + source.slice(line).trim_end().len();
+            }
+            (None, Some(_) | None) => is_open = false,
+        }
+    }
+    notes
+}
+
+/// The text outside of `gone`: piece by piece, a blank line in front of every heading, never two in a row outside of code.
+fn text(source: &Source, outline: &Outline, gone: &[Span]) -> Option<Spanned<String>> {
+    let mut pieces: Vec<String> = vec![String::new()];
+    let mut span: Option<Span> = None;
+    let mut at = outline.body.start;
+    let mut next_gone = 0;
+    while at < outline.body.end {
+        let line = source.line_at(at);
+        let line = Span::new(line.start.max(at), line.end.max(at));
+        at = source.next_line(at);
+        while gone.get(next_gone).is_some_and(|gone| gone.end <= line.start) {
+            next_gone += 1;
+        }
+        let is_gone = gone.get(next_gone).is_some_and(|gone| gone.start <= line.end && line.start < gone.end);
+        let begins_heading = outline
+            .heading_at(line.start)
+            .is_some_and(|titled| line.covers(Span::at(titled.heading.span.start)));
+        if is_gone || begins_heading {
+            pieces.push(String::new());
+        }
+        let text = source.slice(line).trim_end();
+        let piece = pieces.last_mut()?;
+        let is_second_blank = text.is_empty() && (piece.is_empty() || piece.ends_with("\n\n"));
+        if is_gone || (is_second_blank && !outline.is_fenced(line.start)) {
+            continue;
+        }
+        piece.push_str(text);
+        piece.push('\n');
+        if !text.is_empty() {
+            span = Some(Span::new(span.map_or(line.start, |span| span.start), line.start + text.len()));
+        }
+    }
+    let pieces: Vec<&str> =
+        pieces.iter().map(|piece| piece.trim_matches('\n')).filter(|piece| !piece.is_empty()).collect();
+    Some(Spanned::new(pieces.join("\n\n"), span?)).filter(|text| !text.value.is_empty())
+}

@@ -1,0 +1,214 @@
+//! The lines below a step that are data: `- **verify:** …`, `- **needs:** …`. The document has none of them; they let a
+//! proposal say what plans of other dialects say. Only labels in bold count, and `verify:` in front of a command: anything
+//! else that looks like `name: value` is the author's text.
+
+use super::outline::Outline;
+use super::step::Line;
+use crate::dialect::verification;
+use crate::draft::{ContractDraft, Field, FieldDraft, Oddity, StepDraft};
+use crate::source::{Excerpt, Source, Span, Spanned};
+
+/// The fields, and their names.
+pub(super) const FIELDS: &[(Field, &[&str])] = &[
+    (Field::Id, &["id"]),
+    (Field::Target, &["agent", "role"]),
+    (Field::Needs, &["needs"]),
+    (Field::Reads, &["reads"]),
+    (Field::Touches, &["touches"]),
+    (Field::Tools, &["tools"]),
+    (Field::Env, &["env"]),
+    (Field::Network, &["network"]),
+    (Field::Timeout, &["timeout"]),
+    (Field::ContractTimeout, &["contract_timeout"]),
+    (Field::Accept, &["accept"]),
+    (Field::Setup, &["setup"]),
+    (Field::Contract, &["verify", "contract", "verification"]),
+    (Field::ExitCode, &["exit_code"]),
+    (Field::OnFail, &["on_fail"]),
+];
+
+/// A label in front of a value.
+struct Label {
+    kind: Field,
+    name: Spanned<String>,
+    /// With stars and colon.
+    span: Span,
+    /// The rest of its line.
+    value: Span,
+    is_bold: bool,
+}
+
+/// The field that a line of text names, if any.
+pub(super) fn is_field(line: &str) -> bool {
+    label(line.trim(), 0).is_some_and(|label| label.is_bold)
+}
+
+fn label(text: &str, at: usize) -> Option<Label> {
+    let bare =
+        text.strip_prefix(['-', '*', '+']).filter(|bare| bare.starts_with([' ', '\t'])).unwrap_or(text);
+    let start = at + text.len() - bare.trim_start().len();
+    let bare = bare.trim_start();
+    let (name, name_at, length) = match bare.strip_prefix("**") {
+        Some(inner) => {
+            let (name, _) = inner.split_once("**")?;
+            let colon = name.ends_with(':');
+            let behind = &inner[name.len() + 2..];
+            let length = 2 + name.len() + 2 + usize::from(!colon);
+            (colon || behind.starts_with(':')).then_some((name.trim_end_matches(':'), 2, length))?
+        }
+        None => {
+            let (name, _) = bare.split_once(':')?;
+            (name, 0, name.len() + 1)
+        }
+    };
+    let wanted = name.trim().to_ascii_lowercase().replace([' ', '-'], "_");
+    let &(kind, _) = FIELDS.iter().find(|(_, names)| names.contains(&wanted.as_str()))?;
+    let value = bare[length..].trim();
+    let value_at = start + bare.len() - bare[length..].trim_start().len();
+    Some(Label {
+        kind,
+        name: Spanned::new(name.to_owned(), Span::new(start + name_at, start + name_at + name.len())),
+        span: Span::new(start, start + length),
+        value: Span::new(value_at, value_at + value.len()),
+        is_bold: name_at > 0,
+    })
+}
+
+/// Takes the fields out of the lines below a step's first; what remains are the lines of its text, without the indentation
+/// that they share, single blank lines between them.
+pub(super) fn read(
+    source: &Source,
+    outline: &Outline,
+    lines: &[Line<'_>],
+    (step, oddities): (&mut StepDraft, &mut Vec<Spanned<Oddity>>),
+) -> Vec<String> {
+    let mut kept: Vec<&Line<'_>> = Vec::new();
+    let mut place = 0;
+    while let Some(line) = lines.get(place) {
+        let label = (!line.is_code).then(|| label(line.text, line.at)).flatten();
+        let taken = label.and_then(|label| take(source, outline, (lines, place), label, (step, oddities)));
+        match taken {
+            Some(count) => place += count,
+            None => {
+                kept.push(line);
+                place += 1;
+            }
+        }
+    }
+    unindented(source, &kept)
+}
+
+/// Takes one field over; says how many lines it has, or `None` where it is text after all.
+fn take(
+    source: &Source,
+    outline: &Outline,
+    (lines, place): (&[Line<'_>], usize),
+    label: Label,
+    (step, oddities): (&mut StepDraft, &mut Vec<Spanned<Oddity>>),
+) -> Option<usize> {
+    let below = lines[place + 1..].iter().position(|line| !line.is_blank()).map(|gap| place + 1 + gap);
+    let is_command = matches!(label.kind, Field::Contract | Field::Setup);
+    let code = below
+        .filter(|_| is_command && label.value.is_empty())
+        .and_then(|below| outline.code_in_line(source, lines[below].span));
+    let last = lines.last().map_or(0, |line| line.span.end);
+    let end = code.map_or(label.value.end, |code| code.span.end.min(last).max(label.value.end));
+    let region = Span::new(label.value.start, end);
+    let is_run = verification::contract(source, &outline.blocks, region)
+        .is_some_and(|contract| contract.command.is_some());
+    let is_plain_verify = label.kind == Field::Contract && is_run;
+    if !label.is_bold && !is_plain_verify {
+        return None;
+    }
+    if label.kind == Field::Id && source.slice(label.value).contains(char::is_whitespace) {
+        return None;
+    }
+    let count = lines[place..].iter().take_while(|line| line.span.start < end.max(label.span.end)).count();
+    set(source, outline, region, &label, (step, oddities));
+    let whole = Span::new(label.span.start, source.line_at(end).end.min(end).max(label.span.end));
+    let Label { kind, name, span, value, .. } = label;
+    step.fields.0.push(FieldDraft { name, kind: Some(kind), label: span, value, whole });
+    Some(count.max(1))
+}
+
+/// Gives the step what the field says. The first one counts; lists go on growing.
+fn set(
+    source: &Source,
+    outline: &Outline,
+    region: Span,
+    label: &Label,
+    (step, oddities): (&mut StepDraft, &mut Vec<Spanned<Oddity>>),
+) {
+    let text = source.slice(label.value);
+    let value = || Spanned::new(text.to_owned(), label.value);
+    let is_list = matches!(
+        label.kind,
+        Field::Needs | Field::Reads | Field::Touches | Field::Tools | Field::Env | Field::Accept
+    );
+    if let Some(first) = step.field(label.kind).filter(|_| !is_list) {
+        let name = FIELDS.iter().find(|(kind, _)| *kind == label.kind).map_or("", |(_, names)| names[0]);
+        oddities.push(Spanned::new(Oddity::DuplicateField { name, first: first.label }, label.span));
+        return;
+    }
+    let line = (!text.is_empty()).then(value);
+    match label.kind {
+        Field::Id => step.id = line,
+        Field::Target => step.target = line,
+        Field::Network => step.network = line,
+        Field::Timeout => step.timeout = line,
+        Field::ContractTimeout => step.contract_timeout = line,
+        Field::OnFail => step.on_fail = line,
+        Field::Needs => step.needs.get_or_insert_default().extend(names(text, label.value.start)),
+        Field::Touches => step.touches.get_or_insert_default().extend(names(text, label.value.start)),
+        Field::Reads => step.reads.extend(names(text, label.value.start)),
+        Field::Tools => step.tools.extend(names(text, label.value.start)),
+        Field::Env => step.env.extend(line),
+        Field::Accept => step.accept.extend(line),
+        Field::Setup => step.setup = command(source, outline, region),
+        Field::Contract => {
+            let expect = step.contract.take().and_then(|contract| contract.expect);
+            let contract = verification::contract(source, &outline.blocks, region).unwrap_or_default();
+            step.contract = Some(ContractDraft { expect, ..contract });
+        }
+        Field::ExitCode => step.contract.get_or_insert_default().expect = line,
+        Field::Each | Field::Task | Field::Status => {}
+    }
+}
+
+fn command(source: &Source, outline: &Outline, region: Span) -> Option<Excerpt> {
+    verification::contract(source, &outline.blocks, region)?.command
+}
+
+/// The names in a list with commas; `none` stands for none.
+fn names(text: &str, at: usize) -> Vec<Spanned<String>> {
+    if text.eq_ignore_ascii_case("none") {
+        return Vec::new();
+    }
+    let mut start = at;
+    let mut names = Vec::new();
+    for piece in text.split(',') {
+        let name = piece.trim().trim_matches('`');
+        let first = start + piece.find(name).unwrap_or_default();
+        if !name.is_empty() {
+            names.push(Spanned::new(name.to_owned(), Span::new(first, first + name.len())));
+        }
+        start += piece.len() + 1;
+    }
+    names
+}
+
+/// The lines without the blanks that all of them begin with, and without blank lines that follow another one.
+fn unindented(source: &Source, lines: &[&Line<'_>]) -> Vec<String> {
+    let blanks = |line: &&&Line<'_>| line.at - line.span.start;
+    let shared = lines.iter().filter(|line| !line.is_blank()).map(|line| blanks(&line)).min().unwrap_or(0);
+    let mut texts: Vec<String> = Vec::new();
+    for line in lines {
+        let text = source.slice(Span::new((line.span.start + shared).min(line.at), line.span.end)).trim_end();
+        let was_blank = texts.last().is_none_or(String::is_empty);
+        if line.is_code || !text.trim().is_empty() || (!was_blank && !texts.is_empty()) {
+            texts.push(text.to_owned());
+        }
+    }
+    while texts.pop_if(|last| last.trim().is_empty()).is_some() {}
+    texts
+}

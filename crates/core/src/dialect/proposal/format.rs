@@ -1,0 +1,67 @@
+//! The canonical form of a proposal. It re-spells line endings, dashes and brackets behind numbers, the tools of steps and
+//! blank lines; text and code stay as they are, and so does the order of everything.
+
+use super::operation::{self, Suffix};
+use super::outline::Outline;
+use super::{item, parse};
+use crate::draft::StepDraft;
+use crate::frontmatter;
+use crate::source::{self, Edit, Source, Span};
+
+/// The text of `source` in canonical form.
+pub(super) fn canonical(source: &Source) -> String {
+    let text = source.text().replace("\r\n", "\n").replace('\r', "\n");
+    let text = text.trim_start_matches('\u{feff}').trim_start_matches('\n');
+    let source = source.with(text);
+    let respelled = source
+        .edited(&parse(&source).steps.iter().flat_map(|step| respelled(&source, step)).collect::<Vec<_>>());
+    spaced(&respelled)
+}
+
+/// `3)` becomes `3.`, `*` becomes `-`, and a tool is spelled in the way of the document.
+fn respelled(source: &Source, step: &StepDraft) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    let line = step.heading.0;
+    let number = step.number.span;
+    let behind = Span::new(number.end, (number.end + 1).min(line.end));
+    if !number.is_empty() && source.text().is_char_boundary(behind.end) && source.slice(behind) == ")" {
+        edits.push(Edit::replace(behind, "."));
+    }
+    if number.is_empty() && source.slice(line).starts_with(['*', '+']) {
+        edits.push(Edit::replace(Span::new(line.start, line.start + 1), "-"));
+    }
+    let text = Span::new(step.title.span.end, line.end);
+    if let (_, Suffix::Tool(operation)) = operation::divide(source.slice(text).trim_start())
+        && item::read(source.slice(line)).is_some()
+    {
+        edits.push(Edit::replace(text, format!(" {operation}")));
+    }
+    edits
+}
+
+/// No two blank lines in a row, no blanks at the ends of lines, one line ending at the end; code is left alone.
+fn spaced(source: &Source) -> String {
+    let parts = frontmatter::split(source.text());
+    let outline = Outline::of(source, &parts);
+    let mut edits = Vec::new();
+    let mut was_blank = false;
+    let mut at = parts.body;
+    while at < source.text().len() {
+        let line = source.line_at(at);
+        let next = source.next_line(at);
+        let kept = line.start + source.slice(line).trim_end_matches([' ', '\t']).len();
+        let is_blank = kept == line.start;
+        if !outline.is_fenced(line.start) {
+            if is_blank && was_blank {
+                edits.push(Edit::delete(Span::new(line.start, next)));
+            } else if kept < line.end {
+                edits.push(Edit::delete(Span::new(kept, line.end)));
+            }
+        }
+        was_blank = is_blank && !outline.is_fenced(line.start);
+        at = next;
+    }
+    let text = source::apply(source.text(), &edits);
+    let kept = text.trim_end_matches('\n');
+    if kept.is_empty() { String::new() } else { format!("{kept}\n") }
+}

@@ -1,0 +1,308 @@
+//! The bytes that a change takes in a proposal, and what every write adds. Every function returns edits and touches nothing
+//! else.
+
+use super::outline::Outline;
+use super::{DIALECT, KEYS, id_of, spell};
+use crate::change::{self, Change, Refusal};
+use crate::draft::{Draft, Entry, Field, Frontmatter, Oddity, StepDraft, StepNumber};
+use crate::frontmatter::{self, Parts};
+use crate::source::{self, Edit, Source, Span};
+use crate::state::State;
+use crate::yaml;
+
+/// The edits that make `change` in `source`, which reads as `draft`.
+pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<Vec<Edit>, Refusal> {
+    Ok(match change {
+        // Only a box can hold a mark, and it is only ever taken away: no mark is among those of the dialect.
+        Change::Mark { step, .. } => {
+            draft.steps[*step].marks.iter().map(|mark| Edit::replace(mark.span, " ")).collect()
+        }
+        Change::Become { state } => become_state(source, draft, *state)?,
+        Change::Trace { .. } => Vec::new(),
+        Change::Set { key, value } => {
+            vec![frontmatter::set(source, key, value).ok_or_else(|| Refusal::NotPlain { key: key.clone() })?]
+        }
+        Change::Note { text } => vec![append_note(source, text)],
+        Change::Rename { step, id } => rename(source, draft, *step, id),
+        Change::Need { step, on } => add_need(source, draft, *step, on)?.into_iter().collect(),
+        Change::Move { step, to } => relocate(source, draft, *step, *to),
+        Change::Renumber => renumber(draft, &(0..draft.steps.len()).collect::<Vec<_>>()),
+        Change::Expand { step, .. } => return Err(Refusal::NotATemplate { step: *step }),
+    })
+}
+
+/// The frontmatter of a plan that is written to, if it can be.
+struct Keys<'a> {
+    source: &'a Source,
+    frontmatter: Frontmatter,
+    block: Span,
+}
+
+impl<'a> Keys<'a> {
+    /// `None` where there is no block, or one that can't be read to its end: what can't be seen would be written twice.
+    fn of(source: &'a Source) -> Option<Self> {
+        let parts: Parts = frontmatter::split(source.text());
+        let (frontmatter, oddities) = frontmatter::read(source, &parts);
+        let is_unread = oddities.iter().any(|oddity| matches!(oddity.value, Oddity::Frontmatter(_)));
+        Some(Self { source, frontmatter, block: parts.yaml.filter(|_| !is_unread)? })
+    }
+
+    /// What a key says; empty where it says nothing.
+    fn value(&self, key: &str) -> &str {
+        self.frontmatter.value(key).map_or("", |value| value.value.as_str())
+    }
+
+    /// The edit that gives a key a value that is spelled already. A key that is not there comes to its place in the order of
+    /// the document; `None` where the present value is no plain text.
+    fn set(&self, key: &str, spelled: &str) -> Option<Edit> {
+        let Some(entry) = self.frontmatter.entry(key) else {
+            let newline = self.source.line_ending();
+            return Some(Edit::insert(self.place(key), format!("{key}: {spelled}{newline}")));
+        };
+        let present = entry.value.as_ref()?;
+        if present.span.is_empty() {
+            return Some(Edit::insert(self.colon(entry)?, format!(" {spelled}")));
+        }
+        let quote = self.source.slice(present.span).chars().next().filter(|sign| matches!(sign, '"' | '\''));
+        let is_bare = !spelled.starts_with(['"', '\'']);
+        let quote = quote.filter(|_| is_bare).map(String::from).unwrap_or_default();
+        Some(Edit::replace(present.span, format!("{quote}{spelled}{quote}")))
+    }
+
+    /// The edit that leaves a key without a value.
+    fn clear(&self, key: &str) -> Option<Edit> {
+        let entry = self.frontmatter.entry(key)?;
+        let present = entry.value.as_ref().filter(|value| !value.span.is_empty())?;
+        Some(Edit::delete(Span::new(self.colon(entry)?, present.span.end)))
+    }
+
+    fn colon(&self, entry: &Entry) -> Option<usize> {
+        let end = entry.key.span.end;
+        Some(end + self.source.text()[end..].find(':')? + 1)
+    }
+
+    /// Where the line of a key that is not there belongs: in front of the next one of the document's order that is there and
+    /// what is said of it in comments, or at the end.
+    fn place(&self, key: &str) -> usize {
+        let rank = KEYS.iter().position(|known| *known == key).unwrap_or(KEYS.len());
+        let later = KEYS[(rank + 1).min(KEYS.len())..].iter().find_map(|key| self.frontmatter.entry(key));
+        let Some(entry) = later else { return self.block.end };
+        let mut start = self.source.line_at(entry.key.span.start).start;
+        while start > self.block.start {
+            let above = self.source.line_at(start - 1);
+            let text = self.source.slice(above).trim();
+            if !text.is_empty() && !text.starts_with('#') {
+                break;
+            }
+            start = above.start;
+        }
+        start.max(self.block.start)
+    }
+}
+
+/// Says the state. An execution that begins forgets the times and the result of the last one; when it is, is set by
+/// [`touch`], which knows the time.
+fn become_state(source: &Source, draft: &Draft, state: State) -> Result<Vec<Edit>, Refusal> {
+    let refused = || Refusal::NotPlain { key: "status".to_owned() };
+    let word = spell(state).unwrap_or_default();
+    let Some(keys) = Keys::of(source) else {
+        return Ok(vec![frontmatter::set(source, "status", word).ok_or_else(refused)?]);
+    };
+    let mut edits = Vec::new();
+    if keys.value("status") != word {
+        edits.push(keys.set("status", word).ok_or_else(refused)?);
+    }
+    let was = draft.state.map(|state| state.value);
+    if state == State::Running && was != Some(State::Running) {
+        let spent = ["execution_started_at", "execution_ended_at", "result_summary"];
+        edits.extend(spent.iter().filter_map(|key| keys.clear(key)));
+        if keys.value("execution_session").is_empty() {
+            edits.extend(keys.set("execution_session", &session(&id_of(source, draft))));
+        }
+    }
+    if state == State::Done && keys.value("result_summary").is_empty() {
+        let count = draft.steps.len();
+        edits.extend(keys.set("result_summary", &quoted(&format!("{count} of {count} steps passed"))));
+    }
+    Ok(edits)
+}
+
+/// The path of a plan's session, as the document spells it: from the project on.
+pub(super) fn session(id: &str) -> String {
+    let path = format!(".pi/plans/sessions/{id}.jsonl");
+    // The dot in front needs no quotes, and the document has none.
+    let is_plain = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+    if is_plain { path } else { yaml::quote(&path) }
+}
+
+/// What every write adds: the next version, the time, and the times of the execution where they are due.
+pub(super) fn touch(source: &Source, now: &str) -> Vec<Edit> {
+    let Some(keys) = Keys::of(source) else { return Vec::new() };
+    let next = super::version(source).and_then(|version| version.checked_add(1));
+    let mut edits: Vec<Edit> = Vec::new();
+    edits.extend(next.and_then(|next| keys.set("version", &next.to_string())));
+    edits.extend(keys.set("updated_at", now));
+    let is_blank = |key: &str| keys.value(key).is_empty();
+    match DIALECT.state(keys.value("status")) {
+        Some(State::Running) if is_blank("execution_started_at") => {
+            edits.extend(keys.set("execution_started_at", now));
+        }
+        Some(State::Done | State::Failed) if is_blank("execution_ended_at") => {
+            edits.extend(keys.set("execution_ended_at", now));
+        }
+        // What was cancelled ended only if it had begun.
+        Some(State::Cancelled) if !is_blank("execution_started_at") && is_blank("execution_ended_at") => {
+            edits.extend(keys.set("execution_ended_at", now));
+        }
+        Some(
+            State::Draft
+            | State::Proposed
+            | State::Approved
+            | State::Running
+            | State::Waiting(_)
+            | State::Done
+            | State::Failed
+            | State::Rejected
+            | State::Cancelled,
+        )
+        | None => {}
+    }
+    edits
+}
+
+/// The edits that say what an execution came to.
+pub(super) fn summarise(source: &Source, summary: &str) -> Vec<Edit> {
+    let line = summary.split_whitespace().collect::<Vec<_>>().join(" ");
+    let keys = Keys::of(source);
+    keys.and_then(|keys| keys.set("result_summary", &quoted(&line))).into_iter().collect()
+}
+
+/// A text in double quotes, as the document writes titles.
+pub(super) fn quoted(text: &str) -> String {
+    let spelled = yaml::quote(text);
+    if spelled.starts_with('"') {
+        return spelled;
+    }
+    format!("\"{}\"", spelled.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// Puts a note behind the others below `### Notes`; both headings come with it where they are missing.
+pub(super) fn append_note(source: &Source, text: &str) -> Edit {
+    let newline = source.line_ending();
+    let outline = Outline::of(source, &frontmatter::split(source.text()));
+    let end_of = |reach: Span| {
+        let kept = source.slice(reach).trim_end();
+        if kept.is_empty() {
+            source.text()[..reach.start].trim_end_matches(['\n', '\r']).len()
+        } else {
+            reach.start + kept.len()
+        }
+    };
+    if let Some(notes) = outline.notes() {
+        let at = end_of(notes.reach);
+        let last = source.slice(source.line_at(at));
+        let is_below_item = last.trim_start().starts_with("- ");
+        let gap = if is_below_item { "" } else { newline };
+        return Edit::insert(at, format!("{newline}{gap}- {text}"));
+    }
+    if let Some(context) = outline.context() {
+        let marks = "#".repeat(usize::from(context.heading.level.min(5)) + 1);
+        let note = format!("{newline}{newline}{marks} Notes{newline}{newline}- {text}");
+        return Edit::insert(end_of(context.reach), note);
+    }
+    let end = source.text().len();
+    let gap = if source.text().ends_with('\n') || end == 0 { "" } else { newline };
+    let headings = format!("## Context{newline}{newline}### Notes{newline}{newline}");
+    Edit::insert(end, format!("{gap}{newline}{headings}- {text}{newline}"))
+}
+
+fn rename(source: &Source, draft: &Draft, step: usize, id: &str) -> Vec<Edit> {
+    let old = crate::plan::ids(draft).swap_remove(step);
+    let step = &draft.steps[step];
+    let needs = draft.steps.iter().filter_map(|step| step.needs.as_ref()).flatten();
+    let mut edits: Vec<Edit> =
+        needs.filter(|need| need.value == old).map(|need| Edit::replace(need.span, id)).collect();
+    edits.push(match (&step.id, step.field(Field::Id)) {
+        (Some(present), _) => Edit::replace(present.span, id),
+        (None, Some(empty)) => Edit::insert(empty.label.end, format!(" {id}")),
+        (None, None) => insert_field(source, step, &format!("- **id:** {id}")),
+    });
+    edits
+}
+
+/// Adds a name to what a step waits for; `None` when it is there.
+fn add_need(source: &Source, draft: &Draft, place: usize, on: &str) -> Result<Option<Edit>, Refusal> {
+    let step = &draft.steps[place];
+    let names = change::declared_needs(draft, place)?;
+    if names.iter().any(|name| name == on) {
+        return Ok(None);
+    }
+    if let Some(last) = step.needs.iter().flatten().last() {
+        let ticks = source.text()[last.span.end..].bytes().take_while(|&byte| byte == b'`').count();
+        return Ok(Some(Edit::insert(last.span.end + ticks, format!(", {on}"))));
+    }
+    let names = names.into_iter().chain([on.to_owned()]).collect::<Vec<_>>().join(", ");
+    Ok(Some(match step.field(Field::Needs) {
+        Some(field) if field.value.is_empty() => Edit::insert(field.label.end, format!(" {names}")),
+        Some(field) => Edit::replace(field.value, names),
+        None => insert_field(source, step, &format!("- **needs:** {names}")),
+    }))
+}
+
+/// Puts a field right below the first line of a step, indented like the text of its item.
+fn insert_field(source: &Source, step: &StepDraft, line: &str) -> Edit {
+    let first = source.line_at(step.heading.0.start);
+    let is_heading = source.slice(step.heading.0).starts_with('#');
+    let column = source.slice(Span::new(first.start, step.title.span.start)).chars().count();
+    // A box is text of its item: what belongs to the item begins below the box.
+    let boxed = source.slice(Span::new(first.start, step.title.span.start)).find('[').unwrap_or(column);
+    let indent = if is_heading { String::new() } else { " ".repeat(column.min(boxed)) };
+    Edit::insert(step.heading.0.end, format!("{}{indent}{line}", source.line_ending()))
+}
+
+/// Numbers the steps by their place in `order`, which lists where each stood. Needs that name a number follow; a step that
+/// begins with a dash has no number to write.
+fn renumber(draft: &Draft, order: &[usize]) -> Vec<Edit> {
+    let steps: Vec<&StepDraft> = order.iter().map(|&place| &draft.steps[place]).collect();
+    let counted = |step: &StepDraft| match step.number.value {
+        StepNumber::Counted(number) => Some(number),
+        StepNumber::Template(_) => None,
+    };
+    let place_of = |number: u32| steps.iter().position(|step| counted(step) == Some(number));
+    let mut edits = Vec::new();
+    for (place, step) in steps.iter().enumerate() {
+        let now = change::number_at(place);
+        if counted(step).is_some_and(|number| number != now) && !step.number.span.is_empty() {
+            edits.push(Edit::replace(step.number.span, now.to_string()));
+        }
+        for need in step.needs.iter().flatten() {
+            let now = change::followed(&need.value, place_of).filter(|now| *now != need.value);
+            edits.extend(now.map(|now| Edit::replace(need.span, now)));
+        }
+    }
+    edits
+}
+
+/// Moves a step: the texts of the steps change places, what stands between them stays where it is.
+fn relocate(source: &Source, draft: &Draft, step: usize, to: usize) -> Vec<Edit> {
+    let mut order: Vec<usize> = (0..draft.steps.len()).collect();
+    let moved = order.remove(step);
+    order.insert(to, moved);
+    let renumbered = renumber(draft, &order);
+    let range = step.min(to)..=step.max(to);
+    let slots: Vec<Span> = draft.steps.iter().map(|step| step.whole.0).collect();
+    let moving = Span::new(slots[*range.start()].start, slots[*range.end()].end);
+    let mut edits: Vec<Edit> = renumbered.iter().filter(|edit| !moving.covers(edit.span)).cloned().collect();
+    for place in range {
+        let from = slots[order[place]];
+        let shifted = |edit: &Edit| {
+            Edit::replace(
+                Span::new(edit.span.start - from.start, edit.span.end - from.start),
+                edit.text.clone(),
+            )
+        };
+        let inner: Vec<Edit> = renumbered.iter().filter(|edit| from.covers(edit.span)).map(shifted).collect();
+        edits.push(Edit::replace(slots[place], source::apply(source.slice(from), &inner)));
+    }
+    edits
+}

@@ -1,0 +1,208 @@
+//! The sections of a proposal by name, and what becomes of a context that is too large: it moves into `artifacts/<id>/` and a
+//! reference stays. Pure: the caller writes the files.
+
+use super::outline::{CONTEXT, Outline, Titled};
+use super::{id_of, parse};
+use crate::frontmatter;
+use crate::markdown::Code;
+use crate::plan;
+use crate::source::{Edit, Source, Span};
+
+/// The most bytes of context that a plan carries itself: the document's 50 KB.
+pub const CONTEXT_BYTES_MAX: usize = 50_000;
+
+/// What separates the file of an artifact from its folder in a reference.
+const ARROW: &str = " → ";
+
+/// One section of a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// The heading.
+    pub name: String,
+    /// The headings above it and its own, as in `Context/Tool Outputs`.
+    pub path: String,
+    /// The rank of the heading: 2 for `##`.
+    pub level: u8,
+    /// From the heading to the end of the section, the sections inside included.
+    pub span: Span,
+    /// The text below the heading, without blank lines around it; its lines end in LF.
+    pub text: String,
+    /// The first block of code in it: the JSON of the tool outputs.
+    pub code: Option<String>,
+}
+
+/// Every section of the plan, in file order; a section comes before those inside.
+pub fn sections(source: &Source) -> Vec<Section> {
+    let outline = Outline::of(source, &frontmatter::split(source.text()));
+    let mut above: Vec<&Titled> = Vec::new();
+    let mut sections = Vec::new();
+    for titled in &outline.headings {
+        above.retain(|outer| outer.reach.covers(titled.heading.span));
+        above.push(titled);
+        let path: Vec<&str> = above.iter().map(|titled| titled.name.value.as_str()).collect();
+        let text = source.slice(titled.reach).replace("\r\n", "\n");
+        let code = outline.blocks.codes_in(titled.reach).next().map(|code| code.text.value.clone());
+        sections.push(Section {
+            name: titled.name.value.clone(),
+            path: path.join("/"),
+            level: titled.heading.level,
+            span: Span::new(titled.heading.span.start, titled.reach.end),
+            text: text.trim_matches('\n').trim_end().to_owned(),
+            code,
+        });
+    }
+    sections
+}
+
+/// The first section with this name, however it is spelled: `Tool Outputs`, `tool-outputs` or `context/tool outputs`.
+pub fn section(source: &Source, name: &str) -> Option<Section> {
+    let slugs = |path: &str| path.split('/').map(plan::slug).collect::<Vec<_>>();
+    let wanted = slugs(name);
+    sections(source).into_iter().find(|section| slugs(&section.path).ends_with(&wanted))
+}
+
+/// A reference to a file that holds a part of the context.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Artifact {
+    /// The file.
+    pub name: String,
+    /// The folder that it lies in, from the project on: `.pi/plans/artifacts/PLAN-a1b2c3d4/`.
+    pub folder: String,
+}
+
+/// Every reference in the context: lines `name → folder`, with or without a dash in front.
+pub fn artifacts(source: &Source) -> Vec<Artifact> {
+    let outline = Outline::of(source, &frontmatter::split(source.text()));
+    let Some(context) = outline.context() else { return Vec::new() };
+    let read = |line: &str| {
+        let (name, folder) = line.trim().trim_start_matches(['-', '*', '+']).split_once(ARROW.trim())?;
+        let (name, folder) = (name.trim(), folder.trim());
+        let is_reference = !name.is_empty() && folder.contains("artifacts/") && !folder.contains(' ');
+        is_reference.then(|| Artifact { name: name.to_owned(), folder: folder.to_owned() })
+    };
+    source.slice(context.reach).lines().filter_map(read).collect()
+}
+
+/// How many bytes of context the plan carries itself.
+pub fn context_bytes(source: &Source) -> usize {
+    let outline = Outline::of(source, &frontmatter::split(source.text()));
+    reaches(&outline).map(Span::len).sum()
+}
+
+fn reaches(outline: &Outline) -> impl Iterator<Item = Span> {
+    outline.headings.iter().filter(|titled| titled.key == CONTEXT).map(|titled| titled.reach)
+}
+
+/// A plan whose context is within the limit again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overflow {
+    /// The new text of the plan.
+    pub text: String,
+    /// The files to write first: paths relative to the folder of the plan, and what they hold. A name holds the digest of what
+    /// the file holds: what is there already under that name is the same.
+    pub files: Vec<(String, String)>,
+}
+
+/// What must move out of the plan, the largest part first; `None` where its context is within the limit. What moved is
+/// replaced by a reference in the form of the document. A context of very many small parts moves as a whole.
+pub fn overflow(source: &Source) -> Option<Overflow> {
+    let total = context_bytes(source);
+    if total <= CONTEXT_BYTES_MAX {
+        return None;
+    }
+    let outline = Outline::of(source, &frontmatter::split(source.text()));
+    let id = id_of(source, &parse(source));
+    let mut pieces = pieces(source, &outline);
+    pieces.sort_by_key(|piece| std::cmp::Reverse(piece.span.len()));
+    let mut left = total;
+    let mut moved = Vec::new();
+    for piece in pieces {
+        let moving = Moved::of(source, &piece, &id);
+        if left <= CONTEXT_BYTES_MAX || moving.edit.text.len() >= piece.span.len() {
+            break;
+        }
+        left = left - piece.span.len() + moving.edit.text.len();
+        moved.push(moving);
+    }
+    if left > CONTEXT_BYTES_MAX {
+        let whole =
+            |span| Piece { span, name: CONTEXT.to_owned(), text: prose(source, span), extension: "md" };
+        let wholes = reaches(&outline).map(whole);
+        moved = wholes.map(|piece| Moved::of(source, &piece, &id)).collect();
+    }
+    let edits: Vec<Edit> = moved.iter().map(|moved| moved.edit.clone()).collect();
+    let mut files: Vec<(String, String)> = moved.into_iter().map(|moved| (moved.path, moved.text)).collect();
+    files.dedup();
+    Some(Overflow { text: source.edited(&edits).text().to_owned(), files })
+}
+
+/// A part of the context that can move: the text below one heading, up to the next.
+struct Piece {
+    span: Span,
+    name: String,
+    /// What the file will hold: the text, or JSON without its fences.
+    text: String,
+    extension: &'static str,
+}
+
+struct Moved {
+    path: String,
+    text: String,
+    edit: Edit,
+}
+
+impl Moved {
+    fn of(source: &Source, piece: &Piece, id: &str) -> Self {
+        let digest = blake3::hash(piece.text.as_bytes()).to_hex();
+        let name = format!("{}-{}.{}", piece.name, &digest[..8], piece.extension);
+        let newline = source.line_ending();
+        let is_last = piece.span.end == source.text().len();
+        let gap = if is_last { "" } else { newline };
+        let line = format!("{newline}{name}{ARROW}.pi/plans/artifacts/{id}/{newline}{gap}");
+        Self {
+            path: format!("artifacts/{id}/{name}"),
+            text: piece.text.clone(),
+            edit: Edit::replace(piece.span, line),
+        }
+    }
+}
+
+/// The parts of the context. Code that is alone below its heading moves without its fences.
+fn pieces(source: &Source, outline: &Outline) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut end = 0;
+    for context in outline.headings.iter().filter(|titled| titled.key == CONTEXT) {
+        if context.reach.start < end {
+            continue;
+        }
+        end = context.reach.end;
+        let inside = outline.headings.iter().filter(|titled| context.reach.covers(titled.heading.span));
+        let all: Vec<&Titled> = std::iter::once(context).chain(inside).collect();
+        for (place, titled) in all.iter().enumerate() {
+            let next = all.get(place + 1).map_or(context.reach.end, |next| next.heading.span.start);
+            let span = Span::new(titled.heading.below.min(next), next);
+            pieces.push(piece(source, outline, span, titled));
+        }
+    }
+    pieces
+}
+
+fn piece(source: &Source, outline: &Outline, span: Span, titled: &Titled) -> Piece {
+    let name = if titled.key.is_empty() { "part".to_owned() } else { titled.key.clone() };
+    let code = outline.blocks.codes_in(span).next().filter(|code| {
+        let before = source.slice(Span::new(span.start, code.span.start.max(span.start)));
+        let behind = source.slice(Span::new(code.span.end.min(span.end), span.end));
+        code.span.end <= span.end && before.trim().is_empty() && behind.trim().is_empty()
+    });
+    let is_json = |code: &&Code| code.language.as_ref().is_some_and(|language| language.value == "json");
+    match code.filter(is_json) {
+        Some(code) => Piece { span, name, text: code.text.value.clone(), extension: "json" },
+        None => Piece { span, name, text: prose(source, span), extension: "md" },
+    }
+}
+
+/// The lines under a span, without blank ones around them.
+fn prose(source: &Source, span: Span) -> String {
+    let text = source.slice(span).trim_start_matches(['\n', '\r']).trim_end();
+    format!("{text}{}", source.line_ending())
+}

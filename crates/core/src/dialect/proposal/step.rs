@@ -1,0 +1,302 @@
+//! Finds the steps of a proposal and reads each. A step is an item of the list below `## Steps`, whatever it begins with:
+//! a number, a dash, a box. What no rule here knows stays part of the step in front of it: no step and no text is dropped.
+
+use super::operation::{self, Suffix};
+use super::outline::Outline;
+use super::{field, item};
+use crate::change::number_at;
+use crate::draft::{Field, Layout, Oddity, StepDraft, StepNumber};
+use crate::source::{Source, Span, Spanned};
+use item::{Item, Marker};
+
+/// From where on a line is indented below the step in front of it.
+const NESTED: usize = 2;
+
+/// What lines are indented by. Wider blanks are text to markdown.
+const BLANKS: [char; 2] = [' ', '\t'];
+
+/// A line of the text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Line<'a> {
+    /// Without its ending.
+    pub(super) span: Span,
+    /// Without blanks at both ends.
+    pub(super) text: &'a str,
+    /// Where that begins.
+    pub(super) at: usize,
+    /// Whether it stands between the fences of code.
+    pub(super) is_code: bool,
+}
+
+impl Line<'_> {
+    pub(super) fn is_blank(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// The column of its first character.
+    fn indent(&self, source: &Source) -> usize {
+        const TAB: usize = 4;
+        let blanks = source.slice(Span::new(self.span.start, self.at));
+        blanks.chars().map(|blank| if blank == '\t' { TAB } else { 1 }).sum()
+    }
+}
+
+/// The lines of a region.
+fn lines<'a>(source: &'a Source, outline: &Outline, region: Span) -> Vec<Line<'a>> {
+    let mut lines = Vec::new();
+    let mut at = region.start;
+    while at < region.end {
+        let whole = source.line_at(at);
+        let span = Span::new(whole.start.max(region.start), whole.end.min(region.end).max(at));
+        let raw = source.slice(span);
+        let text = raw.trim_matches(BLANKS);
+        let first = span.end - raw.trim_start_matches(BLANKS).len();
+        lines.push(Line { span, text, at: first, is_code: outline.is_fenced(span.start) });
+        at = source.next_line(at);
+    }
+    lines
+}
+
+/// A step that was found: where its lines are, and what it begins with.
+struct Found {
+    /// Places of its lines.
+    first: usize,
+    end: usize,
+    item: Item,
+    indent: usize,
+    is_heading: bool,
+}
+
+/// What the search knows of the step that it is in.
+struct Current {
+    number: Option<u32>,
+    indent: usize,
+    is_heading: bool,
+    has_tool: bool,
+    has_blank: bool,
+    has_nested_number: bool,
+}
+
+/// Reads every step. `tools` are those that steps without one may use.
+pub(super) fn read_all(
+    source: &Source,
+    outline: &Outline,
+    tools: &[Spanned<String>],
+    oddities: &mut Vec<Spanned<Oddity>>,
+) -> Vec<StepDraft> {
+    let mut steps: Vec<StepDraft> = Vec::new();
+    for region in outline.regions() {
+        let lines = lines(source, outline, region);
+        for found in find(source, outline, &lines) {
+            let mut step = read(source, outline, (&lines, &found), oddities);
+            if found.item.number().is_none() {
+                step.number.value = StepNumber::Counted(number_at(steps.len()));
+            }
+            if step.tools.is_empty() {
+                step.tools = tools.to_vec();
+            }
+            steps.push(step);
+        }
+    }
+    steps
+}
+
+/// Finds the steps of a region.
+fn find(source: &Source, outline: &Outline, lines: &[Line<'_>]) -> Vec<Found> {
+    // Below headings with numbers, items are steps only where they name their tools.
+    let has_tool_items = lines.iter().any(|line| {
+        !line.is_code && item::read(line.text).is_some_and(|item| has_tool(item.text(line.text)))
+    });
+    let mut found: Vec<Found> = Vec::new();
+    let mut current: Option<Current> = None;
+    let mut is_elsewhere = false;
+    for (place, line) in lines.iter().enumerate() {
+        if let Some(titled) = outline.heading_at(line.span.start) {
+            close(&mut found, place);
+            current = None;
+            is_elsewhere = titled.is_other();
+            let numbered = item::read(&titled.name.value).filter(|item| item.number().is_some());
+            if let Some(item) = numbered.filter(|_| !has_tool_items && !is_elsewhere) {
+                let shift = titled.name.span.start - line.at.min(titled.name.span.start);
+                current = Some(Current { is_heading: true, ..Current::of(&item, line, 0) });
+                found.push(Found {
+                    first: place,
+                    end: lines.len(),
+                    item: item.shifted(shift),
+                    indent: 0,
+                    is_heading: true,
+                });
+            }
+            continue;
+        }
+        if line.is_blank() {
+            if let Some(current) = &mut current {
+                current.has_blank = true;
+            }
+            continue;
+        }
+        if is_elsewhere || line.is_code || outline.is_html(source, line.span.start) {
+            continue;
+        }
+        let Some(item) = item::read(line.text) else { continue };
+        let indent = line.indent(source);
+        if !begins_step(&item, line, indent, (current.as_mut(), outline)) {
+            continue;
+        }
+        close(&mut found, place);
+        current = Some(Current::of(&item, line, indent));
+        found.push(Found { first: place, end: lines.len(), item, indent, is_heading: false });
+    }
+    for place in 0..found.len() {
+        let next = found.get(place + 1).map_or(lines.len(), |next| next.first);
+        if found[place].end < next || next == lines.len() {
+            found[place].end = last_paragraph(source, lines, &found[place]);
+        }
+    }
+    found
+}
+
+/// Ends the step that is open in front of this line.
+fn close(found: &mut [Found], place: usize) {
+    if let Some(last) = found.last_mut() {
+        last.end = last.end.min(place);
+    }
+}
+
+impl Current {
+    fn of(item: &Item, line: &Line<'_>, indent: usize) -> Self {
+        Self {
+            number: item.number(),
+            indent,
+            is_heading: false,
+            has_tool: has_tool(item.text(line.text)),
+            has_blank: false,
+            has_nested_number: false,
+        }
+    }
+}
+
+fn has_tool(text: &str) -> bool {
+    matches!(operation::divide(text).1, Suffix::Tool(_))
+}
+
+/// Whether an item begins a step, rather than being a detail of the one in front of it.
+fn begins_step(
+    item: &Item,
+    line: &Line<'_>,
+    indent: usize,
+    (current, outline): (Option<&mut Current>, &Outline),
+) -> bool {
+    let Some(current) = current else {
+        // Where no heading says that there are steps, a list is one of steps only if it looks like it.
+        return outline.has_steps() || item.number().is_some() || item.checkbox.is_some();
+    };
+    if current.is_heading {
+        return false;
+    }
+    let is_nested = indent >= current.indent + NESTED;
+    match (item.marker, current.number) {
+        (Marker::Number { .. }, Some(number)) if is_nested => {
+            // A list that goes on counting right below is the same list, only badly indented.
+            let goes_on = item.number() == number.checked_add(1);
+            let is_step = goes_on && !current.has_nested_number && !current.has_blank;
+            current.has_nested_number = true;
+            is_step
+        }
+        (Marker::Number { .. } | Marker::Bullet, _) if is_nested => false,
+        (Marker::Number { .. }, _) | (Marker::Bullet, None) => true,
+        // Dashes at the margin below a number are its details, unless they look like steps themselves.
+        (Marker::Bullet, Some(_)) => {
+            item.checkbox.is_some() || (current.has_tool && has_tool(item.text(line.text)))
+        }
+    }
+}
+
+/// Where a step ends that no other step follows: in front of text that begins a new paragraph at the margin. That is about
+/// the plan, unless it ends in the tool that the step does not name.
+fn last_paragraph(source: &Source, lines: &[Line<'_>], found: &Found) -> usize {
+    if found.is_heading {
+        return found.end;
+    }
+    let is_margin = |place: &usize| {
+        let (before, line) = (&lines[place - 1], &lines[*place]);
+        let is_item = item::read(line.text).is_some();
+        before.is_blank()
+            && !line.is_blank()
+            && !line.is_code
+            && !is_item
+            && line.indent(source) < found.indent + NESTED
+    };
+    let Some(cut) = (found.first + 1..found.end).find(is_margin) else { return found.end };
+    let first = found.item.text(lines[found.first].text);
+    let last = lines[cut..found.end].iter().rev().find(|line| !line.is_blank());
+    let is_tool_below = operation::divide(first).1 == Suffix::Absent
+        && last.is_some_and(|line| !line.is_code && has_tool(line.text));
+    if is_tool_below { found.end } else { cut }
+}
+
+/// Reads one step.
+fn read(
+    source: &Source,
+    outline: &Outline,
+    (lines, found): (&[Line<'_>], &Found),
+    oddities: &mut Vec<Spanned<Oddity>>,
+) -> StepDraft {
+    let used = lines[found.first..found.end].iter().rposition(|line| !line.is_blank()).unwrap_or_default();
+    let lines = &lines[found.first..=found.first + used];
+    let first = lines[0];
+    let whole = Span::new(first.span.start, lines[used].at + lines[used].text.len());
+    let (content, text) = found.item.content(first.text);
+    let start = first.at + content;
+    let (title, suffix) = operation::divide(text);
+    let number = StepNumber::Counted(found.item.number().unwrap_or_default());
+    let mut step = StepDraft::empty(
+        Spanned::new(number, found.item.number_span(first.at)),
+        Spanned::new(item::unstarred(title), Span::new(start, start + title.len())),
+    );
+    step.whole = Layout(whole);
+    step.heading = Layout(Span::new(first.at, first.at + first.text.len()));
+    step.marks = found.item.mark(first.at).into_iter().collect();
+    let body = field::read(source, outline, &lines[1..], (&mut step, oddities));
+    tell(&mut step, suffix, body, Span::new(start, whole.end));
+    if let ([tool], None) =
+        (step.tools.as_mut_slice(), step.fields.0.iter().find(|field| field.kind == Some(Field::Tools)))
+    {
+        tool.span = place_of(source, &tool.value, Span::new(start, whole.end)).unwrap_or(tool.span);
+    }
+    step
+}
+
+/// Where the tool of a step is named: in the last brackets that begin with it.
+fn place_of(source: &Source, tool: &str, span: Span) -> Option<Span> {
+    let text = source.slice(span);
+    let is_named = |at: &usize| text[..*at].trim_end_matches(['`', ' ', '\t']).ends_with('(');
+    let at = text.rmatch_indices(tool).map(|(at, _)| at).find(is_named)?;
+    Some(Span::new(span.start + at, span.start + at + tool.len()))
+}
+
+/// Says what the agent is told: the text with its tool in one spelling, and everything below that is no field.
+fn tell(step: &mut StepDraft, suffix: Suffix, mut body: Vec<String>, span: Span) {
+    let mut first = step.title.value.clone();
+    let is_whole = operation::divide(&first).1 != Suffix::Absent && first.starts_with('(');
+    let operation = match suffix {
+        Suffix::Tool(operation) => {
+            first = if is_whole { operation.to_string() } else { format!("{first} {operation}") };
+            Some(operation)
+        }
+        Suffix::Empty => None,
+        Suffix::Absent => body.last_mut().and_then(|last| {
+            let indent = last.len() - last.trim_start().len();
+            let (text, Suffix::Tool(operation)) = operation::divide(&last[indent..]) else { return None };
+            let gap =
+                if text.starts_with('(') || text.is_empty() { String::new() } else { format!("{text} ") };
+            *last = format!("{}{gap}{operation}", &last[..indent]);
+            Some(operation)
+        }),
+    };
+    if let (Some(operation), true) = (&operation, step.tools.is_empty()) {
+        step.tools.push(Spanned::new(operation.tool.clone(), step.heading.0));
+    }
+    let text = std::iter::once(first).chain(body).collect::<Vec<_>>().join("\n");
+    step.task = (!text.trim().is_empty()).then(|| Spanned::new(text, span));
+}

@@ -1,0 +1,43 @@
+//! PW0131: a proposal whose id is missing, misspelled, or not that of its file.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::diagnostic::Severity;
+use crate::dialect::proposal;
+use crate::frontmatter;
+use crate::source::Span;
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0131",
+    name: "bad-plan-id",
+    severity: Severity::Error,
+    summary: "the id of a proposal is not `PLAN-` and eight characters, or not the name of its file",
+    page: include_str!("../../rules/bad-plan-id.md"),
+    check,
+};
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    let source = subject.source;
+    if !proposal::wrote(source) {
+        return;
+    }
+    let said = subject.draft.frontmatter.value("id");
+    let file = Some(proposal::file_stem(source.place())).filter(|stem| proposal::is_id(stem));
+    let block = subject.draft.frontmatter.block.0.map_or(Span::default(), |block| source.line_at(block.start));
+    let wrong = match (said, file) {
+        (None, _) => Some(RULE.at(block, "the plan has no `id`").label("sessions and artifacts are kept by it")),
+        (Some(id), _) if !proposal::is_id(&id.value) => Some(
+            RULE.at(id.span, format!("`{}` is no id of a proposal", id.value))
+                .label("`PLAN-` and eight letters or digits are expected"),
+        ),
+        (Some(id), Some(file)) if id.value != file => Some(
+            RULE.at(id.span, format!("the plan says that it is {}, and its file that it is {file}", id.value))
+                .label("programs that look for the plan by its id will not find it"),
+        ),
+        (Some(_), _) => None,
+    };
+    let fix = |wrong: Diagnostic| match file.and_then(|file| Some((file, frontmatter::set(source, "id", file)?))) {
+        Some((file, edit)) => wrong.fix(format!("call it `{file}`, like its file"), vec![edit]),
+        None => wrong.help("call the plan and its file `PLAN-` and eight letters or digits"),
+    };
+    found.extend(wrong.map(fix));
+}

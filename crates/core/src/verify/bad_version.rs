@@ -1,0 +1,30 @@
+//! PW0132: a proposal whose version can't be counted on.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::diagnostic::Severity;
+use crate::dialect::proposal;
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0132",
+    name: "bad-version",
+    severity: Severity::Error,
+    summary: "the version of a proposal is no positive whole number",
+    page: include_str!("../../rules/bad-version.md"),
+    check,
+};
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    if !proposal::wrote(subject.source) || proposal::version(subject.source).is_some() {
+        return;
+    }
+    let Some(entry) = subject.draft.frontmatter.entry("version") else { return };
+    let (span, said) = match &entry.value {
+        Some(value) => (value.span, format!("`{}`", value.value)),
+        None => (entry.key.span, "what stands here".to_owned()),
+    };
+    found.push(
+        RULE.at(span, format!("the version must be a positive whole number, not {said}"))
+            .label("nobody can tell which of two writes came first")
+            .help("write the number of the last version that somebody has seen, or 1"),
+    );
+}
