@@ -2,6 +2,7 @@
 //! nobody else knows how a plan is spelled.
 
 mod detect;
+pub mod named;
 pub mod native;
 mod verification;
 
@@ -269,4 +270,4 @@ pub const HEAD_BYTES: usize = 4096;
 pub const NATIVE: &Dialect = &native::DIALECT;
 
 /// Every dialect, in the order in which they are tried.
-pub const DIALECTS: &[&Dialect] = &[NATIVE];
+pub const DIALECTS: &[&Dialect] = &[NATIVE, &named::DIALECT];
