@@ -3,6 +3,7 @@
 
 mod detect;
 pub mod directory;
+pub mod named;
 pub mod native;
 pub mod proposal;
 pub mod record;
@@ -289,4 +290,5 @@ pub const HEAD_BYTES: usize = 4096;
 pub const NATIVE: &Dialect = &native::DIALECT;
 
 /// Every dialect, in the order in which they are tried.
-pub const DIALECTS: &[&Dialect] = &[NATIVE, &directory::DIALECT, &proposal::DIALECT, &record::DIALECT];
+pub const DIALECTS: &[&Dialect] =
+    &[NATIVE, &directory::DIALECT, &proposal::DIALECT, &record::DIALECT, &named::DIALECT];

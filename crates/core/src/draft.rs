@@ -41,6 +41,10 @@ pub struct Draft {
     pub steps: Vec<StepDraft>,
     /// What was noted about the plan, oldest first.
     pub notes: Vec<Spanned<String>>,
+    /// The slugs of plans that must be done before this one.
+    pub depends_on: Vec<Spanned<String>>,
+    /// Globs of the files that the plan as a whole may change.
+    pub touches: Vec<Spanned<String>>,
     /// Things that were read but are out of order; rules turn them into diagnostics.
     pub oddities: Layout<Vec<Spanned<Oddity>>>,
 }

@@ -3,6 +3,8 @@
 
 #[path = "dialects/directory.rs"]
 mod directory;
+#[path = "dialects/named.rs"]
+mod named;
 #[path = "dialects/native.rs"]
 mod native;
 #[path = "dialects/proposal.rs"]
@@ -20,10 +22,11 @@ const NOW: &str = "2026-11-16T10:00:00Z";
 
 /// Plans as their authors keep them: every dialect has some, its document's own examples among them.
 fn samples() -> Vec<Source> {
-    let all: Vec<Source> = [native::samples(), directory::samples(), proposal::samples(), record::samples()]
-        .into_iter()
-        .flatten()
-        .collect();
+    let all: Vec<Source> =
+        [native::samples(), directory::samples(), proposal::samples(), record::samples(), named::samples()]
+            .into_iter()
+            .flatten()
+            .collect();
     for dialect in DIALECTS {
         assert!(all.iter().any(|source| source.dialect() == *dialect), "{} has no sample", dialect.name);
     }

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use ignore::{WalkBuilder, WalkState};
 use planwright_core::diagnostic::{Diagnostic, Severity};
-use planwright_core::dialect::{self, Dialect, HEAD_BYTES};
+use planwright_core::dialect::{self, Dialect, HEAD_BYTES, named};
 use planwright_core::draft::Draft;
 use planwright_core::plan::Plan;
 use planwright_core::source::Source;
@@ -351,7 +351,7 @@ fn plan_of(path: &Path, forced: Option<&'static Dialect>) -> Option<PathBuf> {
     dialect::detect(&path.to_string_lossy(), &head).is_ok().then_some(plan)
 }
 
-/// The service that made this file when two people changed the same plan.
-fn copy_of(_path: &Path) -> Option<&'static str> {
-    None
+/// The service that made this file when two machines had changed the same plan.
+fn copy_of(path: &Path) -> Option<&'static str> {
+    named::conflict_copy(&path.file_name()?.to_string_lossy())
 }

@@ -1,46 +1,299 @@
-//! The contract in the prose of a dialect that has no field for one: a command in a fence or in backticks. Prose that only
-//! describes what to look at is for a person.
+//! The contract in the prose of a dialect that has no field for one: commands in fences or in backticks. Only what is
+//! clearly nothing but commands is run; where anything else must be looked at, all of it is for a person, so that no step is
+//! ever judged by half of what its author asked for.
 
 use crate::draft::ContractDraft;
-use crate::markdown::Blocks;
-use crate::source::{Excerpt, Source, Span};
+use crate::markdown::{Blocks, Code};
+use crate::shell;
+use crate::source::{Excerpt, Source, Span, Spanned};
 
-/// What a command in backticks may be followed by and still be the whole of what is verified.
-const PASSES: &[&str] =
-    &["", "passes", "pass", "succeeds", "exits 0", "exits with 0", "is green", "is clean", "runs clean"];
+/// Words around commands that ask for nothing but that they pass.
+const NEUTRAL: &[&str] = &[
+    "run",
+    "runs",
+    "running",
+    "rerun",
+    "execute",
+    "command",
+    "commands",
+    "verify",
+    "ensure",
+    "confirm",
+    "check",
+    "checks",
+    "that",
+    "the",
+    "this",
+    "it",
+    "following",
+    "all",
+    "both",
+    "each",
+    "of",
+    "these",
+    "must",
+    "should",
+    "and",
+    "then",
+    "also",
+    "plus",
+    "or",
+    "via",
+    "with",
+    "by",
+    "using",
+    "from",
+    "repo",
+    "repository",
+    "project",
+    "root",
+    "at",
+    "is",
+    "are",
+    "still",
+    "stays",
+    "remains",
+    "passes",
+    "pass",
+    "passing",
+    "passed",
+    "succeeds",
+    "succeed",
+    "green",
+    "clean",
+    "cleanly",
+    "ok",
+    "exits",
+    "exit",
+    "returns",
+    "return",
+    "code",
+    "status",
+    "without",
+    "no",
+    "error",
+    "errors",
+    "successfully",
+    "0",
+    "+",
+    "&",
+    "&&",
+    "→",
+    "->",
+    "=>",
+    "—",
+    "–",
+    "-",
+    "✅",
+    "✓",
+];
+
+/// Words that two commands may not be joined by: any of them alone would do, or one would not be run.
+const CHOICES: &[&str] = &["or"];
+
+/// Languages of fences that a shell can run. `console` is one as long as no prompt stands in it.
+const SHELLS: &[&str] = &["bash", "sh", "shell", "zsh", "console", "terminal"];
+
+/// Programs that say all by their name.
+const ALONE: &[&str] = &[
+    "ant", "bats", "ctest", "eslint", "gradle", "jest", "just", "make", "mypy", "mvn", "ninja", "nox",
+    "phpunit", "pytest", "rake", "rspec", "tox", "tsc", "vitest",
+];
+
+/// First words of code that is no shell.
+const FOREIGN: &[&str] = &[
+    "import",
+    "from",
+    "const",
+    "let",
+    "var",
+    "fn",
+    "def",
+    "class",
+    "return",
+    "select",
+    "insert",
+    "update",
+    "delete",
+    "public",
+    "private",
+    "async",
+    "await",
+    "struct",
+    "enum",
+    "interface",
+    "function",
+    "use",
+    "type",
+];
 
 /// The contract that the text of `region` says; manual where it says none in a way that can be run, `None` where it says
 /// nothing.
 pub(super) fn contract(source: &Source, blocks: &Blocks, region: Span) -> Option<ContractDraft> {
-    let text = source.slice(region);
-    if text.trim().is_empty() {
+    if source.slice(region).trim().is_empty() {
         return None;
     }
-    let fence = blocks.codes_in(region).next().filter(|code| code.span.end <= region.end);
-    if let Some(code) = fence {
-        let language = code.language.clone();
-        return Some(ContractDraft {
-            command: Some(code.text.clone()),
-            language,
-            ..ContractDraft::default()
-        });
-    }
-    let start = region.start + (text.len() - text.trim_start().len());
-    let command = quoted(text.trim()).map(|(at, command)| {
-        let at = start + at;
-        let mut excerpt = Excerpt::new(Span::new(at, at + command.len()));
-        excerpt.push(command, at);
-        excerpt
-    });
-    Some(ContractDraft { is_manual: command.is_none(), command, ..ContractDraft::default() })
+    let fences: Vec<&Code> = blocks.codes_in(region).filter(|code| code.span.end <= region.end).collect();
+    let contract = match fences.as_slice() {
+        [] => quoted(source, region),
+        fences => fenced(source, region, fences),
+    };
+    Some(contract.unwrap_or(ContractDraft { is_manual: true, ..ContractDraft::default() }))
 }
 
-/// The command in backticks that a line consists of, and where it begins.
-fn quoted(text: &str) -> Option<(usize, &str)> {
-    let ticks = text.bytes().take_while(|&byte| byte == b'`').count();
-    let fence = &text[..ticks];
-    let (command, behind) = text[ticks..].split_once(fence).filter(|_| ticks > 0)?;
-    let behind = behind.trim().trim_end_matches('.').trim().to_lowercase();
-    let is_whole = PASSES.contains(&behind.as_str()) && !command.trim().is_empty() && !command.contains('\n');
-    is_whole.then(|| (ticks + command.len() - command.trim_start().len(), command.trim()))
+/// The commands of all fences, one behind the other, if nothing but them is asked for.
+fn fenced(source: &Source, region: Span, fences: &[&Code]) -> Option<ContractDraft> {
+    let mut around = Around::default();
+    let mut at = region.start;
+    for code in fences {
+        around.read(source.slice(Span::new(at, code.span.start.max(at))))?;
+        at = code.span.end;
+        let is_shell = code
+            .language
+            .as_ref()
+            .is_none_or(|language| SHELLS.iter().any(|known| language.value.eq_ignore_ascii_case(known)));
+        let has_prompt = code.text.value.lines().any(|line| line.starts_with("$ ") || line.starts_with("> "));
+        if !is_shell || has_prompt || code.text.value.trim().is_empty() {
+            return None;
+        }
+    }
+    around.read(source.slice(Span::new(at, region.end)))?;
+    let mut command = fences[0].text.clone();
+    for code in &fences[1..] {
+        command.span.end = code.span.end;
+        command.push(&code.text.value, code.text.locate(Span::at(0)).start);
+    }
+    if command.value.ends_with('\n') {
+        command.value.pop();
+    }
+    let language = fences[0].language.clone();
+    Some(ContractDraft {
+        command: Some(command),
+        language,
+        expect: around.expected(region),
+        is_manual: false,
+    })
 }
+
+/// The commands in backticks, if nothing but them is asked for.
+fn quoted(source: &Source, region: Span) -> Option<ContractDraft> {
+    let text = source.slice(region);
+    let mut around = Around::default();
+    let mut commands: Vec<Span> = Vec::new();
+    let mut at = 0;
+    while let Some(tick) = text[at..].find('`') {
+        around.read(&text[at..at + tick])?;
+        let ticks = text[at + tick..].bytes().take_while(|&byte| byte == b'`').count();
+        let start = at + tick + ticks;
+        let length = text[start..].find(&text[at + tick..start])?;
+        let code = text[start..start + length].trim();
+        if !is_command(code) {
+            return None;
+        }
+        let code_start = start + (text[start..].len() - text[start..].trim_start().len());
+        commands.push(Span::new(region.start + code_start, region.start + code_start + code.len()));
+        at = start + length + ticks;
+    }
+    around.read(&text[at..])?;
+    let is_choice = around.has_choice && commands.len() > 1;
+    // A code that is expected of several commands is expected of one of them, and nobody says which.
+    let is_vague = around.code.is_some() && commands.len() > 1;
+    let command = joined(source, &commands)?;
+    let expect = around.expected(region);
+    (!is_choice && !is_vague).then(|| ContractDraft {
+        command: Some(command),
+        expect,
+        ..ContractDraft::default()
+    })
+}
+
+/// What stands around the commands.
+#[derive(Default)]
+struct Around {
+    /// The exit code that is expected, if it is not 0.
+    code: Option<String>,
+    has_choice: bool,
+}
+
+impl Around {
+    /// Reads some text; `None` if it asks for more than that the commands pass.
+    fn read(&mut self, text: &str) -> Option<()> {
+        let mut before = String::new();
+        for word in text.split([' ', '\t', '\n', '\r', ',', ';', ':', '(', ')', '|']) {
+            let word = word.trim_matches(['.', '*', '_', '!', '"', '>']).to_lowercase();
+            if word.is_empty() || NEUTRAL.contains(&word.as_str()) || self.is_code(&word, &before) {
+                self.has_choice |= CHOICES.contains(&word.as_str());
+                before = word;
+            } else {
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    /// `exits 3`, `exit code 3`, `exit status 3`.
+    fn is_code(&mut self, word: &str, before: &str) -> bool {
+        let is_number = word.len() <= 3 && word.bytes().all(|byte| byte.is_ascii_digit());
+        let is_code = is_number && ["exits", "exit", "code", "status", "with", "returns"].contains(&before);
+        if is_code {
+            self.code = Some(word.to_owned());
+        }
+        is_code
+    }
+
+    fn expected(self, region: Span) -> Option<Spanned<String>> {
+        self.code.map(|code| Spanned::new(code, region))
+    }
+}
+
+/// Whether code is a command that a shell can run, rather than a file, a value or a piece of a program.
+fn is_command(code: &str) -> bool {
+    let is_assignment = |word: &&str| word.split_once('=').is_some_and(|(name, _)| is_variable(name));
+    let mut words = code
+        .split_whitespace()
+        .skip_while(|word| is_assignment(word) || ["!", "sudo", "time"].contains(word));
+    let Some(first) = words.next().map(|word| word.trim_start_matches(['(', '{'])) else { return false };
+    let is_name =
+        first.chars().all(|character| character.is_ascii_alphanumeric() || "_./+~-[".contains(character))
+            && first.contains(|character: char| character.is_ascii_lowercase() || character == '[')
+            && !first.starts_with(|character: char| character.is_ascii_digit() || character == '-');
+    let is_script = first.starts_with("./") || first.ends_with(".sh") || first.ends_with(".bash");
+    let is_file =
+        !is_script && first.contains('/') && first.rsplit('/').next().is_some_and(|file| file.contains('.'));
+    let is_known = match words.next() {
+        None => is_script || ALONE.contains(&first),
+        Some(second) => !["=", "==", "!=", ":=", "=>", "->", "→", "is", "are"].contains(&second),
+    };
+    is_name && is_known && !is_file && !FOREIGN.contains(&first) && shell::analyse(code).fault.is_none()
+}
+
+fn is_variable(name: &str) -> bool {
+    !name.is_empty()
+        && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+}
+
+/// Several commands as one that passes when all do. Each begins where the contract begins: what one does to its shell is
+/// none of the next one's business.
+fn joined(source: &Source, commands: &[Span]) -> Option<Excerpt> {
+    let (first, last) = commands.first().zip(commands.last())?;
+    let mut joined = Excerpt::new(Span::new(first.start, last.end));
+    for (index, &command) in commands.iter().enumerate() {
+        let text = source.slice(command);
+        if index > 0 {
+            joined.push(" && ", command.start);
+        }
+        let is_alone =
+            commands.len() == 1 || !text.contains([';', '|', '&', '#']) && !text.starts_with("cd ");
+        if is_alone {
+            joined.push(text, command.start);
+        } else {
+            joined.push("( ", command.start);
+            joined.push(text, command.start);
+            joined.push(if text.contains('#') { "\n)" } else { " )" }, command.end);
+        }
+    }
+    Some(joined)
+}
+
+#[cfg(test)]
+mod tests;

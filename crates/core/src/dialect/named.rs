@@ -1,0 +1,269 @@
+//! The dialect of document D: `PLAN.md` and `PLAN-<name>.md`, tasks `### N.` with What, Verification and Status, and all
+//! that people make of it. Reads anything, writes only the bytes that a change needs. See docs/dialects/named.md.
+
+mod compose;
+mod copies;
+mod field;
+mod heading;
+mod outline;
+mod patch;
+mod progress;
+mod roll;
+mod slug;
+mod status;
+mod step;
+
+pub use copies::conflict_copy;
+pub use slug::{BadSlug, Slug, plan_file, plan_of, progress_file, slug};
+
+use crate::dialect::{Dialect, Home};
+use crate::draft::{Draft, Layout, Mark, Oddity};
+use crate::frontmatter;
+use crate::markdown::Blocks;
+use crate::source::{FILE_SEPARATOR, Source, Span, Spanned};
+use crate::state::State;
+use crate::yaml::{self, Value};
+use outline::Outline;
+use roll::Roll;
+
+/// How the table of dialects knows this one.
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "named",
+    summary: "`PLAN.md` or `PLAN-<name>.md`, or markdown tasks `### N.` with What, Verification and Status",
+    recognises,
+    parse,
+    skim: parse,
+    states: STATES,
+    spell,
+    marks: &Mark::ALL,
+    title_key: None,
+    keys: &[
+        "depends_on",
+        "touches",
+        "status",
+        "created",
+        "parent_design_doc",
+        "touches_architecture",
+        "expected_artifacts",
+    ],
+    fields: field::FIELDS,
+    is_strict: false,
+    owned: &["status", "Status"],
+    edits: patch::edits,
+    touch: |_, _| Vec::new(),
+    home: |name, _| Home { id: name.to_owned(), path: format!(".harness/PLAN-{name}.md") },
+    canonical,
+    compose: compose::compose,
+    beside: progress::beside,
+};
+
+/// The states of a plan. Document D has planning, in-progress and done; for what it has no word, the plain one is taken.
+const STATES: &[(&str, State)] = &[
+    ("planning", State::Draft),
+    ("draft", State::Draft),
+    ("not started", State::Draft),
+    ("planned", State::Draft),
+    ("todo", State::Draft),
+    ("pending", State::Draft),
+    ("rejected", State::Draft),
+    ("proposed", State::Proposed),
+    ("in review", State::Proposed),
+    ("ready", State::Proposed),
+    ("approved", State::Approved),
+    ("accepted", State::Approved),
+    ("in-progress", State::Running),
+    ("in progress", State::Running),
+    ("in_progress", State::Running),
+    ("active", State::Running),
+    ("ongoing", State::Running),
+    ("wip", State::Running),
+    ("blocked", State::Running),
+    ("paused", State::Running),
+    ("done", State::Done),
+    ("complete", State::Done),
+    ("completed", State::Done),
+    ("finished", State::Done),
+    ("shipped", State::Done),
+    ("implemented", State::Done),
+    ("failed", State::Failed),
+    ("cancelled", State::Cancelled),
+    ("canceled", State::Cancelled),
+    ("abandoned", State::Cancelled),
+    ("superseded", State::Cancelled),
+    ("obsolete", State::Cancelled),
+];
+
+#[expect(clippy::unnecessary_wraps, reason = "other dialects have no word for some states")]
+const fn spell(state: State) -> Option<&'static str> {
+    Some(match state {
+        State::Draft | State::Rejected => "planning",
+        State::Proposed => "proposed",
+        State::Approved => "approved",
+        State::Running | State::Waiting(_) => "in-progress",
+        State::Done => "done",
+        State::Failed => "failed",
+        State::Cancelled => "cancelled",
+    })
+}
+
+/// A plan is told by its name, or by tasks in the form of document D.
+fn recognises(place: &str, head: &str) -> Option<String> {
+    // A plan that is a folder is another dialect's, and so are the files of its folder.
+    if head.starts_with(FILE_SEPARATOR) {
+        return None;
+    }
+    let place = place.replace('\\', "/");
+    let (folder, file) = place.rsplit_once('/').unwrap_or(("", &place));
+    if folder == ".pi/plans" || folder.ends_with("/.pi/plans") || conflict_copy(file).is_some() {
+        return None;
+    }
+    if plan_of(file).is_some() {
+        let folder = folder.rsplit('/').next().filter(|folder| !folder.is_empty());
+        return Some(folder.map_or_else(|| file.to_owned(), |folder| format!("{file} in {folder}/")));
+    }
+    has_tasks(head).then(|| "tasks with What, Verification and Status".to_owned())
+}
+
+/// Whether some numbered heading has two of the three fields.
+fn has_tasks(head: &str) -> bool {
+    let source = Source::new("head", head);
+    let blocks = Blocks::read(&source, frontmatter::split(head).body);
+    let outline = Outline::of(&source, &blocks);
+    outline.tasks.iter().any(|task| {
+        let lines = field::text_lines(&source, &blocks, task.below);
+        let labels = lines
+            .filter_map(|line| field::label(&source, line))
+            .filter(|label| source.slice(label.span).starts_with("**"));
+        let names: Vec<String> = labels.map(|label| label.name.value.to_lowercase()).collect();
+        let is_numbered = task.shape == outline::Shape::Heading && task.read.number.is_some();
+        is_numbered
+            && ["what", "verification", "status"]
+                .iter()
+                .filter(|name| names.iter().any(|own| own == *name))
+                .count()
+                > 1
+    })
+}
+
+/// Reads a plan.
+fn parse(source: &Source) -> Draft {
+    let parts = frontmatter::split(source.text());
+    let (frontmatter, mut oddities) = frontmatter::read(source, &parts);
+    let blocks = Blocks::read(source, parts.body);
+    oddities.extend(blocks.unclosed.iter().map(|&span| Spanned::new(Oddity::UnclosedFence, span)));
+    let outline = Outline::of(source, &blocks);
+    let roll = Roll::of(source, &blocks, &outline.tasks);
+    let mut draft = Draft { frontmatter, title: outline.title.clone(), ..Draft::default() };
+    for (place, task) in outline.tasks.iter().enumerate() {
+        draft.steps.push(step::read(source, &blocks, (task, &roll), place, &mut oddities));
+    }
+    read_header(source, &blocks, &outline, &mut draft);
+    draft.depends_on = list(source, parts.yaml, "depends_on");
+    draft.touches = list(source, parts.yaml, "touches");
+    draft.notes = notes(source, &blocks, &outline);
+    oddities.sort_by_key(|oddity| oddity.span.start);
+    draft.oddities = Layout(oddities);
+    draft
+}
+
+/// Reads what is said of the plan as a whole: its status, why it exists, what it may cost.
+fn read_header(source: &Source, blocks: &Blocks, outline: &Outline, draft: &mut Draft) {
+    let status = draft.frontmatter.value("status").map(|status| status.span);
+    let mut status = status;
+    for line in field::text_lines(source, blocks, outline.header) {
+        let Some(label) = field::label(source, line) else { continue };
+        let value = Some(Spanned::new(source.slice(label.value).to_owned(), label.value));
+        let value = value.filter(|value| !value.value.is_empty());
+        match label.name.value.to_lowercase().as_str() {
+            _ if label.kind == Some(crate::draft::Field::Status) && status.is_none() => {
+                status = Some(label.value)
+            }
+            "brief" | "context" | "goal" if draft.context.is_none() => draft.context = value,
+            "priority" if draft.priority.is_none() => draft.priority = value,
+            "budget" if draft.budget.is_none() => draft.budget = value,
+            _ => {}
+        }
+    }
+    let said = status.filter(|status| !status.is_empty()).map(|status| said(source, status));
+    draft.state = said.as_ref().and_then(|word| Some(Spanned::new(meant(&word.value)?, word.span)));
+    draft.status = Layout(said);
+    let goal = ["goal", "context", "background", "overview", "summary"].iter().find_map(|name| {
+        let section =
+            outline.sections.iter().find(|section| section.name.value.eq_ignore_ascii_case(name))?;
+        // Tasks may stand below it; they are no part of it.
+        let first = outline
+            .tasks
+            .iter()
+            .map(|task| task.whole.start)
+            .find(|&start| start >= section.heading.span.start);
+        let below = section.below();
+        let end = first.unwrap_or(below.end).clamp(below.start, below.end);
+        let text = field::trimmed(source, Span::new(below.start, end));
+        (!text.is_empty()).then(|| Spanned::new(source.slice(text).replace("\r\n", "\n"), text))
+    });
+    draft.context = goal.or(draft.context.take());
+}
+
+/// The word at the beginning of a plan's status; a note may follow it.
+fn said(source: &Source, status: Span) -> Spanned<String> {
+    let text = source.slice(status);
+    let bare = text.trim_start_matches(|character: char| !character.is_alphanumeric());
+    let start = text.len() - bare.len();
+    let lower = bare.to_lowercase();
+    let ends = |word: &str| lower[word.len()..].chars().next().is_none_or(|next| !next.is_alphanumeric());
+    let known = STATES
+        .iter()
+        .filter(|(word, _)| lower.starts_with(word) && ends(word))
+        .map(|(word, _)| word.len())
+        .max();
+    let head = bare.find(['(', '—', '–', ',', ';', '.']).unwrap_or(bare.len());
+    let length = known.filter(|_| lower.len() == bare.len()).unwrap_or_else(|| bare[..head].trim_end().len());
+    let span = Span::new(status.start + start, status.start + start + length);
+    Spanned::new(source.slice(span).to_owned(), span)
+}
+
+fn meant(word: &str) -> Option<State> {
+    DIALECT.state(&word.to_lowercase())
+}
+
+/// The list below a key of the frontmatter, inline or one item a line; a single value is a list of one.
+fn list(source: &Source, block: Option<Span>, key: &str) -> Vec<Spanned<String>> {
+    let Some(block) = block else { return Vec::new() };
+    let (root, _) = yaml::read(source.slice(block), block.start);
+    let Some(Value::Map(entries)) = root.map(|root| root.value) else { return Vec::new() };
+    let scalar = |node: yaml::Node| match node.value {
+        Value::Scalar { text, .. } if !text.is_empty() => Some(Spanned::new(text, node.span)),
+        Value::Scalar { .. } | Value::List(_) | Value::Map(_) => None,
+    };
+    let is_key = |node: &yaml::Node| matches!(&node.value, Value::Scalar { text, .. } if text == key);
+    match entries.into_iter().find(|(own, _)| is_key(own)).map(|(_, value)| value) {
+        Some(yaml::Node { value: Value::List(items), .. }) => items.into_iter().filter_map(scalar).collect(),
+        Some(node) => scalar(node).into_iter().collect(),
+        None => Vec::new(),
+    }
+}
+
+/// The items below the last heading "Notes".
+fn notes(source: &Source, blocks: &Blocks, outline: &Outline) -> Vec<Spanned<String>> {
+    let Some(region) = patch::notes_region(outline) else { return Vec::new() };
+    field::text_lines(source, blocks, region)
+        .filter(|line| field::indent(source.slice(*line)) < 2 && !outline.is_in_task(line.start))
+        .filter_map(|line| {
+            let item = line.start + field::item(source.slice(line))?;
+            let item = field::trimmed(source, Span::new(item, line.end));
+            Some(Spanned::new(source.slice(item).to_owned(), item))
+        })
+        .collect()
+}
+
+/// The plan with a last line ending. Everything else is as its author wants it.
+fn canonical(source: &Source) -> String {
+    let text = source.text();
+    if text.is_empty() || text.ends_with('\n') {
+        return text.to_owned();
+    }
+    format!("{text}{}", source.line_ending())
+}
+
+#[cfg(test)]
+mod tests;

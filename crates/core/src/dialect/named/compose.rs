@@ -1,0 +1,141 @@
+//! A named plan, written anew from what a plan of any dialect says, in the form of document D.
+
+use super::status;
+use crate::dialect::Birth;
+use crate::draft::{ContractDraft, Draft, StepDraft, StepNumber};
+use crate::source::Spanned;
+use crate::yaml;
+
+/// A new text that says what the draft says.
+pub(super) fn compose(draft: &Draft, birth: &Birth<'_>) -> String {
+    let mut text = frontmatter(draft);
+    let title = draft.title.as_ref().map_or("", |title| title.value.as_str());
+    let state = draft.state.as_ref().and_then(|state| super::spell(state.value)).unwrap_or("planning");
+    text.push_str(&format!("# {}\n\n**Status:** {state}\n", one_line(title)));
+    let day: String = birth.now.chars().take("2026-11-16".len()).collect();
+    text.push_str(&format!("**Created:** {day}\n"));
+    for (label, value) in [("Priority", &draft.priority), ("Budget", &draft.budget)] {
+        text.extend(value.as_ref().map(|value| format!("**{label}:** {}\n", one_line(&value.value))));
+    }
+    if let Some(context) = &draft.context {
+        text.push_str(&format!("\n## Goal\n\n{}\n", tame(&context.value)));
+    }
+    text.push_str("\n## Tasks\n");
+    for step in &draft.steps {
+        text.push('\n');
+        text.push_str(&task(step));
+    }
+    if !draft.notes.is_empty() {
+        text.push_str("\n## Notes\n\n");
+        text.extend(draft.notes.iter().map(|note| format!("- {}\n", one_line(&note.value))));
+    }
+    text
+}
+
+fn frontmatter(draft: &Draft) -> String {
+    let lists = [("depends_on", &draft.depends_on), ("touches", &draft.touches)];
+    let lines: Vec<String> = lists
+        .into_iter()
+        .filter(|(_, items)| !items.is_empty())
+        .map(|(key, items)| {
+            let items: Vec<String> = items.iter().map(|item| yaml::quote(&item.value)).collect();
+            format!("{key}: [{}]\n", items.join(", "))
+        })
+        .collect();
+    if lines.is_empty() { String::new() } else { format!("---\n{}---\n", lines.concat()) }
+}
+
+fn task(step: &StepDraft) -> String {
+    let number = match &step.number.value {
+        StepNumber::Counted(number) => number.to_string(),
+        StepNumber::Template(text) => text.clone(),
+    };
+    let mut text = format!("### {number}. {}\n", one_line(&step.title.value));
+    let mut line = |label: &str, value: &str| text.push_str(&format!("- **{label}:** {value}\n"));
+    if let Some(id) = &step.id {
+        line("Id", &one_line(&id.value));
+    }
+    if let Some(agent) = &step.target {
+        line("Agent", &one_line(&agent.value));
+    }
+    if let Some(needs) = &step.needs {
+        line("Depends on", &names(needs));
+    }
+    if let Some(touches) = &step.touches {
+        line("Touches", &names(touches));
+    }
+    if let Some(task) = &step.task {
+        line("What", &indented(&task.value));
+    }
+    if !step.accept.is_empty() {
+        let items = step.accept.iter().map(|item| format!("\n  - {}", one_line(&item.value)));
+        text.push_str(&format!("- **Acceptance:**{}\n", items.collect::<String>()));
+    }
+    if let Some(contract) = &step.contract {
+        text.push_str(&format!("- **Verification:**{}\n", verification(contract)));
+    }
+    text.push_str(&format!("- **Status:** {}\n", status::boxed(step.mark())));
+    text
+}
+
+fn names(names: &[Spanned<String>]) -> String {
+    let names: Vec<&str> = names.iter().map(|name| name.value.as_str()).collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+fn verification(contract: &ContractDraft) -> String {
+    let Some(command) = &contract.command else { return " manual".to_owned() };
+    let code = contract.expect.as_ref().map(|code| format!(" exits {}", code.value)).unwrap_or_default();
+    let command = command.value.trim_end_matches('\n');
+    if !command.contains(['\n', '`'])
+        && code.is_empty() == contract.expect.is_none()
+        && !command.trim().is_empty()
+    {
+        return format!(" `{}`{code}", command.trim());
+    }
+    let fence = "`".repeat(longest_run(command).max(2) + 1);
+    let lines: String = command.lines().map(|line| format!("\n  {line}")).collect();
+    let expected = if code.is_empty() { String::new() } else { format!("\n  It{code}") };
+    format!("\n  {fence}bash{lines}\n  {fence}{expected}")
+}
+
+fn longest_run(text: &str) -> usize {
+    text.split(|character| character != '`').map(str::len).max().unwrap_or(0)
+}
+
+/// Text that stands behind a label: the lines below the first are part of the list item.
+fn indented(text: &str) -> String {
+    let lines: Vec<String> = text
+        .trim_end()
+        .lines()
+        .enumerate()
+        .map(
+            |(index, line)| if index == 0 || line.is_empty() { line.to_owned() } else { format!("  {line}") },
+        )
+        .collect();
+    lines.join("\n")
+}
+
+/// Prose that can stand in a section: headings that would end it, or be read as tasks, are bold instead.
+fn tame(text: &str) -> String {
+    let mut fence: Option<&str> = None;
+    let lines = text.trim().lines().map(|line| {
+        let bare = line.trim_start();
+        let ticks = &bare[..bare.len() - bare.trim_start_matches(['`', '~']).len()];
+        match fence {
+            Some(open) if ticks.starts_with(open) => fence = None,
+            Some(_) => return line.to_owned(),
+            None if ticks.len() >= 3 => fence = Some(ticks),
+            None => {}
+        }
+        match bare.strip_prefix('#') {
+            Some(heading) => format!("**{}**", heading.trim_start_matches('#').trim()),
+            None => line.to_owned(),
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn one_line(text: &str) -> String {
+    text.replace(['\n', '\r'], " ")
+}

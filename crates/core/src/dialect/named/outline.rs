@@ -1,0 +1,463 @@
+//! Which parts of a plan are its tasks. Document D writes them as `### N.` headings; people write them in many more ways,
+//! and none of them may be lost.
+//!
+//! Headings that say that they are tasks come first, with every box that stands outside of them. Where there are none, the
+//! boxes are the tasks; then phases; then the list below a heading such as "Tasks"; then numbered sections.
+
+use super::field;
+use super::heading::{self, Kind, Read};
+use super::status;
+use crate::draft::{Field, Mark};
+use crate::markdown::{Blocks, Heading};
+use crate::source::{Source, Span, Spanned};
+
+/// The headings of a plan and what they divide it into.
+pub(super) struct Outline {
+    /// The first heading of the first level that is no task.
+    pub(super) title: Option<Spanned<String>>,
+    /// Its line.
+    pub(super) title_line: Option<Span>,
+    /// What stands in front of the first section and the first task.
+    pub(super) header: Span,
+    pub(super) sections: Vec<Section>,
+    /// The tasks in file order. None of them reaches into another.
+    pub(super) tasks: Vec<Task>,
+}
+
+/// A heading and what stands below it.
+#[derive(Debug, Clone)]
+pub(super) struct Section {
+    pub(super) heading: Heading,
+    /// The heading without its `#`.
+    pub(super) name: Spanned<String>,
+    read: Read,
+    /// Where the next heading of any rank begins.
+    own_end: usize,
+    /// Where the next heading of its rank begins.
+    pub(super) end: usize,
+    fields: Vec<Field>,
+    /// The section that it is a part of.
+    parent: Option<usize>,
+}
+
+impl Section {
+    /// What stands below the heading, sections of lower rank included.
+    pub(super) fn below(&self) -> Span {
+        Span::new(self.heading.below.min(self.end), self.end)
+    }
+
+    /// What stands below the heading in front of any other.
+    fn own(&self) -> Span {
+        Span::new(self.heading.below.min(self.own_end), self.own_end)
+    }
+
+    fn has(&self, field: Field) -> bool {
+        self.fields.contains(&field)
+    }
+}
+
+/// One task, wherever it was found.
+#[derive(Debug, Clone)]
+pub(super) struct Task {
+    pub(super) shape: Shape,
+    /// Everything that belongs to it.
+    pub(super) whole: Span,
+    /// The heading, or the first line of the item.
+    pub(super) heading: Span,
+    pub(super) level: u8,
+    pub(super) read: Read,
+    /// What stands below the heading, or behind the first line of the item.
+    pub(super) below: Span,
+    /// Where the fields of the task end: the first heading below its own, or the end.
+    pub(super) own_end: usize,
+}
+
+/// How a task is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// A heading with text below it.
+    Heading,
+    /// A list item with a box, whose tick is at this place.
+    Boxed(Span),
+    /// A list item.
+    Listed,
+}
+
+/// What the names of sections begin with that speak of other things than work.
+const ASIDES: &[&str] = &[
+    "risk",
+    "top risk",
+    "open question",
+    "question",
+    "decision",
+    "key decision",
+    "design decision",
+    "alternative",
+    "out of scope",
+    "non-goal",
+    "non goal",
+    "reference",
+    "appendix",
+    "faq",
+    "glossary",
+    "assumption",
+    "lessons",
+];
+
+/// What the names of sections begin or end with whose boxes are criteria.
+const CRITERIA: &[&str] = &[
+    "criteria",
+    "acceptance",
+    "definition of done",
+    "done when",
+    "verification",
+    "validation",
+    "sign-off",
+    "sign off",
+    "success metrics",
+    "current status",
+    "验收标准",
+    "完成标准",
+    "완료 조건",
+];
+
+/// Sections whose lists are tasks, by words in their names.
+const WORK: &[&str] = &[
+    "task",
+    "step",
+    "todo",
+    "to-do",
+    "to do",
+    "implementation",
+    "order",
+    "plan",
+    "milestone",
+    "phase",
+    "roadmap",
+    "sequence",
+    "stage",
+    "next",
+    "action",
+    "work",
+    "backlog",
+    "build",
+    "任务",
+    "步骤",
+    "计划",
+    "顺序",
+    "阶段",
+    "タスク",
+    "手順",
+    "작업",
+    "계획",
+    "순서",
+];
+
+impl Outline {
+    pub(super) fn of(source: &Source, blocks: &Blocks) -> Self {
+        let sections = sections(source, blocks);
+        let mut tasks = stated(&sections);
+        let boxes = boxes(source, blocks, &sections);
+        if tasks.is_empty() {
+            tasks = boxes;
+        } else {
+            let is_loose = |task: &Task| {
+                !is_in(&tasks, task.heading.start)
+                    && !around(&sections, task.heading.start)
+                        .any(|section| is_criteria(section) || is_aside(section))
+            };
+            let loose: Vec<Task> = boxes.into_iter().filter(is_loose).collect();
+            tasks.extend(loose);
+            tasks.sort_by_key(|task| task.whole.start);
+        }
+        let fallbacks: [&dyn Fn() -> Vec<Task>; 3] = [
+            &|| leaves(&sections, |section| section.read.kind == Kind::Phase),
+            &|| items(source, blocks, &sections),
+            &|| leaves(&sections, |section| matches!(section.read.kind, Kind::Number | Kind::Dotted)),
+        ];
+        for fallback in fallbacks {
+            if tasks.is_empty() {
+                tasks = fallback();
+            }
+        }
+        cut(&mut tasks);
+        Self::around(source, blocks, sections, tasks)
+    }
+
+    /// Whether a place belongs to a task.
+    pub(super) fn is_in_task(&self, at: usize) -> bool {
+        is_in(&self.tasks, at)
+    }
+
+    fn around(source: &Source, blocks: &Blocks, sections: Vec<Section>, tasks: Vec<Task>) -> Self {
+        let end = source.text().len();
+        let is_task = |section: &&Section| tasks.iter().any(|task| task.heading == section.heading.span);
+        let first_task = tasks.first().map_or(end, |task| task.whole.start);
+        let title = sections.iter().find(|section| {
+            section.heading.level == 1 && section.heading.span.start < first_task && !is_task(section)
+        });
+        let title_line = title.map(|section| section.heading.span);
+        let title = title.map(|section| section.name.clone());
+        let begin = title_line.map_or(blocks.body, |line| line.end);
+        let first_section =
+            sections.iter().map(|section| section.heading.span.start).find(|&start| start >= begin);
+        let header = Span::new(begin, first_section.unwrap_or(end).min(first_task).max(begin));
+        Self { title, title_line, header, sections, tasks }
+    }
+}
+
+/// Every heading. Text above a line of dashes is meant as text: only a line of equals signs makes a heading of it.
+fn sections(source: &Source, blocks: &Blocks) -> Vec<Section> {
+    let end = source.text().len();
+    let headings: Vec<Heading> = blocks
+        .headings
+        .iter()
+        .filter(|heading| !heading.is_underlined || (heading.level == 1 && is_single(source, heading)))
+        .copied()
+        .collect();
+    let mut sections: Vec<Section> = Vec::with_capacity(headings.len());
+    let mut open: Vec<usize> = Vec::new();
+    for (index, &heading) in headings.iter().enumerate() {
+        let content = heading::content(source, heading.span);
+        let own_end = headings.get(index + 1).map_or(end, |next| next.span.start);
+        let name = Spanned::new(source.slice(content).to_owned(), content);
+        let read = heading::read(source, content);
+        let mut section = Section { heading, name, read, own_end, end, fields: Vec::new(), parent: None };
+        section.fields = field::text_lines(source, blocks, section.own())
+            .filter_map(|line| field::label(source, line)?.kind)
+            .collect();
+        open.retain(|&outer| headings[outer].level < heading.level);
+        section.parent = open.last().copied();
+        open.push(index);
+        sections.push(section);
+    }
+    // From the last one on, the next heading of each rank is known.
+    let mut next = [end; 7];
+    for section in sections.iter_mut().rev() {
+        let rank = usize::from(section.heading.level.min(6));
+        section.end = next[..=rank].iter().copied().min().unwrap_or(end);
+        next[rank] = section.heading.span.start;
+        next[rank + 1..].fill(end);
+    }
+    sections
+}
+
+fn is_single(source: &Source, heading: &Heading) -> bool {
+    source.slice(heading.span).lines().count() == 2
+}
+
+/// The tasks whose headings say that they are.
+fn stated(sections: &[Section]) -> Vec<Task> {
+    let says_so = |index: usize| {
+        let section = &sections[index];
+        let is_worked = section.has(Field::Task) || section.has(Field::Contract);
+        match section.read.kind {
+            Kind::Task | Kind::Step => true,
+            Kind::Number if section.heading.level >= 3 => {
+                !around(sections, section.heading.span.start).any(is_aside)
+            }
+            Kind::Number | Kind::Dotted => is_worked || section.has(Field::Status),
+            Kind::Phase => is_worked,
+            Kind::Plain => {
+                let more = [Field::Task, Field::Contract, Field::Accept, Field::Needs];
+                section.heading.level > 1
+                    && section.has(Field::Status)
+                    && more.iter().any(|&field| section.has(field))
+            }
+        }
+    };
+    let said: Vec<usize> = (0..sections.len()).filter(|&index| says_so(index)).collect();
+    let mut tasks = Vec::new();
+    let mut reach = 0;
+    for (place, &index) in said.iter().enumerate() {
+        let section = &sections[index];
+        if section.heading.span.start < reach {
+            continue;
+        }
+        let inner = said[place + 1..].iter().map(|&inner| &sections[inner]);
+        let mut inner = inner.take_while(|inner| inner.heading.span.start < section.end);
+        // Tasks stand below it: it only holds them together. Steps of a task are parts of it.
+        let holds = inner.any(|inner| match section.read.kind {
+            Kind::Task => inner.read.kind == Kind::Task,
+            Kind::Step => matches!(inner.read.kind, Kind::Task | Kind::Step),
+            Kind::Number | Kind::Dotted | Kind::Phase | Kind::Plain => {
+                inner.read.kind == Kind::Task || inner.has(Field::Status) || inner.has(Field::Contract)
+            }
+        });
+        if !holds {
+            tasks.push(headed(section));
+            reach = section.end;
+        }
+    }
+    tasks
+}
+
+/// The sections of a kind that hold no other of that kind.
+fn leaves(sections: &[Section], is_one: impl Fn(&Section) -> bool) -> Vec<Task> {
+    let of_kind: Vec<&Section> = sections.iter().filter(|section| is_one(section)).collect();
+    let holds = |place: usize| {
+        of_kind.get(place + 1).is_some_and(|next| next.heading.span.start < of_kind[place].end)
+    };
+    (0..of_kind.len()).filter(|&place| !holds(place)).map(|place| headed(of_kind[place])).collect()
+}
+
+fn headed(section: &Section) -> Task {
+    Task {
+        shape: Shape::Heading,
+        whole: Span::new(section.heading.span.start, section.end),
+        heading: section.heading.span,
+        level: section.heading.level,
+        read: section.read.clone(),
+        below: section.below(),
+        own_end: section.own_end,
+    }
+}
+
+/// The sections that a place lies in, the innermost first.
+fn around(sections: &[Section], at: usize) -> impl Iterator<Item = &Section> {
+    let innermost = sections.partition_point(|section| section.heading.span.start < at).checked_sub(1);
+    std::iter::successors(innermost.map(|index| &sections[index]), |section| Some(&sections[section.parent?]))
+}
+
+/// The name of a section as lists of names have it: without number and marks, in small letters.
+fn plain_name(section: &Section) -> String {
+    section.read.title.value.to_lowercase()
+}
+
+fn is_aside(section: &Section) -> bool {
+    let name = plain_name(section);
+    ASIDES.iter().any(|word| name.starts_with(word))
+}
+
+fn is_criteria(section: &Section) -> bool {
+    let name = plain_name(section);
+    name == "status" || CRITERIA.iter().any(|word| name.starts_with(word) || name.ends_with(word))
+}
+
+fn promises_work(section: &Section) -> bool {
+    let name = plain_name(section);
+    section.heading.level > 1 && !is_aside(section) && WORK.iter().any(|word| name.contains(word))
+}
+
+/// Every list item with a box.
+fn boxes(source: &Source, blocks: &Blocks, sections: &[Section]) -> Vec<Task> {
+    let body = Span::new(blocks.body, source.text().len());
+    let boxed = |line: Span| {
+        let text = source.slice(line);
+        let item = field::item(text)?;
+        let behind = &text[item..];
+        let (length, _) = status::leading_box(behind).or_else(|| unknown_box(behind))?;
+        let is_set_off = behind[length..].is_empty() || behind[length..].starts_with([' ', '\t']);
+        let start = line.start + item;
+        is_set_off.then(|| (line, start + length, Span::new(start + 1, start + length - 1)))
+    };
+    let lines: Vec<_> = field::text_lines(source, blocks, body).filter_map(boxed).collect();
+    let reach = |index: usize| {
+        let line = lines[index].0;
+        let next = lines.get(index + 1).map_or(body.end, |(next, ..)| next.start);
+        Reach { line, end: item_end(source, sections, line, next) }
+    };
+    lines
+        .iter()
+        .enumerate()
+        .map(|(index, &(_, behind, tick))| listed(source, reach(index), behind, Shape::Boxed(tick)))
+        .collect()
+}
+
+/// The first line of a list item, and where the item ends.
+#[derive(Clone, Copy)]
+struct Reach {
+    line: Span,
+    end: usize,
+}
+
+/// A box with something in it that nobody knows: `[?]`.
+fn unknown_box(text: &str) -> Option<(usize, Option<Mark>)> {
+    let mut characters = text.strip_prefix('[')?.chars();
+    let inner = characters.next().filter(|inner| !inner.is_alphanumeric())?;
+    (characters.next()? == ']').then_some((2 + inner.len_utf8(), None))
+}
+
+fn listed(source: &Source, reach: Reach, title: usize, shape: Shape) -> Task {
+    let title = field::trimmed(source, Span::new(title.min(reach.line.end), reach.line.end));
+    let label = Spanned::new(String::new(), Span::at(title.start));
+    let text = Spanned::new(source.slice(title).to_owned(), title);
+    let read = match shape {
+        Shape::Listed => Read { kind: Kind::Plain, label, number: None, ..heading::read(source, title) },
+        Shape::Boxed(_) | Shape::Heading => {
+            Read { kind: Kind::Plain, label, number: None, marks: Vec::new(), title: text }
+        }
+    };
+    Task {
+        shape,
+        whole: Span::new(reach.line.start, reach.end),
+        heading: reach.line,
+        level: 0,
+        read,
+        below: Span::new(source.next_line(reach.line.end).min(reach.end), reach.end),
+        own_end: reach.end,
+    }
+}
+
+/// Where a list item ends: in front of the first line that is not indented below it.
+fn item_end(source: &Source, sections: &[Section], line: Span, next: usize) -> usize {
+    let indent = field::indent(source.slice(line));
+    let heading = sections.partition_point(|section| section.heading.span.start <= line.start);
+    let limit = sections.get(heading).map_or(next, |section| section.heading.span.start.min(next));
+    let mut end = source.next_line(line.end).min(limit);
+    let mut at = end;
+    while at < limit {
+        let inner = Span::new(at, source.line_at(at).end.min(limit));
+        let text = source.slice(inner);
+        let after = source.next_line(at).min(limit);
+        let is_blank = text.trim().is_empty();
+        if !is_blank && field::indent(text) <= indent {
+            break;
+        }
+        if !is_blank {
+            end = after;
+        }
+        at = after;
+    }
+    end
+}
+
+/// The list below a heading that promises work: its numbered items, or else its bullets.
+fn items(source: &Source, blocks: &Blocks, sections: &[Section]) -> Vec<Task> {
+    let found = |is_item: &dyn Fn(&str) -> bool| {
+        let mut tasks = Vec::new();
+        for section in sections.iter().filter(|section| promises_work(section)) {
+            let lines: Vec<Span> = field::text_lines(source, blocks, section.own())
+                .filter(|&line| {
+                    let text = source.slice(line);
+                    field::indent(text) < 2 && field::item(text).is_some() && is_item(text.trim_start())
+                })
+                .collect();
+            for (index, &line) in lines.iter().enumerate() {
+                let next = lines.get(index + 1).map_or(section.own_end, |next| next.start);
+                let reach = Reach { line, end: item_end(source, sections, line, next) };
+                let title = line.start + field::item(source.slice(line)).unwrap_or(0);
+                tasks.push(listed(source, reach, title, Shape::Listed));
+            }
+        }
+        tasks
+    };
+    let numbered = found(&|text| text.starts_with(|first: char| first.is_ascii_digit()));
+    if numbered.is_empty() { found(&|_| true) } else { numbered }
+}
+
+fn is_in(tasks: &[Task], at: usize) -> bool {
+    let next = tasks.partition_point(|task| task.whole.start <= at);
+    next > 0 && at < tasks[next - 1].whole.end
+}
+
+/// Lets every task end where the next one begins.
+fn cut(tasks: &mut [Task]) {
+    let starts: Vec<usize> = tasks.iter().skip(1).map(|task| task.whole.start).collect();
+    for (task, start) in tasks.iter_mut().zip(starts) {
+        task.whole.end = task.whole.end.min(start);
+        task.below.end = task.below.end.min(start).max(task.below.start.min(start));
+        task.below.start = task.below.start.min(task.below.end);
+        task.own_end = task.own_end.min(start);
+    }
+}

@@ -1,0 +1,259 @@
+//! The bytes that a change takes in a named plan. Every function returns edits and touches nothing else.
+
+use super::outline::{Outline, Shape, Task};
+use super::{DIALECT, field, status};
+use crate::change::{self, Change, Refusal};
+use crate::draft::{Draft, Field, Mark, StepDraft, StepNumber};
+use crate::frontmatter;
+use crate::markdown::Blocks;
+use crate::source::{self, Edit, Source, Span};
+use crate::state::State;
+
+/// The heading below which notes are kept.
+const NOTES: &str = "notes";
+
+/// The edits that make `change` in `source`, which reads as `draft`.
+pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<Vec<Edit>, Refusal> {
+    let blocks = Blocks::read(source, frontmatter::split(source.text()).body);
+    let outline = Outline::of(source, &blocks);
+    Ok(match change {
+        Change::Mark { step, mark } => set_mark(source, (&outline.tasks[*step], &draft.steps[*step]), *mark),
+        Change::Become { state } => become_state(source, (&blocks, &outline), draft, *state)?,
+        Change::Trace { .. } => Vec::new(),
+        Change::Set { key, value } => vec![set_key(source, key, value)?],
+        Change::Note { text } => vec![append_note(source, &outline, text)],
+        Change::Rename { step, id } => rename(source, draft, &outline.tasks[*step], (*step, id))?,
+        Change::Need { step, on } => {
+            add_need(source, draft, &outline.tasks[*step], (*step, on))?.into_iter().collect()
+        }
+        Change::Move { step, to } => relocate(source, draft, *step, *to),
+        Change::Renumber => renumber(source, draft, &(0..draft.steps.len()).collect::<Vec<_>>()),
+        Change::Expand { .. } => return Err(no_word("a template that is written out")),
+    })
+}
+
+fn no_word(what: &str) -> Refusal {
+    Refusal::NoWord { what: what.to_owned(), dialect: DIALECT.name }
+}
+
+fn set_key(source: &Source, key: &str, value: &str) -> Result<Edit, Refusal> {
+    frontmatter::set(source, key, value).ok_or_else(|| Refusal::NotPlain { key: key.to_owned() })
+}
+
+/// A task is marked in its box, in its status, or with a sign in front of its title. What stands behind a status stays.
+fn set_mark(source: &Source, (task, step): (&Task, &StepDraft), mark: Option<Mark>) -> Vec<Edit> {
+    if step.marks.iter().map(|mark| mark.value).eq(mark) {
+        return Vec::new();
+    }
+    if let Shape::Boxed(tick) = task.shape {
+        return vec![Edit::replace(tick, status::tick(mark))];
+    }
+    let in_heading = |span: Span| task.heading.covers(span);
+    let mut edits: Vec<Edit> =
+        step.marks.iter().filter(|mark| in_heading(mark.span)).map(|mark| Edit::delete(mark.span)).collect();
+    match step.field(Field::Status) {
+        Some(field) if field.value.is_empty() => {
+            let blank = if source.text()[..field.value.start].ends_with([' ', '\t']) { "" } else { " " };
+            edits.push(Edit::insert(field.value.start, format!("{blank}{}", status::boxed(mark))));
+        }
+        Some(field) => {
+            edits.push(Edit::replace(field.value, status::rewritten(source.slice(field.value), mark)));
+        }
+        None if mark.is_some() && has_form(step) => edits.push(append_status(source, step, mark)),
+        None => edits.extend(mark.map(|mark| insert_sign(source, step, mark))),
+    }
+    edits
+}
+
+/// Whether a task is written as document D does it, and so has a line for its status.
+fn has_form(step: &StepDraft) -> bool {
+    [Field::Task, Field::Contract].into_iter().any(|kind| step.field(kind).is_some())
+}
+
+fn append_status(source: &Source, step: &StepDraft, mark: Option<Mark>) -> Edit {
+    let newline = source.line_ending();
+    let first = step.fields.0.first().map_or(step.heading.0, |field| field.label);
+    let prefix = source.slice(Span::new(source.line_at(first.start).start, first.start));
+    let end = step.fields.0.iter().map(|field| field.whole.end).max().unwrap_or(step.heading.0.end);
+    let gap = if prefix.trim().is_empty() { newline } else { "" };
+    Edit::insert(end, format!("{gap}{newline}{prefix}**Status:** {}", status::boxed(mark)))
+}
+
+fn insert_sign(source: &Source, step: &StepDraft, mark: Mark) -> Edit {
+    let at = step.title.span.start;
+    let is_set_off = source.text()[..at].ends_with([' ', '\t']);
+    Edit::insert(at, format!("{}{} ", if is_set_off { "" } else { " " }, status::sign(mark)))
+}
+
+/// Says where the plan stands, where it says so: in its frontmatter, in its status line, or in a new one below the title.
+fn become_state(
+    source: &Source,
+    (blocks, outline): (&Blocks, &Outline),
+    draft: &Draft,
+    state: State,
+) -> Result<Vec<Edit>, Refusal> {
+    let Some(word) = super::spell(state) else { return Ok(Vec::new()) };
+    if draft.state.is_some_and(|said| DIALECT.read_back(state) == Some(said.value)) {
+        return Ok(Vec::new());
+    }
+    if draft.frontmatter.entry("status").is_some() {
+        return Ok(vec![set_key(source, "status", word)?]);
+    }
+    if let Some(said) = &draft.status.0 {
+        // A sign in front of the word says the same, and goes with it.
+        let line = source.line_at(said.span.start);
+        let before = source.slice(Span::new(line.start, said.span.start));
+        let start = status::last_sign(before).map_or(said.span.start, |(at, _)| line.start + at);
+        return Ok(vec![Edit::replace(Span::new(start, said.span.end), word)]);
+    }
+    let mut labels =
+        field::text_lines(source, blocks, outline.header).filter_map(|line| field::label(source, line));
+    if let Some(empty) = labels.find(|label| label.kind == Some(Field::Status)) {
+        return Ok(vec![Edit::replace(Span::new(empty.span.end, empty.value.end), format!(" {word}"))]);
+    }
+    let newline = source.line_ending();
+    Ok(vec![match outline.title_line {
+        Some(line) => Edit::insert(line.end, format!("{newline}**Status:** {word}")),
+        None => Edit::insert(outline.header.start, format!("**Status:** {word}{newline}")),
+    }])
+}
+
+/// What stands below the last heading "Notes" that is no part of a task.
+pub(super) fn notes_region(outline: &Outline) -> Option<Span> {
+    let is_notes = |section: &&super::outline::Section| {
+        section.name.value.eq_ignore_ascii_case(NOTES) && !outline.is_in_task(section.heading.span.start)
+    };
+    outline.sections.iter().rev().find(is_notes).map(super::outline::Section::below)
+}
+
+fn append_note(source: &Source, outline: &Outline, text: &str) -> Edit {
+    let newline = source.line_ending();
+    if let Some(notes) = notes_region(outline) {
+        let kept = source.slice(notes).trim_end();
+        return match kept.is_empty() {
+            // Nothing stands below the heading yet.
+            true => {
+                let heading_end = source.text()[..notes.start].trim_end_matches(['\n', '\r']).len();
+                Edit::insert(heading_end, format!("{newline}{newline}- {text}"))
+            }
+            false => Edit::insert(notes.start + kept.len(), format!("{newline}- {text}")),
+        };
+    }
+    let gap = if source.text().ends_with('\n') { "" } else { newline };
+    let levels = outline.tasks.iter().filter(|task| task.shape == Shape::Heading).map(|task| task.level);
+    let marks = "#".repeat(usize::from(levels.min().unwrap_or(2).clamp(1, 2)));
+    Edit::insert(
+        source.text().len(),
+        format!("{gap}{newline}{marks} Notes{newline}{newline}- {text}{newline}"),
+    )
+}
+
+fn rename(
+    source: &Source,
+    draft: &Draft,
+    task: &Task,
+    (place, id): (usize, &str),
+) -> Result<Vec<Edit>, Refusal> {
+    let old = crate::plan::ids(draft).swap_remove(place);
+    let step = &draft.steps[place];
+    let needs = draft.steps.iter().filter_map(|step| step.needs.as_ref()).flatten();
+    let mut edits: Vec<Edit> =
+        needs.filter(|need| need.value == old).map(|need| Edit::replace(need.span, id)).collect();
+    edits.push(match &step.id {
+        Some(present) => Edit::replace(present.span, id),
+        None => insert_field(source, task, step, &format!("**Id:** {id}"))?,
+    });
+    Ok(edits)
+}
+
+/// Adds a name to the list; `None` when it is there.
+fn add_need(
+    source: &Source,
+    draft: &Draft,
+    task: &Task,
+    (place, on): (usize, &str),
+) -> Result<Option<Edit>, Refusal> {
+    let step = &draft.steps[place];
+    let names = change::declared_needs(draft, place)?;
+    if names.iter().any(|name| name == on) {
+        return Ok(None);
+    }
+    if let Some(last) = step.needs.iter().flatten().last() {
+        let ticks = source.text()[last.span.end..].bytes().take_while(|&byte| byte == b'`').count();
+        return Ok(Some(Edit::insert(last.span.end + ticks, format!(", {on}"))));
+    }
+    let names = names.into_iter().chain([on.to_owned()]).collect::<Vec<_>>().join(", ");
+    Ok(Some(match step.field(Field::Needs) {
+        Some(field) => Edit::replace(field.value, names),
+        None => insert_field(source, task, step, &format!("**Depends on:** {names}"))?,
+    }))
+}
+
+/// Puts a field in front of the others, bulleted like them.
+fn insert_field(source: &Source, task: &Task, step: &StepDraft, line: &str) -> Result<Edit, Refusal> {
+    if task.shape != Shape::Heading {
+        return Err(no_word("an id or a need of a list item"));
+    }
+    let newline = source.line_ending();
+    let Some(first) = step.fields.0.first() else {
+        return Ok(Edit::insert(task.heading.end, format!("{newline}{newline}- {line}")));
+    };
+    let start = source.line_at(first.label.start).start;
+    let prefix = source.slice(Span::new(start, first.label.start));
+    let gap = if prefix.trim().is_empty() { newline } else { "" };
+    Ok(Edit::insert(start, format!("{prefix}{line}{newline}{gap}")))
+}
+
+/// The task without the blank lines behind it.
+fn slot(source: &Source, step: &StepDraft) -> Span {
+    let whole = step.whole.0;
+    let end = whole.start + source.slice(whole).trim_end().len();
+    Span::new(whole.start, end.max(step.heading.0.end))
+}
+
+/// Numbers the tasks by their place in `order`, which lists where each stood. Needs that name a number follow; those that
+/// name a task by its heading do so by themselves.
+fn renumber(source: &Source, draft: &Draft, order: &[usize]) -> Vec<Edit> {
+    let steps: Vec<&StepDraft> = order.iter().map(|&place| &draft.steps[place]).collect();
+    let counted = |step: &StepDraft| match step.number.value {
+        StepNumber::Counted(number) => Some(number),
+        StepNumber::Template(_) => None,
+    };
+    let place_of = |number: u32| steps.iter().position(|step| counted(step) == Some(number));
+    let mut edits = Vec::new();
+    for (place, step) in steps.iter().enumerate() {
+        let now = change::number_at(place);
+        if counted(step).is_some_and(|number| number != now) && !step.number.span.is_empty() {
+            edits.push(Edit::replace(step.number.span, now.to_string()));
+        }
+        for need in step.needs.iter().flatten().filter(|need| source.slice(need.span) == need.value) {
+            let now = change::followed(&need.value, place_of).filter(|now| *now != need.value);
+            edits.extend(now.map(|now| Edit::replace(need.span, now)));
+        }
+    }
+    edits
+}
+
+/// Moves a task: the texts of the tasks change places, what stands between them stays where it is.
+fn relocate(source: &Source, draft: &Draft, step: usize, to: usize) -> Vec<Edit> {
+    let mut order: Vec<usize> = (0..draft.steps.len()).collect();
+    let moved = order.remove(step);
+    order.insert(to, moved);
+    let renumbered = renumber(source, draft, &order);
+    let range = step.min(to)..=step.max(to);
+    let slots: Vec<Span> = draft.steps.iter().map(|step| slot(source, step)).collect();
+    let moving = Span::new(slots[*range.start()].start, slots[*range.end()].end);
+    let mut edits: Vec<Edit> = renumbered.iter().filter(|edit| !moving.covers(edit.span)).cloned().collect();
+    for place in range {
+        let from = slots[order[place]];
+        let within = renumbered.iter().filter(|edit| from.covers(edit.span));
+        let inner: Vec<Edit> = within
+            .map(|edit| {
+                let span = Span::new(edit.span.start - from.start, edit.span.end - from.start);
+                Edit::replace(span, edit.text.clone())
+            })
+            .collect();
+        edits.push(Edit::replace(slots[place], source::apply(source.slice(from), &inner)));
+    }
+    edits
+}

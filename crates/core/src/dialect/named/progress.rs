@@ -1,0 +1,51 @@
+//! The progress of a plan: one line for everything that happened, in a file that only grows.
+
+use super::slug::{plan_of, progress_file};
+use crate::dialect::{Beside, Happening};
+use crate::draft::{Draft, StepNumber};
+use crate::source::Source;
+use crate::state::State;
+
+/// The line for something that happened: `2026-06-10 14:30 /work — completed task 1: "First task" (all tests pass)`.
+/// A plan that is not called as document D calls plans keeps no progress.
+pub(super) fn beside(source: &Source, draft: &Draft, happening: &Happening<'_>) -> Vec<Beside> {
+    let place = source.place().replace('\\', "/");
+    let Some(slug) = plan_of(place.rsplit('/').next().unwrap_or_default()) else { return Vec::new() };
+    let (at, phase, text) = match happening {
+        Happening::Noted { text, at } => (at, "work", (*text).to_owned()),
+        Happening::Judged { step, passed, summary, at } => {
+            (at, "work", judged(draft, *step, *passed, summary))
+        }
+        Happening::Became { state, at } => {
+            let phase = match state {
+                State::Draft | State::Proposed | State::Approved | State::Rejected => "plan",
+                State::Running | State::Waiting(_) | State::Done | State::Failed | State::Cancelled => "work",
+            };
+            (at, phase, format!("plan is {state}"))
+        }
+    };
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line = format!("{} /{phase} — {}", minute(at), words.join(" "));
+    vec![Beside::Append { path: progress_file(slug.as_ref()), line }]
+}
+
+fn judged(draft: &Draft, step: usize, passed: bool, summary: &str) -> String {
+    let (number, title) = draft.steps.get(step).map_or_else(
+        || ((step + 1).to_string(), ""),
+        |step| match &step.number.value {
+            StepNumber::Counted(number) => (number.to_string(), step.title.value.as_str()),
+            StepNumber::Template(number) => (number.clone(), step.title.value.as_str()),
+        },
+    );
+    let remark = if summary.trim().is_empty() { String::new() } else { format!(" ({summary})") };
+    match passed {
+        true => format!("completed task {number}: \"{title}\"{remark}"),
+        false => format!("task {number} failed: \"{title}\"{remark}"),
+    }
+}
+
+/// A time without its seconds: `2026-06-10 14:30`.
+fn minute(at: &str) -> String {
+    let minute: String = at.chars().take("2026-06-10T14:30".len()).collect();
+    minute.replacen('T', " ", 1)
+}

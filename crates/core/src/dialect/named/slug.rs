@@ -1,0 +1,110 @@
+//! The names of named plans and the files that belong to them.
+
+use std::fmt;
+
+/// The longest name: file systems take 255 bytes, and sync services add to them.
+const SLUG_BYTES_MAX: usize = 120;
+
+/// The name of a named plan: one component of a path, whatever it is put between.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Slug(String);
+
+impl Slug {
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Slug {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Why a text names no named plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BadSlug {
+    /// Nothing is said.
+    Empty,
+    /// It is `PLAN` or `PLAN.md`: the plan that has no name.
+    Unnamed,
+    /// It would leave its folder.
+    Escapes(String),
+    /// It has a character that names of plans do not have, or begins with one that may not be first.
+    Character(String, char),
+    /// It is too long for a file.
+    TooLong,
+}
+
+impl fmt::Display for BadSlug {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => write!(f, "the name of the plan is empty"),
+            Self::Unnamed => write!(f, "`PLAN.md` is the plan without a name"),
+            Self::Escapes(name) => {
+                write!(
+                    f,
+                    "unsafe plan name {name:?}: a name is one component of a path, without `/`, `\\` and `..`"
+                )
+            }
+            Self::Character(name, character) => {
+                write!(
+                    f,
+                    "the plan name {name:?} has {character:?}; letters, digits, `-`, `_` and `.` are allowed"
+                )
+            }
+            Self::TooLong => write!(f, "the name of the plan is longer than {SLUG_BYTES_MAX} bytes"),
+        }
+    }
+}
+
+impl std::error::Error for BadSlug {}
+
+/// The plan that a text names: a slug, a stem (`PLAN-x`) or a file name (`PLAN-x.md`). Case is kept.
+pub fn slug(text: &str) -> Result<Slug, BadSlug> {
+    let text = text.trim();
+    let stem = text.strip_suffix(".md").unwrap_or(text);
+    let name = stem.strip_prefix("PLAN-").unwrap_or(stem);
+    if name == "PLAN" {
+        return Err(BadSlug::Unnamed);
+    }
+    if name.is_empty() {
+        return Err(BadSlug::Empty);
+    }
+    if name.contains(['/', '\\', '\0']) || name.split('.').all(str::is_empty) {
+        return Err(BadSlug::Escapes(text.to_owned()));
+    }
+    let is_allowed = |character: char| character.is_alphanumeric() || ['-', '_', '.'].contains(&character);
+    let odd = name.chars().find(|&character| !is_allowed(character));
+    let first = name.chars().next().filter(|first| !first.is_alphanumeric());
+    let last = name.chars().last().filter(|last| *last == '.');
+    if let Some(character) = odd.or(first).or(last) {
+        return Err(BadSlug::Character(name.to_owned(), character));
+    }
+    if name.len() > SLUG_BYTES_MAX {
+        return Err(BadSlug::TooLong);
+    }
+    Ok(Slug(name.to_owned()))
+}
+
+/// The file of a plan; that of the plan without a name for `None`.
+pub fn plan_file(slug: Option<&Slug>) -> String {
+    slug.map_or_else(|| "PLAN.md".to_owned(), |slug| format!("PLAN-{slug}.md"))
+}
+
+/// The file in which the progress of a plan is kept.
+pub fn progress_file(slug: Option<&Slug>) -> String {
+    slug.map_or_else(|| "progress.md".to_owned(), |slug| format!("progress-{slug}.md"))
+}
+
+/// Whose plan a file is; `None` where it is none. A name alone is not enough: `PLAN.archive.md` is no plan, and neither is
+/// a copy that a sync service left.
+pub fn plan_of(file_name: &str) -> Option<Option<Slug>> {
+    if file_name == "PLAN.md" {
+        return Some(None);
+    }
+    let is_named = file_name.starts_with("PLAN-") && file_name.ends_with(".md");
+    let named = slug(file_name).ok().filter(|slug| is_named && plan_file(Some(slug)) == file_name)?;
+    super::conflict_copy(file_name).is_none().then_some(Some(named))
+}

@@ -1,0 +1,371 @@
+//! One task: its fields, what the agent is told, and what decides whether it is done.
+
+use super::field::{self, Label};
+use super::outline::{Shape, Task};
+use super::roll::Roll;
+use super::status;
+use crate::dialect::verification;
+use crate::draft::{ContractDraft, Field, FieldDraft, Layout, Oddity, StepDraft};
+use crate::markdown::Blocks;
+use crate::source::{Source, Span, Spanned};
+
+/// Reads the task at a place.
+pub(super) fn read(
+    source: &Source,
+    blocks: &Blocks,
+    (task, roll): (&Task, &Roll),
+    place: usize,
+    oddities: &mut Vec<Spanned<Oddity>>,
+) -> StepDraft {
+    let mut step = StepDraft::empty(roll.numbers[place].clone(), task.read.title.clone());
+    step.whole = Layout(task.whole);
+    step.heading = Layout(task.heading);
+    step.level = Layout(task.level);
+    step.marks.clone_from(&task.read.marks);
+    if let Shape::Boxed(tick) = task.shape {
+        let text = source.slice(Span::new(tick.start - 1, tick.end + 1));
+        match status::leading_box(text) {
+            Some((_, mark)) => step.marks.extend(mark.map(|mark| Spanned::new(mark, tick))),
+            None => oddities.push(Spanned::new(Oddity::UnknownMark(text.to_owned()), tick)),
+        }
+    }
+    let labels = labels(source, blocks, task);
+    for label in labels.iter().filter(|label| label.kind.is_none()) {
+        if let Some(meant) = field::nearly(&label.name.value) {
+            oddities.push(Spanned::new(Oddity::NearlyField { meant }, label.name.span));
+        }
+    }
+    let mut reader =
+        Reader { source, blocks, task, roll, labels: &labels, step, oddities, taken: Vec::new() };
+    reader.fields();
+    reader.tell();
+    reader.step
+}
+
+/// The labels of a task. A label that is indented below the others belongs to one of them.
+fn labels(source: &Source, blocks: &Blocks, task: &Task) -> Vec<Label> {
+    let own = Span::new(task.below.start, task.own_end.clamp(task.below.start, task.below.end));
+    let mut labels: Vec<Label> =
+        field::text_lines(source, blocks, own).filter_map(|line| field::label(source, line)).collect();
+    let known = labels.iter().filter(|label| label.kind.is_some()).map(|label| label.indent);
+    let outermost = known.min().unwrap_or(0) + 1;
+    labels.retain(|label| label.indent <= outermost);
+    labels
+}
+
+struct Reader<'a> {
+    source: &'a Source,
+    blocks: &'a Blocks,
+    task: &'a Task,
+    roll: &'a Roll,
+    labels: &'a [Label],
+    step: StepDraft,
+    oddities: &'a mut Vec<Spanned<Oddity>>,
+    /// What fields have taken: it is no part of what the agent is told.
+    taken: Vec<Span>,
+}
+
+impl Reader<'_> {
+    fn fields(&mut self) {
+        let labels = self.labels;
+        for (index, label) in labels.iter().enumerate() {
+            let Some(kind) = label.kind else { continue };
+            // The box says how far the task is.
+            if kind == Field::Status && matches!(self.task.shape, Shape::Boxed(_)) {
+                continue;
+            }
+            let region = self.region(index, kind);
+            let is_first = self.step.field(kind).is_none();
+            if !is_first && !matches!(kind, Field::Contract | Field::Accept) {
+                continue;
+            }
+            let end = region.start + self.source.slice(region).trim_end().len();
+            self.step.fields.0.push(FieldDraft {
+                name: label.name.clone(),
+                kind: Some(kind),
+                label: label.span,
+                value: label.value,
+                whole: Span::new(label.span.start, end.max(label.span.end)),
+            });
+            match kind {
+                Field::Status => self.status(label, region),
+                Field::Contract if is_first => self.contract(label, region),
+                Field::Contract => self.second_contract(label, region),
+                Field::Accept => {
+                    self.criteria(label, region);
+                    self.take(label, region);
+                }
+                Field::Id | Field::Target => self.name(kind, label, region),
+                Field::Touches => {
+                    self.step.touches = Some(names(self.source, label.value));
+                    self.take(label, region);
+                }
+                Field::Needs => self.needs(label, region),
+                // What it says is told to the agent with all else.
+                Field::Task
+                | Field::Reads
+                | Field::Tools
+                | Field::Env
+                | Field::Network
+                | Field::Setup
+                | Field::Timeout
+                | Field::ContractTimeout
+                | Field::Each
+                | Field::ExitCode
+                | Field::OnFail => {}
+            }
+        }
+    }
+
+    /// What belongs to a field: all up to the next label, or only its paragraph where it is one line by nature.
+    fn region(&self, index: usize, kind: Field) -> Span {
+        let label = &self.labels[index];
+        let own_end = self.task.own_end.clamp(self.task.below.start, self.task.below.end);
+        let end = self.labels.get(index + 1).map_or(own_end, |next| next.line.start);
+        let start = label.value.start.min(end);
+        match kind {
+            Field::Contract | Field::Accept | Field::Task => Span::new(start, end),
+            _ => Span::new(start, paragraph_end(self.source, self.blocks, label.line, end)),
+        }
+    }
+
+    fn take(&mut self, label: &Label, region: Span) {
+        self.taken.push(Span::new(label.line.start, region.end));
+    }
+
+    fn status(&mut self, label: &Label, region: Span) {
+        let text = self.source.slice(label.value);
+        let reading = status::read(text);
+        let said = Span::new(label.value.start + reading.said.start, label.value.start + reading.said.end);
+        if !reading.is_known && !text.is_empty() {
+            let word = self.source.slice(said).to_owned();
+            self.oddities.push(Spanned::new(Oddity::UnknownMark(word), said));
+        }
+        self.step.marks.extend(reading.mark.map(|mark| Spanned::new(mark, said)));
+        self.take(label, region);
+    }
+
+    fn contract(&mut self, label: &Label, region: Span) {
+        self.step.contract = verification::contract(self.source, self.blocks, region);
+        if self.step.contract.as_ref().is_some_and(|contract| contract.is_manual) {
+            self.criteria(label, region);
+        }
+        self.take(label, region);
+    }
+
+    /// A task that is verified in two ways is verified by a person: one of them alone would judge half of it.
+    fn second_contract(&mut self, label: &Label, region: Span) {
+        let first = self.step.contract.replace(ContractDraft { is_manual: true, ..ContractDraft::default() });
+        let command = first.and_then(|first| first.command);
+        self.step.accept.extend(command.map(|command| Spanned::new(command.value, command.span)));
+        self.criteria(label, region);
+        self.take(label, region);
+    }
+
+    /// The items of a list, or the text as one criterion.
+    fn criteria(&mut self, label: &Label, region: Span) {
+        let lines = field::lines(self.source, region).filter(|line| line.start > label.line.start);
+        let items: Vec<Spanned<String>> = lines
+            .filter(|line| !self.blocks.is_opaque(line.start))
+            .filter_map(|line| {
+                let item = line.start + field::item(self.source.slice(line))?;
+                let item = field::trimmed(self.source, Span::new(item, line.end));
+                (!item.is_empty()).then(|| Spanned::new(self.source.slice(item).to_owned(), item))
+            })
+            .collect();
+        if items.is_empty() || !label.value.is_empty() {
+            let text = field::trimmed(self.source, region);
+            let words: Vec<&str> = self.source.slice(text).split_whitespace().collect();
+            if !words.is_empty() && !words.concat().eq_ignore_ascii_case("manual") {
+                self.step.accept.push(Spanned::new(words.join(" "), text));
+            }
+        } else {
+            self.step.accept.extend(items);
+        }
+    }
+
+    /// The tasks that must be done first. A sentence about them is part of the task.
+    fn needs(&mut self, label: &Label, region: Span) {
+        match self.roll.needs(self.source, label.value) {
+            Some(needs) => {
+                self.step.needs = Some(needs);
+                self.take(label, region);
+            }
+            None => drop(self.step.fields.0.pop()),
+        }
+    }
+
+    /// A name that is one. Others are part of the task: people write sentences behind these labels as well.
+    fn name(&mut self, kind: Field, label: &Label, region: Span) {
+        let Some(name) = slug(self.source, label.value) else {
+            self.step.fields.0.pop();
+            return;
+        };
+        match kind {
+            Field::Id => self.step.id = Some(name),
+            _ => self.step.target = Some(name),
+        }
+        self.take(label, region);
+    }
+
+    /// What the agent is told: all that no field has taken, or the title where there is nothing else.
+    fn tell(&mut self) {
+        let (title, below) = (self.task.read.title.clone(), self.task.below);
+        let kept = kept(below, &self.taken);
+        let what = self.only_what(&kept);
+        let text = match (what, self.task.shape) {
+            (Some(what), _) => what,
+            (None, Shape::Heading) => self.joined(&kept, 0),
+            (None, Shape::Boxed(_) | Shape::Listed) => {
+                let rest = self.joined(&kept, field::indent(self.source.slice(self.task.heading)) + 2);
+                let lines =
+                    [title.value.as_str(), rest.value.as_str()].into_iter().filter(|text| !text.is_empty());
+                Spanned::new(
+                    lines.collect::<Vec<_>>().join("\n"),
+                    Span::new(title.span.start, rest.span.end.max(title.span.end)),
+                )
+            }
+        };
+        let is_empty = text.value.is_empty();
+        // A task that says "What:" and nothing behind it is not finished; one that never says it is told by its title.
+        let is_unsaid = is_empty && self.step.field(Field::Task).is_some();
+        self.step.task = match is_empty {
+            false => Some(text),
+            true => Some(title).filter(|title| !is_unsaid && !title.value.is_empty()),
+        };
+    }
+
+    /// What stands behind the label "What", if nothing else is to be told.
+    fn only_what(&self, kept: &[Span]) -> Option<Spanned<String>> {
+        let mut told = kept.iter().filter(|span| !self.is_idle(**span));
+        let only = *told.next().filter(|_| told.next().is_none())?;
+        let index = self.labels.iter().position(|label| label.kind == Some(Field::Task))?;
+        let label = &self.labels[index];
+        let first =
+            field::lines(self.source, only).find(|line| !self.source.slice(*line).trim().is_empty())?;
+        let is_only = first.start == label.line.start
+            && !self
+                .labels
+                .iter()
+                .any(|other| other.line.start != label.line.start && only.covers(other.line));
+        let first_line = self.source.slice(label.value);
+        let rest = Span::new(self.source.next_line(label.line.end).min(only.end), only.end);
+        let rest = self.joined(&[rest], label.indent + if label.is_bulleted { 2 } else { 0 });
+        let lines = [first_line, rest.value.as_str()].into_iter().filter(|text| !text.is_empty());
+        let text = lines.collect::<Vec<_>>().join("\n");
+        is_only.then(|| Spanned::new(text, Span::new(label.value.start, rest.span.end.max(label.value.end))))
+    }
+
+    /// Whether nothing is said: blank lines and lines that divide.
+    fn is_idle(&self, span: Span) -> bool {
+        self.source.slice(span).lines().all(|line| line.trim().is_empty() || field::is_rule(line))
+    }
+
+    /// The lines of some spans, moved to the left by up to `indent` blanks, without the blank and dividing lines around.
+    fn joined(&self, spans: &[Span], indent: usize) -> Spanned<String> {
+        let mut lines: Vec<Span> = spans.iter().flat_map(|&span| field::lines(self.source, span)).collect();
+        let is_idle = |line: &Span| {
+            let text = self.source.slice(*line);
+            text.trim().is_empty() || (field::is_rule(text) && !self.blocks.is_opaque(line.start))
+        };
+        let first = lines.iter().position(|line| !is_idle(line)).unwrap_or(lines.len());
+        lines.drain(..first);
+        while lines.last().is_some_and(is_idle) {
+            lines.pop();
+        }
+        let Some((first, last)) = lines.first().zip(lines.last()) else {
+            return Spanned::new(String::new(), Span::at(self.task.below.start));
+        };
+        let span = Span::new(first.start, last.end);
+        let texts = lines.iter().map(|&line| {
+            let text = self.source.slice(line).trim_end_matches('\r');
+            let blanks = text.bytes().take_while(|&byte| byte == b' ').count();
+            &text[blanks.min(indent)..]
+        });
+        let text = texts.collect::<Vec<_>>().join("\n");
+        Spanned::new(text.trim_end().to_owned(), span)
+    }
+}
+
+/// What is left of `span` without the spans in `taken`.
+fn kept(span: Span, taken: &[Span]) -> Vec<Span> {
+    let mut taken: Vec<Span> = taken.to_vec();
+    taken.sort_unstable();
+    let mut kept = Vec::new();
+    let mut at = span.start;
+    for gone in taken {
+        if at < gone.start {
+            kept.push(Span::new(at, gone.start.min(span.end)));
+        }
+        at = at.max(gone.end);
+    }
+    if at < span.end {
+        kept.push(Span::new(at, span.end));
+    }
+    kept
+}
+
+/// Where the paragraph of a line ends: in front of a blank line, a list item, code, or `end`.
+fn paragraph_end(source: &Source, blocks: &Blocks, line: Span, end: usize) -> usize {
+    let mut at = source.next_line(line.end).min(end);
+    while at < end {
+        let next = Span::new(at, source.line_at(at).end.min(end));
+        let text = source.slice(next);
+        let is_other = text.trim().is_empty()
+            || blocks.is_opaque(at)
+            || field::item(text).is_some()
+            || field::is_rule(text)
+            || field::indent(text) <= field::indent(source.slice(line));
+        if is_other {
+            break;
+        }
+        at = source.next_line(at).min(end);
+    }
+    at.max(line.end.min(end))
+}
+
+/// The names on a line, set off by commas, without their backticks; none where it says "none".
+pub(super) fn names(source: &Source, line: Span) -> Vec<Spanned<String>> {
+    let mut at = line.start;
+    let mut names = Vec::new();
+    for item in source.slice(line).split([',', ';', '、']) {
+        let span = uncoded(source, field::trimmed(source, Span::new(at, at + item.len())));
+        if !span.is_empty() {
+            names.push(Spanned::new(source.slice(span).to_owned(), span));
+        }
+        at += item.len();
+        at += source.text()[at..].chars().next().map_or(0, char::len_utf8);
+    }
+    match names.as_slice() {
+        [only] if is_none(&only.value) => Vec::new(),
+        _ => names,
+    }
+}
+
+/// Whether a list says that it is empty.
+pub(super) fn is_none(text: &str) -> bool {
+    ["none", "nothing", "n/a", "-", "–", "—", "无", "없음"]
+        .contains(&text.to_lowercase().trim_end_matches('.'))
+}
+
+/// The name that the author gave to a task.
+pub(super) fn written_id(source: &Source, blocks: &Blocks, task: &Task) -> Option<Spanned<String>> {
+    let labels = labels(source, blocks, task);
+    slug(source, labels.iter().find(|label| label.kind == Some(Field::Id))?.value)
+}
+
+fn slug(source: &Source, span: Span) -> Option<Spanned<String>> {
+    let value = uncoded(source, span);
+    let text = source.slice(value);
+    (!text.is_empty() && crate::plan::slug(text) == text).then(|| Spanned::new(text.to_owned(), value))
+}
+
+/// The text without the backticks around it.
+pub(super) fn uncoded(source: &Source, span: Span) -> Span {
+    let text = source.slice(span);
+    let inner = text.strip_prefix('`').and_then(|text| text.strip_suffix('`'));
+    match inner.filter(|inner| !inner.contains('`')) {
+        Some(inner) => field::trimmed(source, Span::new(span.start + 1, span.start + 1 + inner.len())),
+        None => span,
+    }
+}
