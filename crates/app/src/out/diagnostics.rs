@@ -104,4 +104,6 @@ impl fmt::Display for Counts {
 }
 
 #[cfg(test)]
+mod folder;
+#[cfg(test)]
 mod sample;

@@ -12,7 +12,7 @@ pub fn github(checked: &[Checked<'_>]) -> String {
             format!(
                 "::{} file={},{},title={}::{}\n",
                 diagnostic.severity.word(),
-                property(file.source.name()),
+                property(&file.source.name_at(window::within(file.source, diagnostic.primary.span).start)),
                 place(file.source, diagnostic.primary.span),
                 property(diagnostic.code),
                 escaped(&diagnostic.message)

@@ -59,7 +59,7 @@ fn complaint(source: &Source, diagnostic: &Diagnostic, renderer: &Renderer, glyp
         // The place that counts is the first to be told, even where an explanation stands above it.
         let leader = places.iter().find(|place| place.kind == AnnotationKind::Primary).or(places.first());
         let start = leader.map_or(0, |place| place.span.start);
-        locations.push(format!("{}:{}", clean_line(source.name()), source.position(start)));
+        locations.push(clean_line(&window::place(source, start)).into_owned());
         let annotations: Vec<Annotation<'_>> = places
             .iter()
             .map(|place| {
@@ -110,7 +110,11 @@ fn repair<'a>(source: &Source, fix: &'a Fix, glyphs: Glyphs) -> Group<'a> {
             .zip(&spans)
             .map(|(edit, span)| Patch::new(window.locate(*span), clean(&edit.text)))
             .collect();
-        Snippet::source(window.text).line_start(window.line).patches(patches)
+        let snippet = Snippet::source(window.text).line_start(window.line);
+        // In a folder a line number alone tells nothing.
+        let file = spans.first().map(|span| source.part_at(span.start)).filter(|part| !part.path.is_empty());
+        let path = file.map(|part| clean_line(&source.name_at(part.span.start)).into_owned());
+        snippet.path(path).patches(patches)
     }))
 }
 

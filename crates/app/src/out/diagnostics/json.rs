@@ -5,7 +5,7 @@ use planwright_engine::core::source::{Edit, Source, Span};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Checked, Counts, Warnings};
+use super::{Checked, Counts, Warnings, window};
 
 /// The data of the envelope of `verify`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -17,7 +17,7 @@ pub struct VerifyData {
 /// One file and what is wrong with it.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct FileData {
-    /// The path as it was given.
+    /// The path as it was given; where the plan is a folder, that of the folder.
     pub path: String,
     /// Whether the file passes: no errors, and no warnings where they are denied.
     pub ok: bool,
@@ -38,6 +38,9 @@ pub struct DiagnosticData {
     pub severity: String,
     /// One line that names the thing and the fault.
     pub message: String,
+    /// The file that holds the span, where the plan is a folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// Where the fault is.
     pub span: SpanData,
     /// A few words about that place; may be empty.
@@ -52,7 +55,7 @@ pub struct DiagnosticData {
     pub fix: Option<FixData>,
 }
 
-/// Some bytes of a file.
+/// Some bytes of a file. In a folder every file counts its own bytes and lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SpanData {
     /// Offset of the first byte.
@@ -72,6 +75,9 @@ pub struct SpanData {
 /// A second place.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RelatedData {
+    /// The file that holds the span, where the plan is a folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// Where it is.
     pub span: SpanData,
     /// What it has to do with the fault.
@@ -90,6 +96,9 @@ pub struct FixData {
 /// One change of a repair.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct EditData {
+    /// The file that is changed, where the plan is a folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// Offset of the first byte that goes.
     pub start: usize,
     /// Offset one past the last byte that goes.
@@ -110,19 +119,21 @@ pub fn json(checked: &[Checked<'_>], warnings: Warnings) -> VerifyData {
 }
 
 fn complaint(source: &Source, diagnostic: &Diagnostic) -> DiagnosticData {
-    let related = diagnostic
-        .secondary
-        .iter()
-        .map(|label| RelatedData { span: SpanData::new(source, label.span), label: label.text.clone() });
+    let related = diagnostic.secondary.iter().map(|label| RelatedData {
+        file: file(source, label.span),
+        span: SpanData::new(source, label.span),
+        label: label.text.clone(),
+    });
     let fix = diagnostic.fix.as_ref().map(|fix| FixData {
         title: fix.title.clone(),
-        edits: fix.edits.iter().map(EditData::from).collect(),
+        edits: fix.edits.iter().map(|edit| EditData::new(source, edit)).collect(),
     });
     DiagnosticData {
         code: diagnostic.code.to_owned(),
         rule: diagnostic.rule.to_owned(),
         severity: diagnostic.severity.word().to_owned(),
         message: diagnostic.message.clone(),
+        file: file(source, diagnostic.primary.span),
         span: SpanData::new(source, diagnostic.primary.span),
         label: diagnostic.primary.text.clone(),
         related: related.collect(),
@@ -135,7 +146,9 @@ fn complaint(source: &Source, diagnostic: &Diagnostic) -> DiagnosticData {
 impl SpanData {
     /// The bytes of `span` with their places.
     pub fn new(source: &Source, span: Span) -> Self {
-        let (start, end) = (source.position(span.start), source.position(span.end));
+        let inside = window::within(source, span);
+        let (start, end) = (source.position(inside.start), source.position(inside.end));
+        let span = window::in_file(source, span);
         Self {
             start: span.start,
             end: span.end,
@@ -147,10 +160,18 @@ impl SpanData {
     }
 }
 
-impl From<&Edit> for EditData {
-    fn from(edit: &Edit) -> Self {
-        Self { start: edit.span.start, end: edit.span.end, text: edit.text.clone() }
+impl EditData {
+    /// The change in its file.
+    pub fn new(source: &Source, edit: &Edit) -> Self {
+        let span = window::in_file(source, edit.span);
+        Self { file: file(source, edit.span), start: span.start, end: span.end, text: edit.text.clone() }
     }
+}
+
+/// The file that holds `span`, where there are several.
+fn file(source: &Source, span: Span) -> Option<String> {
+    let at = window::within(source, span).start;
+    (!source.part_at(at).path.is_empty()).then(|| source.name_at(at))
 }
 
 #[cfg(test)]

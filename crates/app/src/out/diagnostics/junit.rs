@@ -1,11 +1,11 @@
-//! `JUnit` XML, which every build server reads: a suite a file, a case a complaint.
+//! `JUnit` XML, which every build server reads: a suite a plan, a case a complaint.
 
 use planwright_engine::core::diagnostic::Diagnostic;
 
-use super::{Checked, Warnings};
+use super::{Checked, Warnings, window};
 use crate::out::clean;
 
-/// Returns one suite a file with one case a complaint. What makes the plan fail is a failure, any other complaint is told in the
+/// Returns one suite a plan with one case a complaint. What makes the plan fail is a failure, any other complaint is told in the
 /// output of a case that passes; a clean file is one case that passes.
 pub fn junit(checked: &[Checked<'_>], warnings: Warnings) -> String {
     let mut suites = Vec::new();
@@ -34,8 +34,9 @@ pub fn junit(checked: &[Checked<'_>], warnings: Warnings) -> String {
 }
 
 fn case(file: &Checked<'_>, diagnostic: &Diagnostic, warnings: Warnings) -> String {
-    let path = escaped(file.source.name());
-    let place = file.source.position(diagnostic.primary.span.start);
+    let at = window::within(file.source, diagnostic.primary.span).start;
+    let path = escaped(&file.source.name_at(at));
+    let place = file.source.position(at);
     let (code, rule) = (escaped(diagnostic.code), escaped(diagnostic.rule));
     let message = escaped(&diagnostic.message);
     let body = escaped(&told(file, diagnostic));
@@ -51,7 +52,7 @@ fn case(file: &Checked<'_>, diagnostic: &Diagnostic, warnings: Warnings) -> Stri
 
 /// The complaint in lines: where, what, why, and the way out.
 fn told(file: &Checked<'_>, diagnostic: &Diagnostic) -> String {
-    let at = |offset| format!("{}:{}", file.source.name(), file.source.position(offset));
+    let at = |offset| window::place(file.source, offset);
     let severity = diagnostic.severity.word();
     let first = format!("{}: {severity}: {}", at(diagnostic.primary.span.start), diagnostic.message);
     let mut lines = vec![first];

@@ -6,7 +6,7 @@ use planwright_engine::core::diagnostic::{Diagnostic, Label};
 use planwright_engine::core::source::{Edit, Source, Span};
 use serde::Serialize;
 
-use super::{Checked, Rule};
+use super::{Checked, Rule, window};
 use crate::out::envelope::{self, Layout};
 
 /// Returns a log with one run: every rule, and every complaint as a result.
@@ -124,7 +124,7 @@ struct Region {
 #[serde(rename_all = "camelCase")]
 struct Repair {
     description: Message,
-    artifact_changes: [ArtifactChange; 1],
+    artifact_changes: Vec<ArtifactChange>,
 }
 
 #[derive(Serialize)]
@@ -154,10 +154,7 @@ fn outcome<'a>(source: &Source, diagnostic: &'a Diagnostic, rules: &[Rule<'_>]) 
     let related = diagnostic.secondary.iter().enumerate();
     let fixes = diagnostic.fix.iter().map(|fix| Repair {
         description: message(&fix.title),
-        artifact_changes: [ArtifactChange {
-            artifact_location: artifact(source),
-            replacements: fix.edits.iter().map(|edit| replacement(source, edit)).collect(),
-        }],
+        artifact_changes: changes(source, &fix.edits),
     });
     Outcome {
         rule_id: diagnostic.code,
@@ -190,11 +187,24 @@ fn location(source: &Source, label: &Label) -> Location {
     Location {
         id: None,
         physical: PhysicalLocation {
-            artifact_location: artifact(source),
+            artifact_location: artifact(source, label.span),
             region: region(source, label.span),
         },
         message: (!label.text.is_empty()).then(|| message(&label.text)),
     }
+}
+
+/// The edits of a repair, file by file.
+fn changes(source: &Source, edits: &[Edit]) -> Vec<ArtifactChange> {
+    let mut changes: Vec<ArtifactChange> = Vec::new();
+    for edit in edits {
+        let (file, replacement) = (artifact(source, edit.span), replacement(source, edit));
+        match changes.iter_mut().find(|change| change.artifact_location.uri == file.uri) {
+            Some(change) => change.replacements.push(replacement),
+            None => changes.push(ArtifactChange { artifact_location: file, replacements: vec![replacement] }),
+        }
+    }
+    changes
 }
 
 fn replacement(source: &Source, edit: &Edit) -> Replacement {
@@ -202,7 +212,9 @@ fn replacement(source: &Source, edit: &Edit) -> Replacement {
 }
 
 fn region(source: &Source, span: Span) -> Region {
-    let (start, end) = (source.position(span.start), source.position(span.end));
+    let inside = window::within(source, span);
+    let (start, end) = (source.position(inside.start), source.position(inside.end));
+    let span = window::in_file(source, span);
     Region {
         start_line: start.line,
         start_column: start.column,
@@ -217,10 +229,11 @@ fn message(text: impl Into<String>) -> Message {
     Message { text: text.into() }
 }
 
-/// The file as a relative reference or, for an absolute path, as a `file:` URI.
-fn artifact(source: &Source) -> ArtifactLocation {
-    let mut uri = String::from(if source.name().starts_with('/') { "file://" } else { "" });
-    for byte in source.name().bytes() {
+/// The file that holds `span` as a relative reference or, for an absolute path, as a `file:` URI.
+fn artifact(source: &Source, span: Span) -> ArtifactLocation {
+    let name = source.name_at(window::within(source, span).start);
+    let mut uri = String::from(if name.starts_with('/') { "file://" } else { "" });
+    for byte in name.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
             uri.push(char::from(byte));
         } else {
@@ -353,7 +366,7 @@ mod tests {
 
     #[test]
     fn a_path_becomes_a_reference_that_can_be_resolved() {
-        let uri = |name: &str| artifact(&Source::new(name, "")).uri;
+        let uri = |name: &str| artifact(&Source::new(name, ""), Span::default()).uri;
         assert_eq!(uri("plans/a b%ñ.md"), "plans/a%20b%25%C3%B1.md");
         assert_eq!(uri("/x/a:b.md"), "file:///x/a%3Ab.md");
     }

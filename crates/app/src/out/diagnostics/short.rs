@@ -1,6 +1,6 @@
 //! One line a complaint, for editors and problem matchers.
 
-use super::Checked;
+use super::{Checked, window};
 use crate::out::clean_line;
 
 /// Returns `path:line:col: error[PW0203]: message` for every complaint.
@@ -8,10 +8,9 @@ pub fn short(checked: &[Checked<'_>]) -> String {
     let mut text = String::new();
     for file in checked {
         for diagnostic in file.diagnostics {
-            let place = file.source.position(diagnostic.primary.span.start);
             let line = format!(
-                "{}:{place}: {}[{}]: {}",
-                file.source.name(),
+                "{}: {}[{}]: {}",
+                window::place(file.source, diagnostic.primary.span.start),
                 diagnostic.severity.word(),
                 diagnostic.code,
                 diagnostic.message

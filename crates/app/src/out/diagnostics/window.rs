@@ -82,7 +82,7 @@ impl Window {
             self.places.push((kept.start + at, self.text.len()));
             match character {
                 // The mark belongs to the encoding of the file, not to its first word.
-                '\u{feff}' if kept.start + at == 0 => {}
+                '\u{feff}' if kept.start + at == source.part_at(kept.start + at).span.start => {}
                 '\t' => self.text.push('\t'),
                 // The joiners are needed elsewhere; here a rule may point at one.
                 '\u{200c}' | '\u{200d}' => escape(character, &mut self.text),
@@ -97,11 +97,26 @@ impl Window {
     }
 }
 
-/// Returns `span` inside the text and between characters, whatever it was.
+/// Returns `span` inside one file of the text and between characters, whatever it was.
 pub(super) fn within(source: &Source, span: Span) -> Span {
     let text = source.text();
-    let start = text.floor_char_boundary(span.start.min(text.len()));
-    Span::new(start, text.ceil_char_boundary(span.end.clamp(start, text.len())))
+    // What stands between the files of a folder is in none of them.
+    let file = source.part_at(span.start).span;
+    let start = text.floor_char_boundary(span.start.clamp(file.start, file.end));
+    Span::new(start, text.ceil_char_boundary(span.end.clamp(start, file.end)))
+}
+
+/// Returns `span` as the file counts it that holds it: in a folder no file knows of the others.
+pub(super) fn in_file(source: &Source, span: Span) -> Span {
+    let span = within(source, span);
+    let start = source.part_at(span.start).span.start;
+    Span::new(span.start - start, span.end - start)
+}
+
+/// Returns `path:line:col` of a byte offset.
+pub(super) fn place(source: &Source, offset: usize) -> String {
+    let offset = within(source, Span::at(offset)).start;
+    format!("{}:{}", source.name_at(offset), source.position(offset))
 }
 
 /// Returns `span` without the line breaks at its end: nobody means the beginning of the next line.
@@ -114,7 +129,8 @@ pub(super) fn lines(source: &Source, span: Span) -> [usize; 2] {
     [source.position(span.start).line, source.position(span.end).line]
 }
 
-/// Splits things into groups whose places are at most `apart_max` lines apart. Groups and things are in file order.
+/// Splits things into groups whose places are in one file and at most `apart_max` lines apart. Groups and things are in file
+/// order.
 pub(super) fn groups<T>(
     source: &Source,
     mut things: Vec<T>,
@@ -123,14 +139,16 @@ pub(super) fn groups<T>(
 ) -> Vec<Vec<T>> {
     things.sort_by_key(|thing| span(thing));
     let mut groups: Vec<Vec<T>> = Vec::new();
-    let mut reach = 0;
+    let (mut file, mut reach) = (Span::default(), 0);
     for thing in things {
         let [first, last] = lines(source, span(&thing));
+        let own = source.part_at(span(&thing).start).span;
         match groups.last_mut() {
-            Some(group) if first <= reach + apart_max => group.push(thing),
+            Some(group) if own == file && first <= reach + apart_max => group.push(thing),
             Some(_) | None => groups.push(vec![thing]),
         }
-        reach = reach.max(last);
+        reach = if own == file { reach.max(last) } else { last };
+        file = own;
     }
     groups
 }
