@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::excerpt;
 use super::fault::Fault;
-use super::{DIALECT, FIELDS, NODES_MAX, STEP_KEYS};
+use super::{DIALECT, FIELDS, NODES_MAX, STEP_KEYS, STEPS_MAX};
 use crate::change::number_at;
 use crate::draft::{
     ContractDraft, Draft, Entry, Field, FieldDraft, Layout, Mark, Oddity, StepDraft, StepNumber, Trace,
@@ -26,7 +26,8 @@ impl Tree {
 
     /// The map of the plan; `None` where there is none, or not all of it was read.
     pub(super) fn whole(&self) -> Option<&Node> {
-        let is_whole = !self.faults.iter().any(|fault| Fault::is_end(&fault.kind));
+        let is_whole =
+            !self.faults.iter().any(|fault| Fault::is_end(&fault.kind)) && self.steps().len() <= STEPS_MAX;
         self.root.as_ref().filter(|root| is_whole && matches!(root.value, Value::Map(_)))
     }
 
@@ -82,7 +83,7 @@ pub(super) fn parse(source: &Source) -> Draft {
     let tree = Tree::of(source);
     let mut reader = Reader::new(source);
     let mut draft = reader.plan(&tree);
-    for (place, node) in tree.steps().iter().enumerate() {
+    for (place, node) in reader.counted(tree.steps()).iter().enumerate() {
         let step = reader.step(place, node);
         draft.steps.push(step);
     }
@@ -95,7 +96,7 @@ pub(super) fn skim(source: &Source) -> Draft {
     let tree = Tree::of(source);
     let mut reader = Reader::new(source);
     let mut draft = reader.plan(&tree);
-    for (place, node) in tree.steps().iter().enumerate() {
+    for (place, node) in reader.counted(tree.steps()).iter().enumerate() {
         let mut step = reader.bare_step(place, node);
         step.marks.extend(reader.mark(node));
         draft.steps.push(step);
@@ -106,7 +107,7 @@ pub(super) fn skim(source: &Source) -> Draft {
 /// Turns indexes into the ids of the steps that they mean. Before this a need is as written.
 ///
 /// A step that declares nothing waits for all earlier ones: document B runs one step at a time, in their order. Where a step
-/// depends on a later one, this order is not that of the list, and a step that declares nothing waits for nothing.
+/// depends on a later one, the steps between them come before it, and those that declare nothing wait for nothing.
 fn resolve(draft: &mut Draft) {
     let ids = crate::plan::ids(draft);
     let mut places: HashMap<u32, usize> = HashMap::new();
@@ -116,7 +117,7 @@ fn resolve(draft: &mut Draft) {
         }
     }
     let named: HashMap<&str, usize> = ids.iter().enumerate().map(|(at, id)| (id.as_str(), at)).collect();
-    let mut looks_ahead = false;
+    let mut overtaken: Vec<(usize, usize)> = Vec::new();
     for (place, step) in draft.steps.iter_mut().enumerate() {
         for need in step.needs.iter_mut().flatten() {
             let number = need.value.parse::<u32>().ok().and_then(|index| index.checked_add(1));
@@ -124,15 +125,20 @@ fn resolve(draft: &mut Draft) {
                 Some(number) => places.get(&number).copied(),
                 None => named.get(need.value.as_str()).copied(),
             };
-            looks_ahead |= meant.is_some_and(|meant| meant > place);
+            overtaken.extend(meant.filter(|&meant| meant > place).map(|meant| (place, meant)));
             if let Some(number) = number {
                 need.value = meant.map_or_else(|| format!("#{number}"), |place| ids[place].clone());
             }
         }
     }
-    if looks_ahead {
-        for step in draft.steps.iter_mut().filter(|step| step.needs.is_none()) {
+    let mut reach = 0;
+    let mut overtaken = overtaken.into_iter().peekable();
+    for (place, step) in draft.steps.iter_mut().enumerate() {
+        if place <= reach && step.needs.is_none() && reach > 0 {
             step.needs = Some(Vec::new());
+        }
+        while let Some((_, last)) = overtaken.next_if(|&(first, _)| first == place) {
+            reach = reach.max(last);
         }
     }
 }
@@ -225,6 +231,15 @@ impl<'a> Reader<'a> {
         draft.priority = self.line(metadata, "priority");
         draft.budget = self.line(metadata, "budget");
         draft.notes = self.list(metadata, "notes").unwrap_or_default();
+    }
+
+    /// The steps that are read: all of them, up to a limit that no plan comes near.
+    fn counted<'n>(&mut self, steps: &'n [Node]) -> &'n [Node] {
+        if let Some(beyond) = steps.get(STEPS_MAX) {
+            let why = format!("the plan has more than {STEPS_MAX} steps");
+            self.complain(self.first_line(beyond.span), Fault::Unread(why));
+        }
+        &steps[..steps.len().min(STEPS_MAX)]
     }
 
     /// A step of which only its place, number and title are known.
@@ -359,7 +374,7 @@ impl<'a> Reader<'a> {
         match &node.value {
             Value::List(_) => {}
             Value::Scalar { .. } => {
-                self.complain(self.first_line(node.span), Fault::LoneItem(key.to_owned()))
+                self.complain(self.first_line(node.span), Fault::LoneItem(key.to_owned()));
             }
             Value::Map(_) => self.wrong_kind(node, key, "a list"),
         }
@@ -374,9 +389,13 @@ impl<'a> Reader<'a> {
         self.complain(self.first_line(node.span), fault);
     }
 
-    /// The part of a span that lies on its first line.
+    /// The part of a span that lies on its first line; of a block, the first line of its text.
     fn first_line(&self, span: Span) -> Span {
-        Span::new(span.start, self.source.line_at(span.start).end.clamp(span.start, span.end))
+        let text = self.source.slice(span);
+        let header = text.starts_with(['|', '>']).then(|| text.find('\n')).flatten();
+        let begin = header.map_or(0, |newline| text.len() - text[newline..].trim_start().len());
+        let start = span.start + begin;
+        Span::new(start, self.source.line_at(start).end.clamp(start, span.end))
     }
 }
 
