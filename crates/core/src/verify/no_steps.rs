@@ -15,7 +15,10 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     if subject.draft.steps.is_empty() {
-        let help = "a step is a heading like `### 1. Write the test` with the fields task and contract below it";
+        let help = match subject.is_native() {
+            true => "a step is a heading like `### 1. Write the test` with the fields task and contract below it",
+            false => "give the plan a step",
+        };
         found.push(RULE.at(Span::default(), "the plan has no steps").help(help));
     }
 }

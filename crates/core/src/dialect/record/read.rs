@@ -187,8 +187,8 @@ impl<'a> Reader<'a> {
                 }
                 "steps" | "metadata" => {}
                 _ => draft.frontmatter.entries.push(Entry {
-                    key: Spanned::new(name.to_owned(), key.span),
-                    value: plain(value).filter(|_| is_one_line(value)),
+                    key: Spanned::new(name.to_owned(), bare(self.source, key, name)),
+                    value: plain(self.source, value).filter(|_| is_one_line(value)),
                 }),
             }
         }
@@ -245,15 +245,17 @@ impl<'a> Reader<'a> {
     /// A step of which only its place, number and title are known.
     fn bare_step(&mut self, place: usize, node: &Node) -> StepDraft {
         let here = Span::at(node.span.start);
-        let index = value(node, "index").and_then(plain);
+        let index = value(node, "index").and_then(|node| plain(self.source, node));
         let number = index.as_ref().and_then(|index| index.value.parse::<u32>().ok()?.checked_add(1));
         let number = Spanned::new(
             StepNumber::Counted(number.unwrap_or_else(|| number_at(place))),
             index.map_or(here, |index| index.span),
         );
         let described = match &node.value {
-            Value::Scalar { .. } => plain(node),
-            Value::Map(_) | Value::List(_) => value(node, "description").and_then(plain),
+            Value::Scalar { .. } => plain(self.source, node),
+            Value::Map(_) | Value::List(_) => {
+                value(node, "description").and_then(|node| plain(self.source, node))
+            }
         };
         let title = match &described {
             Some(described) => {
@@ -284,7 +286,7 @@ impl<'a> Reader<'a> {
         step.id = self.line(node, "id");
         step.target = self.line(node, "suggestedAgent");
         let described = match &node.value {
-            Value::Scalar { .. } => plain(node),
+            Value::Scalar { .. } => plain(self.source, node),
             Value::Map(_) | Value::List(_) => self.line(node, "description"),
         };
         step.task = self.line(node, "instructions").or(described);
@@ -301,7 +303,7 @@ impl<'a> Reader<'a> {
         step.setup = self.line(node, "setup").and_then(|_| self.command(node, "setup"));
         step.contract = self.contract(node);
         step.trace = Layout(self.trace(node));
-        step.fields = Layout(fields(node));
+        step.fields = Layout(fields(self.source, node));
         if step.mark() == Some(Mark::Skipped) && !is_explained(&step.trace.0) {
             let at = step.marks.first().map_or(step.heading.0, |mark| mark.span);
             self.complain(at, Fault::UnexplainedSkip);
@@ -310,7 +312,8 @@ impl<'a> Reader<'a> {
     }
 
     fn mark(&mut self, step: &Node) -> Option<Spanned<Mark>> {
-        let word = value(step, "status").filter(|word| is_said(word)).and_then(plain)?;
+        let word =
+            value(step, "status").filter(|word| is_said(word)).and_then(|node| plain(self.source, node))?;
         if word.value == super::word(None) {
             return None;
         }
@@ -360,7 +363,7 @@ impl<'a> Reader<'a> {
         if text(node).is_none() {
             self.wrong_kind(node, key, "text");
         }
-        plain(node)
+        plain(self.source, node)
     }
 
     /// The items of a key; one that is no list is its only item.
@@ -381,7 +384,7 @@ impl<'a> Reader<'a> {
         for item in items.iter().filter(|item| text(item).is_none()) {
             self.wrong_kind(item, key, "a list of plain values");
         }
-        Some(items.iter().filter(|item| is_said(item)).filter_map(plain).collect())
+        Some(items.iter().filter(|item| is_said(item)).filter_map(|item| plain(self.source, item)).collect())
     }
 
     fn wrong_kind(&mut self, node: &Node, what: &str, expected: &'static str) {
@@ -399,9 +402,19 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The text of a scalar and its place.
-fn plain(node: &Node) -> Option<Spanned<String>> {
-    Some(Spanned::new(text(node)?.trim_end_matches('\n').to_owned(), node.span))
+/// The text of a scalar and its place: inside the quotes where that is the same text, so that what replaces it stays quoted.
+fn plain(source: &Source, node: &Node) -> Option<Spanned<String>> {
+    let text = text(node)?.trim_end_matches('\n');
+    Some(Spanned::new(text.to_owned(), bare(source, node, text)))
+}
+
+fn bare(source: &Source, node: &Node, text: &str) -> Span {
+    let written = source.slice(node.span);
+    let inner = ['"', '\''].into_iter().find_map(|quote| written.strip_prefix(quote)?.strip_suffix(quote));
+    match inner.is_some_and(|inner| inner == text) {
+        true => Span::new(node.span.start + 1, node.span.end - 1),
+        false => node.span,
+    }
 }
 
 fn is_one_line(node: &Node) -> bool {
@@ -423,14 +436,14 @@ fn is_explained(trace: &Trace) -> bool {
 }
 
 /// The keys that the author writes, and those that nobody knows.
-fn fields(step: &Node) -> Vec<FieldDraft> {
+fn fields(source: &Source, step: &Node) -> Vec<FieldDraft> {
     let field = |(key, value): &(Node, Node)| {
         let name = text(key)?;
         let kind: Option<Field> =
             FIELDS.iter().find(|(_, names)| names.contains(&name)).map(|&(field, _)| field);
         let is_ours = kind.is_none() && STEP_KEYS.contains(&name);
         (!is_ours).then(|| FieldDraft {
-            name: Spanned::new(name.to_owned(), key.span),
+            name: Spanned::new(name.to_owned(), bare(source, key, name)),
             kind,
             label: key.span,
             value: value.span,

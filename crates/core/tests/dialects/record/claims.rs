@@ -5,8 +5,9 @@ use planwright_core::dialect::{Beside, Dialect, Happening, detect, record};
 use planwright_core::draft::{Draft, Mark, StepDraft, Trace};
 use planwright_core::event::{AttemptEnd, Blob, Event, Receipt, Usage};
 use planwright_core::judge::{Observation, judge};
-use planwright_core::source::Source;
+use planwright_core::source::{Edit, Source};
 use planwright_core::state::{Reason, State};
+use planwright_core::verify::{Facts, Limits, Study, verify};
 use planwright_core::view;
 
 use super::{NOW, dialect, samples};
@@ -613,6 +614,24 @@ fn large_plans_are_read_and_bombs_are_not() {
     assert_eq!(endless.oddities.0.len(), 1, "one complaint: {:?}", endless.oddities.0);
     let many = plan(&format!("task: x\nsteps:\n{}", "- a\n".repeat(1_000_100))).draft();
     assert!(many.steps.len() == 20_000, "it stops somewhere");
+}
+
+// M-10: a repair writes what the file's own language asks for, and a text with escapes is no cause to fall over.
+#[test]
+fn a_repair_of_json_is_json() {
+    let source = json(concat!(
+        "{\"task\": \"x\", \"status\": \"draff\", \"steps\": [{\"index\": 0, \"description\": \"a\", \"staus\": \"pending\",\n",
+        "\"suggestedAgent\": \"codr\", \"reads\": [\"a.md\", \"file:\\P\\P\\P\\P\\P\\P\\P\\P\\P\\P\\P\\P\\P\\P\\P\\P\\P\\P\\P\\P\\P\\P\\P\\P\\P\\P\\P\\P\"]}]}"
+    ));
+    let draft = source.draft();
+    let facts = Facts { agents: ["coder".to_owned()].into(), ..Facts::default() };
+    let checked = verify(&Study::of(&source, &draft), &facts, &Limits::default());
+    let fixes = checked.diagnostics.iter().filter_map(|found| found.fix.as_ref());
+    let edits: Vec<Edit> = fixes.flat_map(|fix| fix.edits.clone()).collect();
+    let repaired = source.edited(&edits);
+    for said in ["\"status\": \"draft\"", "\"status\": \"pending\"", "\"coder\"", "\"file:a.md\""] {
+        assert!(repaired.text().contains(said), "{said} is not in {}", repaired.text());
+    }
 }
 
 /// The twin of [`Dialect::patch`]'s guard: a file that can't be read as a whole is not written to.
