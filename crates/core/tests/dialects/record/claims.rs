@@ -643,4 +643,6 @@ fn what_was_not_read_to_its_end_is_left_alone() {
         assert!(Dialect::patch(broken.dialect(), &broken, &change).is_err());
     }
     assert_eq!(broken.dialect().touched(&broken, NOW).text(), broken.text());
+    let odd = plan("? task\n");
+    assert_eq!(odd.dialect().touched(&odd, NOW).text(), odd.text(), "a line behind it would join it");
 }

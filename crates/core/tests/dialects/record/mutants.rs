@@ -214,11 +214,11 @@ fn no_mutant_is_too_much() {
     let sources = samples();
     let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
     let mut patched = 0;
-    for _ in 0..3000 {
+    for _ in 0..2500 {
         let source = sources[0].with(mutant(&mut chance, &sources));
         patched += usize::from(try_all(&mut chance, &source));
     }
-    assert!(patched > 250, "only {patched} of the mutants could still be changed");
+    assert!(patched > 200, "only {patched} of the mutants could still be changed");
 }
 
 /// Changes after which every step must still be there: remarks, blank lines, other words, other line endings.
