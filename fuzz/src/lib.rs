@@ -2,6 +2,7 @@
 //! Drivers choose the inputs: coverage decides in `targets/`, chance in `random.rs`.
 
 mod place;
+mod record;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,14 +16,22 @@ use planwright_core::verify::{self, BashFault, Checked, Facts, Limits, Questions
 use planwright_core::yaml::{self, Node, Value};
 use planwright_core::{frontmatter as block, glob as pattern, shell as bash};
 
+pub use record::record;
+
 use place::{assert_draft_inside, assert_inside};
 
 /// A target: its name and what it holds of an input.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: &[Target] =
-    &[("parse", parse), ("patch", patch), ("frontmatter", frontmatter), ("shell", shell), ("glob", glob)];
+pub const TARGETS: &[Target] = &[
+    ("parse", parse),
+    ("patch", patch),
+    ("frontmatter", frontmatter),
+    ("shell", shell),
+    ("glob", glob),
+    ("record", record),
+];
 
 /// Bytes a YAML reader must take for a key on one line; longer ones are no keys.
 const KEY_BYTES_MAX: usize = 1000;
@@ -143,8 +152,10 @@ fn reach(text: &str, draft: &Draft, change: &Change) -> Vec<Span> {
     let parts = block::split(text);
     let steps = || draft.steps.iter().map(|step| step.whole.0).collect();
     match change {
-        Change::Set { .. } => vec![Span::new(0, parts.body)],
-        Change::Mark { step, .. } | Change::Need { step, .. } => vec![draft.steps[*step].whole.0],
+        Change::Set { .. } | Change::Become { .. } => vec![Span::new(0, parts.body)],
+        Change::Mark { step, .. } | Change::Trace { step, .. } | Change::Need { step, .. } => {
+            vec![draft.steps[*step].whole.0]
+        }
         // Notes are only ever added: the edit takes nothing.
         Change::Note { .. } => (parts.body..=text.len()).map(Span::at).collect(),
         Change::Rename { .. } | Change::Move { .. } | Change::Renumber | Change::Expand { .. } => steps(),

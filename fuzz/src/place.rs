@@ -1,5 +1,6 @@
 //! Goes through every place that a draft names and holds it against the text.
 
+use planwright_core::dialect::record::Fault;
 use planwright_core::draft::{Draft, FieldDraft, Oddity, StepDraft};
 use planwright_core::source::{Excerpt, Span, Spanned};
 
@@ -87,11 +88,13 @@ fn cause(oddity: &Oddity) -> Option<Span> {
     match oddity {
         Oddity::DuplicateKey { first, .. }
         | Oddity::DuplicateField { first, .. }
-        | Oddity::SecondContract { first } => Some(*first),
+        | Oddity::SecondContract { first }
+        | Oddity::Record(Fault::DuplicateKey { first, .. }) => Some(*first),
         Oddity::Frontmatter(_)
         | Oddity::UnclosedFence
         | Oddity::HeadingLevel { .. }
         | Oddity::UnknownMark(_)
-        | Oddity::NearlyField { .. } => None,
+        | Oddity::NearlyField { .. }
+        | Oddity::Record(_) => None,
     }
 }

@@ -49,6 +49,9 @@ pub(super) const DIALECT: Dialect = Dialect {
 /// The most scalars, lists and maps of a plan: 10,000 steps have some 300,000.
 const NODES_MAX: usize = 1_000_000;
 
+/// The most steps of a plan.
+const STEPS_MAX: usize = 20_000;
+
 /// The states of a plan, as document B spells them.
 const STATES: &[(&str, State)] = &[
     ("draft", State::Draft),

@@ -3,7 +3,7 @@
 use super::{Diagnostic, Rule, Subject};
 use crate::diagnostic::Severity;
 use crate::plan::Reference;
-use crate::source::{Span, Spanned};
+use crate::source::Spanned;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0205",
@@ -18,8 +18,8 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps() {
         let reads = step.reads.iter().filter_map(|read| match Reference::read(&read.value)? {
             Reference::File(path) => {
-                let start = read.span.end - path.len();
-                Some(Spanned::new(path, Span::new(start, read.span.end)))
+                let span = subject.tail(read, &path);
+                Some(Spanned::new(path, span))
             }
             Reference::Topic(_) => None,
         });

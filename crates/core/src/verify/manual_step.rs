@@ -21,7 +21,10 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         found.push(
             RULE.at(step.heading.0, format!("{} has no contract", subject.name(place)))
                 .label("nothing can tell when this is done: a person will be asked")
-                .help("add a command that exits 0 only when it is done, or write `**contract:** manual` if a person shall decide"),
+                .help(format!(
+                    "add a command that exits 0 only when it is done, or write `{} manual` if a person shall decide",
+                    subject.label(Field::Contract)
+                )),
         );
     }
 }

@@ -33,7 +33,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
                     vec![Edit::insert(start, format!("**task:**{newline}"))],
                 )
             }
-            None => missing.help("add `**task:**` and what the agent shall do"),
+            None => missing.help(format!("add `{}` and what the agent shall do", subject.label(Field::Task))),
         });
     }
 }

@@ -26,5 +26,10 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
             ),
         };
         found.push(RULE.at(span, "the plan has no steps").help(help));
+        let help = match subject.is_native() {
+            true => "a step is a heading like `### 1. Write the test` with the fields task and contract below it",
+            false => "give the plan a step",
+        };
+        found.push(RULE.at(Span::default(), "the plan has no steps").help(help));
     }
 }

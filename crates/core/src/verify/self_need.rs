@@ -1,7 +1,7 @@
 //! PW0206: a step that waits for itself.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Fix, Severity};
 use crate::draft::{Field, StepDraft};
 use crate::source::{Edit, Source, Span};
 
@@ -18,10 +18,15 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps() {
         for need in step.needs.iter().flatten().filter(|need| subject.find(&need.value) == Some(place)) {
             found.push(
-                RULE.at(need.span, format!("{} needs itself", subject.name(place)))
-                    .label("it would never begin")
-                    .fix("take it out of the list", vec![without(subject.source, step, need.span)]),
+                RULE.at(need.span, format!("{} needs itself", subject.name(place))).label("it would never begin"),
             );
+            let line = subject.source.line_at(need.span.start);
+            let is_alone = subject.source.slice(Span::new(line.start, need.span.start)).trim().is_empty();
+            // An item of JSON with a line of its own shares commas with its neighbours.
+            if let Some(complaint) = found.last_mut().filter(|_| !is_alone || subject.is_native()) {
+                let edits = vec![without(subject.source, step, need.span)];
+                complaint.fix = Some(Fix { title: "take it out of the list".to_owned(), edits });
+            }
         }
     }
 }

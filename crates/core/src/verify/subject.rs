@@ -6,11 +6,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::change::Change;
 use crate::dialect;
 use crate::draft::{Draft, Oddity, StepDraft, StepNumber};
+use crate::draft::{Draft, Field, StepDraft, StepNumber};
 use crate::glob::Glob;
 use crate::graph::{Graph, Reach};
 use crate::plan::{self, Reference};
 use crate::shell::{self, Script};
-use crate::source::{Edit, Source, Span};
+use crate::source::{Edit, Source, Span, Spanned};
 
 /// Limits that a plan is held to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -235,6 +236,22 @@ impl<'a> Subject<'a> {
     /// The step that a `needs` item means.
     pub(super) fn find(&self, name: &str) -> Option<usize> {
         plan::find_step(self.draft, self.ids, name)
+    }
+
+    /// How the plan's dialect writes the label of a field: `**task:**`, `instructions:`.
+    pub(super) fn label(&self, field: Field) -> String {
+        let dialect = self.source.dialect();
+        let names = dialect.fields.iter().find(|(known, _)| *known == field).map(|(_, names)| names);
+        let name = names.and_then(|names| names.first()).copied().unwrap_or_default();
+        if self.is_native() { format!("**{name}:**") } else { format!("{name}:") }
+    }
+
+    /// The place of the end of what was said; all of it where a dialect spells it in another way, as with escapes.
+    pub(super) fn tail(&self, said: &Spanned<String>, end: &str) -> Span {
+        match self.source.slice(said.span).ends_with(end) {
+            true => Span::new(said.span.end - end.len(), said.span.end),
+            false => said.span,
+        }
     }
 
     /// The steps that seem to make the file, in file order.

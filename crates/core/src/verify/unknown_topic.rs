@@ -3,7 +3,7 @@
 use super::{Diagnostic, Rule, Subject};
 use crate::diagnostic::Severity;
 use crate::plan::Reference;
-use crate::source::{Edit, Span};
+use crate::source::Edit;
 use crate::suggest;
 
 pub(super) const RULE: Rule = Rule {
@@ -23,9 +23,10 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
             if topics.contains(&topic) {
                 continue;
             }
-            let span = Span::new(read.span.end - topic.len(), read.span.end);
+            let span = subject.tail(read, &topic);
             let unknown = RULE.at(span, format!("{} reads the topic `{topic}`, which does not exist", subject.name(place)));
-            found.push(match suggest::nearest(&topic, topics.iter().map(String::as_str)) {
+            let meant = suggest::nearest(&topic, topics.iter().map(String::as_str)).filter(|_| span != read.span);
+            found.push(match meant {
                 Some(meant) => unknown
                     .label(format!("did you mean `{meant}`?"))
                     .fix(format!("read `{meant}`"), vec![Edit::replace(span, meant)]),

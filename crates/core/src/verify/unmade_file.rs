@@ -5,7 +5,7 @@ use super::{Diagnostic, Rule, Subject};
 use crate::change::Change;
 use crate::diagnostic::Severity;
 use crate::plan::Reference;
-use crate::source::{Span, Spanned};
+use crate::source::Spanned;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0203",
@@ -28,7 +28,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
 }
 
 fn unmade(subject: &Subject<'_>, place: usize, read: &Spanned<String>, path: &str) -> Diagnostic {
-    let span = Span::new(read.span.end - path.len(), read.span.end);
+    let span = subject.tail(read, path);
     let name = subject.name(place);
     let message = format!("{name} reads `{path}`, a file that no earlier step makes");
     let unmade = RULE.at(span, message).label("not on disk");

@@ -57,7 +57,7 @@ fn metadata(draft: &Draft) -> Vec<(&'static str, New)> {
 fn steps(draft: &Draft) -> Vec<New> {
     let ids = crate::plan::ids(draft);
     let waits = crate::plan::needs(draft, &ids);
-    // Where a step waits for a later one, one that says nothing would be read as waiting for nothing.
+    // Where a step waits for a later one, one between them that says nothing would be read as waiting for nothing.
     let looks_ahead = waits.iter().enumerate().any(|(place, needs)| needs.iter().any(|&need| need > place));
     let step = |(place, step): (usize, &StepDraft)| {
         let declared = step.needs.as_ref().map(|needs| {

@@ -10,7 +10,7 @@ pub(super) fn of(source: &Source, node: &Node) -> Option<Excerpt> {
     let pieces = match style {
         Style::Plain => Some(vec![(node.span.start, source.slice(node.span).to_owned())]),
         Style::SingleQuoted | Style::DoubleQuoted => unquoted(source, node.span),
-        Style::Block => Some(lines(source, node.span, text)),
+        Style::Block => lines(source, node.span, text),
     };
     let is_exact = |pieces: &Vec<(usize, String)>| {
         pieces.iter().map(|(_, piece)| piece.as_str()).collect::<String>().trim_end_matches('\n') == text
@@ -62,17 +62,17 @@ fn unquoted(source: &Source, span: Span) -> Option<Vec<(usize, String)>> {
     Some(pieces)
 }
 
-/// The lines of a literal block, each with its place.
-fn lines(source: &Source, span: Span, text: &str) -> Vec<(usize, String)> {
+/// The lines of a literal block, each with its place; `None` where lines were joined.
+fn lines(source: &Source, span: Span, text: &str) -> Option<Vec<(usize, String)>> {
     let mut at = span.start;
     let mut pieces = Vec::new();
     let below = source.slice(span).split_inclusive('\n').skip(1);
     at += source.slice(span).find('\n').map_or(0, |newline| newline + 1);
     for (line, said) in below.zip(text.split_inclusive('\n')) {
         let bare = line.trim_end_matches(['\n', '\r']);
-        let indent = bare.len().saturating_sub(said.trim_end_matches('\n').len());
-        pieces.push((at + bare.floor_char_boundary(indent), said.to_owned()));
+        let indent = bare.strip_suffix(said.trim_end_matches('\n'))?.len();
+        pieces.push((at + indent, said.to_owned()));
         at += line.len();
     }
-    pieces
+    Some(pieces)
 }

@@ -36,7 +36,7 @@ impl Keys<'_> {
             (Some(_) | None, None) => true,
             (None, Some(_)) => false,
         };
-        let anchor = kept().filter(|(name, _)| is_before(name)).next_back().or_else(|| kept().next());
+        let anchor = kept().rfind(|(name, _)| is_before(name)).or_else(|| kept().next());
         if self.is_flow() {
             return Ok(self.insert_flow(key, new, anchor));
         }

@@ -49,7 +49,10 @@ pub(super) fn touch(source: &Source, now: &str) -> Vec<Edit> {
         ("updatedAt", New::text(later(written.unwrap_or_default(), now))),
     ];
     // A key that can't be set stays as it is: what the change itself says is written all the same.
-    touches.iter().filter_map(|(key, value)| keys.set(key, value).ok().flatten()).collect()
+    let edits: Vec<Edit> =
+        touches.iter().filter_map(|(key, value)| keys.set(key, value).ok().flatten()).collect();
+    let is_read = super::DIALECT.meaning(&source.edited(&edits)) == super::DIALECT.meaning(source);
+    if is_read { edits } else { Vec::new() }
 }
 
 /// The place of the step that is current: the one that runs; else the first in the whole plan that is pending and whose

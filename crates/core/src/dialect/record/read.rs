@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::excerpt;
 use super::fault::Fault;
-use super::{DIALECT, FIELDS, NODES_MAX, STEP_KEYS};
+use super::{DIALECT, FIELDS, NODES_MAX, STEP_KEYS, STEPS_MAX};
 use crate::change::number_at;
 use crate::draft::{
     ContractDraft, Draft, Entry, Field, FieldDraft, Layout, Mark, Oddity, StepDraft, StepNumber, Trace,
@@ -26,7 +26,8 @@ impl Tree {
 
     /// The map of the plan; `None` where there is none, or not all of it was read.
     pub(super) fn whole(&self) -> Option<&Node> {
-        let is_whole = !self.faults.iter().any(|fault| Fault::is_end(&fault.kind));
+        let is_whole =
+            !self.faults.iter().any(|fault| Fault::is_end(&fault.kind)) && self.steps().len() <= STEPS_MAX;
         self.root.as_ref().filter(|root| is_whole && matches!(root.value, Value::Map(_)))
     }
 
@@ -82,7 +83,7 @@ pub(super) fn parse(source: &Source) -> Draft {
     let tree = Tree::of(source);
     let mut reader = Reader::new(source);
     let mut draft = reader.plan(&tree);
-    for (place, node) in tree.steps().iter().enumerate() {
+    for (place, node) in reader.counted(tree.steps()).iter().enumerate() {
         let step = reader.step(place, node);
         draft.steps.push(step);
     }
@@ -95,7 +96,7 @@ pub(super) fn skim(source: &Source) -> Draft {
     let tree = Tree::of(source);
     let mut reader = Reader::new(source);
     let mut draft = reader.plan(&tree);
-    for (place, node) in tree.steps().iter().enumerate() {
+    for (place, node) in reader.counted(tree.steps()).iter().enumerate() {
         let mut step = reader.bare_step(place, node);
         step.marks.extend(reader.mark(node));
         draft.steps.push(step);
@@ -106,7 +107,7 @@ pub(super) fn skim(source: &Source) -> Draft {
 /// Turns indexes into the ids of the steps that they mean. Before this a need is as written.
 ///
 /// A step that declares nothing waits for all earlier ones: document B runs one step at a time, in their order. Where a step
-/// depends on a later one, this order is not that of the list, and a step that declares nothing waits for nothing.
+/// depends on a later one, the steps between them come before it, and those that declare nothing wait for nothing.
 fn resolve(draft: &mut Draft) {
     let ids = crate::plan::ids(draft);
     let mut places: HashMap<u32, usize> = HashMap::new();
@@ -116,7 +117,7 @@ fn resolve(draft: &mut Draft) {
         }
     }
     let named: HashMap<&str, usize> = ids.iter().enumerate().map(|(at, id)| (id.as_str(), at)).collect();
-    let mut looks_ahead = false;
+    let mut overtaken: Vec<(usize, usize)> = Vec::new();
     for (place, step) in draft.steps.iter_mut().enumerate() {
         for need in step.needs.iter_mut().flatten() {
             let number = need.value.parse::<u32>().ok().and_then(|index| index.checked_add(1));
@@ -124,15 +125,20 @@ fn resolve(draft: &mut Draft) {
                 Some(number) => places.get(&number).copied(),
                 None => named.get(need.value.as_str()).copied(),
             };
-            looks_ahead |= meant.is_some_and(|meant| meant > place);
+            overtaken.extend(meant.filter(|&meant| meant > place).map(|meant| (place, meant)));
             if let Some(number) = number {
                 need.value = meant.map_or_else(|| format!("#{number}"), |place| ids[place].clone());
             }
         }
     }
-    if looks_ahead {
-        for step in draft.steps.iter_mut().filter(|step| step.needs.is_none()) {
+    let mut reach = 0;
+    let mut overtaken = overtaken.into_iter().peekable();
+    for (place, step) in draft.steps.iter_mut().enumerate() {
+        if place <= reach && step.needs.is_none() && reach > 0 {
             step.needs = Some(Vec::new());
+        }
+        while let Some((_, last)) = overtaken.next_if(|&(first, _)| first == place) {
+            reach = reach.max(last);
         }
     }
 }
@@ -181,8 +187,8 @@ impl<'a> Reader<'a> {
                 }
                 "steps" | "metadata" => {}
                 _ => draft.frontmatter.entries.push(Entry {
-                    key: Spanned::new(name.to_owned(), key.span),
-                    value: plain(value).filter(|_| is_one_line(value)),
+                    key: Spanned::new(name.to_owned(), bare(self.source, key, name)),
+                    value: plain(self.source, value).filter(|_| is_one_line(value)),
                 }),
             }
         }
@@ -227,18 +233,29 @@ impl<'a> Reader<'a> {
         draft.notes = self.list(metadata, "notes").unwrap_or_default();
     }
 
+    /// The steps that are read: all of them, up to a limit that no plan comes near.
+    fn counted<'n>(&mut self, steps: &'n [Node]) -> &'n [Node] {
+        if let Some(beyond) = steps.get(STEPS_MAX) {
+            let why = format!("the plan has more than {STEPS_MAX} steps");
+            self.complain(self.first_line(beyond.span), Fault::Unread(why));
+        }
+        &steps[..steps.len().min(STEPS_MAX)]
+    }
+
     /// A step of which only its place, number and title are known.
     fn bare_step(&mut self, place: usize, node: &Node) -> StepDraft {
         let here = Span::at(node.span.start);
-        let index = value(node, "index").and_then(plain);
+        let index = value(node, "index").and_then(|node| plain(self.source, node));
         let number = index.as_ref().and_then(|index| index.value.parse::<u32>().ok()?.checked_add(1));
         let number = Spanned::new(
             StepNumber::Counted(number.unwrap_or_else(|| number_at(place))),
             index.map_or(here, |index| index.span),
         );
         let described = match &node.value {
-            Value::Scalar { .. } => plain(node),
-            Value::Map(_) | Value::List(_) => value(node, "description").and_then(plain),
+            Value::Scalar { .. } => plain(self.source, node),
+            Value::Map(_) | Value::List(_) => {
+                value(node, "description").and_then(|node| plain(self.source, node))
+            }
         };
         let title = match &described {
             Some(described) => {
@@ -269,7 +286,7 @@ impl<'a> Reader<'a> {
         step.id = self.line(node, "id");
         step.target = self.line(node, "suggestedAgent");
         let described = match &node.value {
-            Value::Scalar { .. } => plain(node),
+            Value::Scalar { .. } => plain(self.source, node),
             Value::Map(_) | Value::List(_) => self.line(node, "description"),
         };
         step.task = self.line(node, "instructions").or(described);
@@ -286,7 +303,7 @@ impl<'a> Reader<'a> {
         step.setup = self.line(node, "setup").and_then(|_| self.command(node, "setup"));
         step.contract = self.contract(node);
         step.trace = Layout(self.trace(node));
-        step.fields = Layout(fields(node));
+        step.fields = Layout(fields(self.source, node));
         if step.mark() == Some(Mark::Skipped) && !is_explained(&step.trace.0) {
             let at = step.marks.first().map_or(step.heading.0, |mark| mark.span);
             self.complain(at, Fault::UnexplainedSkip);
@@ -295,7 +312,8 @@ impl<'a> Reader<'a> {
     }
 
     fn mark(&mut self, step: &Node) -> Option<Spanned<Mark>> {
-        let word = value(step, "status").filter(|word| is_said(word)).and_then(plain)?;
+        let word =
+            value(step, "status").filter(|word| is_said(word)).and_then(|node| plain(self.source, node))?;
         if word.value == super::word(None) {
             return None;
         }
@@ -345,7 +363,7 @@ impl<'a> Reader<'a> {
         if text(node).is_none() {
             self.wrong_kind(node, key, "text");
         }
-        plain(node)
+        plain(self.source, node)
     }
 
     /// The items of a key; one that is no list is its only item.
@@ -359,14 +377,14 @@ impl<'a> Reader<'a> {
         match &node.value {
             Value::List(_) => {}
             Value::Scalar { .. } => {
-                self.complain(self.first_line(node.span), Fault::LoneItem(key.to_owned()))
+                self.complain(self.first_line(node.span), Fault::LoneItem(key.to_owned()));
             }
             Value::Map(_) => self.wrong_kind(node, key, "a list"),
         }
         for item in items.iter().filter(|item| text(item).is_none()) {
             self.wrong_kind(item, key, "a list of plain values");
         }
-        Some(items.iter().filter(|item| is_said(item)).filter_map(plain).collect())
+        Some(items.iter().filter(|item| is_said(item)).filter_map(|item| plain(self.source, item)).collect())
     }
 
     fn wrong_kind(&mut self, node: &Node, what: &str, expected: &'static str) {
@@ -374,15 +392,29 @@ impl<'a> Reader<'a> {
         self.complain(self.first_line(node.span), fault);
     }
 
-    /// The part of a span that lies on its first line.
+    /// The part of a span that lies on its first line; of a block, the first line of its text.
     fn first_line(&self, span: Span) -> Span {
-        Span::new(span.start, self.source.line_at(span.start).end.clamp(span.start, span.end))
+        let text = self.source.slice(span);
+        let header = text.starts_with(['|', '>']).then(|| text.find('\n')).flatten();
+        let begin = header.map_or(0, |newline| text.len() - text[newline..].trim_start().len());
+        let start = span.start + begin;
+        Span::new(start, self.source.line_at(start).end.clamp(start, span.end))
     }
 }
 
-/// The text of a scalar and its place.
-fn plain(node: &Node) -> Option<Spanned<String>> {
-    Some(Spanned::new(text(node)?.trim_end_matches('\n').to_owned(), node.span))
+/// The text of a scalar and its place: inside the quotes where that is the same text, so that what replaces it stays quoted.
+fn plain(source: &Source, node: &Node) -> Option<Spanned<String>> {
+    let text = text(node)?.trim_end_matches('\n');
+    Some(Spanned::new(text.to_owned(), bare(source, node, text)))
+}
+
+fn bare(source: &Source, node: &Node, text: &str) -> Span {
+    let written = source.slice(node.span);
+    let inner = ['"', '\''].into_iter().find_map(|quote| written.strip_prefix(quote)?.strip_suffix(quote));
+    match inner.is_some_and(|inner| inner == text) {
+        true => Span::new(node.span.start + 1, node.span.end - 1),
+        false => node.span,
+    }
 }
 
 fn is_one_line(node: &Node) -> bool {
@@ -404,14 +436,14 @@ fn is_explained(trace: &Trace) -> bool {
 }
 
 /// The keys that the author writes, and those that nobody knows.
-fn fields(step: &Node) -> Vec<FieldDraft> {
+fn fields(source: &Source, step: &Node) -> Vec<FieldDraft> {
     let field = |(key, value): &(Node, Node)| {
         let name = text(key)?;
         let kind: Option<Field> =
             FIELDS.iter().find(|(_, names)| names.contains(&name)).map(|&(field, _)| field);
         let is_ours = kind.is_none() && STEP_KEYS.contains(&name);
         (!is_ours).then(|| FieldDraft {
-            name: Spanned::new(name.to_owned(), key.span),
+            name: Spanned::new(name.to_owned(), bare(source, key, name)),
             kind,
             label: key.span,
             value: value.span,

@@ -76,8 +76,13 @@ pub fn replanned(source: &Source, replan: &Replan<'_>) -> Result<Successor, Refu
     for note in std::iter::once(failure).chain(found).chain(said) {
         next.add("notes", &note)?;
     }
-    let text = next.source.dialect().touched(&next.source, replan.now).text().to_owned();
-    Ok(Successor { id, text })
+    let next = super::DIALECT.touched(&next.source, replan.now);
+    let (meant, read) = (super::DIALECT.meaning(source), super::DIALECT.meaning(&next));
+    let is_named = read.frontmatter.value("id").is_some_and(|read| read.value == id);
+    if meant.steps != read.steps || !is_named {
+        return Err(odd("the next version would be read in another way"));
+    }
+    Ok(Successor { id, text: next.text().to_owned() })
 }
 
 /// The id of the version behind `version`: `auth` and `auth-v2` are followed by `auth-v2` and `auth-v3`.
