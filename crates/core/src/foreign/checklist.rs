@@ -83,6 +83,13 @@ impl<'a> Checklist<'a> {
         Self { page, tasks, frontmatter, oddities }
     }
 
+    /// The tasks in some lines.
+    pub(crate) fn tasks_in(&self, lines: (usize, usize)) -> &[Task] {
+        let from = self.tasks.partition_point(|task| task.lines.0 < lines.0);
+        let to = self.tasks.partition_point(|task| task.lines.0 < lines.1);
+        &self.tasks[from..to.max(from)]
+    }
+
     /// The draft in which every task is a step.
     pub(crate) fn draft(&self, style: Style) -> Draft {
         let mut steps: Vec<StepDraft> = (0..self.tasks.len()).map(|task| self.step(task, style)).collect();

@@ -125,8 +125,13 @@ fn work(page: &Page<'_>) -> Vec<(usize, usize)> {
     (0..page.lines.len()).filter_map(is_work).collect()
 }
 
-fn is_within(sections: &[(usize, usize)], line: usize) -> bool {
-    sections.iter().any(|&(from, to)| (from..to).contains(&line))
+/// Which lines stand in one of the sections.
+fn covered(page: &Page<'_>, sections: &[(usize, usize)]) -> Vec<bool> {
+    let mut covered = vec![false; page.lines.len()];
+    for &(from, to) in sections {
+        covered[from..to].fill(true);
+    }
+    covered
 }
 
 /// Headings with a number. Where several stand below a heading that says so, they are meant and no others; one that holds
@@ -138,9 +143,10 @@ fn numbered_headings(page: &Page<'_>, works: &[(usize, usize)]) -> Vec<Place> {
         (level > 1).then(|| Place { lines: (at, page.section_end(at)), text, label, is_heading: true })
     };
     let all: Vec<Place> = (0..page.lines.len()).filter_map(read).collect();
-    let within = all.iter().filter(|place| is_within(works, place.lines.0)).count();
+    let is_work = covered(page, works);
+    let within = all.iter().filter(|place| is_work[place.lines.0]).count();
     let meant = all.into_iter().filter(|place| {
-        within < 2 || is_within(works, place.lines.0) || {
+        within < 2 || is_work[place.lines.0] || {
             // A phase is work even where the heading above does not say so.
             place
                 .label
