@@ -75,11 +75,16 @@ pub(crate) struct Checklist<'a> {
 impl<'a> Checklist<'a> {
     /// Reads the file in `part`.
     pub(crate) fn read(source: &'a Source, part: Span) -> Self {
+        Self::read_named(source, part, |_| false)
+    }
+
+    /// Reads the file in `part`, in which an item is a task also if it has no box and `is_named` takes its text for one.
+    pub(crate) fn read_named(source: &'a Source, part: Span, is_named: fn(&str) -> bool) -> Self {
         let parts = frontmatter::split_part(source, part);
         let (frontmatter, mut oddities) = frontmatter::read(source, &parts);
         let page = Page::read(source, Span::new(parts.body, part.end));
         oddities.extend(page.unclosed.iter().map(|&span| Spanned::new(Oddity::UnclosedFence, span)));
-        let tasks = tasks(&page);
+        let tasks = tasks(&page, is_named);
         Self { page, tasks, frontmatter, oddities }
     }
 
@@ -259,7 +264,13 @@ impl<'a> Checklist<'a> {
 }
 
 /// The tasks of a page in file order.
-fn tasks(page: &Page<'_>) -> Vec<Task> {
+fn tasks(page: &Page<'_>, is_named: fn(&str) -> bool) -> Vec<Task> {
+    let unticked = |item: Item| Check { sign: ' ', span: Span::at(item.text.start), is_optional: false };
+    let read = |at: usize| {
+        let item = page.item(at)?;
+        let named = || is_named(page.source.slice(item.text)).then(|| unticked(item));
+        Some((item, item.check.or_else(named)?))
+    };
     let mut tasks: Vec<Task> = Vec::new();
     // The tasks that the next line may belong to, and how far each is indented.
     let mut open: Vec<(usize, usize)> = Vec::new();
@@ -268,7 +279,7 @@ fn tasks(page: &Page<'_>) -> Vec<Task> {
         if page.heading(at).is_some() {
             section = Some(at);
         }
-        let Some((item, check)) = page.item(at).and_then(|item| Some((item, item.check?))) else { continue };
+        let Some((item, check)) = read(at) else { continue };
         let indent = page.lines[at].indent;
         open.retain(|&(task, outer)| tasks[task].lines.1 > at && outer < indent);
         open.truncate(DEPTH_MAX);

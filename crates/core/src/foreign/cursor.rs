@@ -1,5 +1,6 @@
 //! Cursor plans: `.cursor/plans/<name>.plan.md`, whose frontmatter has the `todos:`; older ones keep them in a list of boxes.
 
+use super::checklist::Checklist;
 use super::{Foreign, claude, generic, is_markdown, legal, prose, settle, step, titled_by_folder};
 use crate::draft::{Draft, Mark, StepDraft};
 use crate::frontmatter;
@@ -25,7 +26,7 @@ fn parse(source: &Source) -> Draft {
     let part = source.parts()[0].span;
     let parts = frontmatter::split_part(source, part);
     let mut steps = parts.yaml.map(|yaml| todos(source, yaml)).unwrap_or_default();
-    let mut draft = generic::read(source, part);
+    let mut draft = generic::boxes(&Checklist::read(source, part));
     if !steps.is_empty() {
         super::unrepeated(&mut steps);
         // The text of the plan is for all of its steps.

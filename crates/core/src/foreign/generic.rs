@@ -31,7 +31,12 @@ pub(super) fn read(source: &Source, part: Span) -> Draft {
     if let Some(draft) = ralphex::sectioned(&list) {
         return draft;
     }
-    if list.tasks.is_empty() { outline::draft(&list) } else { list.draft(STYLE) }
+    boxes(&list)
+}
+
+/// Reads the boxes of a file, or what else looks like its tasks where it has none.
+pub(super) fn boxes(list: &Checklist<'_>) -> Draft {
+    if list.tasks.is_empty() { outline::draft(list) } else { list.draft(STYLE) }
 }
 
 fn label(text: &str) -> Label {

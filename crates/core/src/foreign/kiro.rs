@@ -2,7 +2,7 @@
 //! one covers.
 
 use super::checklist::{Checklist, Label, Order, Style, numbered, usual_mark};
-use super::{Foreign, cc_sdd, generic, settle, titled_by_folder};
+use super::{Foreign, cc_sdd, outline, settle, titled_by_folder};
 use crate::draft::{Draft, Mark};
 use crate::source::Source;
 
@@ -25,9 +25,7 @@ fn recognises(place: &str, head: &str) -> Option<String> {
 fn parse(source: &Source) -> Draft {
     let part = source.parts()[0].span;
     let list = Checklist::read(source, part);
-    // Boxes without numbers below headings of tasks are what these tasks are made of.
-    let is_numbered = list.tasks.iter().any(|task| label(source.slice(task.item.text)).name.is_some());
-    let mut draft = if is_numbered { list.draft(STYLE) } else { generic::read(source, part) };
+    let mut draft = if list.tasks.is_empty() { outline::draft(&list) } else { list.draft(STYLE) };
     titled_by_folder(&mut draft, source.place(), "Implementation Plan");
     settle(&mut draft);
     draft

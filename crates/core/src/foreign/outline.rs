@@ -2,7 +2,7 @@
 
 use super::checklist::{Checklist, Label, bare_title, dependencies, numbered};
 use super::page::Page;
-use super::{legal, prose, step};
+use super::{legal, prose, spec_kit, step};
 use crate::draft::{Draft, Layout, Mark, StepDraft};
 use crate::source::{Span, Spanned};
 
@@ -170,6 +170,10 @@ pub(super) fn heading_label(text: &str) -> Option<Label> {
     let skipped = text.len() - bare.len();
     let word = bare.bytes().take_while(u8::is_ascii_alphabetic).count();
     let keyword = bare[..word].to_lowercase();
+    if spec_kit::code(bare.trim_start_matches('`')).is_some_and(|code| code.len() > 2) {
+        let label = spec_kit::label(bare);
+        return Some(Label { length: label.length + skipped, ..label });
+    }
     if !KEYWORDS.contains(&keyword.as_str()) {
         let label = numbered(bare);
         return label.name.is_some().then(|| Label { length: label.length + skipped, ..label });
