@@ -9,6 +9,7 @@ mod generic;
 mod gsd;
 mod kiro;
 mod openspec;
+mod order;
 mod outline;
 mod page;
 mod ralphex;

@@ -1,6 +1,7 @@
 //! Any other markdown file with a list of things to do: boxes where it has some, else numbered headings and lists.
 
-use super::checklist::{Checklist, Label, Order, Style, usual_mark};
+use super::checklist::{Checklist, Label, Style, usual_mark};
+use super::order::Order;
 use super::{Foreign, is_markdown, outline, ralphex, settle, spec_kit, titled_by_folder};
 use crate::draft::Draft;
 use crate::source::{Source, Span};

@@ -1,7 +1,8 @@
 //! Kiro specs: `.kiro/specs/<name>/tasks.md` with `- [ ] 1. Task`, tasks `1.1` below it, and the requirements that each
 //! one covers.
 
-use super::checklist::{Checklist, Label, Order, Style, numbered, usual_mark};
+use super::checklist::{Checklist, Label, Style, numbered, usual_mark};
+use super::order::Order;
 use super::{Foreign, cc_sdd, outline, settle, titled_by_folder};
 use crate::draft::{Draft, Mark};
 use crate::source::Source;

@@ -1,6 +1,7 @@
 //! Changes of `OpenSpec`: `openspec/changes/<name>/tasks.md` with `## 1. Section` and `- [ ] 1.1 Task`.
 
-use super::checklist::{Checklist, Order, Style, numbered, usual_mark};
+use super::checklist::{Checklist, Style, numbered, usual_mark};
+use super::order::Order;
 use super::{Foreign, outline, settle, titled_by_folder};
 use crate::draft::Draft;
 use crate::source::Source;

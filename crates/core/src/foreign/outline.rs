@@ -1,6 +1,7 @@
 //! Plans without boxes: numbered headings, or the lists below a heading that says that the work stands there.
 
-use super::checklist::{Checklist, Label, bare_title, dependencies, numbered};
+use super::checklist::{Checklist, Label, bare_title, numbered};
+use super::order::dependencies;
 use super::page::Page;
 use super::{legal, prose, spec_kit, step};
 use crate::draft::{Draft, Layout, Mark, StepDraft};

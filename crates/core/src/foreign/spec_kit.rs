@@ -1,6 +1,7 @@
 //! spec-kit: `specs/<NNN-name>/tasks.md` with `- [ ] T001 [P] [US1] Task in path`, in phases that come one after the other.
 
-use super::checklist::{Checklist, Label, Order, Style, numbered, usual_mark};
+use super::checklist::{Checklist, Label, Style, numbered, usual_mark};
+use super::order::Order;
 use super::{Foreign, outline, settle, titled_by_folder};
 use crate::draft::Draft;
 use crate::source::Source;
