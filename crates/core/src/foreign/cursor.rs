@@ -1,8 +1,7 @@
 //! Cursor plans: `.cursor/plans/<name>.plan.md`, whose frontmatter has the `todos:`; older ones keep them in a list of boxes.
 
-use super::{Foreign, claude_plan, generic, is_markdown, legal, prose, settle, step, titled_by_folder};
 use super::checklist::Checklist;
-use super::{Foreign, claude, generic, is_markdown, legal, prose, settle, step, titled_by_folder};
+use super::{Foreign, claude_plan, generic, is_markdown, legal, prose, settle, step, titled_by_folder};
 use crate::draft::{Draft, Mark, StepDraft};
 use crate::frontmatter;
 use crate::source::{Source, Span, Spanned};

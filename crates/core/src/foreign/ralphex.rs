@@ -29,16 +29,8 @@ fn is_task_title(title: &str) -> bool {
 }
 
 fn parse(source: &Source) -> Draft {
-    let list = Checklist::read(source, source.parts()[0].span);
-    let places = places(&list.page);
-    let mut draft = if places.is_empty() {
-        generic::read(source, source.parts()[0].span)
-    } else {
-        sections(&list, &places)
-    };
-    claude_plan::unprefix(&mut draft);
     let mut draft = generic::read(source, source.parts()[0].span);
-    claude::unprefix(&mut draft);
+    claude_plan::unprefix(&mut draft);
     titled_by_folder(&mut draft, source.place(), "");
     settle(&mut draft);
     draft

@@ -15,21 +15,15 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     if subject.draft.steps.is_empty() {
-        let (span, help) = match subject.is_directory() {
-            true => {
-                let start = subject.source.parts()[0].span.start;
-                (Span::at(start), "a step is a file like `tasks/01-write-the-test.md`")
+        // A folder has its separators in front of the first file.
+        let span = Span::at(subject.source.parts()[0].span.start);
+        let help = match (subject.is_native(), subject.is_directory()) {
+            (true, _) => {
+                "a step is a heading like `### 1. Write the test` with the fields task and contract below it"
             }
-            false => (
-                Span::default(),
-                "a step is a heading like `### 1. Write the test` with the fields task and contract below it",
-            ),
+            (_, true) => "a step is a file like `tasks/01-write-the-test.md`",
+            (false, false) => "give the plan a step",
         };
         found.push(RULE.at(span, "the plan has no steps").help(help));
-        let help = match subject.is_native() {
-            true => "a step is a heading like `### 1. Write the test` with the fields task and contract below it",
-            false => "give the plan a step",
-        };
-        found.push(RULE.at(Span::default(), "the plan has no steps").help(help));
     }
 }

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::change::Change;
 use crate::dialect;
-use crate::draft::{Draft, Oddity, StepDraft, StepNumber};
-use crate::draft::{Draft, Field, StepDraft, StepNumber};
+use crate::draft::{Draft, Field, Oddity, StepDraft, StepNumber};
 use crate::glob::Glob;
 use crate::graph::{Graph, Reach};
 use crate::plan::{self, Reference};
