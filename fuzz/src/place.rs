@@ -87,11 +87,15 @@ fn cause(oddity: &Oddity) -> Option<Span> {
     match oddity {
         Oddity::DuplicateKey { first, .. }
         | Oddity::DuplicateField { first, .. }
-        | Oddity::SecondContract { first } => Some(*first),
+        | Oddity::SecondContract { first }
+        | Oddity::SameIndex { first, .. } => Some(*first),
         Oddity::Frontmatter(_)
         | Oddity::UnclosedFence
         | Oddity::HeadingLevel { .. }
         | Oddity::UnknownMark(_)
-        | Oddity::NearlyField { .. } => None,
+        | Oddity::NearlyField { .. }
+        | Oddity::MissingFile { .. }
+        | Oddity::MisnamedTask { .. }
+        | Oddity::WrongType { .. } => None,
     }
 }
