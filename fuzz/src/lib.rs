@@ -31,6 +31,7 @@ pub const TARGETS: &[Target] = &[
     ("shell", shell),
     ("glob", glob),
     ("record", record),
+    ("directory", directory),
 ];
 
 /// Bytes a YAML reader must take for a key on one line; longer ones are no keys.
@@ -159,7 +160,47 @@ fn reach(text: &str, draft: &Draft, change: &Change) -> Vec<Span> {
         // Notes are only ever added: the edit takes nothing.
         Change::Note { .. } => (parts.body..=text.len()).map(Span::at).collect(),
         Change::Rename { .. } | Change::Move { .. } | Change::Renumber | Change::Expand { .. } => steps(),
+        Change::Become { .. } | Change::Trace { .. } => Vec::new(),
     }
+}
+
+/// Any text can be read as a folder: no file is lost, every complaint is in one of them, and a change is refused or takes
+/// bytes of files alone. The first line says which change.
+pub fn directory(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let (order, text) = text.split_once('\n').unwrap_or(("", text));
+    let dialect = dialect::named("directory").expect("it is in the table");
+    let source = Source::new("plan", text).written_in(dialect);
+    let draft = source.draft();
+    assert_draft_inside(source.text(), &draft);
+    let study = Study::of(&source, &draft);
+    let questions = study.questions();
+    for facts in [everything(&questions, &draft), nothing(&questions)] {
+        let checked = verify::verify(&study, &facts, &Limits::default());
+        assert_complaints(&source, &checked);
+        for found in &checked.diagnostics {
+            let file = source.part_at(found.primary.span.start);
+            assert!(file.span.covers(found.primary.span), "{found:?} is not in {:?}", file.path);
+        }
+    }
+    let change = change(order, draft.steps.len());
+    if let Ok(edits) = dialect.patch(&source, &change) {
+        assert_others_stay(source.text(), &edits);
+        for edit in &edits {
+            let is_inside = source.parts().iter().any(|part| part.span.covers(edit.span));
+            assert!(is_inside, "{change:?} takes bytes of no file: {edit:?}");
+        }
+    }
+    if let Ok(formatted) = dialect.format(&source) {
+        assert_eq!(
+            dialect.format(&source.with(formatted.as_str())),
+            Ok(formatted),
+            "the canonical form is its own"
+        );
+    }
+    let birth = dialect::Birth { id: "PLAN-a1b2c3d4", now: "2026-11-16T10:00:00Z" };
+    let composed = source.with(dialect.compose(&draft, &birth));
+    assert_eq!(composed.draft().steps.len(), draft.steps.len(), "no step is lost: {}", composed.text());
 }
 
 /// The edits lie in the text, apart from each other, and everything between them is still there after they were made.

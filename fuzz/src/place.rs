@@ -89,12 +89,16 @@ fn cause(oddity: &Oddity) -> Option<Span> {
         Oddity::DuplicateKey { first, .. }
         | Oddity::DuplicateField { first, .. }
         | Oddity::SecondContract { first }
-        | Oddity::Record(Fault::DuplicateKey { first, .. }) => Some(*first),
+        | Oddity::Record(Fault::DuplicateKey { first, .. })
+        | Oddity::SameIndex { first, .. } => Some(*first),
         Oddity::Frontmatter(_)
         | Oddity::UnclosedFence
         | Oddity::HeadingLevel { .. }
         | Oddity::UnknownMark(_)
         | Oddity::NearlyField { .. }
-        | Oddity::Record(_) => None,
+        | Oddity::Record(_)
+        | Oddity::MissingFile { .. }
+        | Oddity::MisnamedTask { .. }
+        | Oddity::WrongType { .. } => None,
     }
 }
