@@ -14,6 +14,7 @@ pub mod glob;
 pub mod graph;
 pub mod judge;
 mod markdown;
+pub mod merge;
 pub mod plan;
 pub mod prompt;
 pub mod run;
