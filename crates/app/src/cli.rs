@@ -6,8 +6,9 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    self, answer, cancel, completions, config, demo, doctor, edit, events, explain, fmt, help, inbox, init,
-    list, log, man, new, queue, run as run_command, schema, show, status, stop, verify, worker,
+    self, answer, archive, cancel, completions, config, convert, demo, doctor, edit, events, explain, export,
+    fmt, help, history, import, inbox, init, list, log, man, new, queue, replan, run as run_command, schema,
+    show, status, stop, verify, worker,
 };
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
 
@@ -29,6 +30,9 @@ pub(crate) struct Cli {
     /// A setting for this command alone, such as run.jobs=4; may be given several times.
     #[arg(long = "config", global = true, help_heading = "Settings", value_name = "KEY=VALUE")]
     settings: Vec<String>,
+    /// The dialect that plans are written in; told by content and place where it is not said.
+    #[arg(long, global = true, help_heading = "Settings", value_name = "NAME")]
+    dialect: Option<String>,
     #[command(subcommand)]
     command: Command,
 }
@@ -75,6 +79,18 @@ enum Command {
     Edit(edit::Args),
     /// Put plans into canonical form
     Fmt(fmt::Args),
+    /// Write a plan anew in another dialect
+    Convert(convert::Args),
+    /// Take over the plan of another tool as a draft
+    Import(import::Args),
+    /// Give a plan to other programs, or to people as a report
+    Export(export::Args),
+    /// Write the next version of a plan after a step failed
+    Replan(replan::Args),
+    /// Show the versions of a plan and their runs
+    History(history::Args),
+    /// Put a plan that is over out of the way
+    Archive(archive::Args),
     /// Explain a rule of the checker
     Explain(explain::Args),
     /// Print the JSON schema of a command's output
@@ -116,7 +132,7 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
     }
     let mut out = Out::of_process(&flags);
     command::take_settings(cli.settings);
-    let result = dispatch(cli.command, &mut out);
+    let result = command::take_dialect(cli.dialect.as_deref()).and_then(|()| dispatch(cli.command, &mut out));
     out.finish(&result)
 }
 
@@ -150,6 +166,12 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::List(args) => list::run(&args, out),
         Command::Edit(args) => edit::run(&args, out),
         Command::Fmt(args) => fmt::run(&args, out),
+        Command::Convert(args) => convert::run(&args, out),
+        Command::Import(args) => import::run(&args, out),
+        Command::Export(args) => export::run(&args, out),
+        Command::Replan(args) => replan::run(&args, out),
+        Command::History(args) => history::run(&args, out),
+        Command::Archive(args) => archive::run(&args, out),
         Command::Explain(args) => explain::run(&args, out),
         Command::Schema(args) => schema::run(&args, out),
         Command::Completions(args) => Ok(completions::run(&args, out)),

@@ -2,16 +2,22 @@
 //! which way the engine failed. No command knows another.
 
 pub(crate) mod answer;
+pub(crate) mod archive;
 pub(crate) mod cancel;
+mod carry;
 pub(crate) mod completions;
 pub(crate) mod config;
+pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod edit;
 pub(crate) mod events;
 pub(crate) mod explain;
+pub(crate) mod export;
 pub(crate) mod fmt;
 pub(crate) mod help;
+pub(crate) mod history;
+pub(crate) mod import;
 pub(crate) mod inbox;
 pub(crate) mod init;
 pub(crate) mod list;
@@ -19,6 +25,7 @@ pub(crate) mod log;
 pub(crate) mod man;
 pub(crate) mod new;
 pub(crate) mod queue;
+pub(crate) mod replan;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod show;
@@ -34,9 +41,11 @@ use std::time::{Duration, Instant};
 
 use planwright_engine::config::Error as ConfigError;
 use planwright_engine::core::change::Refusal;
+use planwright_engine::core::dialect::Dialect;
 use planwright_engine::core::draft::Draft;
-use planwright_engine::core::run::{CLAIM, Status};
-use planwright_engine::core::source::Source;
+use planwright_engine::core::event::Outcome;
+use planwright_engine::core::run::{CLAIM, Phase, Status};
+use planwright_engine::core::source::{Source, Told};
 use planwright_engine::core::{dialect, plan, suggest};
 use planwright_engine::runs::{Run, Runs};
 use planwright_engine::store::journal::Holder;
@@ -78,9 +87,11 @@ pub(crate) type Make = fn(SchemaGenerator) -> Value;
 /// Every schema with its name. A command that prints an envelope has a line here.
 pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("answer", made::<Envelope<answer::Answered>>),
+    ("archive", made::<Envelope<archive::Archived>>),
     ("cancel", made::<Envelope<cancel::Cancelled>>),
     ("completions", made::<Envelope<Page>>),
     ("config", made::<Envelope<config::Configured>>),
+    ("convert", made::<Envelope<carry::Carried>>),
     ("demo", made::<Envelope<demo::Made>>),
     ("doctor", made::<Envelope<doctor::Examined>>),
     ("edit", made::<Envelope<edit::Edited>>),
@@ -88,8 +99,11 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("event", made::<Envelope<EventData>>),
     ("events", made::<Envelope<events::Told>>),
     ("explain", made::<Envelope<explain::Rules>>),
+    ("export", made::<Envelope<export::Exported>>),
     ("fmt", made::<Envelope<fmt::Formatted>>),
     ("help", made::<Envelope<Page>>),
+    ("history", made::<Envelope<history::History>>),
+    ("import", made::<Envelope<carry::Carried>>),
     ("inbox", made::<Envelope<inbox::Inbox>>),
     ("init", made::<Envelope<init::Initialised>>),
     ("list", made::<Envelope<list::Listing>>),
@@ -97,6 +111,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("man", made::<Envelope<Page>>),
     ("new", made::<Envelope<new::Created>>),
     ("queue", made::<Envelope<queue::Listed>>),
+    ("replan", made::<Envelope<replan::Replanned>>),
     ("run", made::<Envelope<run::Ran>>),
     ("schema", made::<Envelope<schema::Schemas>>),
     ("show", made::<Envelope<show::Shown>>),
@@ -133,7 +148,63 @@ pub(crate) fn here() -> Result<Project, Failure> {
 
 /// The project that a plan belongs to, which need not be the one that the user stands in.
 pub(crate) fn project_of(plan: &Path) -> Result<Project, Failure> {
-    Project::find_with(plan, typed_settings()).map_err(Failure::from)
+    let dialect = DIALECT.get().copied().flatten();
+    Ok(Project { dialect, ..Project::find_with(plan, typed_settings())? })
+}
+
+/// The dialect that was typed with the command.
+static DIALECT: OnceLock<Option<&'static Dialect>> = OnceLock::new();
+
+/// Takes the dialect that was typed with the command; only the first call counts.
+pub(crate) fn take_dialect(name: Option<&str>) -> Result<(), Failure> {
+    let dialect = name.map(|name| dialect::named(name).ok_or_else(|| unknown_dialect(name))).transpose()?;
+    DIALECT.get_or_init(|| dialect);
+    Ok(())
+}
+
+/// The dialect of a plan and by what it is told: `named (PLAN.md in .harness/)`.
+pub(crate) fn dialect_line(source: &Source) -> String {
+    let name = source.dialect().name;
+    match source.told() {
+        Told::By(because) => format!("{name} ({because})"),
+        Told::Forced => format!("{name} (as you say)"),
+        Told::Nothing => format!("{name} (for want of a sign)"),
+        Told::Unasked => name.to_owned(),
+    }
+}
+
+/// How a run stands, in a word.
+pub(crate) fn run_word(run: &Run) -> &'static str {
+    match run.state.phase {
+        Phase::Finished(Outcome::Done) => "done",
+        Phase::Finished(Outcome::Failed) => "failed",
+        Phase::Finished(Outcome::Cancelled) => "cancelled",
+        Phase::Stopped => "stopped",
+        Phase::New | Phase::Running if run.state.asks.is_empty() => "running",
+        Phase::New | Phase::Running => "waiting for a person",
+    }
+}
+
+/// What is known of a step of a run, in a few words.
+pub(crate) fn step_word(run: &Run, id: &str) -> Option<String> {
+    let place = run.plan.steps.iter().position(|step| step.id == id)?;
+    Some(match &run.state.steps[place].status {
+        Status::Passed { attempt } => format!("passed, attempt {attempt}"),
+        Status::Skipped { by, reason } => format!("skipped by {by}: {reason}"),
+        Status::Waiting { .. } => "waits for a person".to_owned(),
+        Status::Running { attempt } => format!("running, attempt {attempt}"),
+        Status::Judging { attempt, .. } => format!("judging, attempt {attempt}"),
+        Status::Pending => "pending".to_owned(),
+    })
+}
+
+fn unknown_dialect(name: &str) -> Failure {
+    let names: Vec<&str> = dialect::DIALECTS.iter().map(|dialect| dialect.name).collect();
+    let failure = Failure::new(Exit::Usage, format!("there is no dialect `{name}`"));
+    match suggest::nearest(name, names.iter().copied()) {
+        Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
+        None => failure.hint(format!("the dialects are {}", names.join(", "))),
+    }
 }
 
 /// How a path is shown: from where the user stands, if it lies below.
@@ -169,7 +240,7 @@ pub(crate) fn open(address: &str) -> Result<Opened, Failure> {
 /// Opens a plan file.
 pub(crate) fn open_file(path: PathBuf) -> Result<Opened, Failure> {
     let project = project_of(&path)?;
-    match store::read(&path, &shown(&path), project.config.limits.plan_bytes).map_err(Failure::from)? {
+    match store::read(&path, &shown(&path), project.reading()).map_err(Failure::from)? {
         Text::Plan(source) => Ok(Opened { path, project, source, step: None }),
         Text::Unreadable(unreadable) => {
             let failure =
@@ -360,16 +431,18 @@ impl From<store::Error> for Failure {
         let failure = |exit| Self::from_error(exit, &error);
         match &error {
             store::Error::Missing { .. } => failure(Exit::Usage).next(Next::new(["planwright", "list"])),
-            store::Error::NotAFile { .. } => {
-                failure(Exit::Usage).hint("name a plan file").next(Next::new(["planwright", "list"]))
-            }
+            store::Error::NotAFile { .. } => failure(Exit::Usage)
+                .hint("a plan is a file, or a folder with plan.md and tasks/")
+                .next(Next::new(["planwright", "list"])),
             store::Error::Exists { path } => failure(Exit::Usage)
                 .hint("choose another name; nothing was written")
                 .next(Next::new(["planwright", "show", path.to_string_lossy().as_ref()])),
             store::Error::Restless { .. } | store::Error::Moved { .. } => {
                 failure(Exit::Moved).hint("look at it again; nothing was written")
             }
-            store::Error::Read { .. } | store::Error::Write { .. } => failure(Exit::Machine),
+            store::Error::Read { .. } | store::Error::Write { .. } | store::Error::Astray { .. } => {
+                failure(Exit::Machine)
+            }
         }
     }
 }

@@ -111,6 +111,11 @@ pub enum Refusal {
         /// The dialect.
         dialect: &'static str,
     },
+    /// What was to change is the name of a file, which no edit of a text can give.
+    FileName {
+        /// The file, as its dialect calls it.
+        path: String,
+    },
     /// The edit would have changed more than was asked for; says where it stands in the way.
     WouldChangeMore(String),
 }
@@ -133,6 +138,9 @@ impl std::fmt::Display for Refusal {
                 write!(f, "`{key}` says what planwright has seen, and only planwright writes it")
             }
             Self::NoWord { what, dialect } => write!(f, "plans of the dialect {dialect} can't say `{what}`"),
+            Self::FileName { path } => {
+                write!(f, "the order of these steps is in the names of their files: rename `{path}`")
+            }
             Self::WouldChangeMore(why) => write!(f, "the edit would change more than was asked for: {why}"),
         }
     }

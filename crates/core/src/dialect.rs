@@ -2,7 +2,9 @@
 //! nobody else knows how a plan is spelled.
 
 mod detect;
+pub mod directory;
 pub mod native;
+pub mod record;
 mod verification;
 
 pub use detect::{Detected, Unlike, detect, named};
@@ -47,12 +49,24 @@ pub struct Dialect {
     edits: fn(&Source, &Draft, &Change) -> Result<Vec<Edit>, Refusal>,
     /// What every write adds to a text that is about to be written: versions, times, the step that is next.
     touch: fn(&Source, now: &str) -> Vec<Edit>,
+    /// Where a new plan with this name goes and what it is called there; `chance` are eight letters and digits that no other
+    /// plan has.
+    pub home: fn(name: &str, chance: &str) -> Home,
     /// The text in canonical form; [`Dialect::format`] is how it is asked for.
     canonical: fn(&Source) -> String,
     /// A new text that says what the draft says, as far as the dialect can.
     compose: fn(&Draft, &Birth<'_>) -> String,
     /// What is written beside the plan when something happens to it.
     beside: fn(&Source, &Draft, &Happening<'_>) -> Vec<Beside>,
+}
+
+/// The place of a new plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Home {
+    /// What the plan is called: the name that is not its path.
+    pub id: String,
+    /// Its file or folder, below the root of the project.
+    pub path: String,
 }
 
 /// What a text that is made anew says of itself.
@@ -192,6 +206,11 @@ impl Dialect {
         }
     }
 
+    /// Whether this is the dialect of everything that does not say otherwise.
+    pub fn is_native(&self) -> bool {
+        self == NATIVE
+    }
+
     /// The state that is read where this one was written: several states may share a word.
     pub fn read_back(&self, state: State) -> Option<State> {
         self.state((self.spell)(state)?)
@@ -269,4 +288,4 @@ pub const HEAD_BYTES: usize = 4096;
 pub const NATIVE: &Dialect = &native::DIALECT;
 
 /// Every dialect, in the order in which they are tried.
-pub const DIALECTS: &[&Dialect] = &[NATIVE];
+pub const DIALECTS: &[&Dialect] = &[NATIVE, &directory::DIALECT, &record::DIALECT];

@@ -129,6 +129,21 @@ pub struct Trace {
     pub affected_files: Option<Vec<String>>,
 }
 
+impl Trace {
+    /// Whether `said` has all that is known here.
+    pub fn is_said_by(&self, said: &Self) -> bool {
+        let has = |known: &Option<String>, said: &Option<String>| {
+            known.as_ref().is_none_or(|known| said.as_deref().unwrap_or_default() == known)
+        };
+        has(&self.executed_by, &said.executed_by)
+            && has(&self.started_at, &said.started_at)
+            && has(&self.completed_at, &said.completed_at)
+            && has(&self.output, &said.output)
+            && has(&self.error, &said.error)
+            && (self.affected_files.is_none() || self.affected_files == said.affected_files)
+    }
+}
+
 /// One step as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepDraft {
@@ -336,9 +351,37 @@ pub enum Oddity {
     },
     /// A step's status is no word that we know.
     UnknownMark(String),
+    /// A place in another tool's file that can't be read as its format has it; says why.
+    Unreadable(String),
     /// A label in running text that is nearly the name of a field.
     NearlyField {
         /// What it nearly is.
         meant: &'static str,
     },
+    /// A folder lacks a file that every plan of its kind has.
+    MissingFile {
+        /// Its path below the folder.
+        path: &'static str,
+    },
+    /// A file lies where tasks are, and its name is none of a task.
+    MisnamedTask {
+        /// Its path below the folder.
+        path: String,
+    },
+    /// Two files of a folder have the same number in front of their names.
+    SameIndex {
+        /// The number.
+        index: String,
+        /// The first of them.
+        first: Span,
+    },
+    /// A key holds another kind of value than it may.
+    WrongType {
+        /// The key.
+        key: String,
+        /// What it may hold.
+        expected: &'static str,
+    },
+    /// A plan record that breaks a rule of its dialect.
+    Record(crate::dialect::record::Fault),
 }

@@ -62,7 +62,13 @@ pub fn split_part(source: &Source, part: Span) -> Parts {
 
 /// Reads the keys, and what is out of order among them.
 pub fn read(source: &Source, parts: &Parts) -> (Frontmatter, Vec<Spanned<Oddity>>) {
-    let mut frontmatter = Frontmatter { block: Layout(parts.block), entries: Vec::new() };
+    let (entries, oddities) = nodes(source, parts);
+    let entries = entries.into_iter().filter_map(entry).collect();
+    (Frontmatter { block: Layout(parts.block), entries }, oddities)
+}
+
+/// Reads the keys with all that stands below them, and what is out of order among them.
+pub(crate) fn nodes(source: &Source, parts: &Parts) -> (Vec<(Node, Node)>, Vec<Spanned<Oddity>>) {
     let mut oddities = Vec::new();
     if parts.is_unclosed
         && let Some(block) = parts.block
@@ -70,21 +76,20 @@ pub fn read(source: &Source, parts: &Parts) -> (Frontmatter, Vec<Spanned<Oddity>
         let why = "the frontmatter is never closed by a line `---`".to_owned();
         oddities.push(Spanned::new(Oddity::Frontmatter(why), source.line_at(block.start)));
     }
-    let Some(span) = parts.yaml else { return (frontmatter, oddities) };
+    let Some(span) = parts.yaml else { return (Vec::new(), oddities) };
     let (root, faults) = yaml::read(source.slice(span), span.start);
     oddities.extend(faults.into_iter().map(|fault| Spanned::new(oddity(fault.kind), fault.span)));
-    match root.map(|node| (node.span, node.value)) {
-        Some((_, Value::Map(entries))) => {
-            frontmatter.entries = entries.into_iter().filter_map(entry).collect();
-        }
-        Some((_, Value::Scalar { text, .. })) if text.is_empty() => {}
+    let entries = match root.map(|node| (node.span, node.value)) {
+        Some((_, Value::Map(entries))) => entries,
+        Some((_, Value::Scalar { text, .. })) if text.is_empty() => Vec::new(),
         Some((span, Value::Scalar { .. } | Value::List(_))) => {
             let why = "the frontmatter is no list of `key: value` lines".to_owned();
             oddities.push(Spanned::new(Oddity::Frontmatter(why), span));
+            Vec::new()
         }
-        None => {}
-    }
-    (frontmatter, oddities)
+        None => Vec::new(),
+    };
+    (entries, oddities)
 }
 
 fn entry((key, value): (Node, Node)) -> Option<Entry> {
@@ -138,4 +143,36 @@ pub fn set_part(source: &Source, part: Span, key: &str, value: &str) -> Option<E
         return Some(Edit::insert(colon, format!(" {quoted}")));
     }
     Some(Edit::replace(present.span, quoted))
+}
+
+/// The text of a YAML file of keys with `key` set to `value`; everything else in it stays. `None` where the present value is
+/// no plain text on one line.
+pub fn set_in_yaml(yaml: &str, key: &str, value: &str) -> Option<String> {
+    const FENCE: &str = "---\n";
+    let start = if yaml.starts_with(FENCE) { "" } else { FENCE };
+    let end = if yaml.is_empty() || yaml.ends_with('\n') { "" } else { "\n" };
+    let fenced = Source::new("keys", format!("{start}{yaml}{end}{FENCE}"));
+    let set = fenced.edited(&[set(&fenced, key, value)?]);
+    Some(set.text()[start.len()..].strip_suffix(FENCE)?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_of_a_yaml_file_is_set_and_nothing_else() {
+        let old = "# the task\ntask: Add \"it\"   # why\nplanId: p-1\nother: [1, 2]";
+        let new =
+            set_in_yaml(old, "planId", "p-1-v2").and_then(|text| set_in_yaml(&text, "status", "in progress"));
+        assert_eq!(
+            new.as_deref(),
+            Some(
+                "# the task\ntask: Add \"it\"   # why\nplanId: p-1-v2\nother: [1, 2]\nstatus: in progress\n"
+            )
+        );
+        assert_eq!(set_in_yaml("", "task", "a: b").as_deref(), Some("task: \"a: b\"\n"));
+        assert_eq!(set_in_yaml("---\na: 1\n", "a", "2").as_deref(), Some("---\na: \"2\"\n"));
+        assert_eq!(set_in_yaml("a:\n  b: 1\n", "a", "2"), None);
+    }
 }

@@ -3,20 +3,24 @@
 
 pub mod budget;
 pub mod change;
+pub mod convert;
 pub mod decide;
 pub mod diagnostic;
 pub mod dialect;
 pub mod digest;
 pub mod draft;
 pub mod event;
+pub mod foreign;
 pub mod frontmatter;
 pub mod glob;
 pub mod graph;
+mod json;
 pub mod judge;
 mod markdown;
 pub mod merge;
 pub mod plan;
 pub mod prompt;
+pub mod reflection;
 pub mod run;
 pub mod shell;
 pub mod source;

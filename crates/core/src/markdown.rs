@@ -44,16 +44,22 @@ pub(crate) struct Blocks {
 
 impl Blocks {
     /// Reads the blocks of everything from byte `body` on.
+    pub(crate) fn read(source: &Source, body: usize) -> Self {
+        Self::read_in(source, Span::new(body, source.text().len()))
+    }
+
+    /// Reads the blocks of one part of the text; what stands outside it ends every block.
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "the parser's events are many, and few of them matter here"
     )]
-    pub(crate) fn read(source: &Source, body: usize) -> Self {
+    pub(crate) fn read_in(source: &Source, region: Span) -> Self {
+        let body = region.start;
         let mut blocks = Self { body, ..Self::default() };
         let mut depth = 0_usize;
         let mut code: Option<Code> = None;
         // No extensions: YAML blocks would be found anywhere in the text, and tables and footnotes change nothing here.
-        let parser = Parser::new_ext(&source.text()[body..], Options::empty());
+        let parser = Parser::new_ext(source.slice(region), Options::empty());
         for (event, range) in parser.into_offset_iter() {
             let span = Span::from(range).shifted(body);
             match event {
@@ -111,6 +117,26 @@ impl Blocks {
         self.opaque.push(Span::new(first_line.start, code.span.end));
         self.codes.push(code);
     }
+}
+
+/// Whether a heading behind this text would be one, and none stands in it: no code, comment or underline in it reaches
+/// further than the text does.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the parser's events are many, and few of them matter here"
+)]
+pub(crate) fn is_closed(text: &str) -> bool {
+    let probed = format!("{text}\n\n### 1. probe\n");
+    let mut depth = 0_usize;
+    let mut headings = Parser::new_ext(&probed, Options::empty()).into_offset_iter().filter(|(event, _)| {
+        match event {
+            Event::Start(Tag::List(_) | Tag::Item | Tag::BlockQuote(_)) => depth += 1,
+            Event::End(TagEnd::List(_) | TagEnd::Item | TagEnd::BlockQuote(_)) => depth -= 1,
+            _ => {}
+        }
+        depth == 0 && matches!(event, Event::Start(Tag::Heading { .. }))
+    });
+    headings.next().is_some_and(|(_, range)| range.start >= text.len())
 }
 
 fn rank(level: HeadingLevel) -> u8 {

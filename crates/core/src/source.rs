@@ -318,14 +318,24 @@ impl Source {
     }
 
     fn line_index(&self, offset: usize) -> usize {
-        self.lines.partition_point(|&start| start <= offset)
+        let index = self.lines.partition_point(|&start| start <= offset);
+        // Where a file lacks its last line ending, its end is where the name of the next one begins, and still on its last line.
+        let part = self.part_at(offset).span;
+        let is_end = offset == part.end && offset > part.start && self.text.as_bytes()[offset - 1] != b'\n';
+        if is_end && self.lines[index - 1] == offset { index - 1 } else { index }
+    }
+
+    /// The end of the file that holds `offset`: no line reaches beyond it.
+    fn part_end(&self, offset: usize) -> usize {
+        let end = self.part_at(offset).span.end;
+        if offset <= end { end } else { self.text.len() }
     }
 
     /// The span of the line that holds `offset`, its line ending left out.
     pub fn line_at(&self, offset: usize) -> Span {
         let line = self.line_index(offset);
         let start = self.lines[line - 1];
-        let end = self.lines.get(line).copied().unwrap_or(self.text.len());
+        let end = self.lines.get(line).copied().unwrap_or(self.text.len()).min(self.part_end(offset));
         let line = &self.text.as_bytes()[start..end];
         let ending = line.iter().rev().take_while(|&&byte| matches!(byte, b'\n' | b'\r')).count();
         Span::new(start, end - ending)
@@ -333,7 +343,7 @@ impl Source {
 
     /// Where the line after the one that holds `offset` begins, or the end of the text.
     pub fn next_line(&self, offset: usize) -> usize {
-        self.lines.get(self.line_index(offset)).copied().unwrap_or(self.text.len())
+        self.lines.get(self.line_index(offset)).copied().unwrap_or(self.text.len()).min(self.part_end(offset))
     }
 
     /// The line ending that the first file uses: that of its first line.
@@ -438,6 +448,21 @@ mod tests {
         assert_eq!(source.slice(source.line_at(b)), "b", "a missing last line ending joins no two files");
         assert_eq!(source.position(b).to_string(), "2:1");
         assert_eq!(source.line_ending(), "\r\n");
+        let ends: Vec<String> = source
+            .parts()
+            .iter()
+            .map(|part| {
+                let (end, line) = (part.span.end, source.line_at(part.span.end));
+                assert!(part.span.covers(line) && source.next_line(end) == end, "no line leaves its file");
+                format!("{} {} {:?}", part.path, source.position(end), source.slice(line))
+            })
+            .collect();
+        let ends: Vec<&str> = ends.iter().map(String::as_str).collect();
+        assert_eq!(
+            ends,
+            ["plan.md 2:2 \"b\"", "tasks/01-x.md 1:1 \"\"", "tasks/02-y.md 3:1 \"\""],
+            "the end of a file is a place in it"
+        );
         let edited = source.edited(&[Edit::replace(Span::new(at, at + 1), "long\u{e9}r")]);
         assert_eq!(edited.slice(edited.parts()[2].span), "ñ\nlong\u{e9}r\n");
     }

@@ -37,6 +37,16 @@ rules![
     unread_text,
     unknown_status,
     unknown_dialect,
+    missing_plan_file,
+    misnamed_task,
+    duplicate_index,
+    missing_id,
+    wrong_type,
+    unreadable_record,
+    misplaced_index,
+    complexity_range,
+    unexplained_skip,
+    wrong_kind,
     unknown_need,
     cycle,
     unmade_file,
@@ -137,9 +147,10 @@ pub struct Checked {
 pub fn verify(study: &Study<'_>, facts: &Facts, limits: &Limits) -> Checked {
     let subject = Subject::new(study, facts, limits);
     let mut diagnostics = Vec::new();
-    // Of what is no plan, nothing else can be said.
-    let is_none = unknown_dialect::is_none(&subject);
-    for rule in RULES.iter().filter(|rule| !is_none || rule.code == unknown_dialect::RULE.code) {
+    // Of what is no plan, or was not read to its end, nothing else can be said.
+    let none = unknown_dialect::is_none(&subject).then_some(&unknown_dialect::RULE);
+    let only = none.or(unreadable_record::is_unread(&subject).then_some(&unreadable_record::RULE));
+    for rule in RULES.iter().filter(|rule| only.is_none_or(|only| rule.code == only.code)) {
         (rule.check)(&subject, &mut diagnostics);
     }
     in_file_order(study.source, &mut diagnostics);

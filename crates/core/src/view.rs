@@ -18,6 +18,8 @@ pub struct Summary {
     pub name: String,
     /// The path, relative to the project.
     pub path: String,
+    /// The dialect that it is written in; empty where it can't be read.
+    pub dialect: String,
     /// The title; empty where there is none.
     pub title: String,
     /// The status that the file says, in its own word: a mirror, no proof.
@@ -34,10 +36,11 @@ pub struct Summary {
 
 impl Summary {
     /// The summary of a plan that was read.
-    pub fn of(name: String, path: String, draft: &Draft) -> Self {
+    pub fn of(name: String, path: String, (dialect, draft): (&str, &Draft)) -> Self {
         Self {
             name,
             path,
+            dialect: dialect.to_owned(),
             title: text(draft.title.as_ref()),
             status: text(draft.status.0.as_ref()),
             owner: text(draft.owner.0.as_ref()),
@@ -49,7 +52,7 @@ impl Summary {
 
     /// The summary of a file that can't be read.
     pub fn unreadable(name: String, path: String, fault: String) -> Self {
-        Self { fault: Some(fault), ..Self::of(name, path, &Draft::default()) }
+        Self { fault: Some(fault), ..Self::of(name, path, ("", &Draft::default())) }
     }
 }
 

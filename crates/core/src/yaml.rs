@@ -92,7 +92,7 @@ pub enum FaultKind {
     SecondDocument,
     /// More than [`DEPTH_MAX`] levels. Nothing behind it was read.
     TooDeep,
-    /// More than [`NODES_MAX`] nodes. Nothing behind it was read.
+    /// More nodes than allowed. Nothing behind it was read.
     TooManyNodes,
 }
 
@@ -100,12 +100,17 @@ pub enum FaultKind {
 ///
 /// No tree comes back only where there is nothing: no text, or comments alone.
 pub fn read(text: &str, offset: usize) -> (Option<Node>, Vec<Fault>) {
+    read_up_to(text, offset, NODES_MAX)
+}
+
+/// Reads `text` as [`read`] does, with another limit for the number of nodes.
+pub fn read_up_to(text: &str, offset: usize, nodes_max: usize) -> (Option<Node>, Vec<Fault>) {
     let options = granit_parser::options! {
         emit_anchor_events: true,
         emit_comments: false,
         emit_unresolved_aliases: true,
     };
-    let mut reader = Reader::new(text, offset);
+    let mut reader = Reader { nodes_max, ..Reader::new(text, offset) };
     for next in Parser::new_from_str_with_options(text, options) {
         let step = match next {
             Ok((event, span)) => reader.take(event, &span),
@@ -223,6 +228,7 @@ struct Reader<'a> {
     faults: Vec<Fault>,
     documents: usize,
     nodes: usize,
+    nodes_max: usize,
     /// The end of what was read last. Events say where a token is, but not its dash, colon or block header: those stand
     /// between here and the next token.
     cursor: usize,
@@ -231,7 +237,17 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn new(text: &'a str, offset: usize) -> Self {
         let (open, faults) = (Vec::new(), Vec::new());
-        Self { text, offset, open, root: None, faults, documents: 0, nodes: 0, cursor: 0 }
+        Self {
+            text,
+            offset,
+            open,
+            root: None,
+            faults,
+            documents: 0,
+            nodes: 0,
+            nodes_max: NODES_MAX,
+            cursor: 0,
+        }
     }
 
     fn take(&mut self, event: Event<'_>, span: &granit_parser::Span) -> ControlFlow<()> {
@@ -406,7 +422,7 @@ impl<'a> Reader<'a> {
     }
 
     fn count(&mut self, at: usize) -> ControlFlow<()> {
-        if self.nodes == NODES_MAX {
+        if self.nodes >= self.nodes_max {
             self.fault(at..at, FaultKind::TooManyNodes);
             return ControlFlow::Break(());
         }

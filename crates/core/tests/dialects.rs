@@ -1,8 +1,12 @@
 //! One suite for every dialect: what is read and not changed stays as it is, a change touches only its bytes, states and marks
 //! are spelled and read back, and a plan that was composed says what was meant. Each dialect brings its samples.
 
+#[path = "dialects/directory.rs"]
+mod directory;
 #[path = "dialects/native.rs"]
 mod native;
+#[path = "dialects/record.rs"]
+mod record;
 
 use planwright_core::change::Change;
 use planwright_core::dialect::{Birth, DIALECTS, detect};
@@ -14,7 +18,8 @@ const NOW: &str = "2026-11-16T10:00:00Z";
 
 /// Plans as their authors keep them: every dialect has some, its document's own examples among them.
 fn samples() -> Vec<Source> {
-    let all: Vec<Source> = [native::samples()].into_iter().flatten().collect();
+    let all: Vec<Source> =
+        [native::samples(), directory::samples(), record::samples()].into_iter().flatten().collect();
     for dialect in DIALECTS {
         assert!(all.iter().any(|source| source.dialect() == *dialect), "{} has no sample", dialect.name);
     }

@@ -633,6 +633,7 @@ fn is_explained(draft: &Draft, change: &Change, refusal: &Refusal) -> bool {
             | Refusal::Owned { .. }
             | Refusal::NotPlain { .. }
             | Refusal::NoWord { .. }
+            | Refusal::FileName { .. }
             | Refusal::WouldChangeMore(_),
             _,
         ) => false,

@@ -59,6 +59,8 @@ fn raised(case: &Case) -> String {
         }
     }
     assert_eq!(case.kind, "diagnostics", "{}", case.claim);
+    // What sets the files of a folder apart can't be seen, so a page shows the sign for it.
+    let plan = plan.replace('\u{241c}', "\u{1c}");
     // Where a plan lies tells its dialect; without that every page is about native plans.
     let place = world.lines().find_map(|line| line.strip_prefix("place: "));
     let source = match place {
@@ -70,7 +72,12 @@ fn raised(case: &Case) -> String {
     let checked = verify(&study, &facts(world, &study.questions().commands), &Limits::default());
     let mut lines = String::new();
     for diagnostic in &checked.diagnostics {
-        let place = source.position(diagnostic.primary.span.start);
+        let start = diagnostic.primary.span.start;
+        let file = match source.parts() {
+            [_] => String::new(),
+            _ => format!("{}:", source.part_at(start).path),
+        };
+        let place = format!("{file}{}", source.position(start));
         let _ = writeln!(
             lines,
             "{}[{}] {place}: {}",

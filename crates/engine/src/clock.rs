@@ -15,6 +15,11 @@ pub fn utc(at_ms: u64) -> String {
     ask("SELECT strftime('%Y-%m-%dT%H:%M:%SZ', ?1, 'unixepoch')", seconds).unwrap_or_default()
 }
 
+/// Now, as RFC 3339 has it.
+pub fn utc_now() -> String {
+    utc(crate::runs::now())
+}
+
 /// Reads a time as people write it: `14:30` and `14:30:05` are of today, `2026-01-31 14:30` is local, and with a `Z` or an
 /// offset at its end it is what it says. In milliseconds since 1970.
 pub fn read(text: &str, now_ms: u64) -> Option<u64> {

@@ -397,7 +397,7 @@ fn leftover_locks(store: &Store, runs: &[RunId]) -> Vec<Finding> {
 
 /// Files beside plans that a write left behind when it was killed.
 fn leftover_files(root: &Path) -> Vec<Finding> {
-    let project = Project { root: root.to_owned(), config: Config::default() };
+    let project = Project { root: root.to_owned(), config: Config::default(), dialect: None };
     let mut files = match project.plans() {
         Ok(plans) => plans,
         Err(error) => return vec![Finding::failed("plans", &error)],

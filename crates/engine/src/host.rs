@@ -11,6 +11,7 @@ use planwright_core::event::{AttemptEnd, Event, Reason};
 use planwright_core::plan::{Contract, Plan};
 use planwright_core::prompt;
 use planwright_core::run::{FailedAttempt, RunState, StepState};
+use planwright_core::source::Source;
 
 use crate::driver::{Happening, Host, Recovered, lost};
 use crate::mirror::Mirror;
@@ -103,15 +104,15 @@ enum Report {
 }
 
 impl Embedded {
-    /// A host for `run`, whose plan is in the file `path` and was approved as `text`, with the right to drive it.
+    /// A host for `run`, whose plan is at `path` and was approved as `source`, with the right to drive it.
     pub(crate) fn new(
         (worker, rights): (Worker, [RunLock; 2]),
         run: RunId,
-        (path, text): (&Path, &str),
+        (path, source): (&Path, Source),
         hands: Hands,
     ) -> Self {
         let (report, results) = mpsc::channel();
-        let mirror = Mirror::new(path, text, worker.config.limits.plan_bytes);
+        let mirror = Mirror::new(path, source, &worker.store, worker.config.limits.plan_bytes);
         Self {
             worker: Arc::new(worker),
             hands,
@@ -152,6 +153,7 @@ impl Embedded {
     fn look(&mut self) -> Result<(), Error> {
         for recorded in self.store().events(self.run, self.seen)? {
             self.seen = recorded.seq;
+            self.mirror.note(&self.worker.plan, &recorded.event, recorded.at_ms);
             self.foreign.push_back(recorded.event);
         }
         Ok(())
@@ -301,19 +303,20 @@ impl Host for Embedded {
             if !self.foreign.is_empty() {
                 return Ok(self.foreign.drain(..).collect());
             }
+            let at_ms = self.now();
             let addition = Addition {
                 after: self.seen,
                 events,
                 blobs: self.blobs.clone(),
                 claim_for: self.is_free().then(|| driver_name(self.run)),
-                at_ms: self.now(),
+                at_ms,
             };
             match self.store().add(self.run, addition)? {
                 Appended::Written { seq } => {
                     self.seen = seq;
                     self.blobs.clear();
                     for event in events {
-                        self.mirror.note(&self.worker.plan, event);
+                        self.mirror.note(&self.worker.plan, event, at_ms);
                     }
                     return Ok(Vec::new());
                 }

@@ -1,40 +1,50 @@
-//! The marks and the status in a plan file: a mirror of the journal, set after the verdict is durable. Never the truth, never
-//! written over somebody's edit; what can't be set is only said.
+//! The marks and the status in a plan file, and what its dialect keeps beside it: a mirror of the journal, set after the verdict is
+//! durable. Never the truth, never written over somebody's edit; what can't be set is only said.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use planwright_core::change::Change;
-use planwright_core::dialect;
-use planwright_core::draft::{Draft, Mark};
-use planwright_core::event::{Answer, Event, Outcome};
+use planwright_core::dialect::Beside;
+use planwright_core::draft::Draft;
+use planwright_core::event::Event;
 use planwright_core::plan::Plan;
-use planwright_core::run::{RunState, Status};
-use planwright_core::source::{self, Source};
+use planwright_core::reflection::{Reflection, Seen};
+use planwright_core::run::RunState;
+use planwright_core::source::Source;
 
-use crate::store::{self, Text};
+use crate::clock;
+use crate::store::journal::{Recorded, Store};
+use crate::store::{self, Reading, Text};
 
-/// The status of a plan that its author has to work on.
-const DRAFT: &str = "draft";
 /// How often a mark is tried again when somebody edits the plan at the same time.
 const TRIES: usize = 5;
 /// Of the time, at most one part in so many goes into the mirror: a long plan with short steps is not read for each of them.
 const SHARE: u32 = 20;
 /// A file that changed so short ago may change again without a sign: clocks of file systems are coarse.
 const RESTLESS: Duration = Duration::from_millis(100);
+/// How much of what an agent said is shown in a plan: its end.
+const OUTPUT_BYTES_MAX: usize = 4 << 10;
+/// How much of a file that only grows is searched for a line.
+const BESIDE_BYTES_MAX: u64 = 64 << 20;
 
 /// The mirror of one run.
 pub(crate) struct Mirror {
-    /// The plan file.
+    /// The plan: a file or a folder.
     path: PathBuf,
     bytes_max: usize,
+    store: Arc<Store>,
+    /// The plan as it was approved, which says what it is about.
+    approved: (Source, Draft),
     /// A text of it that means what was approved: the last such one that was seen or written.
-    text: String,
+    source: Source,
     /// What the file looked like when it was last found to mean what was approved.
     look: Option<Look>,
-    marks: BTreeMap<usize, Option<Mark>>,
-    status: Option<&'static str>,
+    news: Reflection,
+    /// What is to be written beside the plan.
+    beside: Vec<Beside>,
     last: Option<(Instant, Duration)>,
     /// What went wrong; nothing is lost by it.
     pub(crate) complaints: Vec<String>,
@@ -50,60 +60,68 @@ struct Look {
 }
 
 impl Mirror {
-    /// A mirror in the file `path`, for a plan that was approved as `text`.
-    pub(crate) fn new(path: &Path, text: &str, bytes_max: usize) -> Self {
+    /// A mirror in the file `path`, for a plan that was approved as `source`.
+    pub(crate) fn new(path: &Path, source: Source, store: &Arc<Store>, bytes_max: usize) -> Self {
         Self {
             path: path.to_owned(),
             bytes_max,
-            text: text.to_owned(),
+            store: Arc::clone(store),
+            approved: (source.clone(), source.draft()),
+            source,
             look: None,
-            marks: BTreeMap::new(),
-            status: None,
+            news: Reflection::default(),
+            beside: Vec::new(),
             last: None,
             complaints: Vec::new(),
         }
     }
 
     /// Notes what follows from an event; [`Mirror::settle`] writes it.
-    pub(crate) fn note(&mut self, plan: &Plan, event: &Event) {
-        match event {
-            Event::ContractFinished { step, receipt, .. } => {
-                if let Some(place) = plan.steps.iter().position(|known| known.id == *step) {
-                    self.marks.insert(place, receipt.verdict.is_passed().then_some(Mark::Done));
-                }
-            }
-            // One that was sent back to its author is a draft again, however its run is called.
-            Event::RunFinished { .. } if self.status == Some(DRAFT) => {}
-            Event::RunFinished { outcome, .. } => self.status = Some(outcome_word(*outcome)),
-            Event::AskAnswered { answer: Answer::Revise { .. }, .. } => self.status = Some(DRAFT),
-            Event::RunStarted { .. }
-            | Event::AgentsApproved { .. }
-            | Event::AttemptStarted { .. }
-            | Event::AttemptFinished { .. }
-            | Event::AskOpened { .. }
-            | Event::AskAnswered { .. }
-            | Event::BudgetWarned { .. }
-            | Event::RunStopped { .. }
-            | Event::RunResumed { .. } => {}
-        }
+    pub(crate) fn note(&mut self, plan: &Plan, event: &Event, at_ms: u64) {
+        let said = if let Event::AttemptFinished { output: Some(output), .. } = event {
+            self.store.get(output).ok()
+        } else {
+            None
+        };
+        let said = said.map(|said| tail(&String::from_utf8_lossy(&said)).to_owned());
+        let at = clock::utc(at_ms);
+        let (source, draft) = &self.approved;
+        let beside = &mut self.beside;
+        self.news.see(plan, Seen { event, at: &at, output: said.as_deref() }, &mut |happening| {
+            beside.extend(source.dialect().beside(source, draft, happening));
+        });
     }
 
     /// Mirrors where the run stands: what a person settled while nobody drove it, and what a driver that died had no time
     /// for.
-    pub(crate) fn show(&mut self, state: &RunState) {
-        let passed =
-            state.steps.iter().enumerate().filter(|(_, step)| matches!(step.status, Status::Passed { .. }));
-        self.marks.extend(passed.map(|(step, _)| (step, Some(Mark::Done))));
-        self.status = Some(match state.outcome() {
-            Some(_) if state.is_revised => DRAFT,
-            outcome => outcome.map_or("in-progress", outcome_word),
-        });
+    pub(crate) fn show(&mut self, plan: &Plan, state: &RunState, events: &[Recorded]) {
+        for recorded in events {
+            self.note(plan, &recorded.event, recorded.at_ms);
+        }
+        self.drop_known();
+        self.news.stand(state);
         self.settle();
+    }
+
+    /// Forgets the lines that stand beside the plan already: what is told again when a run is taken up was told before.
+    fn drop_known(&mut self) {
+        let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let folder = self.path.parent().unwrap_or(Path::new("")).to_owned();
+        self.beside.retain(|beside| {
+            let Beside::Append { path, line } = beside else { return true };
+            let known = texts.entry(path.clone()).or_insert_with(|| {
+                let text = store::read_text(&folder.join(path), BESIDE_BYTES_MAX).unwrap_or_default();
+                text.lines().map(str::to_owned).collect()
+            });
+            // Each line of the file answers for one of ours: the same thing may happen twice in a second.
+            let found = known.iter().position(|known| known == line);
+            found.map(|place| known.swap_remove(place)).is_none()
+        });
     }
 
     /// How long until the mirror may be set again; `None` when there is nothing to set.
     pub(crate) fn due(&self) -> Option<Duration> {
-        if self.marks.is_empty() && self.status.is_none() {
+        if self.news.is_empty() && self.beside.is_empty() {
             return None;
         }
         let wait = self.last.map(|(since, cost)| (cost * SHARE).saturating_sub(since.elapsed()));
@@ -113,52 +131,56 @@ impl Mirror {
     /// Writes what was noted, all of it at once.
     pub(crate) fn settle(&mut self) {
         let begin = Instant::now();
-        let marks = std::mem::take(&mut self.marks);
-        let changes: Vec<Change> = marks
-            .into_iter()
-            .map(|(step, mark)| Change::Mark { step, mark })
-            .chain(
-                self.status
-                    .take()
-                    .map(|status| Change::Set { key: "status".to_owned(), value: status.to_owned() }),
-            )
-            .collect();
-        if changes.is_empty() {
-            return;
+        let changes = self.news.take(self.source.dialect());
+        if !changes.is_empty()
+            && let Err(why) = self.change(&changes)
+        {
+            self.complain(format!("{} was not marked: {why}", self.path.display()));
         }
-        if let Err(why) = self.change(&changes) {
-            let complaint = format!("{} was not marked: {why}", self.path.display());
-            if !self.complaints.contains(&complaint) {
-                self.complaints.push(complaint);
+        for beside in std::mem::take(&mut self.beside) {
+            if let Err(error) = store::keep(&self.path, &beside) {
+                self.complain(format!("nothing was noted beside {}: {error}", self.path.display()));
             }
         }
         self.last = Some((Instant::now(), begin.elapsed()));
     }
 
+    fn complain(&mut self, complaint: String) {
+        if !self.complaints.contains(&complaint) {
+            self.complaints.push(complaint);
+        }
+    }
+
+    /// The plan is read in the dialect that it was approved in, whatever it looks like now.
+    fn read(&self) -> Result<Text, store::Error> {
+        let reading = Reading { bytes_max: self.bytes_max, dialect: Some(self.source.dialect()) };
+        store::read(&self.path, "plan", reading)
+    }
+
     fn change(&mut self, changes: &[Change]) -> Result<(), String> {
         for _ in 0..TRIES {
-            let text =
-                match store::read(&self.path, "plan", self.bytes_max).map_err(|error| error.to_string())? {
-                    Text::Plan(source) => source,
-                    Text::Unreadable(unreadable) => return Err(unreadable.diagnostic.message),
-                };
+            let now = match self.read().map_err(|error| error.to_string())? {
+                Text::Plan(source) => source,
+                Text::Unreadable(unreadable) => return Err(unreadable.diagnostic.message),
+            };
             // Where the plan says something else now, the same place may be another step.
-            if !self.means_the_same(text.text()) {
+            if !self.means_the_same(&now) {
                 return Err("it was edited meanwhile".to_owned());
             }
-            let dialect = text.dialect();
             let news: Vec<Change> = {
-                let draft = (dialect.parse)(&text);
-                changes.iter().filter(|change| !is_made(&draft, change)).cloned().collect()
+                let draft = now.draft();
+                changes.iter().filter(|change| !is_made(&now, &draft, change)).cloned().collect()
             };
             if news.is_empty() {
                 return Ok(());
             }
-            let edits = dialect.patch_all(&text, &news).map_err(|refusal| refusal.to_string())?;
-            let new = source::apply(text.text(), &edits);
-            match store::replace(&self.path, text.text(), &new) {
-                Ok(()) => {
-                    self.text = new;
+            let edits = now.dialect().patch_all(&now, &news).map_err(|refusal| refusal.to_string())?;
+            if edits.is_empty() {
+                return Ok(());
+            }
+            match store::save(&self.path, &now, &now.edited(&edits)) {
+                Ok(written) => {
+                    self.source = written;
                     return Ok(());
                 }
                 Err(store::Error::Moved { .. }) => {}
@@ -168,25 +190,28 @@ impl Mirror {
         Err("somebody keeps editing it".to_owned())
     }
 
-    fn means_the_same(&self, text: &str) -> bool {
-        text == self.text || meaning(text) == meaning(&self.text)
+    fn means_the_same(&self, now: &Source) -> bool {
+        let dialect = self.source.dialect();
+        now.text() == self.source.text() || dialect.meaning(now) == dialect.meaning(&self.source)
     }
 
-    /// Whether the plan file still means what was approved.
+    /// Whether the plan still means what was approved.
     pub(crate) fn is_current(&mut self) -> Result<bool, store::Error> {
         let look = look(&self.path);
         if look.is_some() && look == self.look {
             return Ok(true);
         }
-        let text = match store::read(&self.path, "plan", self.bytes_max) {
-            Ok(Text::Plan(source)) => source.text().to_owned(),
-            Ok(Text::Unreadable(_)) | Err(store::Error::Missing { .. }) => return Ok(false),
+        let now = match self.read() {
+            Ok(Text::Plan(source)) => source,
+            Ok(Text::Unreadable(_)) | Err(store::Error::Missing { .. } | store::Error::NotAFile { .. }) => {
+                return Ok(false);
+            }
             Err(error) => return Err(error),
         };
-        if !self.means_the_same(&text) {
+        if !self.means_the_same(&now) {
             return Ok(false);
         }
-        self.text = text;
+        self.source = now;
         // What was looked at before the file was read is trusted only where the file has been quiet since.
         let is_quiet = |look: &Look| look.modified.elapsed().is_ok_and(|age| age > RESTLESS);
         self.look = look.filter(is_quiet);
@@ -194,6 +219,7 @@ impl Mirror {
     }
 }
 
+/// What a file looks like. A folder has no look: its files can change without a sign.
 fn look(path: &Path) -> Option<Look> {
     use std::os::unix::fs::MetadataExt;
     let data = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
@@ -205,33 +231,29 @@ fn look(path: &Path) -> Option<Look> {
     })
 }
 
-const fn outcome_word(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Done => "done",
-        Outcome::Failed | Outcome::Cancelled => "failed",
-    }
+/// The end of what an agent said.
+fn tail(text: &str) -> &str {
+    let text = text.trim_end();
+    &text[text.ceil_char_boundary(text.len().saturating_sub(OUTPUT_BYTES_MAX))..]
 }
 
 /// Whether a plan says already what a change would make it say. Cheap: a plan may have thousands of marks.
-fn is_made(draft: &Draft, change: &Change) -> bool {
+fn is_made(source: &Source, draft: &Draft, change: &Change) -> bool {
     match change {
         Change::Mark { step, mark } => draft.steps.get(*step).is_some_and(|step| step.mark() == *mark),
-        Change::Set { key, value } => draft.frontmatter.value(key).is_some_and(|now| now.value == *value),
-        Change::Note { .. }
+        Change::Become { state } => match source.dialect().read_back(*state) {
+            Some(state) => draft.state.is_some_and(|said| said.value == state),
+            None => true,
+        },
+        Change::Trace { step, trace } => {
+            draft.steps.get(*step).is_some_and(|step| trace.is_said_by(&step.trace.0))
+        }
+        Change::Set { .. }
+        | Change::Note { .. }
         | Change::Rename { .. }
         | Change::Need { .. }
         | Change::Move { .. }
         | Change::Renumber
         | Change::Expand { .. } => false,
     }
-}
-
-/// What a plan says apart from what the harness writes into it.
-pub(crate) fn meaning(text: &str) -> Draft {
-    let source = Source::new("plan", text);
-    let mut draft = source.draft();
-    draft.frontmatter.entries.retain(|entry| entry.key.value != "status");
-    draft.notes.clear();
-    draft.steps.iter_mut().for_each(|step| step.marks.clear());
-    draft
 }

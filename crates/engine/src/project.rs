@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use ignore::{WalkBuilder, WalkState};
 use planwright_core::diagnostic::{Diagnostic, Severity};
-use planwright_core::dialect::{self, Dialect};
+use planwright_core::dialect::{self, Dialect, HEAD_BYTES};
 use planwright_core::draft::Draft;
 use planwright_core::plan::Plan;
 use planwright_core::source::Source;
@@ -15,7 +15,7 @@ use planwright_core::verify::{self, Study};
 use planwright_core::view::Summary;
 
 use crate::config::{self, Config, Settings, Sources};
-use crate::store::{self, Text, state};
+use crate::store::{self, Reading, Text, state};
 use crate::{facts, process};
 
 /// How deep folders are searched for plans.
@@ -28,6 +28,8 @@ pub struct Project {
     pub root: PathBuf,
     /// Its settings.
     pub config: Config,
+    /// The dialect that somebody says its plans are written in; each is asked where nobody does.
+    pub dialect: Option<&'static Dialect>,
 }
 
 /// What can go wrong with a project.
@@ -123,17 +125,22 @@ impl Project {
     pub fn find_with(start: &Path, flags: &[String]) -> Result<Self, Error> {
         let root = root_of(start)?;
         let config = Settings::read(&Sources::of_process(&root, flags))?.config();
-        Ok(Self { root, config })
+        Ok(Self { root, config, dialect: None })
+    }
+
+    /// How its plans are read.
+    pub fn reading(&self) -> Reading {
+        Reading { bytes_max: self.config.limits.plan_bytes, dialect: self.dialect }
     }
 
     /// A line about every plan below the root, by path.
     pub fn summaries(&self) -> Result<Vec<Summary>, Error> {
         self.search(|path| {
             let shown = path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().into_owned();
-            match store::read(path, &shown, self.config.limits.plan_bytes) {
+            match store::read(path, &shown, self.reading()) {
                 Ok(Text::Plan(source)) => {
                     let draft = (source.dialect().skim)(&source);
-                    Summary::of(name(path), shown, &draft)
+                    Summary::of(name(path), shown, (source.dialect().name, &draft))
                 }
                 Ok(Text::Unreadable(unreadable)) => {
                     Summary::unreadable(name(path), shown, unreadable.diagnostic.message)
@@ -148,10 +155,23 @@ impl Project {
         self.search(Path::to_owned)
     }
 
-    /// Looks at every plan below the root, on all cores, and returns what was seen in the order of the paths. Ignored files (`.gitignore`) are no plans of the project; hidden folders are
-    /// searched, since some tools keep their plans there.
+    /// Looks at every plan below the root, on all cores, and returns what was seen in the order of the paths.
     fn search<T: Send>(&self, look: impl Fn(&Path) -> T + Sync) -> Result<Vec<T>, Error> {
         let found: Mutex<Vec<(PathBuf, T)>> = Mutex::default();
+        self.walk(&|path| {
+            if let Some(plan) = plan_of(path, self.dialect) {
+                let seen = look(&plan);
+                lock(&found).push((plan, seen));
+            }
+        })?;
+        let mut plans = std::mem::take(&mut *lock(&found));
+        plans.sort_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(plans.into_iter().map(|(_, seen)| seen).collect())
+    }
+
+    /// Shows every file below the root to `see`, from several threads. Ignored files (`.gitignore`) are no files of the
+    /// project; hidden folders are searched, since some tools keep their plans there.
+    fn walk(&self, see: &(dyn Fn(&Path) + Sync)) -> Result<(), Error> {
         let failed: Mutex<Option<ignore::Error>> = Mutex::default();
         let walk = WalkBuilder::new(&self.root)
             .hidden(false)
@@ -161,23 +181,18 @@ impl Project {
         walk.run(|| {
             Box::new(|entry| {
                 match entry {
-                    Ok(entry) if is_plan(entry.path()) => {
-                        let seen = look(entry.path());
-                        lock(&found).push((entry.into_path(), seen));
-                    }
+                    Ok(entry) => see(entry.path()),
                     // The root itself must be readable; a folder below that is not is no reason to hide the others.
                     Err(error) if error.depth() == Some(0) => *lock(&failed) = Some(error),
-                    Ok(_) | Err(_) => {}
+                    Err(_) => {}
                 }
                 WalkState::Continue
             })
         });
-        if let Some(source) = lock(&failed).take() {
-            return Err(Error::Search { path: self.root.clone(), source });
+        match lock(&failed).take() {
+            Some(source) => Err(Error::Search { path: self.root.clone(), source }),
+            None => Ok(()),
         }
-        let mut plans = std::mem::take(&mut *lock(&found));
-        plans.sort_by(|(one, _), (other, _)| one.cmp(other));
-        Ok(plans.into_iter().map(|(_, seen)| seen).collect())
     }
 
     /// What `PLAN` or `PLAN/STEP` means.
@@ -189,9 +204,9 @@ impl Project {
             && !step.is_empty()
         {
             // `plans/hello.md/2` and `hello/2` are steps; `plans/typo.md` is a file that is not there.
-            let is_file = Path::new(plan).is_file();
+            let is_plan = Path::new(plan).is_file() || self.is_folder(Path::new(plan));
             let is_name = !plan.contains('/') && !Path::new(plan).is_dir();
-            if is_file || (is_name && Path::new(step).extension().is_none_or(|extension| extension != "md")) {
+            if is_plan || (is_name && ending(Path::new(step)).is_none()) {
                 return Ok(Address { plan: self.plan(plan)?, step: Some(step.to_owned()) });
             }
         }
@@ -201,13 +216,13 @@ impl Project {
     /// The plan that `address` means: a path, a name, or the beginning of one that no other plan has.
     pub fn plan(&self, address: &str) -> Result<PathBuf, Error> {
         let path = Path::new(address);
-        let is_path = address.contains('/') || path.extension().is_some_and(|extension| extension == "md");
+        let is_path = address.contains('/') || ending(path).is_some();
         // A folder may have the name of a plan; nothing else that is there may.
-        if is_path || (path.exists() && !path.is_dir()) {
-            return Ok(path.to_owned());
+        if is_path || (path.exists() && !path.is_dir()) || self.is_folder(path) {
+            return Ok(store::plan_at(path, self.dialect));
         }
         let plans = self.plans()?;
-        let exact: Vec<&PathBuf> = plans.iter().filter(|plan| name(plan) == address).collect();
+        let exact: Vec<&PathBuf> = plans.iter().filter(|plan| is_called(plan, address)).collect();
         let found = match exact.is_empty() {
             true => plans.iter().filter(|plan| name(plan).starts_with(address)).collect(),
             false => exact,
@@ -228,9 +243,14 @@ impl Project {
         }
     }
 
-    /// Reads and checks a plan file; `shown` is how the user calls it.
+    /// Whether a folder is a plan.
+    fn is_folder(&self, path: &Path) -> bool {
+        path.is_dir() && store::plan_at(&path.join("plan.md"), self.dialect) == path
+    }
+
+    /// Reads and checks a plan; `shown` is how the user calls it.
     pub fn verify(&self, path: &Path, shown: &str) -> Result<Verified, Error> {
-        self.check(store::read(path, shown, self.config.limits.plan_bytes)?)
+        self.check(store::read(path, shown, self.reading())?)
     }
 
     /// Checks a plan that was read already.
@@ -278,28 +298,60 @@ fn look(path: &Path) -> Result<Option<std::fs::Metadata>, Error> {
     }
 }
 
-/// The name of a plan: its file name without the extension.
+/// The name of a plan: its file name without the extension, or the name of its folder.
 pub fn name(path: &Path) -> String {
-    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    let path = match path.file_name() {
+        Some(_) => path.to_owned(),
+        None => path.canonicalize().unwrap_or_else(|_| path.to_owned()),
+    };
+    let name = if path.is_dir() { path.file_name() } else { path.file_stem() };
+    name.unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Whether a plan goes by this name: `PLAN-auth.md` is `PLAN-auth`, and `auth` for short.
+fn is_called(path: &Path, called: &str) -> bool {
+    let name = name(path);
+    name == called || name.strip_prefix("PLAN-").is_some_and(|short| short == called)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Whether a file says that it is a plan. Only its first bytes are read.
-fn is_plan(path: &Path) -> bool {
+/// What the names of plan files end in.
+const ENDINGS: &[&str] = &["md", "yaml", "yml", "json"];
+
+/// The ending of a path that could be a plan file.
+fn ending(path: &Path) -> Option<&'static str> {
+    let ending = path.extension()?;
+    ENDINGS.iter().copied().find(|known| ending == *known)
+}
+
+/// The plan that a file below the root is, or begins. Only its first bytes are read.
+fn plan_of(path: &Path, forced: Option<&'static Dialect>) -> Option<PathBuf> {
     use io::Read as _;
-    const HEAD_BYTES: usize = 4096;
-    if path.extension().is_none_or(|extension| extension != "md") || !path.is_file() {
-        return false;
+    let ending = ending(path)?;
+    let above = path.parent().and_then(Path::file_name).unwrap_or_default();
+    // Data of all kinds is written in these; plans lie in folders that are called so.
+    if (ending != "md" && above != "plans")
+        || above == store::ARCHIVE
+        || copy_of(path).is_some()
+        || !path.is_file()
+    {
+        return None;
+    }
+    let plan = store::plan_at(path, forced);
+    if plan != path {
+        return (above != "tasks" || path.ends_with("tasks/plan.md")).then_some(plan);
     }
     let mut head = Vec::with_capacity(HEAD_BYTES);
     // A file that can't be opened can't say that it is a plan.
-    let Ok(file) = std::fs::File::open(path) else { return false };
-    if file.take(HEAD_BYTES as u64).read_to_end(&mut head).is_err() {
-        return false;
-    }
-    let text = String::from_utf8_lossy(&head);
-    dialect::DIALECTS.iter().any(|dialect| (dialect.recognises)(&text))
+    std::fs::File::open(path).ok()?.take(HEAD_BYTES as u64).read_to_end(&mut head).ok()?;
+    let head = String::from_utf8_lossy(&head);
+    dialect::detect(&path.to_string_lossy(), &head).is_ok().then_some(plan)
+}
+
+/// The service that made this file when two people changed the same plan.
+fn copy_of(_path: &Path) -> Option<&'static str> {
+    None
 }

@@ -159,6 +159,13 @@ impl Runs {
         self.store.latest_run(&self.project.root, &self.relative(path))?.map(|row| self.load(row)).transpose()
     }
 
+    /// Every run of a plan, the newest last.
+    pub fn of_plan(&self, path: &Path) -> Result<Vec<Run>, Error> {
+        let plan = self.relative(path);
+        let rows = self.store.runs()?.into_iter().filter(|row| row.plan == plan);
+        rows.map(|row| self.load(row)).collect()
+    }
+
     /// Every run, newest last.
     pub fn all(&self) -> Result<Vec<Run>, Error> {
         self.store.runs()?.into_iter().map(|row| self.load(row)).collect()
@@ -211,7 +218,7 @@ impl Runs {
 
     /// The plan that was approved: read from the bytes that the store keeps, never from the workspace.
     fn approved_plan(row: &RunRow) -> Result<Plan, Error> {
-        let plan = planwright_core::verify::trusted(&row.name, &row.text);
+        let plan = row.source().as_ref().and_then(planwright_core::verify::trusted);
         plan.filter(|plan| Digest::of(plan).to_string() == row.digest).ok_or(Error::Plan { run: row.id })
     }
 
@@ -230,6 +237,7 @@ impl Runs {
             name: project::name(path),
             digest: digest.clone(),
             text: verified.source.text().to_owned(),
+            dialect: verified.dialect().name.to_owned(),
             created_at_ms: now(),
         };
         let started = Event::RunStarted {
@@ -268,9 +276,10 @@ impl Runs {
         if run.state.phase == Phase::Stopped {
             self.record(run, &Event::RunResumed { by: user() })?;
         }
-        host.mirror.show(&run.state);
+        host.mirror.show(&run.plan, &run.state, &run.events);
         let progress = driver::drive(&run.plan, &drive.limits, &mut host, watch)?;
-        host.mirror.show(&self.load(run.row.clone())?.state);
+        let now = self.load(run.row.clone())?;
+        host.mirror.show(&now.plan, &now.state, &now.events);
         Ok((progress, std::mem::take(&mut host.mirror.complaints)))
     }
 
@@ -278,7 +287,8 @@ impl Runs {
     /// the same workspace.
     pub fn host(&self, run: &Run, path: &Path, hands: Hands) -> Result<Embedded, Error> {
         let rights = [self.lock(run.row.id)?, self.occupy()?];
-        Ok(Embedded::new((self.worker(run), rights), run.row.id, (path, &run.row.text), hands))
+        let source = run.row.source().ok_or(Error::Plan { run: run.row.id })?;
+        Ok(Embedded::new((self.worker(run), rights), run.row.id, (path, source), hands))
     }
 
     /// What carries out the commands of a run.
@@ -433,8 +443,9 @@ impl Runs {
     /// Sets marks and status in the plan file to where the run stands; says what went wrong. For when nobody drives it.
     pub fn mirror(&self, run: RunId, path: &Path) -> Result<Vec<String>, Error> {
         let run = self.run(run)?;
-        let mut mirror = Mirror::new(path, &run.row.text, self.project.config.limits.plan_bytes);
-        mirror.show(&run.state);
+        let source = run.row.source().ok_or(Error::Plan { run: run.row.id })?;
+        let mut mirror = Mirror::new(path, source, &self.store, self.project.config.limits.plan_bytes);
+        mirror.show(&run.plan, &run.state, &run.events);
         Ok(mirror.complaints)
     }
 }

@@ -2,16 +2,26 @@
 //! in between. What happened to plans is below, in [`journal`].
 
 mod atomic;
+mod beside;
+mod chance;
+mod folder;
 pub mod journal;
+mod save;
 pub mod state;
+mod writer;
 
-pub use atomic::{create, create_folder, replace};
+pub use atomic::{ARCHIVE, archive, create, create_folder};
+pub use beside::{append, keep};
+pub use chance::chance;
+pub use folder::{plan_at, read_bundle};
 pub use journal::Store;
+pub use save::{create_plan, replace, save};
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use planwright_core::dialect::Dialect;
 use planwright_core::source::Source;
 use planwright_core::verify::{self, Unreadable};
 
@@ -49,9 +59,21 @@ pub enum Error {
         path: PathBuf,
     },
     /// It is not what it was when it was read.
-    #[error("{} was changed by somebody else", path.display())]
+    #[error("{} was changed by {by}: expected {expected}, found {found}", path.display())]
     Moved {
         /// The file.
+        path: PathBuf,
+        /// Who did it, as far as that is known.
+        by: String,
+        /// What it was when it was read: `version 3`, or the beginning of the hash of its content.
+        expected: String,
+        /// What it is now.
+        found: String,
+    },
+    /// Something is in the way that could lead out of the folder of the plan.
+    #[error("{} leads elsewhere", path.display())]
+    Astray {
+        /// The path.
         path: PathBuf,
     },
     /// There is a file where a new one was to be made.
@@ -79,7 +101,8 @@ impl Error {
             | Self::NotAFile { path }
             | Self::Read { path, .. }
             | Self::Restless { path }
-            | Self::Moved { path }
+            | Self::Moved { path, .. }
+            | Self::Astray { path }
             | Self::Exists { path }
             | Self::Write { path, .. } => path,
         }
@@ -94,8 +117,31 @@ pub enum Text {
     Unreadable(Box<Unreadable>),
 }
 
-/// Reads a plan file; `name` is how the user calls it.
-pub fn read(path: &Path, name: &str, bytes_max: usize) -> Result<Text, Error> {
+/// How plans are read.
+#[derive(Debug, Clone, Copy)]
+pub struct Reading {
+    /// The most bytes that a plan may have.
+    pub bytes_max: usize,
+    /// The dialect that somebody says it is written in; it is told by content and place where nobody does.
+    pub dialect: Option<&'static Dialect>,
+}
+
+/// Reads a plan, which is a file or a folder; `name` is how the user calls it.
+pub fn read(path: &Path, name: &str, reading: Reading) -> Result<Text, Error> {
+    let text = match path.is_dir() {
+        true => folder::read(path, name, reading.bytes_max)?,
+        false => read_file(path, name, reading.bytes_max)?,
+    };
+    // Where a plan lies tells more than how it was called.
+    let place = path.canonicalize().map_err(|source| read_error(path, source))?;
+    Ok(match text {
+        Text::Plan(source) => Text::Plan(source.at(place.to_string_lossy()).recognised(reading.dialect)),
+        unreadable @ Text::Unreadable(_) => unreadable,
+    })
+}
+
+/// Reads one file.
+fn read_file(path: &Path, name: &str, bytes_max: usize) -> Result<Text, Error> {
     for _ in 0..READ_TRIES {
         let before = stamp(path)?;
         let bytes = bytes(path, bytes_max)?;
@@ -115,12 +161,16 @@ pub fn read(path: &Path, name: &str, bytes_max: usize) -> Result<Text, Error> {
 }
 
 /// Reads a plan from a stream that can't be read twice, such as stdin.
-pub fn read_stream(stream: &mut dyn Read, name: &str, bytes_max: usize) -> io::Result<Text> {
+pub fn read_stream(stream: &mut dyn Read, name: &str, reading: Reading) -> io::Result<Text> {
+    let bytes_max = reading.bytes_max;
     let mut bytes = Vec::new();
     let length = stream.take((bytes_max as u64).saturating_add(1)).read_to_end(&mut bytes)?;
     Ok(match length {
         length if length > bytes_max => Text::Unreadable(verify::too_large(name, length as u64, bytes_max)),
-        _ => text(name, bytes),
+        _ => match text(name, bytes) {
+            Text::Plan(source) => Text::Plan(source.recognised(reading.dialect)),
+            unreadable @ Text::Unreadable(_) => unreadable,
+        },
     })
 }
 

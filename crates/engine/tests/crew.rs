@@ -53,7 +53,7 @@ fn drive(root: &Path) -> ExitCode {
     let path = root.join("plans/it.md");
     let runs = Runs::open(&project).expect("runs");
     if runs.latest(&path).expect("read").is_none() {
-        let text = store::read(&path, "plans/it.md", 1 << 20).expect("a plan");
+        let text = store::read(&path, "plans/it.md", project.reading()).expect("a plan");
         assert!(matches!(text, Text::Plan(_)));
         let verified = project.check(text).expect("checked");
         let approval = Approval { by: "ada".to_owned(), way: "rev" };

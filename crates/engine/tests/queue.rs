@@ -42,6 +42,7 @@ fn new_run(plan: &str) -> NewRun {
         name: "a plan".to_owned(),
         digest: "d1".to_owned(),
         text: "# a plan\n".to_owned(),
+        dialect: "native".to_owned(),
         created_at_ms: 7,
     }
 }

@@ -72,6 +72,7 @@ fn new_run(plan: &str) -> NewRun {
         name: "a plan".to_owned(),
         digest: "d1".to_owned(),
         text: "# a plan\n\r\u{fe0f}".to_owned(),
+        dialect: "native".to_owned(),
         created_at_ms: 7,
     }
 }
@@ -375,7 +376,7 @@ fn a_store_of_a_later_version_is_refused_and_left_alone() {
     let refused = words(&Store::open_folder(&folder).expect_err("refused"));
     assert_eq!(
         refused,
-        format!("the store {} has version 99; this planwright knows versions up to 2", path.display())
+        format!("the store {} has version 99; this planwright knows versions up to 3", path.display())
     );
     assert_eq!(std::fs::read(&path).expect("the file"), before);
 }

@@ -2,13 +2,14 @@
 //! harness has proven, and no command takes anybody's word for it.
 
 use std::io::{self, Read as _};
+use std::path::Path;
 
 use planwright_engine::core::change::Change;
-use planwright_engine::core::dialect::{self, Dialect};
+use planwright_engine::core::dialect::{Dialect, Happening};
 use planwright_engine::core::draft::Draft;
 use planwright_engine::core::plan;
-use planwright_engine::core::source::{self, Source};
-use planwright_engine::store;
+use planwright_engine::core::source::Source;
+use planwright_engine::{clock, store};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -98,8 +99,11 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         out.data(&clean(new.text()));
         edited.text = Some(new.text().to_owned());
     } else if new.text() != old.text() {
-        store::replace(&path, old.text(), new.text())?;
+        store::save(&path, &old, &new)?;
         edited.written = true;
+    }
+    if !args.dry_run {
+        tell_beside(args, &path, &new)?;
     }
     let word = match (args.dry_run, edited.written) {
         (true, _) => "would change",
@@ -114,6 +118,18 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     Ok(Answer::done("edit", &edited).next(next))
 }
 
+/// Some dialects keep what is noted in a file of its own.
+fn tell_beside(args: &Args, path: &Path, plan: &Source) -> Result<(), Failure> {
+    let draft = plan.draft();
+    let at = clock::utc_now();
+    for text in &args.note {
+        for beside in plan.dialect().beside(plan, &draft, &Happening::Noted { text, at: &at }) {
+            store::keep(path, &beside)?;
+        }
+    }
+    Ok(())
+}
+
 fn apply(
     dialect: &Dialect,
     old: &Source,
@@ -123,7 +139,7 @@ fn apply(
     let edits = dialect.patch(old, change)?;
     edited.bytes_removed += edits.iter().map(|edit| edit.span.len()).sum::<usize>();
     edited.bytes_added += edits.iter().map(|edit| edit.text.len()).sum::<usize>();
-    Ok(Source::new(old.name(), source::apply(old.text(), &edits)))
+    Ok(old.edited(&edits))
 }
 
 /// The changes in the order in which they are made: names first, then places, so that each finds what it names.

@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use planwright_engine::clock;
 use planwright_engine::core::budget;
+use planwright_engine::core::dialect::record;
+use planwright_engine::core::event::Event;
 use planwright_engine::runs::{self, Runs};
 use planwright_engine::store::journal::{Recorded, RunId};
 use schemars::JsonSchema;
@@ -30,6 +33,16 @@ pub(crate) struct Args {
     /// Only the runs of this plan
     #[arg(long)]
     plan: Option<String>,
+    /// Print JSON lines in the names of another tool, and nothing that it has no name for
+    #[arg(long, value_enum, value_name = "TOOL", conflicts_with = "json")]
+    names: Option<Names>,
+}
+
+/// Whose names events go by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Names {
+    /// `PLAN_CREATED`, `STEP_STARTED`, `STEP_COMPLETED`, `STEP_FAILED`, `PLAN_REPLANNED`
+    Record,
 }
 
 /// The data of the last envelope; before it, every event has one of its own, `planwright.event/1`.
@@ -74,7 +87,13 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let mut told = 0;
     loop {
         for fact in stream.news()? {
-            tell(&fact, out);
+            match args.names {
+                None => tell(&fact, out),
+                Some(Names::Record) => {
+                    let Some(line) = record_line(&stream.runs, &fact)? else { continue };
+                    out.line(&clean_line(&line));
+                }
+            }
             told += 1;
         }
         out.flush();
@@ -136,6 +155,47 @@ impl Stream {
         news.sort_by_key(|fact| (fact.recorded.at_ms, fact.run, fact.recorded.seq));
         Ok(news)
     }
+}
+
+/// The line for what happened in the names of document B; `None` where it has none.
+fn record_line(runs: &Runs, fact: &Fact) -> Result<Option<String>, Failure> {
+    let run = runs.store().run(fact.run).map_err(runs::Error::from)?;
+    let Some(source) = run.source() else { return Ok(None) };
+    let event = &fact.recorded.event;
+    let follows = || source.draft().frontmatter.value("previousPlanId").is_some();
+    if matches!(event, Event::RunStarted { .. }) && follows() {
+        return Ok(Some(record::replanned_line(&source)));
+    }
+    let said = match event {
+        Event::ContractFinished { receipt, .. } => match receipt.verdict.failure() {
+            Some(failure) => failure.to_string(),
+            None => said_by_agent(runs, fact)?,
+        },
+        Event::AttemptFinished { end, .. } => format!("{end:?}"),
+        Event::RunStarted { .. }
+        | Event::AgentsApproved { .. }
+        | Event::AttemptStarted { .. }
+        | Event::AskOpened { .. }
+        | Event::AskAnswered { .. }
+        | Event::BudgetWarned { .. }
+        | Event::RunStopped { .. }
+        | Event::RunResumed { .. }
+        | Event::RunFinished { .. } => String::new(),
+    };
+    Ok(record::event_line(&source, event, said.trim_end()))
+}
+
+/// What the agent said in the attempt that a contract judged.
+fn said_by_agent(runs: &Runs, fact: &Fact) -> Result<String, Failure> {
+    let judged = (fact.recorded.event.step(), fact.recorded.event.attempt());
+    for recorded in runs.store().events(fact.run, 0).map_err(runs::Error::from)? {
+        if let Event::AttemptFinished { output: Some(output), .. } = &recorded.event
+            && (recorded.event.step(), recorded.event.attempt()) == judged
+        {
+            return Ok(String::from_utf8_lossy(&runs.blob(output)?).into_owned());
+        }
+    }
+    Ok(String::new())
 }
 
 fn tell(fact: &Fact, out: &mut Out<'_>) {

@@ -3,7 +3,6 @@
 use std::io;
 use std::path::Path;
 
-use planwright_engine::core::dialect;
 use planwright_engine::core::source::Source;
 use planwright_engine::store::{self, Text};
 use schemars::JsonSchema;
@@ -50,7 +49,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
             continue;
         }
         if !args.check {
-            store::replace(&opened.path, opened.source.text(), &text)?;
+            store::save(&opened.path, &opened.source, &opened.source.with(text))?;
         }
         changed.push(shown(&opened.path));
     }
@@ -84,8 +83,7 @@ fn report(args: &Args, plans: usize, changed: Vec<String>, out: &mut Out<'_>) ->
 
 /// Formats one plan from standard input to standard output.
 fn from_stdin(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
-    let bytes_max = here()?.config.limits.plan_bytes;
-    let text = store::read_stream(&mut io::stdin(), "<stdin>", bytes_max)
+    let text = store::read_stream(&mut io::stdin(), "<stdin>", here()?.reading())
         .map_err(|error| Failure::new(Exit::Machine, "cannot read standard input").because(&error))?;
     let source = match text {
         Text::Plan(source) => source,

@@ -1,5 +1,6 @@
 //! `list`: the plans of this project, a line each.
 
+use planwright_engine::core::dialect::NATIVE;
 use planwright_engine::core::plan;
 use planwright_engine::core::view::Summary;
 use schemars::JsonSchema;
@@ -81,6 +82,7 @@ fn row(plan: &Summary) -> Vec<Cell> {
         state,
         Cell::new(format!("{}/{}", plan.marked_done, plan.steps)).right(),
         Cell::new(plan.fault.as_deref().unwrap_or(&plan.title)),
+        Cell::new(if plan.dialect == NATIVE.name { "" } else { &plan.dialect }).tone(Tone::Muted),
         Cell::new(&plan.path).tone(Tone::Muted),
     ]
 }

@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 
 use clap::ValueEnum;
+use planwright_engine::core::dialect::NATIVE;
 use planwright_engine::core::view::{self, PlanView, StepView};
 use planwright_engine::{Verified, project};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{find_step, open};
+use super::{dialect_line, find_step, open};
 use crate::out::picture::{self, Picture};
 use crate::out::{Answer, Cell, Exit, Failure, Glyphs, Next, Out, Table, Tone, clean, clean_line};
 
@@ -64,7 +65,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     match (&graph, opened.step.is_some()) {
         (Some(graph), _) => print_graph(args, &plan, graph, out),
         (None, true) => print_step(&plan, &plan.steps[0], out),
-        (None, false) => print_plan(&plan, out),
+        (None, false) => print_plan(&plan, &dialect_line(&verified.source), out),
     }
     let errors = verified.count(Severity::Error);
     let warnings = verified.count(Severity::Warning);
@@ -124,7 +125,7 @@ fn in_ascii(picture: &str) -> String {
     text
 }
 
-fn print_plan(plan: &PlanView, out: &mut Out<'_>) {
+fn print_plan(plan: &PlanView, told: &str, out: &mut Out<'_>) {
     let palette = out.palette();
     let digest =
         plan.digest.as_ref().map_or_else(|| "has errors".to_owned(), |digest| digest[..8].to_owned());
@@ -134,12 +135,18 @@ fn print_plan(plan: &PlanView, out: &mut Out<'_>) {
         clean_line(&plan.title),
         palette.paint(Tone::Muted, &digest)
     ));
-    let mut facts = vec![plan.status.clone(), format!("owner {}", plan.owner)];
-    let others = [("priority", &plan.priority), ("budget", &plan.budget.text)];
+    let mut facts: Vec<String> =
+        Some(plan.status.clone()).filter(|status| !status.is_empty()).into_iter().collect();
+    let others = [("owner", &plan.owner), ("priority", &plan.priority), ("budget", &plan.budget.text)];
     facts.extend(
         others.iter().filter(|(_, text)| !text.is_empty()).map(|(word, text)| format!("{word} {text}")),
     );
-    out.line(&format!("  {}", clean_line(&facts.join(", "))));
+    if !facts.is_empty() {
+        out.line(&format!("  {}", clean_line(&facts.join(", "))));
+    }
+    if plan.dialect != NATIVE.name {
+        out.line(&format!("  dialect: {}", clean_line(told)));
+    }
     if !plan.context.is_empty() {
         out.line(&format!("  {}", clean_line(&plan.context)));
     }

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use planwright_engine::core::diagnostic::{Diagnostic, Severity};
 use planwright_engine::core::digest::Digest;
-use planwright_engine::core::source::{self, Edit};
+use planwright_engine::core::source::Edit;
 use planwright_engine::core::verify::{RULES, Rule};
 use planwright_engine::watch::Watch;
 use planwright_engine::{Project, Verified, project, store};
 
-use super::{here, open, project_of, shown};
+use super::{dialect_line, here, open, project_of, shown};
 use crate::out::diagnostics::{self, Checked, Warnings};
 use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 
@@ -186,7 +186,7 @@ fn verify(args: &Args, path: &Path) -> Result<Verified, Failure> {
 
 fn from_stdin(project: &Project) -> Result<Verified, Failure> {
     let name = STDIN_SHOWN;
-    let text = store::read_stream(&mut io::stdin(), name, project.config.limits.plan_bytes)
+    let text = store::read_stream(&mut io::stdin(), name, project.reading())
         .map_err(|source| project::Error::Stream { name: name.to_owned(), source })?;
     Ok(project.check(text)?)
 }
@@ -198,8 +198,7 @@ fn repair(args: &Args, path: &Path, mut verified: Verified, out: &mut Out<'_>) -
         if edits.is_empty() {
             break;
         }
-        let repaired = source::apply(verified.source.text(), &edits);
-        store::replace(path, verified.source.text(), &repaired)?;
+        store::save(path, &verified.source, &verified.source.edited(&edits))?;
         for title in titles {
             let word = out.talk_palette().paint(Tone::Good, "repaired");
             out.talk(&format!("{word}  {}  {}", clean_line(&shown(path)), clean_line(&title)));
@@ -251,6 +250,10 @@ fn print(args: &Args, levels: &Levels, all: &[Verified], checked: &[Checked<'_>]
 /// A line or two about every plan that nothing is wrong with.
 fn print_clean(all: &[Verified], out: &mut Out<'_>) {
     let palette = out.palette();
+    for one in all.iter().filter(|one| one.draft.is_some() && !one.dialect().is_native()) {
+        let name = clean_line(one.source.name());
+        out.line(&format!("dialect: {}   {name}", clean_line(&dialect_line(&one.source))));
+    }
     for one in all.iter().filter(|one| one.diagnostics.is_empty()) {
         let Some(plan) = &one.plan else { continue };
         let waves = plan.graph().waves().len();

@@ -8,13 +8,15 @@ mod heading;
 mod patch;
 mod step;
 
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, Home};
 use crate::draft::{Draft, Layout, Mark, Oddity};
 use crate::frontmatter;
 use crate::markdown::{Blocks, Heading};
 use crate::source::{Source, Span, Spanned};
 use crate::state::State;
 use heading::StepHeading;
+
+pub(super) use compose::fenced;
 
 /// How the table of dialects knows this one.
 pub(super) const DIALECT: Dialect = Dialect {
@@ -33,6 +35,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     owned: &["status"],
     edits: patch::edits,
     touch: |_, _| Vec::new(),
+    home: |name, _| Home { id: name.to_owned(), path: format!("plans/{name}.md") },
     canonical: format::canonical,
     compose: compose::compose,
     beside: |_, _, _| Vec::new(),

@@ -2,6 +2,7 @@
 
 use super::{Diagnostic, Rule, Subject};
 use crate::diagnostic::Severity;
+use crate::graph::Graph;
 use crate::source::Span;
 
 pub(super) const RULE: Rule = Rule {
@@ -14,8 +15,10 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
-    // A step that waits for itself is the business of self-need.
-    for cycle in subject.graph.cycles().into_iter().filter(|cycle| cycle.len() > 1) {
+    // A step that waits for itself is the business of self-need, and must not hide a longer way round.
+    let others = |place: usize| subject.graph.needs(place).iter().copied().filter(|&need| need != place).collect();
+    let graph = Graph::new((0..subject.draft.steps.len()).map(others).collect());
+    for cycle in graph.cycles() {
         let names: Vec<&str> = cycle.iter().chain(&cycle[..1]).map(|&place| subject.ids[place].as_str()).collect();
         let mut spans = cycle.iter().enumerate().map(|(index, &place)| {
             let next = cycle[(index + 1) % cycle.len()];

@@ -20,9 +20,14 @@ const JOINER: char = '\u{200d}';
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     let text = subject.source.text();
-    let hidden = text.char_indices().filter(|&(at, character)| {
-        let is_mark_of_file = at == 0 && character == '\u{feff}';
-        !is_mark_of_file && kind(character).is_some() && !(character == JOINER && joins_emoji(text, at))
+    // File by file: what sets the files of a folder apart is itself a control character.
+    let parts = subject.source.parts().iter().map(|part| part.span);
+    let hidden = parts.flat_map(|part| {
+        let characters = text[part.start..part.end].char_indices();
+        characters.map(move |(at, character)| (part.start + at, character)).filter(move |&(at, character)| {
+            let is_mark_of_file = at == part.start && character == '\u{feff}';
+            !is_mark_of_file && kind(character).is_some() && !(character == JOINER && joins_emoji(text, at))
+        })
     });
     for (at, character) in hidden.take(COMPLAINTS_MAX) {
         let span = Span::new(at, at + character.len_utf8());

@@ -2,7 +2,7 @@
 
 use super::{Diagnostic, Rule, Subject};
 use crate::diagnostic::Severity;
-use crate::draft::Field;
+use crate::draft::{Field, StepDraft};
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0302",
@@ -14,6 +14,9 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    if !subject.is_native() {
+        return check_all(subject, found);
+    }
     for (place, step) in subject.steps().filter(|(_, step)| step.field(Field::Contract).is_none()) {
         found.push(
             RULE.at(step.heading.0, format!("{} has no contract", subject.name(place)))
@@ -21,4 +24,23 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
                 .help("add a command that exits 0 only when it is done, or write `**contract:** manual` if a person shall decide"),
         );
     }
+}
+
+/// Documents other than A know no contracts: of a plan that has none, one complaint is enough.
+fn check_all(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    let has_command = |step: &&StepDraft| {
+        step.contract.as_ref().is_some_and(|contract| contract.command.is_some())
+    };
+    let steps = &subject.draft.steps;
+    let count = steps.iter().filter(|step| !has_command(step)).count();
+    let Some(first) = steps.iter().position(|step| !has_command(&step)) else { return };
+    let what = match count {
+        1 => format!("{} has no contract", subject.name(first)),
+        _ => format!("{count} of {} steps have no contract, from {} on", steps.len(), subject.name(first)),
+    };
+    found.push(
+        RULE.at(steps[first].heading.0, what)
+            .label("nothing can tell when this is done: a person will be asked")
+            .help("`planwright verify --suggest-contracts` proposes commands that could decide"),
+    );
 }

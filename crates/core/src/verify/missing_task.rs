@@ -19,6 +19,10 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         let missing = RULE
             .at(step.heading.0, format!("{} has no task", subject.name(place)))
             .label("nothing tells the agent what to do");
+        if subject.is_directory() {
+            found.push(missing.help("write below the frontmatter what the agent shall do"));
+            continue;
+        }
         let has_label = step.field(Field::Task).is_some();
         found.push(match step.stray.first().filter(|_| !has_label) {
             Some(prose) => {

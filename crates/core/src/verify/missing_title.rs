@@ -2,7 +2,10 @@
 
 use super::{Diagnostic, Rule, Subject};
 use crate::diagnostic::Severity;
+use crate::dialect::directory::PLAN_FILE;
+use crate::draft::{Entry, Frontmatter};
 use crate::source::Span;
+use crate::suggest;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0105",
@@ -15,8 +18,38 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     let title = subject.draft.title.as_ref();
+    if subject.is_directory() {
+        found.extend(in_folder(subject));
+        return;
+    }
     if title.is_none_or(|title| title.value.is_empty()) {
         let span = title.map_or(Span::default(), |title| title.span);
-        found.push(RULE.at(span, "the plan has no title").help("add a line `# What this plan is for` above the steps"));
+        let help = match subject.source.dialect().title_key {
+            Some(key) => format!("say with `{key}` what the plan is for"),
+            None => "add a line `# What this plan is for` above the steps".to_owned(),
+        };
+        found.push(RULE.at(span, "the plan has no title").help(help));
     }
+}
+
+/// A folder says its title in the frontmatter of one of its files, if it has that file.
+fn in_folder(subject: &Subject<'_>) -> Option<Diagnostic> {
+    let file = subject.source.parts().iter().find(|part| part.path == PLAN_FILE || part.path.is_empty())?.span;
+    let Frontmatter { block, .. } = &subject.draft.frontmatter;
+    let head = Span::new(file.start, block.0.map_or(file.start, |block| block.end));
+    let key = subject.draft.frontmatter.entry("title").map(|entry| entry.key.span);
+    // A key that is nearly this one is probably it: unknown-field offers the rename.
+    let is_nearly = |entry: &Entry| {
+        entry.key.value.eq_ignore_ascii_case("title") || suggest::nearest(&entry.key.value, ["title"]).is_some()
+    };
+    let is_meant = key.is_none() && subject.draft.frontmatter.entries.iter().any(is_nearly);
+    if subject.draft.title.is_some() || is_meant || subject.is_unread(head) {
+        return None;
+    }
+    let span = key.unwrap_or_else(|| block.0.map_or(Span::at(file.start), |block| subject.source.line_at(block.start)));
+    let missing = RULE.at(span, "the plan has no title");
+    Some(match key {
+        Some(_) => missing.label("nothing is said here").help("say in a line what the plan is for"),
+        None => missing.help("add `title: What this plan is for` to the frontmatter of plan.md"),
+    })
 }

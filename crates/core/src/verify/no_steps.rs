@@ -15,7 +15,16 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     if subject.draft.steps.is_empty() {
-        let help = "a step is a heading like `### 1. Write the test` with the fields task and contract below it";
-        found.push(RULE.at(Span::default(), "the plan has no steps").help(help));
+        let (span, help) = match subject.is_directory() {
+            true => {
+                let start = subject.source.parts()[0].span.start;
+                (Span::at(start), "a step is a file like `tasks/01-write-the-test.md`")
+            }
+            false => (
+                Span::default(),
+                "a step is a heading like `### 1. Write the test` with the fields task and contract below it",
+            ),
+        };
+        found.push(RULE.at(span, "the plan has no steps").help(help));
     }
 }

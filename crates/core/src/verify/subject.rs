@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::change::Change;
 use crate::dialect;
-use crate::draft::{Draft, StepDraft, StepNumber};
+use crate::draft::{Draft, Oddity, StepDraft, StepNumber};
 use crate::glob::Glob;
 use crate::graph::{Graph, Reach};
 use crate::plan::{self, Reference};
@@ -187,6 +187,17 @@ impl<'a> Subject<'a> {
     /// Whether the plan is in the native dialect, which says some things in ways of its own.
     pub(super) fn is_native(&self) -> bool {
         *self.source.dialect() == *dialect::NATIVE
+    }
+
+    /// Whether the plan is a folder with a file for every task.
+    pub(super) fn is_directory(&self) -> bool {
+        *self.source.dialect() == dialect::directory::DIALECT
+    }
+
+    /// Whether something between `start` and `end` could not be read, so that what it says is not known.
+    pub(super) fn is_unread(&self, span: Span) -> bool {
+        let is_unread = |oddity: &Oddity| matches!(oddity, Oddity::Frontmatter(_) | Oddity::WrongType { .. });
+        self.draft.oddities.0.iter().any(|oddity| span.covers(oddity.span) && is_unread(&oddity.value))
     }
 
     /// Whether every step waits for all earlier ones, so that no two can run at once.

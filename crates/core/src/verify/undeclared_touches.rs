@@ -2,6 +2,7 @@
 
 use super::{Diagnostic, Rule, Subject};
 use crate::diagnostic::Severity;
+use crate::draft::Field;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0402",
@@ -13,7 +14,8 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
-    if subject.is_sequential() {
+    let can_declare = subject.source.dialect().fields.iter().any(|(field, _)| *field == Field::Touches);
+    if !can_declare || subject.is_sequential() {
         return;
     }
     let count = subject.draft.steps.len();

@@ -2,6 +2,7 @@
 
 use super::{Diagnostic, Rule, Subject};
 use crate::diagnostic::Severity;
+use crate::dialect::directory;
 use crate::draft::Oddity;
 use crate::source::Edit;
 use crate::suggest;
@@ -18,7 +19,9 @@ pub(super) const RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     let first = found.len();
     let dialect = subject.source.dialect();
-    let names = || dialect.fields.iter().flat_map(|(_, names)| names.iter().copied());
+    let reserved = if subject.is_directory() { directory::RESERVED } else { &[] };
+    let fields = || dialect.fields.iter().flat_map(|(_, names)| names.iter().copied());
+    let names = || fields().chain(reserved.iter().copied());
     for entry in &subject.draft.frontmatter.entries {
         let key = &entry.key;
         // A key that is out of order in itself has been complained of already.
@@ -26,7 +29,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
             continue;
         }
         if !dialect.keys.contains(&key.value.as_str()) {
-            let meant = suggest::nearest(&key.value, dialect.keys.iter().copied());
+            let meant = nearest(&key.value, dialect.keys.iter().copied());
             // A near name that is there already was not what the author meant.
             let meant = meant.filter(|meant| subject.draft.frontmatter.entry(meant).is_none());
             let unknown = RULE.at(key.span, format!("the frontmatter has an unknown key `{}`", key.value));
@@ -36,7 +39,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps() {
         for field in step.fields.0.iter().filter(|field| field.kind.is_none()) {
             let name = &field.name.value;
-            let meant = suggest::nearest(&name.to_lowercase(), names());
+            let meant = nearest(name, names());
             // A field that the step has already was not what the author meant.
             let named = |meant: &str| dialect.fields.iter().find(|(_, names)| names.contains(&meant));
             let has = |meant: &str| named(meant).is_some_and(|&(kind, _)| step.field(kind).is_some());
@@ -54,8 +57,29 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         }
     }
     if dialect.is_strict {
-        found[first..].iter_mut().for_each(|unknown| unknown.severity = Severity::Error);
+        found[first..].iter_mut().for_each(|unknown| refuse(subject, unknown));
     }
+}
+
+/// The known name that was probably meant, or that is the same but for its capitals.
+fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    let is_same = |known: &&str| known.eq_ignore_ascii_case(name);
+    known.clone().find(is_same).or_else(|| suggest::nearest(&name.to_lowercase(), known))
+}
+
+/// Where every name is known beforehand, another one is a slip.
+fn refuse(subject: &Subject<'_>, unknown: &mut Diagnostic) {
+    unknown.severity = Severity::Error;
+    if unknown.fix.is_some() {
+        return;
+    }
+    let dialect = subject.source.dialect();
+    let is_key = subject.draft.frontmatter.entries.iter().any(|entry| entry.key.span == unknown.primary.span);
+    let fields = dialect.fields.iter().map(|(_, names)| names[0]);
+    let reserved = directory::RESERVED.iter().copied().filter(|name| !fields.clone().any(|field| field == *name));
+    let known: Vec<&str> = if is_key { dialect.keys.to_vec() } else { fields.clone().chain(reserved).collect() };
+    "not a name that is known here".clone_into(&mut unknown.primary.text);
+    unknown.help = Some(format!("what is known is {}", known.join(", ")));
 }
 
 fn suggested(unknown: Diagnostic, meant: Option<&str>) -> Diagnostic {

@@ -16,16 +16,26 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps() {
-        for need in step.needs.iter().flatten().filter(|need| subject.find(&need.value).is_none()) {
+        for need in step.needs.iter().flatten().filter(|need| !is_known(subject, &need.value)) {
             let unknown = RULE.at(need.span, format!("{} needs `{}`, which is no step", subject.name(place), need.value));
             let others = subject.ids.iter().map(String::as_str).filter(|id| *id != subject.ids[place]);
-            found.push(match suggest::nearest(&need.value, others) {
+            // A number or a made name may well be meant, where only a written one counts.
+            let meant = subject.find(&need.value).filter(|&meant| meant != place).map(|meant| subject.ids[meant].as_str());
+            found.push(match meant.or_else(|| suggest::nearest(&need.value, others)) {
                 Some(meant) => unknown
                     .label(format!("did you mean `{meant}`?"))
                     .fix(format!("wait for `{meant}`"), vec![Edit::replace(need.span, meant)]),
                 None => unknown.help(format!("the steps are {}", listed(subject.ids))),
             });
         }
+    }
+}
+
+/// Whether a name means a step. The tasks of a folder go by the ids that are written in them and by nothing else.
+fn is_known(subject: &Subject<'_>, name: &str) -> bool {
+    match subject.is_directory() {
+        true => subject.steps().any(|(_, step)| step.id.as_ref().is_some_and(|id| id.value == name)),
+        false => subject.find(name).is_some(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Diagnostic, Rule, Subject};
 use crate::diagnostic::Severity;
+use crate::dialect::record;
 use crate::draft::Oddity;
 use crate::source::{Edit, Span};
 use crate::suggest;
@@ -22,9 +23,10 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         let words: Vec<&str> = subject.source.dialect().states.iter().map(|&(word, _)| word).collect();
         found.push(unknown("plan", &status.value, status.span, &words));
     }
+    let words = if subject.source.dialect().name == "record" { record::STEP_WORDS } else { STEP };
     for oddity in &subject.draft.oddities.0 {
         if let Oddity::UnknownMark(word) = &oddity.value {
-            found.push(unknown("step", word, oddity.span, STEP));
+            found.push(unknown("step", word, oddity.span, words));
         }
     }
 }

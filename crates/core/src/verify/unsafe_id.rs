@@ -3,6 +3,7 @@
 use super::{Diagnostic, Rule, Subject};
 use crate::change::Change;
 use crate::diagnostic::Severity;
+use crate::dialect::directory;
 use crate::plan;
 
 pub(super) const RULE: Rule = Rule {
@@ -16,6 +17,11 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps() {
+        // Document E allows an id of digits alone: its tasks are never named by their numbers.
+        let is_safe = |id: &str| match subject.is_directory() {
+            true => directory::is_id(id) && id.len() <= plan::ID_CHARS_MAX,
+            false => is_safe(id),
+        };
         let Some(id) = step.id.as_ref().filter(|id| !is_safe(&id.value)) else { continue };
         let bad = RULE
             .at(id.span, format!("the id `{}` is not safe as a name", id.value))

@@ -178,7 +178,8 @@ fn plan(targets: &[&str]) -> Plan {
              **contract:**\n```shell\ntest -e {number}\n```\n"
         ));
     }
-    planwright_core::verify::trusted("plan", &text).expect("a sound plan")
+    planwright_core::verify::trusted(&planwright_core::source::Source::new("plan", text))
+        .expect("a sound plan")
 }
 
 fn config(flags: &[&str]) -> Config {

@@ -1,4 +1,4 @@
-//! The only place that writes plan files. A file is replaced whole or not at all, and only if it still is what was read.
+//! Makes and replaces files: whole or not at all.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -6,24 +6,10 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 
-use super::{Error, state};
+use super::Error;
 
-/// Replaces the text of a file, if it still is `old`.
-///
-/// The check and the replacement are one act for everybody who writes through here: a lock is held across both, in a file
-/// of its own because the plan file itself is replaced.
-pub fn replace(path: &Path, old: &str, new: &str) -> Result<(), Error> {
-    let write_error = |source| Error::Write { path: path.to_owned(), source };
-    // A link is followed first: replacing it would leave the plan that it points to as it was.
-    let path = &path.canonicalize().map_err(write_error)?;
-    let lock = lock_file(path).map_err(write_error)?;
-    lock.lock().map_err(write_error)?;
-    let present = std::fs::read(path).map_err(write_error)?;
-    if present != old.as_bytes() {
-        return Err(Error::Moved { path: path.clone() });
-    }
-    put(path, new).map_err(write_error)
-}
+/// The folder for plans that are over. They are found by their path alone.
+pub const ARCHIVE: &str = "archive";
 
 /// Makes a new file with its folders. Never writes over one that is there.
 pub fn create(path: &Path, text: &str) -> Result<(), Error> {
@@ -52,8 +38,32 @@ pub fn create_folder(path: &Path) -> Result<(), Error> {
     })
 }
 
+/// Moves a plan into the folder `archive/` beside it. Never over one that lies there.
+pub fn archive(path: &Path) -> Result<PathBuf, Error> {
+    let write_error = |source| Error::Write { path: path.to_owned(), source };
+    let real = path.canonicalize().map_err(write_error)?;
+    let folder = real.parent().unwrap_or(Path::new("/")).join(ARCHIVE);
+    std::fs::create_dir_all(&folder).map_err(write_error)?;
+    let to = folder.join(real.file_name().unwrap_or_default());
+    let exists = || Error::Exists { path: to.clone() };
+    if real.is_dir() {
+        if to.exists() {
+            return Err(exists());
+        }
+        rename(&real, &to).map_err(write_error)?;
+        return Ok(to);
+    }
+    // A second name takes no other file's place, which a rename would.
+    std::fs::hard_link(&real, &to).map_err(|source| match source.kind() == io::ErrorKind::AlreadyExists {
+        true => exists(),
+        false => write_error(source),
+    })?;
+    std::fs::remove_file(&real).map_err(write_error)?;
+    Ok(to)
+}
+
 /// Puts a new text in the place of a file that is there, with its mode and, where that is allowed, its owner.
-fn put(path: &Path, text: &str) -> io::Result<()> {
+pub(super) fn put(path: &Path, text: &str) -> io::Result<()> {
     let beside = beside(path);
     remove(&beside)?;
     // Follows no link: somebody may have laid one here since.
@@ -82,7 +92,7 @@ fn rename(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::rename(from, to)
 }
 
-fn remove(path: &Path) -> io::Result<()> {
+pub(super) fn remove(path: &Path) -> io::Result<()> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         removed => removed,
@@ -91,25 +101,17 @@ fn remove(path: &Path) -> io::Result<()> {
 
 /// Where a text is written before it takes the place of the old one. Always the same name: what a writer that was killed
 /// left there is removed by the next one, while a name by chance would stay in the workspace for ever.
-fn beside(path: &Path) -> PathBuf {
+pub(super) fn beside(path: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
     name.push(".planwright");
     path.with_file_name(name)
 }
 
-/// The lock for one plan file. It lives outside the workspace, where no agent can hold it against us.
-fn lock_file(path: &Path) -> io::Result<File> {
-    let folder = state::folder().join("locks");
-    // The first edit may come before the first run: what is made here is made for the owner alone.
-    state::create(&folder).map_err(io::Error::other)?;
-    let name = blake3::hash(path.as_os_str().as_encoded_bytes()).to_hex();
-    OpenOptions::new().create(true).truncate(false).write(true).open(folder.join(&name[..32]))
-}
-
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "these tests play those who write without asking us")]
 mod tests {
+    use super::super::replace;
     use super::*;
     use crate::scratch::Scratch;
 

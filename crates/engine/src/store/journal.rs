@@ -24,7 +24,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use blake3::Hash;
+use planwright_core::dialect;
 use planwright_core::event::{Blob, Event};
+use planwright_core::source::Source;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::state;
@@ -109,7 +111,11 @@ impl RunRow {
     /// The approved plan as it is read; `None` where it is written in a dialect that a later planwright brought.
     pub fn source(&self) -> Option<Source> {
         let dialect = dialect::named(&self.dialect)?;
-        Some(Source::new(self.name.as_str(), self.text.as_str()).at(self.plan.to_string_lossy()).written_in(dialect))
+        Some(
+            Source::new(self.name.as_str(), self.text.as_str())
+                .at(self.plan.to_string_lossy())
+                .written_in(dialect),
+        )
     }
 }
 

@@ -14,6 +14,7 @@ use planwright_core::digest::Digest;
 use planwright_core::event::{Answer, Event};
 use planwright_core::plan::{Contract, Last, Plan, Step};
 use planwright_core::run::Status;
+use planwright_core::source::Source;
 use planwright_core::verify::trusted;
 use planwright_engine::Project;
 use planwright_engine::config::Config;
@@ -61,7 +62,7 @@ fn until(what: &str, holds: impl Fn() -> bool) {
 }
 
 fn project(root: &Path) -> Project {
-    Project { root: root.to_owned(), config: Config::default() }
+    Project { root: root.to_owned(), config: Config::default(), dialect: None }
 }
 
 /// Works for whoever drives a run in the workspace, until the standard input is closed.
@@ -87,7 +88,8 @@ impl Site {
         std::fs::create_dir(&root).expect("the folder is new");
         let text = text(plan, codes);
         std::fs::write(root.join(PLAN), &text).expect("a plan can be written");
-        let driven = trusted(PLAN, &text).unwrap_or_else(|| panic!("the plan verifies: {text}"));
+        let driven =
+            trusted(&Source::new(PLAN, text.as_str())).unwrap_or_else(|| panic!("the plan verifies: {text}"));
         assert_same_graph(plan, &driven);
         let runs = Runs::open(&project(&root)).expect("the store opens");
         let run = runs.store().create_run(&NewRun {
@@ -96,6 +98,7 @@ impl Site {
             name: PLAN.to_owned(),
             digest: Digest::of(&driven).to_string(),
             text,
+            dialect: "native".to_owned(),
             created_at_ms: 0,
         });
         let run = run.expect("a run is recorded");

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use planwright_engine::core::change::Change;
-use planwright_engine::core::source::{self, Source};
-use planwright_engine::core::{dialect, plan};
+use planwright_engine::core::plan;
+use planwright_engine::core::source::Source;
 use similar::{Algorithm, TextDiff};
 
 use crate::out::{Palette, Tone, clean};
@@ -19,10 +19,11 @@ const CONTEXT_LINES: usize = 2;
 const TIME_MAX: Duration = Duration::from_secs(1);
 
 /// The lines that differ, with a few around them.
-pub(super) fn lines(approved: &str, now: &str, palette: Palette) -> Vec<String> {
+pub(super) fn lines(approved: &Source, now: &Source, palette: Palette) -> Vec<String> {
     let dressed = with_marks_of(approved, now);
-    let approved = dressed.as_deref().unwrap_or(approved);
-    let found = TextDiff::configure().algorithm(Algorithm::Myers).timeout(TIME_MAX).diff_lines(approved, now);
+    let approved = dressed.as_ref().unwrap_or(approved).text();
+    let found =
+        TextDiff::configure().algorithm(Algorithm::Myers).timeout(TIME_MAX).diff_lines(approved, now.text());
     let text = found.unified_diff().context_radius(CONTEXT_LINES).header("approved", "now").to_string();
     let all = text.lines().filter(|line| !line.starts_with('\\'));
     let mut lines: Vec<String> = all.map(|line| painted(&clean(line), palette)).collect();
@@ -44,10 +45,9 @@ fn painted(line: &str, palette: Palette) -> String {
 
 /// The approved text with the marks and the status that the file has now: they are no part of what was approved. `None`
 /// where they can't be set.
-fn with_marks_of(approved: &str, now: &str) -> Option<String> {
-    let (approved, now) = (Source::new("approved", approved), Source::new("now", now));
+fn with_marks_of(approved: &Source, now: &Source) -> Option<Source> {
     let dialect = approved.dialect();
-    let before = (dialect.parse)(&approved);
+    let before = approved.draft();
     let after = now.draft();
     let ids = plan::ids(&after);
     let marks: BTreeMap<&String, _> =
@@ -60,16 +60,18 @@ fn with_marks_of(approved: &str, now: &str) -> Option<String> {
             changes.push(Change::Mark { step, mark });
         }
     }
-    if let Some(status) = after.frontmatter.value("status") {
-        changes.push(Change::Set { key: "status".to_owned(), value: status.value.clone() });
-    }
-    let edits = dialect.patch_all(&approved, &changes).ok()?;
-    Some(source::apply(approved.text(), &edits))
+    changes.extend(after.state.map(|state| Change::Become { state: state.value }));
+    let edits = dialect.patch_all(approved, &changes).ok()?;
+    Some(approved.edited(&edits))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn plan(text: &str) -> Source {
+        Source::new("plan.md", text)
+    }
 
     const PLAN: &str = "---\ntype: plan\nstatus: draft\nowner: ada\n---\n\n# Do it\n\n## Steps\n\n\
         ### 1. Do a\n\n**id:** a\n**target:** shell\n\n**task:**\nDo it.\n\n\
@@ -82,7 +84,7 @@ mod tests {
             .replace("status: draft", "status: in-progress")
             .replace("Do a", "✅ Do a")
             .replace("test -e a", "true \u{1b}[2J");
-        insta::assert_snapshot!(lines(PLAN, &now, Palette::PLAIN).join("\n"), @r"
+        insta::assert_snapshot!(lines(&plan(PLAN), &plan(&now), Palette::PLAIN).join("\n"), @r"
         --- approved
         +++ now
         @@ -19,5 +19,5 @@
@@ -98,7 +100,7 @@ mod tests {
     #[test]
     fn a_long_difference_is_cut() {
         let now = PLAN.replace("Do it.", &"more\n".repeat(500));
-        let lines = lines(PLAN, &now, Palette::PLAIN);
+        let lines = lines(&plan(PLAN), &plan(&now), Palette::PLAIN);
         assert_eq!(lines.len(), LINES_MAX + 1);
         assert!(lines[LINES_MAX].ends_with("lines more"), "{}", lines[LINES_MAX]);
     }

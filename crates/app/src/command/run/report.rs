@@ -2,6 +2,7 @@
 
 use planwright_engine::core::event::{Event, Outcome};
 use planwright_engine::core::run::{Status, StepState};
+use planwright_engine::core::source::Source;
 use planwright_engine::driver::Progress;
 use planwright_engine::runs::{Run, Runs};
 use planwright_engine::store::{self, Text};
@@ -26,7 +27,7 @@ pub(super) fn report(
     }
     let run = runs.run(watched.run)?;
     let now = text_now(subject);
-    let is_edited = || now.as_deref().is_none_or(|now| !means_the_same(subject, now));
+    let is_edited = || now.as_ref().is_none_or(|now| !means_the_same(subject, now));
     let (exit, state) = match (&watched.progress, watched.left) {
         (Progress::Finished(Outcome::Done), _) => (Exit::Done, "done"),
         (Progress::Finished(Outcome::Failed), _) => (Exit::No, "failed"),
@@ -42,7 +43,7 @@ pub(super) fn report(
     };
     print(&run, (exit, state), watched, runs, out);
     if state == "edited" {
-        print_difference(&run, now.as_deref(), out);
+        print_difference(&run, now.as_ref(), out);
     }
     if state == "left" && watched.left.is_none() {
         out.talk("the process that drove the run is gone");
@@ -135,28 +136,27 @@ fn is_left(step: &StepState) -> bool {
 }
 
 /// The plan file as it is now; `None` where it can't be read.
-fn text_now(subject: &Subject<'_>) -> Option<String> {
-    let bytes_max = subject.project.config.limits.plan_bytes;
-    match store::read(subject.path, &shown(subject.path), bytes_max).ok()? {
-        Text::Plan(source) => Some(source.text().to_owned()),
+fn text_now(subject: &Subject<'_>) -> Option<Source> {
+    match store::read(subject.path, &shown(subject.path), subject.project.reading()).ok()? {
+        Text::Plan(source) => Some(source),
         Text::Unreadable(_) => None,
     }
 }
 
 /// Whether this text of the plan would go on with what was approved.
-fn means_the_same(subject: &Subject<'_>, now: &str) -> bool {
-    let source = planwright_engine::core::source::Source::new("plan", now);
-    let plan = subject.project.check(Text::Plan(source)).ok().and_then(|verified| verified.plan);
+fn means_the_same(subject: &Subject<'_>, now: &Source) -> bool {
+    let plan = subject.project.check(Text::Plan(now.clone())).ok().and_then(|verified| verified.plan);
     plan.is_some_and(|plan| planwright_engine::core::digest::Digest::of(&plan) == subject.digest)
 }
 
-fn print_difference(run: &Run, now: Option<&str>, out: &mut Out<'_>) {
+fn print_difference(run: &Run, now: Option<&Source>, out: &mut Out<'_>) {
     out.line("  paused: the plan file is not what was approved; nothing more is begun");
     let Some(now) = now else {
         out.line("  the plan file is gone or can't be read");
         return;
     };
-    for line in difference::lines(&run.row.text, now, out.palette()) {
+    let Some(approved) = run.row.source() else { return };
+    for line in difference::lines(&approved, now, out.palette()) {
         out.line(&format!("    {line}"));
     }
     out.talk("put the text back and the run goes on; or have the new one approved, which begins another run");

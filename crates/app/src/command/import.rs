@@ -1,0 +1,122 @@
+//! `import`: takes over the plan of another tool as a draft. What it claims to be done is a claim: every step is judged anew.
+
+use std::path::{Path, PathBuf};
+
+use planwright_engine::core::dialect::NATIVE;
+use planwright_engine::core::draft::Draft;
+use planwright_engine::core::foreign::{self, FOREIGN, Foreign};
+use planwright_engine::core::source::{Source, Spanned, Told};
+use planwright_engine::core::state::State;
+use planwright_engine::core::{dialect, suggest};
+use planwright_engine::store::{self, Text};
+use planwright_engine::{Project, project};
+
+use super::carry::{self, Load, Terms};
+use super::{here, shown};
+use crate::out::{Answer, Exit, Failure, Next, Out};
+
+/// What the files of a folder end in that is imported as one plan.
+const ENDINGS: &[&str] = &["md", "json", "jsonl"];
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The file of the other tool, or a folder with one for each task
+    path: PathBuf,
+    /// The format; told by content and place where it is not said
+    #[arg(long, value_name = "FORMAT")]
+    from: Option<String>,
+    /// The dialect of the new plan
+    #[arg(long, value_name = "DIALECT", default_value = "native")]
+    to: String,
+    #[command(flatten)]
+    terms: Terms,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let to = carry::dialect(&args.to)?;
+    let project = here()?;
+    let source = read(&project, &args.path)?;
+    let (mut draft, read_as) = understood(args, &source)?;
+    if draft.steps.is_empty() {
+        let failure = Failure::new(Exit::No, format!("{} has no tasks", source.name()));
+        return Err(failure.hint(format!("it was read as {read_as}; say what it is with --from")));
+    }
+    // Whatever it says: nobody has approved or run it here.
+    draft.state = Some(Spanned::new(State::Draft, draft.state.map(|state| state.span).unwrap_or_default()));
+    let load = Load {
+        kind: "import",
+        project: &project,
+        source: &source,
+        draft: &draft,
+        read_as,
+        name: name(&args.path),
+        to,
+    };
+    carry::carry(&load, &args.terms, out)
+}
+
+fn read(project: &Project, path: &Path) -> Result<Source, Failure> {
+    let plan = store::plan_at(path, None);
+    let is_bundle = path.is_dir() && !path.join("plan.md").exists();
+    let text = match is_bundle {
+        true => store::read_bundle(path, &shown(path), ENDINGS, project.config.limits.plan_bytes)?,
+        false => store::read(&plan, &shown(&plan), project.reading())?,
+    };
+    match text {
+        Text::Plan(source) => Ok(source),
+        Text::Unreadable(unreadable) => {
+            Err(Failure::new(Exit::No, format!("{}: {}", shown(path), unreadable.diagnostic.message)))
+        }
+    }
+}
+
+/// What the file says, and what it is.
+fn understood(args: &Args, source: &Source) -> Result<(Draft, String), Failure> {
+    if let Some(name) = &args.from {
+        return match (foreign::named(name), dialect::named(name)) {
+            (Some(foreign), _) => Ok(((foreign.parse)(source), foreign.tool.to_owned())),
+            (None, Some(dialect)) => Ok(((dialect.parse)(source), dialect.name.to_owned())),
+            (None, None) => Err(unknown_format(name)),
+        };
+    }
+    // Our own dialects are liberal; a tool that is told by a sign of its own comes first.
+    let is_ours = matches!(source.told(), Told::By(_)) && source.dialect() == NATIVE;
+    match foreign::detect(source.place(), source.text()).filter(|_| !is_ours) {
+        Some((foreign, because)) => Ok(((foreign.parse)(source), told(foreign, &because))),
+        None if matches!(source.told(), Told::By(_) | Told::Forced) => {
+            Ok((source.draft(), super::dialect_line(source)))
+        }
+        None => {
+            let names: Vec<&str> = FOREIGN.iter().map(|foreign| foreign.name).collect();
+            let failure =
+                Failure::new(Exit::No, format!("{} looks like no plan that planwright knows", source.name()));
+            Err(failure.hint(format!("say what it is with --from: {}", names.join(", "))))
+        }
+    }
+}
+
+fn told(foreign: &Foreign, because: &str) -> String {
+    format!("{} ({because})", foreign.tool)
+}
+
+fn unknown_format(name: &str) -> Failure {
+    let names: Vec<&str> = FOREIGN.iter().map(|foreign| foreign.name).collect();
+    let failure = Failure::new(Exit::Usage, format!("there is no format `{name}`"));
+    let failure = match suggest::nearest(name, names.iter().copied()) {
+        Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
+        None => failure.hint(format!("the formats are {}", names.join(", "))),
+    };
+    failure.next(Next::new(["planwright", "help", "import"]))
+}
+
+/// What the new plan may be called: the file, or its folder where every file of the tool has the same name.
+fn name(path: &Path) -> String {
+    let name = project::name(path);
+    let is_common = ["tasks", "plan", "PLAN", "prd", "issues", "feature_list"].contains(&name.as_str());
+    let above = path.canonicalize().ok();
+    let above = above.as_deref().and_then(Path::parent).and_then(Path::file_name);
+    match above.filter(|_| is_common && path.is_file()) {
+        Some(folder) if !folder.to_string_lossy().starts_with('.') => folder.to_string_lossy().into_owned(),
+        Some(_) | None => name.trim_end_matches(".plan").to_owned(),
+    }
+}

@@ -1,0 +1,230 @@
+//! The directory dialect of document E: a folder with `plan.md` and a file `tasks/NN-slug.md` for every task. Owns the names
+//! of those files and what they say; the folder comes as one text, see [`Source::bundle`].
+
+mod compose;
+mod patch;
+mod task;
+
+use std::collections::HashMap;
+
+use crate::dialect::{Dialect, Home};
+use crate::draft::{Draft, Field, Layout, Oddity};
+use crate::frontmatter::{self, Parts};
+use crate::markdown::{Blocks, Heading};
+use crate::source::{FILE_SEPARATOR, Part, Source, Span, Spanned};
+
+/// How the table of dialects knows this one.
+pub(crate) const DIALECT: Dialect = Dialect {
+    name: "directory",
+    summary: "a folder with `plan.md` and a file `tasks/NN-slug.md` for every task",
+    recognises,
+    parse,
+    skim,
+    states: &[],
+    spell: |_| None,
+    marks: &[],
+    title_key: Some("title"),
+    keys: &["title", "priority", "estimated_effort", "tags", "timeout"],
+    fields: FIELDS,
+    is_strict: true,
+    owned: &[],
+    edits: patch::edits,
+    touch: |_, _| Vec::new(),
+    home: |name, _| Home { id: name.to_owned(), path: format!("plans/{name}") },
+    canonical: compose::canonical,
+    compose: compose::compose,
+    beside: |_, _, _| Vec::new(),
+};
+
+/// The file that tells what the plan is for.
+pub const PLAN_FILE: &str = "plan.md";
+
+/// Where the files of the tasks lie.
+pub const TASK_FOLDER: &str = "tasks/";
+
+/// Fields that document E names for later versions: allowed, kept, and read by nobody but for `timeout`.
+pub const RESERVED: &[&str] = &["priority", "estimated_effort", "tags", "timeout"];
+
+const FIELDS: &[(Field, &[&str])] = &[
+    (Field::Id, &["id"]),
+    (Field::Needs, &["depends_on"]),
+    (Field::Target, &["agent"]),
+    (Field::Accept, &["subtasks"]),
+    (Field::Timeout, &["timeout"]),
+];
+
+/// The heading below which notes are kept in [`PLAN_FILE`].
+const NOTES: &str = "Notes";
+
+/// Whether a file in [`TASK_FOLDER`] has a name of a task: `^\d{2}-[a-z0-9]+(-[a-z0-9]+)*\.md$`.
+pub fn is_task_file(name: &str) -> bool {
+    let parts = name.strip_suffix(".md").and_then(|stem| stem.split_once('-'));
+    parts.is_some_and(|(index, slug)| {
+        index.len() == 2 && index.bytes().all(|byte| byte.is_ascii_digit()) && is_id(slug)
+    })
+}
+
+/// Whether a text can be the id of a task: `^[a-z0-9]+(-[a-z0-9]+)*$`.
+pub fn is_id(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    text.split('-').all(|word| !word.is_empty() && word.bytes().all(is_plain))
+}
+
+/// A name that is one of a task and as near to this one as can be; `None` where nothing of it can be kept.
+pub fn task_file_name(name: &str) -> Option<String> {
+    let stem = if is_markdown(name) { &name[..name.len() - 3] } else { name };
+    let digits = stem.bytes().take_while(u8::is_ascii_digit).count();
+    let index: u32 = stem[..digits].parse().ok().filter(|&index| index < 100)?;
+    let slug = crate::plan::slug(&stem[digits..]);
+    (!slug.is_empty()).then(|| format!("{index:02}-{slug}.md"))
+}
+
+/// The folder of the plan to which a file belongs by its name: the one that holds `plan.md`, or the one above `tasks/`.
+pub fn folder_of(path: &str) -> Option<&str> {
+    let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
+    if name == PLAN_FILE {
+        return Some(folder);
+    }
+    let above = match folder.trim_end_matches('/') {
+        "tasks" => ".",
+        folder => folder.strip_suffix("/tasks")?,
+    };
+    is_task_file(name).then_some(above)
+}
+
+/// Where a file stands in the text of its folder: `plan.md` first, then the tasks by their numbers.
+pub fn reading_order(path: &str) -> (bool, u64, &str) {
+    let name = path.strip_prefix(TASK_FOLDER).unwrap_or(path);
+    let digits = name.bytes().take_while(u8::is_ascii_digit).count();
+    (path != PLAN_FILE, name[..digits].parse().unwrap_or(u64::MAX), path)
+}
+
+/// The text of a folder, or one that is not even there: nothing else begins with a separator.
+fn recognises(place: &str, head: &str) -> Option<String> {
+    let first = head.strip_prefix(FILE_SEPARATOR).and_then(|file| file.lines().next());
+    match first {
+        Some(PLAN_FILE) => Some("plan.md with tasks/".to_owned()),
+        Some(_) => Some("a folder with tasks/".to_owned()),
+        None if head.is_empty() && place.ends_with('/') => Some("a folder".to_owned()),
+        None => None,
+    }
+}
+
+/// The file that tells what the plan is for. A text that is no folder is taken for it.
+fn plan_part(source: &Source) -> Option<&Part> {
+    source.parts().iter().find(|part| part.path.is_empty() || part.path == PLAN_FILE)
+}
+
+/// Reads a plan.
+fn parse(source: &Source) -> Draft {
+    let mut oddities = Vec::new();
+    let plan = plan_part(source);
+    let mut draft = Draft::default();
+    if let Some(part) = plan {
+        let parts = read_head(source, part.span, &mut draft, &mut oddities);
+        read_narrative(source, Span::new(parts.body, part.span.end), &mut draft, &mut oddities);
+    } else {
+        let missing = Oddity::MissingFile { path: PLAN_FILE };
+        oddities.push(Spanned::new(missing, first_line(source, source.parts()[0].span)));
+    }
+    for (place, part) in task_parts(source).enumerate() {
+        draft.steps.push(task::read(source, part, place, &mut oddities));
+    }
+    oddities.extend(names(source, plan));
+    oddities.sort_by_key(|oddity| oddity.span.start);
+    draft.oddities = Layout(oddities);
+    draft
+}
+
+/// Reads what a list shows: the title of the plan and of every task.
+fn skim(source: &Source) -> Draft {
+    let mut draft = Draft::default();
+    if let Some(part) = plan_part(source) {
+        read_head(source, part.span, &mut draft, &mut Vec::new());
+    }
+    let steps = task_parts(source).enumerate().map(|(place, part)| task::bare(source, part, place));
+    draft.steps = steps.collect();
+    draft
+}
+
+/// The files that tell what to do. One with another name than it must have is read all the same: a step is never lost.
+fn task_parts(source: &Source) -> impl Iterator<Item = &Part> {
+    let plan = plan_part(source).map(|part| part.span);
+    source.parts().iter().filter(move |part| Some(part.span) != plan && is_markdown(&part.path))
+}
+
+/// Whether a file is a text that may be a task, by its name.
+pub(crate) fn is_markdown(path: &str) -> bool {
+    let ending = path.len().checked_sub(3).and_then(|at| path.get(at..));
+    ending.is_some_and(|ending| ending.eq_ignore_ascii_case(".md"))
+}
+
+/// What is wrong with the names of the files.
+fn names(source: &Source, plan: Option<&Part>) -> Vec<Spanned<Oddity>> {
+    let mut oddities = Vec::new();
+    let mut indices: HashMap<&str, Span> = HashMap::new();
+    for part in source.parts().iter().filter(|part| Some(part.span) != plan.map(|plan| plan.span)) {
+        let span = first_line(source, part.span);
+        let Some(name) = part.path.strip_prefix(TASK_FOLDER).filter(|name| is_task_file(name)) else {
+            oddities.push(Spanned::new(Oddity::MisnamedTask { path: part.path.clone() }, span));
+            continue;
+        };
+        let index = &name[..2];
+        match indices.get(index) {
+            Some(&first) => {
+                oddities.push(Spanned::new(Oddity::SameIndex { index: index.to_owned(), first }, span));
+            }
+            None => drop(indices.insert(index, span)),
+        }
+    }
+    oddities
+}
+
+/// The first line of a file, or the place where it would be.
+fn first_line(source: &Source, part: Span) -> Span {
+    let line = source.line_at(part.start);
+    Span::new(part.start, line.end.clamp(part.start, part.end))
+}
+
+/// Takes over what the frontmatter of [`PLAN_FILE`] says.
+fn read_head(source: &Source, part: Span, draft: &mut Draft, oddities: &mut Vec<Spanned<Oddity>>) -> Parts {
+    let parts = frontmatter::split_part(source, part);
+    draft.frontmatter = frontmatter::read(source, &parts).0;
+    let entries = task::entries(source, &parts, oddities);
+    let mut fields = task::Fields::new(&entries, oddities);
+    draft.title = fields.line("title");
+    draft.priority = fields.line("priority");
+    parts
+}
+
+/// Takes over the text of [`PLAN_FILE`].
+fn read_narrative(source: &Source, body: Span, draft: &mut Draft, oddities: &mut Vec<Spanned<Oddity>>) {
+    let blocks = Blocks::read_in(source, body);
+    oddities.extend(blocks.unclosed.iter().map(|&span| Spanned::new(Oddity::UnclosedFence, span)));
+    let notes = notes(source, &blocks, body);
+    let end = notes.as_ref().map_or(body.end, |notes| notes.heading.span.start);
+    draft.context = task::prose(source, Span::new(body.start, end));
+    draft.notes = notes.map(|notes| notes.items).unwrap_or_default();
+}
+
+/// The list of notes at the end of [`PLAN_FILE`].
+struct Notes {
+    heading: Heading,
+    items: Vec<Spanned<String>>,
+}
+
+/// The notes: the last section, if it is called so and has nothing but items. Anything else is what the author says.
+fn notes(source: &Source, blocks: &Blocks, body: Span) -> Option<Notes> {
+    let heading = *blocks.headings.iter().max_by_key(|heading| heading.span.start)?;
+    let is_notes = task::heading_text(source, &heading).eq_ignore_ascii_case(NOTES) && !heading.is_underlined;
+    let below = Span::new(heading.below.min(body.end), body.end);
+    let items: Option<Vec<Spanned<String>>> = task::lines(source, below)
+        .filter(|&line| !source.slice(line).trim().is_empty())
+        .map(|line| {
+            let text = source.slice(line).strip_prefix("- ").filter(|_| !blocks.is_opaque(line.start))?;
+            let start = line.end - text.trim_start().len();
+            Some(Spanned::new(text.trim().to_owned(), Span::new(start, start + text.trim().len())))
+        })
+        .collect();
+    items.filter(|_| is_notes).map(|items| Notes { heading, items })
+}

@@ -1,0 +1,152 @@
+//! A folder written anew from what a plan of any dialect says, and the canonical form of one that is there.
+
+use std::collections::BTreeSet;
+
+use super::{NOTES, PLAN_FILE, TASK_FOLDER, is_id, task};
+use crate::dialect::{Birth, native};
+use crate::draft::{ContractDraft, Draft, StepDraft};
+use crate::frontmatter;
+use crate::plan;
+use crate::source::{FILE_SEPARATOR, Part, Source, Spanned};
+use crate::yaml;
+
+/// A new text that says what the draft says, as far as this dialect can.
+pub(super) fn compose(draft: &Draft, birth: &Birth<'_>) -> String {
+    let ids = ids(draft);
+    let names = plan::ids(draft);
+    let waits = plan::needs(draft, &names);
+    let mut files = vec![(PLAN_FILE.to_owned(), plan_text(draft, birth))];
+    for (place, step) in draft.steps.iter().enumerate() {
+        let needs: Vec<String> = match &step.needs {
+            // A name that means no step is kept: the author has to say what was meant.
+            Some(needs) => needs
+                .iter()
+                .map(|need| match plan::find_step(draft, &names, &need.value) {
+                    Some(place) => ids[place].clone(),
+                    None => need.value.clone(),
+                })
+                .collect(),
+            None => waits[place].iter().map(|&place| ids[place].clone()).collect(),
+        };
+        let slug = Some(plan::slug(&step.title.value)).filter(|slug| !slug.is_empty());
+        let path = format!("{TASK_FOLDER}{:02}-{}.md", place + 1, slug.as_ref().unwrap_or(&ids[place]));
+        let text = task_text(step, &path, &ids[place], &needs);
+        files.push((path, text));
+    }
+    // No text may pass for the beginning of a file.
+    let files: Vec<(String, String)> =
+        files.into_iter().map(|(path, text)| (path, text.replace(FILE_SEPARATOR, " "))).collect();
+    Source::bundle(files.iter().map(|(path, text)| (path.as_str(), text.as_str())))
+}
+
+/// An id for every step that is one of a task: its own where it can be.
+fn ids(draft: &Draft) -> Vec<String> {
+    let mut taken = BTreeSet::new();
+    let mut ids = Vec::with_capacity(draft.steps.len());
+    for (place, id) in plan::ids(draft).into_iter().enumerate() {
+        let base = match plan::slug(&id) {
+            _ if is_id(&id) => id,
+            slug if is_id(&slug) => slug,
+            _ => format!("task-{}", place + 1),
+        };
+        let counted = (2_usize..).map(|count| format!("{base}-{count}"));
+        let free = std::iter::once(base.clone()).chain(counted).find(|id| !taken.contains(id));
+        let id = free.unwrap_or(base);
+        taken.insert(id.clone());
+        ids.push(id);
+    }
+    ids
+}
+
+fn plan_text(draft: &Draft, birth: &Birth<'_>) -> String {
+    let title = draft.title.as_ref().map(|title| one_line(&title.value)).filter(|title| !title.is_empty());
+    let title = title.unwrap_or_else(|| birth.id.to_owned());
+    let mut text = format!("---\ntitle: {}\n", yaml::quote(&title));
+    text.extend(keyed("priority", draft.priority.as_ref()));
+    text.push_str("---\n");
+    text.extend(draft.context.as_ref().map(|context| format!("\n{}\n", context.value.trim_end())));
+    if !draft.notes.is_empty() {
+        text.push_str(&format!("\n## {NOTES}\n\n"));
+        text.extend(draft.notes.iter().map(|note| format!("- {}\n", one_line(&note.value))));
+    }
+    text
+}
+
+fn task_text(step: &StepDraft, path: &str, id: &str, needs: &[String]) -> String {
+    let needs: Vec<String> = needs.iter().map(|need| yaml::quote(need)).collect();
+    let mut text = format!("---\nid: {}\ndepends_on: [{}]\n", yaml::quote(id), needs.join(", "));
+    text.extend(keyed("agent", step.target.as_ref()));
+    text.extend(keyed("timeout", step.timeout.as_ref()));
+    if !step.accept.is_empty() {
+        text.push_str("subtasks:\n");
+        text.extend(step.accept.iter().map(|item| format!("  - {}\n", yaml::quote(&one_line(&item.value)))));
+    }
+    text.push_str("---\n");
+    let task = step.task.as_ref().map_or("", |task| task.value.trim_end());
+    let title = one_line(&step.title.value);
+    // The name of the file says the title where it can, and the text where it begins with it.
+    let first = task.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let said = task::title(first).map_or_else(|| task::words(path), str::to_owned);
+    if said != title && !title.is_empty() {
+        let close = if title.ends_with('#') { " #" } else { "" };
+        text.push_str(&format!("\n# {title}{close}\n"));
+    }
+    if !task.is_empty() {
+        text.push_str(&format!("\n{task}\n"));
+    }
+    if let Some(contract) = step.contract.as_ref().filter(|contract| !is_said(path, &text, contract)) {
+        text.push_str(&verification(contract));
+    }
+    text
+}
+
+/// Whether a text says the contract already.
+fn is_said(path: &str, text: &str, contract: &ContractDraft) -> bool {
+    let file = Source::bundle([(path, text)]);
+    let read = super::parse(&Source::new(path, file)).steps.pop().and_then(|step| step.contract);
+    read.is_some_and(|read| read.command == contract.command && contract.expect.is_none())
+}
+
+/// The section that gives a task its contract. An exit code other than 0 can't be said: then it is for a person.
+fn verification(contract: &ContractDraft) -> String {
+    let Some(command) = &contract.command else { return String::new() };
+    let expected = contract.expect.as_ref().map_or("0", |code| code.value.as_str());
+    let fenced = native::fenced(&command.value);
+    match expected {
+        "0" => format!("\n## {}\n\n{fenced}", task::VERIFICATION),
+        code => {
+            let quoted: String = fenced.lines().map(|line| format!("> {line}\n")).collect();
+            format!("\nThis must exit with {code}:\n\n{quoted}")
+        }
+    }
+}
+
+fn keyed(key: &str, value: Option<&Spanned<String>>) -> Option<String> {
+    let value = one_line(&value?.value);
+    (!value.is_empty()).then(|| format!("{key}: {}\n", yaml::quote(&value)))
+}
+
+fn one_line(text: &str) -> String {
+    text.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// The files in canonical form: LF, no byte order mark, a blank line behind the frontmatter, none at the end.
+pub(super) fn canonical(source: &Source) -> String {
+    let file = |part: &Part| {
+        let text = source.slice(part.span).replace("\r\n", "\n").replace('\r', "\n");
+        let parts = frontmatter::split(&text);
+        let body = text[parts.body..].trim_start_matches('\n').trim_end();
+        match parts.block {
+            Some(block) if body.is_empty() => format!("{}\n", text[block.start..block.end].trim_end()),
+            Some(block) => format!("{}\n\n{body}\n", text[block.start..block.end].trim_end()),
+            None if body.is_empty() => String::new(),
+            None => format!("{body}\n"),
+        }
+    };
+    let files: Vec<(&str, String)> =
+        source.parts().iter().map(|part| (part.path.as_str(), file(part))).collect();
+    match files.as_slice() {
+        [("", text)] => text.clone(),
+        _ => Source::bundle(files.iter().map(|(path, text)| (*path, text.as_str()))),
+    }
+}

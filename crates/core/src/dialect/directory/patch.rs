@@ -1,0 +1,114 @@
+//! The bytes that a change takes in the files of a folder. Every function returns edits and touches nothing else.
+
+use super::{DIALECT, NOTES, plan_part};
+use crate::change::{self, Change, Refusal};
+use crate::draft::{Draft, Field, StepDraft};
+use crate::frontmatter;
+use crate::markdown::Blocks;
+use crate::source::{Edit, Source, Span};
+use crate::yaml;
+
+/// The edits that make `change` in `source`, which reads as `draft`.
+pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<Vec<Edit>, Refusal> {
+    match change {
+        // The files have no place for where a plan or a step stands: the journal alone knows.
+        Change::Mark { .. } | Change::Become { .. } | Change::Trace { .. } => Ok(Vec::new()),
+        Change::Set { key, value } => Ok(vec![set(source, key, value)?]),
+        Change::Note { text } => Ok(vec![append_note(source, text)?]),
+        Change::Rename { step, id } => rename(source, draft, *step, id),
+        Change::Need { step, on } => add_need(source, draft, *step, on),
+        Change::Move { step, .. } => Err(in_file_name(source, &draft.steps[*step])),
+        Change::Renumber => {
+            draft.steps.first().map_or(Ok(Vec::new()), |step| Err(in_file_name(source, step)))
+        }
+        Change::Expand { step, .. } => Err(Refusal::NotATemplate { step: *step }),
+    }
+}
+
+/// The order of the tasks is the order of their files, and a text can't name a file anew.
+fn in_file_name(source: &Source, step: &StepDraft) -> Refusal {
+    Refusal::FileName { path: source.part_at(step.whole.0.start).path.clone() }
+}
+
+fn set(source: &Source, key: &str, value: &str) -> Result<Edit, Refusal> {
+    let no_word = || Refusal::NoWord { what: key.to_owned(), dialect: DIALECT.name };
+    if !DIALECT.keys.contains(&key) {
+        return Err(no_word());
+    }
+    let part = plan_part(source).ok_or_else(no_word)?;
+    frontmatter::set_part(source, part.span, key, value)
+        .ok_or_else(|| Refusal::NotPlain { key: key.to_owned() })
+}
+
+fn append_note(source: &Source, text: &str) -> Result<Edit, Refusal> {
+    let no_file = || Refusal::NoWord { what: "a note".to_owned(), dialect: DIALECT.name };
+    let part = plan_part(source).ok_or_else(no_file)?.span;
+    let newline = source.line_ending_in(part);
+    let body = Span::new(frontmatter::split_part(source, part).body, part.end);
+    let blocks = Blocks::read_in(source, body);
+    if let Some(notes) = super::notes(source, &blocks, body) {
+        let last = notes.items.last().map_or(notes.heading.span, |item| item.span);
+        let gap = if notes.items.is_empty() { newline } else { "" };
+        let end = source.line_at(last.end).end.min(body.end);
+        return Ok(Edit::insert(end, format!("{gap}{newline}- {text}")));
+    }
+    let gap = match source.slice(part) {
+        "" => "",
+        text if text.ends_with('\n') => newline,
+        _ => &newline.repeat(2),
+    };
+    Ok(Edit::insert(part.end, format!("{gap}## {NOTES}{newline}{newline}- {text}{newline}")))
+}
+
+fn rename(source: &Source, draft: &Draft, place: usize, id: &str) -> Result<Vec<Edit>, Refusal> {
+    let old = crate::plan::ids(draft).swap_remove(place);
+    let needs = draft.steps.iter().filter_map(|step| step.needs.as_ref()).flatten();
+    let mut edits: Vec<Edit> = needs
+        .filter(|need| need.value == old)
+        .map(|need| Edit::replace(need.span, yaml::quote(id)))
+        .collect();
+    let own = frontmatter::set_part(source, draft.steps[place].whole.0, "id", id);
+    edits.push(own.ok_or_else(|| Refusal::NotPlain { key: "id".to_owned() })?);
+    Ok(edits)
+}
+
+/// Adds a name to `depends_on`, inline or as an item, in the form that the list has.
+fn add_need(source: &Source, draft: &Draft, place: usize, on: &str) -> Result<Vec<Edit>, Refusal> {
+    const KEY: &str = "depends_on";
+    let step = &draft.steps[place];
+    if change::declared_needs(draft, place)?.iter().any(|name| name == on) {
+        return Ok(Vec::new());
+    }
+    let on = yaml::quote(on);
+    let part = step.whole.0;
+    let Some(field) = step.field(Field::Needs) else {
+        return insert_line(source, part, &format!("{KEY}: [{on}]"));
+    };
+    let is_inline = source.slice(field.value).starts_with('[');
+    Ok(vec![match step.needs.iter().flatten().last() {
+        Some(last) if is_inline => Edit::insert(last.span.end, format!(", {on}")),
+        Some(last) => {
+            let line = source.line_at(last.span.start);
+            let dash = source.slice(Span::new(line.start, last.span.start));
+            let end = source.line_at(last.span.end).end;
+            Edit::insert(end, format!("{}{dash}{on}", source.line_ending_in(part)))
+        }
+        None if is_inline => Edit::insert(field.value.start + 1, on),
+        None if field.value.is_empty() => Edit::insert(field.value.start, format!(" [{on}]")),
+        None => return Err(Refusal::NotPlain { key: KEY.to_owned() }),
+    }])
+}
+
+/// Puts a line at the end of a file's frontmatter.
+fn insert_line(source: &Source, part: Span, line: &str) -> Result<Vec<Edit>, Refusal> {
+    let parts = frontmatter::split_part(source, part);
+    let newline = source.line_ending_in(part);
+    let edit = match parts.yaml {
+        Some(block) => Edit::insert(block.end, format!("{line}{newline}")),
+        None if parts.is_unclosed => {
+            return Err(Refusal::WouldChangeMore("the frontmatter is never closed".to_owned()));
+        }
+        None => Edit::insert(parts.body, format!("---{newline}{line}{newline}---{newline}")),
+    };
+    Ok(vec![edit])
+}

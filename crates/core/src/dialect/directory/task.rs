@@ -1,0 +1,349 @@
+//! One file of a task: the keys in front of it, its text, and the command in its text that may judge it.
+
+use super::{FIELDS, RESERVED, TASK_FOLDER, first_line};
+use crate::change;
+use crate::dialect::verification;
+use crate::draft::{ContractDraft, Field, FieldDraft, Layout, Oddity, StepDraft, StepNumber};
+use crate::frontmatter::{self, Parts};
+use crate::markdown::{Blocks, Heading};
+use crate::source::{Part, Source, Span, Spanned};
+use crate::yaml::{Node, Style, Value};
+
+/// The section or label of a task's text that says how to check it. Document E has none: it is our addition.
+pub(super) const VERIFICATION: &str = "Verification";
+
+/// A task with what a list shows: number and title.
+pub(super) fn bare(source: &Source, part: &Part, place: usize) -> StepDraft {
+    let parts = frontmatter::split_part(source, part.span);
+    let at = Span::at(part.span.start);
+    let heading = title_line(source, Span::new(parts.body, part.span.end));
+    let title =
+        heading.as_ref().map_or_else(|| Spanned::new(words(&part.path), at), |(_, title)| title.clone());
+    let number = StepNumber::Counted(index(&part.path).unwrap_or_else(|| change::number_at(place)));
+    let mut step = StepDraft::empty(Spanned::new(number, at), title);
+    step.whole = Layout(part.span);
+    step.heading = Layout(heading.map_or_else(|| first_line(source, part.span), |(line, _)| line));
+    step.level = Layout(1);
+    step
+}
+
+/// A task with all that its file says.
+pub(super) fn read(
+    source: &Source,
+    part: &Part,
+    place: usize,
+    oddities: &mut Vec<Spanned<Oddity>>,
+) -> StepDraft {
+    let parts = frontmatter::split_part(source, part.span);
+    let mut step = bare(source, part, place);
+    let entries = entries(source, &parts, oddities);
+    read_fields(source, &entries, &mut step, oddities);
+    let body = Span::new(parts.body, part.span.end);
+    // A file without a heading is best known by its id.
+    if let Some(id) = step.id.as_ref().filter(|_| !body.covers(step.heading.0)) {
+        step.heading = Layout(source.line_at(id.span.start));
+    }
+    let blocks = Blocks::read_in(source, body);
+    oddities.extend(blocks.unclosed.iter().map(|&span| Spanned::new(Oddity::UnclosedFence, span)));
+    read_body(source, &blocks, body, &mut step);
+    step
+}
+
+/// The keys in front of a file, and what is out of order among them.
+pub(super) fn entries(
+    source: &Source,
+    parts: &Parts,
+    oddities: &mut Vec<Spanned<Oddity>>,
+) -> Vec<(Node, Node)> {
+    let (entries, faults) = frontmatter::nodes(source, parts);
+    let tabs = parts.yaml.into_iter().flat_map(|yaml| lines(source, yaml));
+    let tabs = tabs.filter(|&line| source.slice(line).starts_with('\t') && faults.is_empty()).map(|line| {
+        let why = "the frontmatter is not valid YAML: a line is indented by a tab".to_owned();
+        Spanned::new(Oddity::Frontmatter(why), Span::new(line.start, line.start + 1))
+    });
+    oddities.extend(tabs.collect::<Vec<_>>());
+    oddities.extend(faults);
+    entries
+}
+
+fn read_fields(
+    source: &Source,
+    entries: &[(Node, Node)],
+    step: &mut StepDraft,
+    oddities: &mut Vec<Spanned<Oddity>>,
+) {
+    for (key, value) in entries {
+        let Value::Scalar { text: name, .. } = &key.value else {
+            let why = "a key of the frontmatter is no plain text".to_owned();
+            oddities.push(Spanned::new(Oddity::Frontmatter(why), key.span));
+            continue;
+        };
+        let kind = FIELDS.iter().find(|(_, names)| names.contains(&name.as_str())).map(|&(kind, _)| kind);
+        let whole = Span::new(key.span.start, value.span.end.max(key.span.end));
+        // What nobody reads is kept where it counts, so that no edit can lose it.
+        if kind.is_none() {
+            step.stray.push(Spanned::new(unix(source.slice(whole)), whole));
+        }
+        if kind.is_some() || !RESERVED.contains(&name.as_str()) {
+            let name = Spanned::new(name.clone(), key.span);
+            step.fields.0.push(FieldDraft { name, kind, label: key.span, value: value.span, whole });
+        }
+    }
+    let mut fields = Fields::new(entries, oddities);
+    step.id = fields.line("id");
+    step.target = fields.line("agent");
+    step.timeout = fields.line("timeout");
+    step.accept = fields.list("subtasks", "a list of texts");
+    // In this dialect a task that names no other one waits for none.
+    step.needs = Some(fields.list("depends_on", "a list of ids"));
+}
+
+/// The entries of a frontmatter, asked for by the kind of value that each must have.
+pub(super) struct Fields<'a> {
+    entries: &'a [(Node, Node)],
+    oddities: &'a mut Vec<Spanned<Oddity>>,
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn new(entries: &'a [(Node, Node)], oddities: &'a mut Vec<Spanned<Oddity>>) -> Self {
+        Self { entries, oddities }
+    }
+
+    /// The first value of a key; one that stands twice has been complained of.
+    fn value(&self, key: &str) -> Option<&'a Node> {
+        let is_key = |node: &Node| matches!(&node.value, Value::Scalar { text, .. } if text == key);
+        self.entries.iter().find(|(node, _)| is_key(node)).map(|(_, value)| value)
+    }
+
+    fn complain(&mut self, key: &str, expected: &'static str, span: Span) {
+        self.oddities.push(Spanned::new(Oddity::WrongType { key: key.to_owned(), expected }, span));
+    }
+
+    /// A text, or nothing where the key is not there or has no value.
+    pub(super) fn line(&mut self, key: &str) -> Option<Spanned<String>> {
+        let node = self.value(key)?;
+        match &node.value {
+            Value::Scalar { .. } => {
+                let lines: Vec<String> = scalar(node)?.lines().map(|line| line.trim().to_owned()).collect();
+                let text = lines.join(" ").trim().to_owned();
+                (!text.is_empty()).then(|| Spanned::new(text, node.span))
+            }
+            Value::List(_) | Value::Map(_) => {
+                self.complain(key, "text", node.span);
+                None
+            }
+        }
+    }
+
+    /// A list of texts.
+    pub(super) fn list(&mut self, key: &str, expected: &'static str) -> Vec<Spanned<String>> {
+        let Some(node) = self.value(key) else { return Vec::new() };
+        let items = match &node.value {
+            Value::List(items) => items,
+            Value::Scalar { .. } if scalar(node).is_none() => return Vec::new(),
+            Value::Scalar { .. } | Value::Map(_) => {
+                self.complain(key, expected, node.span);
+                return Vec::new();
+            }
+        };
+        let mut texts = Vec::with_capacity(items.len());
+        for item in items {
+            match scalar(item).map(str::trim).filter(|text| !text.is_empty()) {
+                Some(text) => texts.push(Spanned::new(text.to_owned(), item.span)),
+                None => self.complain(key, expected, item.span),
+            }
+        }
+        texts
+    }
+}
+
+/// The text of a scalar; `None` for what YAML calls null, and for what is none.
+fn scalar(node: &Node) -> Option<&str> {
+    match &node.value {
+        Value::Scalar { text, style } => {
+            let is_null =
+                *style == Style::Plain && ["", "~", "null", "Null", "NULL"].contains(&text.as_str());
+            (!is_null).then_some(text.as_str())
+        }
+        Value::List(_) | Value::Map(_) => None,
+    }
+}
+
+/// The task is all of the text, but for a section that says nothing but the command of the contract.
+fn read_body(source: &Source, blocks: &Blocks, body: Span, step: &mut StepDraft) {
+    let section = verification_section(source, blocks, body);
+    let contract = section.as_ref().and_then(|section| read_contract(source, blocks, section));
+    let others = match (&section, &contract) {
+        (Some(section), Some(contract)) if is_command_alone(source, blocks, section, contract) => {
+            let pieces = [Span::new(body.start, section.whole.start), Span::new(section.whole.end, body.end)];
+            joined(pieces.into_iter().filter_map(|piece| prose(source, piece)).collect())
+        }
+        _ => None,
+    };
+    // A text that is nothing else still tells the agent something.
+    step.task = others.or_else(|| prose(source, body));
+    if let (Some(section), Some(_)) = (section, &contract) {
+        let value = source.line_at(section.region.start);
+        let value =
+            Span::new(section.region.start, value.end.clamp(section.region.start, section.region.end));
+        let (kind, whole) = (Some(Field::Contract), section.whole);
+        step.fields.0.push(FieldDraft { name: section.name, kind, label: section.label, value, whole });
+    }
+    step.contract = contract;
+}
+
+/// The part of a text that says how to check it.
+struct Section {
+    name: Spanned<String>,
+    /// The heading, or the label with its stars.
+    label: Span,
+    /// What stands below the heading or behind the label.
+    region: Span,
+    /// Both.
+    whole: Span,
+}
+
+fn verification_section(source: &Source, blocks: &Blocks, body: Span) -> Option<Section> {
+    let named = |heading: &&Heading| heading_text(source, heading).eq_ignore_ascii_case(VERIFICATION);
+    if let Some(heading) = blocks.headings.iter().find(named) {
+        let is_next = |next: &&Heading| next.span.start > heading.span.start && next.level <= heading.level;
+        let end = blocks.headings.iter().find(is_next).map_or(body.end, |next| next.span.start);
+        let name = Spanned::new(VERIFICATION.to_owned(), heading.span);
+        let region = Span::new(heading.below.min(end), end);
+        return Some(Section {
+            name,
+            label: heading.span,
+            region,
+            whole: Span::new(heading.span.start, end),
+        });
+    }
+    let mut labels = lines(source, body)
+        .filter(|line| !blocks.is_opaque(line.start))
+        .filter_map(|line| Some((line, bold_label(source, line)?)));
+    let is_named = |&(_, label): &(Span, Span)| {
+        source.slice(label).trim_matches(['*', ':', ' ']).eq_ignore_ascii_case(VERIFICATION)
+    };
+    let (line, label) = labels.find(is_named)?;
+    let next_label = labels.next().map_or(body.end, |(line, _)| line.start);
+    let next_heading =
+        blocks.headings.iter().map(|heading| heading.span.start).find(|&start| start > label.end);
+    let end = next_heading.map_or(next_label, |heading| heading.min(next_label));
+    let name = Spanned::new(VERIFICATION.to_owned(), label);
+    let region = Span::new(label.end, end);
+    Some(Section { name, label, region, whole: Span::new(line.start, end) })
+}
+
+/// The label `**name:**` or `**name**:` that begins a line.
+fn bold_label(source: &Source, line: Span) -> Option<Span> {
+    let text = source.slice(line);
+    let begins = text.trim_start().trim_start_matches(['-', '+']).trim_start();
+    let inner = begins.strip_prefix("**")?;
+    let close = inner.find("**")?;
+    let behind = &inner[close + 2..];
+    let colon = match (inner[..close].ends_with(':'), behind.starts_with(':')) {
+        (true, _) => 0,
+        (false, true) => 1,
+        (false, false) => return None,
+    };
+    let start = line.end - begins.len();
+    Some(Span::new(start, start + 2 + close + 2 + colon))
+}
+
+fn read_contract(source: &Source, blocks: &Blocks, section: &Section) -> Option<ContractDraft> {
+    let whole = verification::contract(source, blocks, section.region)?;
+    if whole.command.is_some() {
+        return Some(whole);
+    }
+    // A label often says the command on its own line, and what follows is about something else.
+    let line = source.line_at(section.region.start);
+    let first = Span::new(section.region.start, line.end.clamp(section.region.start, section.region.end));
+    let short = verification::contract(source, blocks, first).filter(|contract| contract.command.is_some());
+    Some(short.unwrap_or(whole))
+}
+
+/// Whether a section has nothing to say to an agent.
+fn is_command_alone(source: &Source, blocks: &Blocks, section: &Section, contract: &ContractDraft) -> bool {
+    let Some(command) = &contract.command else { return false };
+    let text = source.slice(section.region);
+    match blocks.codes_in(section.region).next() {
+        Some(code) => text.trim() == source.slice(code.span).trim(),
+        None => !text.trim().contains('\n') && section.region.covers(command.span),
+    }
+}
+
+/// The text of some lines without the blank ones around it, its lines ended by LF; `None` where there is nothing else.
+pub(super) fn prose(source: &Source, region: Span) -> Option<Spanned<String>> {
+    let first = lines(source, region).find(|&line| !source.slice(line).trim().is_empty())?;
+    let text = source.slice(Span::new(first.start, region.end)).trim_end();
+    Some(Spanned::new(unix(text), Span::new(first.start, first.start + text.len())))
+}
+
+fn joined(pieces: Vec<Spanned<String>>) -> Option<Spanned<String>> {
+    let span = Span::new(pieces.first()?.span.start, pieces.last()?.span.end);
+    let texts: Vec<String> = pieces.into_iter().map(|piece| piece.value).collect();
+    Some(Spanned::new(texts.join("\n\n"), span))
+}
+
+fn unix(text: &str) -> String {
+    text.replace("\r\n", "\n")
+}
+
+/// The lines of a part of the text, without their endings.
+pub(super) fn lines(source: &Source, region: Span) -> impl Iterator<Item = Span> {
+    let mut at = region.start;
+    source.slice(region).split_inclusive('\n').map(move |line| {
+        let start = at;
+        at += line.len();
+        Span::new(start, start + line.trim_end_matches(['\n', '\r']).len())
+    })
+}
+
+/// The words of a heading.
+pub(super) fn heading_text<'a>(source: &'a Source, heading: &Heading) -> &'a str {
+    let first = source.slice(heading.span).lines().next().unwrap_or_default();
+    first.trim_matches(['#', ' ', '\t', ':', '*', '\r'])
+}
+
+/// The heading `# Title` with which a text begins, and the title.
+fn title_line(source: &Source, body: Span) -> Option<(Span, Spanned<String>)> {
+    let line = lines(source, body).find(|&line| !source.slice(line).trim().is_empty())?;
+    let title = title(source.slice(line))?;
+    let start = line.start + source.slice(line).find(title)?;
+    Some((line, Spanned::new(title.to_owned(), Span::new(start, start + title.len()))))
+}
+
+/// The title that a line `# Title` gives.
+pub(super) fn title(line: &str) -> Option<&str> {
+    let bare = line.trim_start_matches(' ');
+    let text =
+        bare.strip_prefix('#').filter(|text| text.starts_with([' ', '\t']) && line.len() - bare.len() < 4)?;
+    let text = text.trim();
+    let open = text.trim_end_matches('#');
+    let text = if open.ends_with([' ', '\t']) { open.trim_end() } else { text };
+    (!text.trim_matches('#').is_empty()).then_some(text)
+}
+
+/// The name of a file without folder, ending and number.
+fn stem(path: &str) -> &str {
+    let name = path.strip_prefix(TASK_FOLDER).unwrap_or(path);
+    if super::is_markdown(name) { &name[..name.len() - 3] } else { name }
+}
+
+/// What a file is called, in words: the title of a task whose text has none.
+pub(super) fn words(path: &str) -> String {
+    let stem = stem(path);
+    let slug = stem.trim_start_matches(|character: char| character.is_ascii_digit());
+    let slug = slug.trim_start_matches(['-', '_', '.', ' ']);
+    let text = if slug.is_empty() { stem } else { slug }.replace(['-', '_'], " ");
+    let mut characters = text.trim().chars();
+    match characters.next() {
+        Some(first) => first.to_uppercase().chain(characters).collect(),
+        None => path.to_owned(),
+    }
+}
+
+/// The number in front of the name of a file.
+fn index(path: &str) -> Option<u32> {
+    let digits: &str = stem(path).split(|character: char| !character.is_ascii_digit()).next()?;
+    digits.parse().ok()
+}

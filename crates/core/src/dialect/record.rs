@@ -1,0 +1,206 @@
+//! The record dialect: one map of keys in YAML or JSON, as document B has it, with steps that count from 0. Reads anything,
+//! writes only the bytes that a change needs. docs/dialects/record.md describes it.
+
+mod compose;
+mod event;
+mod excerpt;
+mod fault;
+mod map;
+mod patch;
+mod pointer;
+mod read;
+mod replan;
+mod spelling;
+
+pub use event::{created_line, event_line, event_name, replanned_line};
+pub use fault::Fault;
+pub use pointer::{POINTER, Pointer, PointerFault, pointer};
+pub use replan::{Replan, Successor, next_id, replanned};
+
+use crate::dialect::{Dialect, Home};
+use crate::draft::{Field, Mark};
+use crate::source::Source;
+use crate::state::{Reason, State};
+use crate::yaml::{self, Value};
+
+/// How the table of dialects knows this one.
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "record",
+    summary: "a YAML or JSON file in `.rawko/plans/`, or one with the keys `task`, `steps` and `currentStepIndex`",
+    recognises,
+    parse: read::parse,
+    skim: read::skim,
+    states: STATES,
+    spell,
+    marks: &Mark::ALL,
+    title_key: Some("task"),
+    keys: PLAN_KEYS,
+    fields: FIELDS,
+    is_strict: false,
+    owned: &["status", "currentStepIndex", "createdAt", "updatedAt", "version", "previousPlanId"],
+    edits: patch::edits,
+    touch: patch::touch,
+    home: |name, _| Home { id: name.to_owned(), path: format!(".rawko/plans/{name}.yaml") },
+    canonical: |source| source.text().to_owned(),
+    compose: compose::compose,
+    beside: pointer::beside,
+};
+
+/// The most scalars, lists and maps of a plan: 10,000 steps have some 300,000.
+const NODES_MAX: usize = 1_000_000;
+
+/// The states of a plan, as document B spells them.
+const STATES: &[(&str, State)] = &[
+    ("draft", State::Draft),
+    ("in_progress", State::Running),
+    ("complete", State::Done),
+    ("failed", State::Failed),
+    ("replanning", State::Waiting(Reason::Replanning)),
+];
+
+#[expect(clippy::unnecessary_wraps, reason = "other dialects have no word for some states")]
+const fn spell(state: State) -> Option<&'static str> {
+    Some(match state {
+        State::Draft | State::Proposed | State::Approved => "draft",
+        // A plan that waits for an answer goes on as it is: nobody makes another one of it.
+        State::Running | State::Waiting(Reason::Question) => "in_progress",
+        State::Waiting(_) | State::Rejected => "replanning",
+        State::Done => "complete",
+        State::Failed | State::Cancelled => "failed",
+    })
+}
+
+/// The words for the state of a step.
+pub(crate) const STEP_WORDS: &[&str] = &["pending", "in_progress", "complete", "failed", "skipped"];
+
+/// The word for what is claimed of a step.
+const fn word(mark: Option<Mark>) -> &'static str {
+    match mark {
+        None => "pending",
+        Some(Mark::Running) => "in_progress",
+        Some(Mark::Done) => "complete",
+        Some(Mark::Failed) => "failed",
+        Some(Mark::Skipped) => "skipped",
+    }
+}
+
+/// The keys of a plan, in their usual order.
+const PLAN_KEYS: &[&str] = &[
+    "id",
+    "task",
+    "status",
+    "version",
+    "previousPlanId",
+    "currentStepIndex",
+    "createdAt",
+    "updatedAt",
+    "createdBy",
+    "steps",
+    "metadata",
+];
+
+/// The keys of a step, in their usual order. Those behind `acceptanceCriteria` are our own.
+const STEP_KEYS: &[&str] = &[
+    "index",
+    "id",
+    "description",
+    "status",
+    "suggestedAgent",
+    "executedBy",
+    "startedAt",
+    "completedAt",
+    "output",
+    "error",
+    "affectedFiles",
+    "dependsOn",
+    "instructions",
+    "acceptanceCriteria",
+    "reads",
+    "touches",
+    "tools",
+    "env",
+    "network",
+    "timeout",
+    "setup",
+    "contract",
+    "exitCode",
+    "contractTimeout",
+    "onFail",
+];
+
+/// The keys of the metadata, in their usual order. The last three are our own.
+const METADATA_KEYS: &[&str] =
+    &["complexity", "tags", "constraints", "informedByMemories", "priority", "budget", "notes"];
+
+/// The keys of a step that the author writes, and what each is.
+const FIELDS: &[(Field, &[&str])] = &[
+    (Field::Id, &["id"]),
+    (Field::Status, &["status"]),
+    (Field::Target, &["suggestedAgent"]),
+    (Field::Needs, &["dependsOn"]),
+    (Field::Task, &["instructions"]),
+    (Field::Accept, &["acceptanceCriteria"]),
+    (Field::Reads, &["reads"]),
+    (Field::Touches, &["touches"]),
+    (Field::Tools, &["tools"]),
+    (Field::Env, &["env"]),
+    (Field::Network, &["network"]),
+    (Field::Timeout, &["timeout"]),
+    (Field::Setup, &["setup"]),
+    (Field::Contract, &["contract"]),
+    (Field::ExitCode, &["exitCode"]),
+    (Field::ContractTimeout, &["contractTimeout"]),
+    (Field::OnFail, &["onFail"]),
+];
+
+/// The folder that plans lie in.
+const FOLDER: &str = ".rawko/plans/";
+
+/// Told by its place, whatever it holds, or by keys that nothing else has together.
+fn recognises(place: &str, head: &str) -> Option<String> {
+    let place = place.replace('\\', "/");
+    let name = place.rsplit('/').next().unwrap_or_default();
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
+    let is_data = matches!(extension.as_deref(), Some("yaml" | "yml" | "json"));
+    let is_in_folder = lies_in_folder(&place);
+    if is_data && is_in_folder {
+        return Some(format!("{name} in {FOLDER}"));
+    }
+    if !is_data && extension.is_some() {
+        return None;
+    }
+    let (root, _) = yaml::read(head, 0);
+    let Value::Map(entries) = root?.value else { return None };
+    let value = |wanted: &str| {
+        let entry = entries.iter().find(|(key, _)| read::text(key) == Some(wanted));
+        entry.map(|(_, value)| &value.value)
+    };
+    let has_steps = matches!(value("steps"), Some(Value::List(_)));
+    let has_task = matches!(value("task"), Some(Value::Scalar { .. }));
+    let status = entries.iter().find(|(key, _)| read::text(key) == Some("status"));
+    let says_state =
+        status.and_then(|(_, word)| read::text(word)).is_some_and(|word| DIALECT.state(word).is_some());
+    let counts = value("currentStepIndex").is_some();
+    // The steps may begin behind the part that was looked at.
+    let is_cut = head.len() + 4 > super::HEAD_BYTES;
+    match (has_task, has_steps, counts) {
+        (true, true, true) => Some("`task`, `steps` and `currentStepIndex`".to_owned()),
+        (true, true, false) if says_state => Some("`task`, `steps` and `status`".to_owned()),
+        (true, false, true) if is_cut => Some("`task` and `currentStepIndex`".to_owned()),
+        (true | false, true | false, true | false) => None,
+    }
+}
+
+/// Whether a plan lies right in the folder that document B keeps plans in.
+fn lies_in_folder(place: &str) -> bool {
+    let folder = place.rsplit_once('/').map_or("", |(folder, _)| folder);
+    format!("/{folder}/").ends_with(&format!("/{FOLDER}"))
+}
+
+/// Whether the whole text is JSON, or YAML that is written like it.
+fn is_json(source: &Source) -> bool {
+    source.text().trim_start_matches('\u{feff}').trim_start().starts_with('{')
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! The events of document B: what happened to a run, as lines of JSON in its own names.
+
+use super::read::{self, Tree};
+use super::spelling::json;
+use crate::event::{AttemptEnd, Event};
+use crate::source::Source;
+use crate::yaml::{Node, Style, Value};
+
+/// The name that document B has for what happened; `None` where it has none.
+pub fn event_name(event: &Event) -> Option<&'static str> {
+    match event {
+        Event::RunStarted { .. } => Some("PLAN_CREATED"),
+        Event::AttemptStarted { .. } => Some("STEP_STARTED"),
+        Event::ContractFinished { receipt, .. } if receipt.verdict.is_passed() => Some("STEP_COMPLETED"),
+        // No contract is run after an attempt that took too long: it has failed.
+        Event::ContractFinished { .. } | Event::AttemptFinished { end: AttemptEnd::TimedOut(_), .. } => {
+            Some("STEP_FAILED")
+        }
+        Event::AttemptFinished { .. }
+        | Event::AgentsApproved { .. }
+        | Event::AskOpened { .. }
+        | Event::AskAnswered { .. }
+        | Event::BudgetWarned { .. }
+        | Event::RunStopped { .. }
+        | Event::RunResumed { .. }
+        | Event::RunFinished { .. } => None,
+    }
+}
+
+/// The line for what happened to a run of this plan; `None` where document B has no such event, or the plan no such step.
+/// `said` is what the agent said, or why it failed.
+pub fn event_line(source: &Source, event: &Event, said: &str) -> Option<String> {
+    let name = event_name(event)?;
+    let Some(step) = event.step() else { return Some(created_line(source)) };
+    let draft = source.draft();
+    let index = crate::plan::ids(&draft).iter().position(|id| id == step)?;
+    let rest = match name {
+        "STEP_COMPLETED" => format!(",\"output\":{}", json(&super::patch::capped(said))),
+        "STEP_FAILED" => format!(",\"error\":{}", json(&super::patch::capped(said))),
+        _ => String::new(),
+    };
+    Some(format!("{{\"type\":\"{name}\",\"stepIndex\":{index}{rest}}}"))
+}
+
+/// The line that says that there is a plan.
+pub fn created_line(source: &Source) -> String {
+    format!("{{\"type\":\"PLAN_CREATED\",\"plan\":{}}}", plan(source))
+}
+
+/// The line that says that a plan was made anew.
+pub fn replanned_line(next: &Source) -> String {
+    format!("{{\"type\":\"PLAN_REPLANNED\",\"newPlan\":{}}}", plan(next))
+}
+
+/// The plan as JSON on one line.
+fn plan(source: &Source) -> String {
+    Tree::of(source).root.as_ref().map_or_else(|| "null".to_owned(), |root| typed(root, ""))
+}
+
+/// The keys whose values are numbers. All other values that document B knows are text.
+const NUMBERS: &[&str] = &["index", "currentStepIndex", "version", "complexity", "dependsOn"];
+
+fn typed(node: &Node, key: &str) -> String {
+    match &node.value {
+        Value::Scalar { text, style } => {
+            let is_known = super::PLAN_KEYS.contains(&key)
+                || super::STEP_KEYS.contains(&key)
+                || super::METADATA_KEYS.contains(&key);
+            let is_bare = *style == Style::Plain && (!is_known || NUMBERS.contains(&key));
+            let is_empty = *style == Style::Plain && matches!(text.as_str(), "" | "null" | "~");
+            match text.as_str() {
+                _ if is_empty => "null".to_owned(),
+                word @ ("true" | "false") if is_bare => word.to_owned(),
+                number if is_bare && is_number(number) => number.to_owned(),
+                text => json(text),
+            }
+        }
+        Value::List(items) => {
+            format!("[{}]", items.iter().map(|item| typed(item, key)).collect::<Vec<_>>().join(","))
+        }
+        Value::Map(entries) => {
+            let entry = |(key, value): &(Node, Node)| {
+                let key = read::text(key)?;
+                Some(format!("{}:{}", json(key), typed(value, key)))
+            };
+            format!("{{{}}}", entries.iter().filter_map(entry).collect::<Vec<_>>().join(","))
+        }
+    }
+}
+
+/// Whether a plain text is a number as JSON writes it.
+fn is_number(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let (whole, fraction) =
+        digits.split_once('.').map_or((digits, "0"), |(whole, fraction)| (whole, fraction));
+    let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    all_digits(whole) && all_digits(fraction) && (whole == "0" || !whole.starts_with('0'))
+}

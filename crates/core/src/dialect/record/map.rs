@@ -1,0 +1,207 @@
+//! The bytes that change when a key of a map is set, added or taken away, or a list grows. Knows block and flow; every other
+//! byte stays.
+
+use super::read;
+use super::spelling::{New, Page, column, odd};
+use crate::change::Refusal;
+use crate::source::{Edit, Span};
+use crate::yaml::{Node, Style, Value};
+
+/// A map whose keys are to be changed.
+pub(super) struct Keys<'a> {
+    pub(super) page: &'a Page<'a>,
+    pub(super) map: &'a Node,
+    /// The usual order of its keys: a new one stands behind those that come before it; one that is not listed comes last.
+    pub(super) order: &'a [&'a str],
+}
+
+impl Keys<'_> {
+    /// The edit that gives `key` this value; `None` where it has it.
+    pub(super) fn set(&self, key: &str, new: &New) -> Result<Option<Edit>, Refusal> {
+        match read::entries(self.map).iter().find(|(name, _)| read::text(name) == Some(key)) {
+            // What has no bytes is no value: `status:` says nothing yet.
+            Some((_, value)) if says(value, new) && !value.span.is_empty() => Ok(None),
+            Some((name, value)) => self.replace(name, value, new).map(Some),
+            None => self.insert(key, new, None).map(Some),
+        }
+    }
+
+    /// The edit that adds a key which is not there, as if `gone` were not there either.
+    pub(super) fn insert(&self, key: &str, new: &New, gone: Option<&str>) -> Result<Edit, Refusal> {
+        let Value::Map(entries) = &self.map.value else { return Err(odd("a step is no map of keys")) };
+        let rank = |key: &str| self.order.iter().position(|&known| known == key);
+        let kept = || entries.iter().filter(|(name, _)| gone.is_none() || read::text(name) != gone);
+        let is_before = |name: &Node| match (read::text(name).and_then(rank), rank(key)) {
+            (Some(rank), Some(wanted)) => rank < wanted,
+            (Some(_) | None, None) => true,
+            (None, Some(_)) => false,
+        };
+        let anchor = kept().filter(|(name, _)| is_before(name)).next_back().or_else(|| kept().next());
+        if self.is_flow() {
+            return Ok(self.insert_flow(key, new, anchor));
+        }
+        let Some((name, value)) = anchor else { return Err(odd("there is no key to write it behind")) };
+        let indent = self.page.indent(self.map)?;
+        let text = format!(
+            "{}{}{}:{}",
+            self.page.newline(),
+            " ".repeat(indent),
+            self.page.key(key),
+            self.page.behind_colon(new, indent)
+        );
+        Ok(Edit::insert(self.end_of_entry(name, value), text))
+    }
+
+    fn insert_flow(&self, key: &str, new: &New, anchor: Option<&(Node, Node)>) -> Edit {
+        let entry = format!("{}: {}", self.page.key(key), self.page.inline(new));
+        let Some((name, value)) = anchor else { return Edit::insert(self.map.span.start + 1, entry) };
+        let gap = self.gap(name.span.start);
+        Edit::insert(value.span.end.max(name.span.end), format!(",{gap}{entry}"))
+    }
+
+    /// What divides entries of a flow collection: a line break where each has a line of its own.
+    fn gap(&self, at: usize) -> String {
+        let source = self.page.source;
+        let before = &source.text()[source.line_at(at).start..at];
+        match before.trim().is_empty() && source.line_at(at).start > 0 {
+            true => format!("{}{before}", self.page.newline()),
+            false => " ".to_owned(),
+        }
+    }
+
+    /// Where the line behind an entry of a block map would begin.
+    fn end_of_entry(&self, name: &Node, value: &Node) -> usize {
+        let source = self.page.source;
+        let end = source.line_at(value.span.end.max(name.span.end)).end;
+        let header = source.slice(value.span).lines().next().unwrap_or_default();
+        let keeps_blanks =
+            matches!(value.value, Value::Scalar { style: Style::Block, .. }) && header.contains('+');
+        if !keeps_blanks {
+            return end;
+        }
+        // The blank lines behind it belong to its text.
+        let rest = &source.text()[end..];
+        let blank = rest.len() - rest.trim_start_matches([' ', '\n', '\r']).len();
+        end + rest[..blank]
+            .rfind('\n')
+            .map_or(0, |newline| newline.saturating_sub(usize::from(rest[..newline].ends_with('\r'))))
+    }
+
+    fn replace(&self, name: &Node, value: &Node, new: &New) -> Result<Edit, Refusal> {
+        let source = self.page.source;
+        let gap = Span::new(name.span.end, value.span.start);
+        let colon = source.slice(gap).find(':').map(|at| gap.start + at + 1);
+        let refusal = || Refusal::NotPlain { key: read::text(name).unwrap_or_default().to_owned() };
+        let colon = colon.ok_or_else(refusal)?;
+        let is_scalar = matches!(value.value, Value::Scalar { .. });
+        if !is_scalar && matches!(new, New::Text(_) | New::Number(_)) {
+            return Err(refusal());
+        }
+        let line_end = source.line_at(value.span.end).end;
+        let is_last = source.text()[value.span.end..line_end.max(value.span.end)].trim().is_empty();
+        let is_below = source.slice(Span::new(colon, value.span.start)).contains('\n');
+        let blank_gap = source.slice(Span::new(colon, value.span.start)).trim().is_empty();
+        let text = match self.is_flow() || !is_last {
+            true => format!(" {}", same_style(self.page, value, new)),
+            false => {
+                let indent = self.page.indent(self.map)?;
+                let text = self.page.behind_colon(new, indent);
+                match text.contains('\n') {
+                    true => text,
+                    false => format!(" {}", same_style(self.page, value, new)),
+                }
+            }
+        };
+        let is_block = !text.starts_with(' ') || text.contains('\n');
+        if value.span.is_empty() || (blank_gap && !self.is_flow() && (is_below || is_block)) {
+            return Ok(Edit::replace(Span::new(colon, value.span.end.max(colon)), text));
+        }
+        if is_block && !text.starts_with(' ') {
+            return Err(refusal());
+        }
+        Ok(Edit::replace(value.span, &text[1..]))
+    }
+
+    /// The edit that takes a key away, or empties it where it can't be taken without something else; `None` where it is not
+    /// there.
+    pub(super) fn remove(&self, key: &str) -> Result<Option<Edit>, Refusal> {
+        let entries = read::entries(self.map);
+        let Some(at) = entries.iter().position(|(name, _)| read::text(name) == Some(key)) else {
+            return Ok(None);
+        };
+        let (name, value) = &entries[at];
+        let source = self.page.source;
+        if self.is_flow() {
+            let span = match (at.checked_sub(1).map(|before| &entries[before]), entries.get(at + 1)) {
+                (Some((name, before)), _) => Span::new(before.span.end.max(name.span.end), value.span.end),
+                (None, Some((next, _))) => Span::new(name.span.start, next.span.start),
+                (None, None) => Span::new(name.span.start, value.span.end),
+            };
+            return Ok(Some(Edit::delete(span)));
+        }
+        let line = source.line_at(name.span.start);
+        let is_alone = source.slice(Span::new(line.start, name.span.start)).trim().is_empty();
+        let end = value.span.end.max(name.span.end);
+        let behind = &source.text()[end..source.line_at(end).end.max(end)];
+        let is_removable = is_alone && at > 0 && matches!(behind.trim(), "" | ":");
+        if !is_removable {
+            return self.set(key, &New::text(""));
+        }
+        // The line break in front of it goes with it: the file may end right behind.
+        let before = line.start - usize::from(line.start > 0);
+        let before = before - usize::from(source.text()[..before].ends_with('\r'));
+        Ok(Some(Edit::delete(Span::new(before, source.line_at(end).end))))
+    }
+
+    /// The edit that adds an item to the list of a key, or begins one.
+    pub(super) fn push(&self, key: &str, item: New) -> Result<Edit, Refusal> {
+        let present = read::value(self.map, key);
+        let Some(list) = present.filter(|list| matches!(list.value, Value::List(_))) else {
+            let kept = present.and_then(read::text).filter(|text| !text.is_empty() && *text != "null");
+            let items = kept.map(New::text).into_iter().chain([item]).collect();
+            return self.set(key, &New::List(items))?.ok_or_else(|| odd("the list is there already"));
+        };
+        let source = self.page.source;
+        let last = read::items(list).last();
+        if source.slice(list.span).starts_with('[') {
+            let item = self.page.inline(&item);
+            return Ok(match last {
+                Some(last) => Edit::insert(last.span.end, format!(",{}{item}", self.gap(last.span.start))),
+                None => Edit::insert(list.span.start + 1, item),
+            });
+        }
+        let Some(last) = last else { return Err(odd("the list has no item to write it behind")) };
+        let end = source.line_at(last.span.end).end;
+        Ok(Edit::insert(end, self.page.item(&item, column(source, list.span.start))))
+    }
+
+    fn is_flow(&self) -> bool {
+        let first = read::entries(self.map).first().map(|(name, _)| name.span.start);
+        self.page.source.slice(self.map.span).starts_with('{') && first != Some(self.map.span.start)
+    }
+}
+
+/// Whether a value says this already.
+fn says(value: &Node, new: &New) -> bool {
+    match (&value.value, new) {
+        (Value::Scalar { text, .. }, New::Text(new)) => text == new,
+        (Value::Scalar { text, .. }, New::Number(number)) => *text == number.to_string(),
+        (Value::List(items), New::List(new)) => {
+            items.len() == new.len() && items.iter().zip(new).all(|(item, new)| says(item, new))
+        }
+        (Value::Scalar { .. } | Value::List(_) | Value::Map(_), _) => false,
+    }
+}
+
+/// The value on one line, in the quotes that the present one has.
+fn same_style(page: &Page<'_>, present: &Node, new: &New) -> String {
+    let New::Text(text) = new else { return page.inline(new) };
+    let Value::Scalar { style, .. } = &present.value else { return page.inline(new) };
+    let is_simple =
+        text.chars().all(|character| (' '..='~').contains(&character)) && !text.contains(['\'', '"', '\\']);
+    match style {
+        Style::SingleQuoted if is_simple && !page.is_json => format!("'{text}'"),
+        Style::DoubleQuoted if is_simple => format!("\"{text}\""),
+        Style::Plain | Style::SingleQuoted | Style::DoubleQuoted | Style::Block => page.inline(new),
+    }
+}

@@ -1,0 +1,277 @@
+//! The bytes that a change takes in a plan record. Every function returns edits and touches nothing else.
+
+use std::collections::HashMap;
+
+use super::map::Keys;
+use super::read::{self, Tree};
+use super::spelling::{New, Page, odd};
+use super::{METADATA_KEYS, PLAN_KEYS, STEP_KEYS};
+use crate::change::{self, Change, Refusal};
+use crate::draft::{Draft, Mark, StepNumber, Trace};
+use crate::source::{self, Edit, Source, Span};
+use crate::state::State;
+use crate::yaml::{Node, Value};
+
+/// The most bytes of an output or an error that are written into a plan.
+pub(super) const OUTPUT_BYTES_MAX: usize = 10 * 1024;
+
+/// The edits that make `change` in `source`, which reads as `draft`.
+pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<Vec<Edit>, Refusal> {
+    let tree = Tree::of(source);
+    let root = tree.whole().ok_or_else(|| odd("the plan can't be read as a whole"))?;
+    let desk = Desk { page: &Page::of(source, root), tree: &tree, root, draft };
+    match change {
+        Change::Mark { step, mark } => desk.mark(*step, *mark),
+        Change::Become { state } => desk.set(root, PLAN_KEYS, "status", &word_of(*state)),
+        Change::Trace { step, trace } => desk.trace(*step, trace),
+        // A new key comes last: what stands in front of it keeps its place.
+        Change::Set { key, value } => desk.set(root, &[], key, &New::text(value)),
+        Change::Note { text } => desk.note(text),
+        Change::Rename { step, id } => desk.set(desk.step(*step)?, STEP_KEYS, "id", &New::text(id)),
+        Change::Need { step, on } => desk.need(*step, on),
+        Change::Move { step, to } => desk.relocate(*step, *to),
+        Change::Renumber => desk.renumber(&(0..draft.steps.len()).collect::<Vec<_>>()),
+        Change::Expand { .. } => {
+            Err(Refusal::NoWord { what: "expand".to_owned(), dialect: super::DIALECT.name })
+        }
+    }
+}
+
+/// What every write adds: the time, and the step that is current.
+pub(super) fn touch(source: &Source, now: &str) -> Vec<Edit> {
+    let tree = Tree::of(source);
+    let Some(root) = tree.whole() else { return Vec::new() };
+    let page = Page::of(source, root);
+    let keys = Keys { page: &page, map: root, order: PLAN_KEYS };
+    let written = read::value(root, "updatedAt").and_then(read::text);
+    let touches = [
+        ("currentStepIndex", New::Number(current(&tree))),
+        ("updatedAt", New::text(later(written.unwrap_or_default(), now))),
+    ];
+    // A key that can't be set stays as it is: what the change itself says is written all the same.
+    touches.iter().filter_map(|(key, value)| keys.set(key, value).ok().flatten()).collect()
+}
+
+/// The place of the step that is current: the one that runs; else the first in the whole plan that is pending and whose
+/// dependencies are complete. The number of steps where none is left.
+///
+/// Document B looks only behind the step that was just done, and at its state before that, so that completing step 2 of its
+/// own example ends the plan.
+fn current(tree: &Tree) -> usize {
+    let steps = tree.steps();
+    let status =
+        |step: &Node| read::value(step, "status").and_then(read::text).unwrap_or("pending").to_owned();
+    let states: Vec<String> = steps.iter().map(status).collect();
+    let is = |place: &usize, word: &str| states[*place] == word;
+    let find = |word: &str| (0..steps.len()).find(|place| is(place, word));
+    let places: HashMap<&str, usize> = steps
+        .iter()
+        .enumerate()
+        .rev()
+        .filter_map(|(place, step)| Some((read::value(step, "index").and_then(read::text)?, place)))
+        .collect();
+    let is_met = |index: &Node| {
+        let index = read::text(index).unwrap_or_default();
+        let place = places.get(index).copied().or_else(|| index.parse().ok());
+        // A step that was left out holds nobody up: the run says the same.
+        place.is_some_and(|place| {
+            place < steps.len()
+                && (is(&place, super::word(Some(Mark::Done))) || is(&place, super::word(Some(Mark::Skipped))))
+        })
+    };
+    let is_ready = |place: &usize| {
+        let needs = read::value(&steps[*place], "dependsOn").map_or(&[][..], read::items);
+        is(place, super::word(None)) && needs.iter().all(is_met)
+    };
+    let plan = tree.root.as_ref().and_then(|root| read::value(root, "status")).and_then(read::text);
+    let has_stopped = matches!(plan, Some("replanning" | "failed"));
+    find(super::word(Some(Mark::Running)))
+        .or_else(|| find(super::word(Some(Mark::Failed))).filter(|_| has_stopped))
+        .or_else(|| (0..steps.len()).find(is_ready))
+        .or_else(|| find(super::word(Some(Mark::Failed))))
+        .or_else(|| find(super::word(None)))
+        .unwrap_or(steps.len())
+}
+
+/// The later of two times, as far as they can be compared: a clock that was set back takes no time away.
+fn later<'t>(written: &'t str, now: &'t str) -> &'t str {
+    let is_same_form = written.len() == now.len() && written.ends_with('Z') && now.ends_with('Z');
+    if is_same_form { written.max(now) } else { now }
+}
+
+fn word_of(state: State) -> New {
+    New::text(super::spell(state).unwrap_or_default())
+}
+
+/// The end of a text, with a remark where something was cut off.
+pub(super) fn capped(text: &str) -> String {
+    if text.len() <= OUTPUT_BYTES_MAX {
+        return text.to_owned();
+    }
+    let start = text.ceil_char_boundary(text.len() - OUTPUT_BYTES_MAX);
+    format!("[{start} bytes cut]\n{}", &text[start..])
+}
+
+/// A plan that is to be changed.
+struct Desk<'a> {
+    page: &'a Page<'a>,
+    tree: &'a Tree,
+    root: &'a Node,
+    draft: &'a Draft,
+}
+
+impl<'a> Desk<'a> {
+    fn step(&self, step: usize) -> Result<&'a Node, Refusal> {
+        let steps = self.tree.steps();
+        let node = steps.get(step).ok_or(Refusal::NoStep { step, count: steps.len() })?;
+        let is_map = matches!(node.value, Value::Map(_));
+        is_map.then_some(node).ok_or_else(|| odd("the step is no map of keys"))
+    }
+
+    fn set(&self, map: &Node, order: &[&str], key: &str, new: &New) -> Result<Vec<Edit>, Refusal> {
+        Ok(Keys { page: self.page, map, order }.set(key, new)?.into_iter().collect())
+    }
+
+    fn mark(&self, step: usize, mark: Option<Mark>) -> Result<Vec<Edit>, Refusal> {
+        let node = self.step(step)?;
+        // A word that nobody knows stays, where nothing is claimed.
+        let is_said = read::value(node, "status").is_some();
+        if mark.is_none() && (!is_said || self.draft.steps[step].marks.is_empty()) {
+            return Ok(Vec::new());
+        }
+        self.set(node, STEP_KEYS, "status", &New::text(super::word(mark)))
+    }
+
+    fn trace(&self, step: usize, trace: &Trace) -> Result<Vec<Edit>, Refusal> {
+        let keys = Keys { page: self.page, map: self.step(step)?, order: STEP_KEYS };
+        let texts = [
+            ("executedBy", trace.executed_by.clone()),
+            ("startedAt", trace.started_at.clone()),
+            ("completedAt", trace.completed_at.clone()),
+            ("output", trace.output.as_deref().map(capped)),
+            ("error", trace.error.as_deref().map(capped)),
+        ];
+        let texts = texts.into_iter().filter_map(|(key, text)| Some((key, New::Text(text?))));
+        let files = trace.affected_files.as_ref().map(|files| ("affectedFiles", New::texts(files)));
+        let gone = trace.error.as_ref().filter(|error| error.is_empty()).map(|_| "error");
+        let mut edits = Vec::new();
+        for (key, new) in texts.chain(files) {
+            edits.extend(match (gone == Some(key), read::value(keys.map, key).is_some()) {
+                (true, _) => keys.remove(key)?,
+                (false, true) => keys.set(key, &new)?,
+                (false, false) => Some(keys.insert(key, &new, gone)?),
+            });
+        }
+        Ok(edits)
+    }
+
+    /// Notes are kept in the metadata.
+    fn note(&self, text: &str) -> Result<Vec<Edit>, Refusal> {
+        let metadata = read::value(self.root, "metadata");
+        let edit = match metadata.filter(|metadata| !read::entries(metadata).is_empty()) {
+            Some(map) => {
+                Keys { page: self.page, map, order: METADATA_KEYS }.push("notes", New::text(text))?
+            }
+            None => {
+                let notes = New::Map(vec![("notes", New::List(vec![New::text(text)]))]);
+                let keys = Keys { page: self.page, map: self.root, order: PLAN_KEYS };
+                keys.set("metadata", &notes)?.ok_or_else(|| odd("the metadata is there already"))?
+            }
+        };
+        Ok(vec![edit])
+    }
+
+    /// Indexes are written, so the one for a name that means no step is the name itself.
+    fn index(&self, ids: &[String], name: &str) -> New {
+        let place = crate::plan::find_step(self.draft, ids, name);
+        let number = place.map(|place| &self.draft.steps[place].number.value);
+        match number {
+            Some(StepNumber::Counted(number)) => New::Number((*number as usize).saturating_sub(1)),
+            Some(StepNumber::Template(_)) | None => New::text(name),
+        }
+    }
+
+    fn need(&self, step: usize, on: &str) -> Result<Vec<Edit>, Refusal> {
+        let keys = Keys { page: self.page, map: self.step(step)?, order: STEP_KEYS };
+        let names = change::declared_needs(self.draft, step)?;
+        if names.iter().any(|name| name == on) {
+            return Ok(Vec::new());
+        }
+        let ids = crate::plan::ids(self.draft);
+        let index = |name: &String| self.index(&ids, name);
+        let has_list =
+            read::value(keys.map, "dependsOn").is_some_and(|list| matches!(list.value, Value::List(_)));
+        let edit = match has_list {
+            true => Some(keys.push("dependsOn", self.index(&ids, on))?),
+            false => {
+                let indexes = names.iter().map(index).chain([self.index(&ids, on)]).collect();
+                keys.set("dependsOn", &New::List(indexes))?
+            }
+        };
+        Ok(edit.into_iter().collect())
+    }
+
+    /// Counts the steps by their place in `order`, which lists where each stood. Dependencies follow.
+    fn renumber(&self, order: &[usize]) -> Result<Vec<Edit>, Refusal> {
+        let steps = self.tree.steps();
+        let mut now = vec![0; steps.len()];
+        for (place, &stood) in order.iter().enumerate() {
+            now[stood] = place;
+        }
+        let mut stood_at: HashMap<usize, usize> = HashMap::new();
+        for (place, step) in self.draft.steps.iter().enumerate() {
+            if let StepNumber::Counted(number) = step.number.value {
+                stood_at.entry((number as usize).saturating_sub(1)).or_insert(place);
+            }
+        }
+        let mut edits = Vec::new();
+        for (place, node) in steps.iter().enumerate() {
+            let keys = Keys { page: self.page, map: node, order: STEP_KEYS };
+            if read::value(node, "index").is_some() {
+                edits.extend(keys.set("index", &New::Number(now[place]))?);
+            }
+            let listed = read::value(node, "dependsOn");
+            let needs = listed.map_or(&[][..], |list| match &list.value {
+                Value::List(items) => items,
+                Value::Scalar { .. } => std::slice::from_ref(list),
+                Value::Map(_) => &[],
+            });
+            for need in needs {
+                let index: Option<usize> = read::text(need).and_then(|index| index.parse().ok());
+                let meant = index.and_then(|index| Some((index, now[*stood_at.get(&index)?])));
+                edits.extend(
+                    meant
+                        .filter(|(index, now)| index != now)
+                        .map(|(_, now)| Edit::replace(need.span, now.to_string())),
+                );
+            }
+        }
+        Ok(edits)
+    }
+
+    /// Moves a step: the texts of the steps change places, what stands between them stays where it is.
+    fn relocate(&self, step: usize, to: usize) -> Result<Vec<Edit>, Refusal> {
+        let (source, steps) = (self.page.source, self.tree.steps());
+        self.step(step)?;
+        self.step(to)?;
+        let mut order: Vec<usize> = (0..steps.len()).collect();
+        let moved = order.remove(step);
+        order.insert(to, moved);
+        let renumbered = self.renumber(&order)?;
+        let range = step.min(to)..=step.max(to);
+        let moving = Span::new(steps[*range.start()].span.start, steps[*range.end()].span.end);
+        let mut edits: Vec<Edit> =
+            renumbered.iter().filter(|edit| !moving.covers(edit.span)).cloned().collect();
+        for place in range {
+            let from = steps[order[place]].span;
+            let within = |edit: &&Edit| from.covers(edit.span);
+            let shifted = |edit: &Edit| {
+                let span = Span::new(edit.span.start - from.start, edit.span.end - from.start);
+                Edit::replace(span, edit.text.clone())
+            };
+            let inner: Vec<Edit> = renumbered.iter().filter(within).map(shifted).collect();
+            edits.push(Edit::replace(steps[place].span, source::apply(source.slice(from), &inner)));
+        }
+        Ok(edits)
+    }
+}

@@ -1,0 +1,103 @@
+//! `.rawko/current-task.yaml`, which names the plan that is being carried out.
+
+use std::fmt;
+
+use super::read;
+use crate::dialect::{Beside, Happening};
+use crate::draft::Draft;
+use crate::source::{Position, Source};
+use crate::state::State;
+use crate::yaml::{self, FaultKind, Value};
+
+/// The pointer, relative to the folder that the plans lie in.
+pub const POINTER: &str = "../current-task.yaml";
+
+/// What the pointer says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pointer {
+    /// What is to be done.
+    pub task: String,
+    /// The plan that is carried out: the name of a file in the folder, without its extension.
+    pub plan_id: String,
+    /// The state, in the words of document B; empty where nothing is said.
+    pub status: String,
+}
+
+/// Why a pointer points nowhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PointerFault {
+    /// It is no YAML that we take.
+    Unreadable {
+        /// Where.
+        at: Position,
+        /// Why.
+        why: String,
+    },
+    /// It has no `planId`.
+    NoPlan,
+    /// Its `planId` is no name of a file.
+    Unsafe(String),
+}
+
+impl fmt::Display for PointerFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable { at, why } => write!(f, "line {}: {why}", at.line),
+            Self::NoPlan => f.write_str("it has no `planId`"),
+            Self::Unsafe(id) => write!(f, "`{id}` is no name of a plan"),
+        }
+    }
+}
+
+impl std::error::Error for PointerFault {}
+
+/// Reads the pointer.
+pub fn pointer(text: &str) -> Result<Pointer, PointerFault> {
+    let source = Source::new(POINTER, text);
+    let (root, faults) = yaml::read(text, 0);
+    if let Some(fault) = faults.into_iter().next() {
+        let at = source.position(fault.span.start);
+        let why = match fault.kind {
+            FaultKind::Syntax(message) => message,
+            FaultKind::DuplicateKey { key, .. } => format!("the key `{key}` stands twice"),
+            FaultKind::Anchor | FaultKind::Alias | FaultKind::Tag | FaultKind::MergeKey => {
+                "anchors, aliases and tags are not allowed here".to_owned()
+            }
+            FaultKind::SecondDocument => "a second document begins here".to_owned(),
+            FaultKind::TooDeep | FaultKind::TooManyNodes => "it is too large".to_owned(),
+        };
+        return Err(PointerFault::Unreadable { at, why });
+    }
+    let root = root.filter(|root| matches!(root.value, Value::Map(_))).ok_or(PointerFault::NoPlan)?;
+    let said = |key: &str| read::value(&root, key).and_then(read::text).unwrap_or_default().trim().to_owned();
+    let plan_id = said("planId");
+    match plan_id.as_str() {
+        "" | "null" | "~" => Err(PointerFault::NoPlan),
+        // A name that leads out of the folder is none.
+        id if id.contains(['/', '\\', '\0']) || id.starts_with('.') => Err(PointerFault::Unsafe(plan_id)),
+        _ => Ok(Pointer { task: said("task"), plan_id, status: said("status") }),
+    }
+}
+
+/// The pointer follows a plan that is carried out, where it lies in the folder of document B.
+pub(super) fn beside(source: &Source, draft: &Draft, happening: &Happening<'_>) -> Vec<Beside> {
+    let Happening::Became { state, .. } = happening else { return Vec::new() };
+    let is_carried_out = match state {
+        State::Running | State::Waiting(_) | State::Done | State::Failed | State::Cancelled => true,
+        State::Draft | State::Proposed | State::Approved | State::Rejected => false,
+    };
+    let place = source.place().replace('\\', "/");
+    if !is_carried_out || !super::lies_in_folder(&place) {
+        return Vec::new();
+    }
+    let name = place.rsplit('/').next().unwrap_or_default();
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let id = draft.frontmatter.value("id").map_or(stem, |id| id.value.as_str());
+    let task = draft.title.as_ref().map_or("", |title| title.value.as_str());
+    let status = super::spell(*state).unwrap_or_default();
+    let values = [("task", task), ("planId", id), ("status", status)];
+    vec![Beside::Set {
+        path: POINTER.to_owned(),
+        values: values.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
+    }]
+}

@@ -1,0 +1,422 @@
+//! Reads a plan record. Whatever is there is kept; what is of another kind than it should be is an oddity.
+
+use std::collections::HashMap;
+
+use super::excerpt;
+use super::fault::Fault;
+use super::{DIALECT, FIELDS, NODES_MAX, STEP_KEYS};
+use crate::change::number_at;
+use crate::draft::{
+    ContractDraft, Draft, Entry, Field, FieldDraft, Layout, Mark, Oddity, StepDraft, StepNumber, Trace,
+};
+use crate::source::{Source, Span, Spanned};
+use crate::yaml::{self, Node, Style, Value};
+
+/// The tree of a plan, and what is wrong with it.
+pub(super) struct Tree {
+    pub(super) root: Option<Node>,
+    faults: Vec<yaml::Fault>,
+}
+
+impl Tree {
+    pub(super) fn of(source: &Source) -> Self {
+        let (root, faults) = yaml::read_up_to(source.text(), 0, NODES_MAX);
+        Self { root, faults }
+    }
+
+    /// The map of the plan; `None` where there is none, or not all of it was read.
+    pub(super) fn whole(&self) -> Option<&Node> {
+        let is_whole = !self.faults.iter().any(|fault| Fault::is_end(&fault.kind));
+        self.root.as_ref().filter(|root| is_whole && matches!(root.value, Value::Map(_)))
+    }
+
+    /// The steps, in file order.
+    pub(super) fn steps(&self) -> &[Node] {
+        let steps = self.root.as_ref().and_then(|root| value(root, "steps"));
+        steps.map_or(&[], items)
+    }
+}
+
+/// The keys and values of a map; none of anything else.
+pub(super) fn entries(node: &Node) -> &[(Node, Node)] {
+    match &node.value {
+        Value::Map(entries) => entries,
+        Value::Scalar { .. } | Value::List(_) => &[],
+    }
+}
+
+/// The items of a list; none of anything else.
+pub(super) fn items(node: &Node) -> &[Node] {
+    match &node.value {
+        Value::List(items) => items,
+        Value::Scalar { .. } | Value::Map(_) => &[],
+    }
+}
+
+/// The value of a key, the first if it stands twice.
+pub(super) fn value<'a>(map: &'a Node, key: &str) -> Option<&'a Node> {
+    entries(map).iter().find(|(name, _)| text(name) == Some(key)).map(|(_, value)| value)
+}
+
+/// The text of a scalar.
+pub(super) fn text(node: &Node) -> Option<&str> {
+    match &node.value {
+        Value::Scalar { text, .. } => Some(text),
+        Value::List(_) | Value::Map(_) => None,
+    }
+}
+
+/// Whether a value is there and says something.
+fn is_said(node: &Node) -> bool {
+    match &node.value {
+        Value::Scalar { text, style } => {
+            let is_null = *style == Style::Plain && matches!(text.as_str(), "null" | "Null" | "NULL" | "~");
+            !(is_null || text.trim().is_empty())
+        }
+        Value::List(_) | Value::Map(_) => true,
+    }
+}
+
+/// Reads a plan.
+pub(super) fn parse(source: &Source) -> Draft {
+    let tree = Tree::of(source);
+    let mut reader = Reader::new(source);
+    let mut draft = reader.plan(&tree);
+    for (place, node) in tree.steps().iter().enumerate() {
+        let step = reader.step(place, node);
+        draft.steps.push(step);
+    }
+    resolve(&mut draft);
+    reader.finish(&tree, draft)
+}
+
+/// Reads what a list shows: the keys, and the titles and marks of the steps.
+pub(super) fn skim(source: &Source) -> Draft {
+    let tree = Tree::of(source);
+    let mut reader = Reader::new(source);
+    let mut draft = reader.plan(&tree);
+    for (place, node) in tree.steps().iter().enumerate() {
+        let mut step = reader.bare_step(place, node);
+        step.marks.extend(reader.mark(node));
+        draft.steps.push(step);
+    }
+    reader.finish(&tree, draft)
+}
+
+/// Turns indexes into the ids of the steps that they mean. Before this a need is as written.
+///
+/// A step that declares nothing waits for all earlier ones: document B runs one step at a time, in their order. Where a step
+/// depends on a later one, this order is not that of the list, and a step that declares nothing waits for nothing.
+fn resolve(draft: &mut Draft) {
+    let ids = crate::plan::ids(draft);
+    let mut places: HashMap<u32, usize> = HashMap::new();
+    for (place, step) in draft.steps.iter().enumerate() {
+        if let StepNumber::Counted(number) = step.number.value {
+            places.entry(number).or_insert(place);
+        }
+    }
+    let named: HashMap<&str, usize> = ids.iter().enumerate().map(|(at, id)| (id.as_str(), at)).collect();
+    let mut looks_ahead = false;
+    for (place, step) in draft.steps.iter_mut().enumerate() {
+        for need in step.needs.iter_mut().flatten() {
+            let number = need.value.parse::<u32>().ok().and_then(|index| index.checked_add(1));
+            let meant = match number {
+                Some(number) => places.get(&number).copied(),
+                None => named.get(need.value.as_str()).copied(),
+            };
+            looks_ahead |= meant.is_some_and(|meant| meant > place);
+            if let Some(number) = number {
+                need.value = meant.map_or_else(|| format!("#{number}"), |place| ids[place].clone());
+            }
+        }
+    }
+    if looks_ahead {
+        for step in draft.steps.iter_mut().filter(|step| step.needs.is_none()) {
+            step.needs = Some(Vec::new());
+        }
+    }
+}
+
+struct Reader<'a> {
+    source: &'a Source,
+    oddities: Vec<Spanned<Oddity>>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(source: &'a Source) -> Self {
+        Self { source, oddities: Vec::new() }
+    }
+
+    fn complain(&mut self, span: Span, fault: Fault) {
+        self.oddities.push(Spanned::new(Oddity::Record(fault), span));
+    }
+
+    fn finish(mut self, tree: &Tree, mut draft: Draft) -> Draft {
+        let language = if super::is_json(self.source) { "JSON" } else { "YAML" };
+        for fault in &tree.faults {
+            self.complain(fault.span, Fault::of(fault.kind.clone(), language));
+        }
+        self.oddities.sort_by_key(|oddity| oddity.span.start);
+        draft.oddities = Layout(self.oddities);
+        draft
+    }
+
+    /// What the keys of the plan say.
+    fn plan(&mut self, tree: &Tree) -> Draft {
+        let mut draft = Draft::default();
+        let Some(root) = &tree.root else { return draft };
+        if !matches!(root.value, Value::Map(_)) {
+            let what = "the plan is no map of keys such as `task` and `steps`".to_owned();
+            self.complain(self.first_line(root.span), Fault::Unread(what));
+            return draft;
+        }
+        for (key, value) in entries(root) {
+            let Some(name) = text(key) else { continue };
+            match name {
+                "steps" if is_said(value) && !matches!(value.value, Value::List(_)) => {
+                    self.wrong_kind(value, "steps", "a list");
+                }
+                "metadata" if is_said(value) && !matches!(value.value, Value::Map(_)) => {
+                    self.wrong_kind(value, "metadata", "a map");
+                }
+                "steps" | "metadata" => {}
+                _ => draft.frontmatter.entries.push(Entry {
+                    key: Spanned::new(name.to_owned(), key.span),
+                    value: plain(value).filter(|_| is_one_line(value)),
+                }),
+            }
+        }
+        let status = self.line(root, "status");
+        draft.state =
+            status.as_ref().and_then(|word| Some(Spanned::new(DIALECT.state(&word.value)?, word.span)));
+        draft.status = Layout(status);
+        draft.owner = Layout(self.line(root, "createdBy"));
+        let mut context: Vec<Spanned<String>> = Vec::new();
+        if let Some(task) = self.line(root, "task") {
+            let (title, rest) = first_line(&task.value);
+            draft.title = Some(Spanned::new(title.to_owned(), self.first_line(task.span)));
+            context.extend((!rest.is_empty()).then(|| Spanned::new(rest.to_owned(), task.span)));
+        }
+        if let Some(metadata) = value(root, "metadata") {
+            self.metadata(metadata, &mut draft, &mut context);
+        }
+        let place = context.first().map(|part| part.span);
+        draft.context = place.map(|place| {
+            let parts: Vec<String> = context.into_iter().map(|part| part.value).collect();
+            Spanned::new(parts.join("\n\n"), place)
+        });
+        draft
+    }
+
+    fn metadata(&mut self, metadata: &Node, draft: &mut Draft, context: &mut Vec<Spanned<String>>) {
+        if let Some(complexity) = self.line(metadata, "complexity") {
+            let number: Option<f64> = complexity.value.trim().parse().ok();
+            if !number.is_some_and(|number| (1.0..=10.0).contains(&number)) {
+                self.complain(complexity.span, Fault::Complexity(complexity.value));
+            }
+        }
+        for key in ["tags", "informedByMemories"] {
+            self.list(metadata, key);
+        }
+        if let Some(constraints) = self.list(metadata, "constraints").filter(|list| !list.is_empty()) {
+            let lines: Vec<String> = constraints.iter().map(|item| format!("- {}", item.value)).collect();
+            context.push(Spanned::new(format!("Constraints:\n{}", lines.join("\n")), constraints[0].span));
+        }
+        draft.priority = self.line(metadata, "priority");
+        draft.budget = self.line(metadata, "budget");
+        draft.notes = self.list(metadata, "notes").unwrap_or_default();
+    }
+
+    /// A step of which only its place, number and title are known.
+    fn bare_step(&mut self, place: usize, node: &Node) -> StepDraft {
+        let here = Span::at(node.span.start);
+        let index = value(node, "index").and_then(plain);
+        let number = index.as_ref().and_then(|index| index.value.parse::<u32>().ok()?.checked_add(1));
+        let number = Spanned::new(
+            StepNumber::Counted(number.unwrap_or_else(|| number_at(place))),
+            index.map_or(here, |index| index.span),
+        );
+        let described = match &node.value {
+            Value::Scalar { .. } => plain(node),
+            Value::Map(_) | Value::List(_) => value(node, "description").and_then(plain),
+        };
+        let title = match &described {
+            Some(described) => {
+                let (title, _) = first_line(&described.value);
+                Spanned::new(title.to_owned(), self.first_line(described.span))
+            }
+            None => Spanned::new(String::new(), here),
+        };
+        let heading = if described.is_some() { title.span } else { self.first_line(node.span) };
+        StepDraft { whole: Layout(node.span), heading: Layout(heading), ..StepDraft::empty(number, title) }
+    }
+
+    fn step(&mut self, place: usize, node: &Node) -> StepDraft {
+        let mut step = self.bare_step(place, node);
+        if !matches!(node.value, Value::Map(_)) {
+            self.complain(
+                self.first_line(node.span),
+                Fault::WrongKind { what: "a step".to_owned(), expected: "a map of keys" },
+            );
+        }
+        let is_placed = step.number.value == StepNumber::Counted(number_at(place));
+        let index = value(node, "index").filter(|index| is_said(index));
+        let is_number = index.and_then(text).is_none_or(|index| index.parse::<u32>().is_ok());
+        if !is_placed || !is_number {
+            self.complain(self.first_line(step.number.span), Fault::Index { expected: place });
+        }
+        step.marks.extend(self.mark(node));
+        step.id = self.line(node, "id");
+        step.target = self.line(node, "suggestedAgent");
+        let described = match &node.value {
+            Value::Scalar { .. } => plain(node),
+            Value::Map(_) | Value::List(_) => self.line(node, "description"),
+        };
+        step.task = self.line(node, "instructions").or(described);
+        step.needs = self.list(node, "dependsOn");
+        step.accept = self.list(node, "acceptanceCriteria").unwrap_or_default();
+        step.reads = self.list(node, "reads").unwrap_or_default();
+        step.touches = self.list(node, "touches");
+        step.tools = self.list(node, "tools").unwrap_or_default();
+        step.env = self.list(node, "env").unwrap_or_default();
+        step.on_fail = self.line(node, "onFail");
+        step.timeout = self.line(node, "timeout");
+        step.contract_timeout = self.line(node, "contractTimeout");
+        step.network = self.line(node, "network");
+        step.setup = self.line(node, "setup").and_then(|_| self.command(node, "setup"));
+        step.contract = self.contract(node);
+        step.trace = Layout(self.trace(node));
+        step.fields = Layout(fields(node));
+        if step.mark() == Some(Mark::Skipped) && !is_explained(&step.trace.0) {
+            let at = step.marks.first().map_or(step.heading.0, |mark| mark.span);
+            self.complain(at, Fault::UnexplainedSkip);
+        }
+        step
+    }
+
+    fn mark(&mut self, step: &Node) -> Option<Spanned<Mark>> {
+        let word = value(step, "status").filter(|word| is_said(word)).and_then(plain)?;
+        if word.value == super::word(None) {
+            return None;
+        }
+        let mark = Mark::ALL.into_iter().find(|&mark| super::word(Some(mark)) == word.value);
+        if mark.is_none() {
+            let span = self.first_line(word.span);
+            self.oddities.push(Spanned::new(Oddity::UnknownMark(word.value), span));
+        }
+        Some(Spanned::new(mark?, word.span))
+    }
+
+    fn contract(&mut self, step: &Node) -> Option<ContractDraft> {
+        let expect = self.line(step, "exitCode");
+        let said = self.line(step, "contract");
+        let is_manual = said.as_ref().is_some_and(|said| said.value.trim() == "manual");
+        let command = said.filter(|_| !is_manual).and_then(|_| self.command(step, "contract"));
+        let has_label = value(step, "contract").is_some();
+        (has_label || expect.is_some()).then_some(ContractDraft {
+            command,
+            is_manual,
+            language: None,
+            expect,
+        })
+    }
+
+    fn command(&self, step: &Node, key: &str) -> Option<crate::source::Excerpt> {
+        value(step, key).and_then(|node| excerpt::of(self.source, node))
+    }
+
+    fn trace(&mut self, step: &Node) -> Trace {
+        let mut said = |key: &str| self.line(step, key).map(|said| said.value);
+        Trace {
+            executed_by: said("executedBy"),
+            started_at: said("startedAt"),
+            completed_at: said("completedAt"),
+            output: said("output"),
+            error: said("error"),
+            affected_files: self
+                .list(step, "affectedFiles")
+                .map(|files| files.into_iter().map(|file| file.value).collect()),
+        }
+    }
+
+    /// The text of a key; nothing where it is empty.
+    fn line(&mut self, map: &Node, key: &str) -> Option<Spanned<String>> {
+        let node = value(map, key).filter(|node| is_said(node))?;
+        if text(node).is_none() {
+            self.wrong_kind(node, key, "text");
+        }
+        plain(node)
+    }
+
+    /// The items of a key; one that is no list is its only item.
+    fn list(&mut self, map: &Node, key: &str) -> Option<Vec<Spanned<String>>> {
+        let node = value(map, key).filter(|node| is_said(node))?;
+        let items = match &node.value {
+            Value::Scalar { .. } => std::slice::from_ref(node),
+            Value::List(items) => items,
+            Value::Map(_) => &[],
+        };
+        match &node.value {
+            Value::List(_) => {}
+            Value::Scalar { .. } => {
+                self.complain(self.first_line(node.span), Fault::LoneItem(key.to_owned()))
+            }
+            Value::Map(_) => self.wrong_kind(node, key, "a list"),
+        }
+        for item in items.iter().filter(|item| text(item).is_none()) {
+            self.wrong_kind(item, key, "a list of plain values");
+        }
+        Some(items.iter().filter(|item| is_said(item)).filter_map(plain).collect())
+    }
+
+    fn wrong_kind(&mut self, node: &Node, what: &str, expected: &'static str) {
+        let fault = Fault::WrongKind { what: format!("`{what}`"), expected };
+        self.complain(self.first_line(node.span), fault);
+    }
+
+    /// The part of a span that lies on its first line.
+    fn first_line(&self, span: Span) -> Span {
+        Span::new(span.start, self.source.line_at(span.start).end.clamp(span.start, span.end))
+    }
+}
+
+/// The text of a scalar and its place.
+fn plain(node: &Node) -> Option<Spanned<String>> {
+    Some(Spanned::new(text(node)?.trim_end_matches('\n').to_owned(), node.span))
+}
+
+fn is_one_line(node: &Node) -> bool {
+    match &node.value {
+        Value::Scalar { style, .. } => *style != Style::Block,
+        Value::List(_) | Value::Map(_) => false,
+    }
+}
+
+/// The first line of a text that says something, and what stands below it.
+fn first_line(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    text.split_once('\n').map_or((text, ""), |(first, rest)| (first.trim_end(), rest.trim()))
+}
+
+/// Whether something says why a step is left out.
+fn is_explained(trace: &Trace) -> bool {
+    [&trace.error, &trace.output].into_iter().flatten().any(|reason| !reason.trim().is_empty())
+}
+
+/// The keys that the author writes, and those that nobody knows.
+fn fields(step: &Node) -> Vec<FieldDraft> {
+    let field = |(key, value): &(Node, Node)| {
+        let name = text(key)?;
+        let kind: Option<Field> =
+            FIELDS.iter().find(|(_, names)| names.contains(&name)).map(|&(field, _)| field);
+        let is_ours = kind.is_none() && STEP_KEYS.contains(&name);
+        (!is_ours).then(|| FieldDraft {
+            name: Spanned::new(name.to_owned(), key.span),
+            kind,
+            label: key.span,
+            value: value.span,
+            whole: Span::new(key.span.start, value.span.end),
+        })
+    };
+    entries(step).iter().filter_map(field).collect()
+}

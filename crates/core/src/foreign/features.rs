@@ -1,0 +1,60 @@
+//! The feature list of long-running agents: `feature_list.json`, features with a description, the steps that show each one, and
+//! whether it passes.
+
+use super::collect::{self, Collector};
+use super::{Foreign, object};
+use crate::draft::{Draft, Oddity};
+use crate::json::Node;
+use crate::source::{Source, Span, Spanned};
+
+/// How the table of formats knows this one.
+pub(super) const FORMAT: Foreign =
+    Foreign { name: "feature-list", tool: "feature_list.json of long-running agents", recognises, parse };
+
+fn recognises(place: &str, head: &str) -> Option<String> {
+    let file = place.rsplit('/').next().unwrap_or_default();
+    let is_called_so =
+        file.starts_with("feature") && collect::is_called(file, "json") && !file.contains("schema");
+    let roots = object::glimpse(head);
+    let root = roots.first()?;
+    let list = if root.is_list() { root } else { root.get("features").filter(|list| list.is_list())? };
+    let is_feature =
+        |node: &Node| node.is_map() && node.get("passes").is_some() && node.get("description").is_some();
+    match list.items().first() {
+        Some(first) if is_feature(first) => Some("features that pass or do not".to_owned()),
+        Some(first) if is_called_so && object::is_task(first) => {
+            Some(format!("{file} with a list of features"))
+        }
+        None if is_called_so => Some(format!("{file} with an empty list of features")),
+        Some(_) | None => None,
+    }
+}
+
+fn parse(source: &Source) -> Draft {
+    let (roots, faults) = object::roots(source);
+    let mut found = Collector::default();
+    let (mut about, mut title, mut is_list) = (Vec::new(), None, false);
+    for root in &roots {
+        if root.is_list() {
+            found.take_list(root, "");
+            is_list = true;
+            continue;
+        }
+        object::lists(root).for_each(|list| found.take_list(list, ""));
+        if object::lists(root).next().is_none() && root.get("features").is_none() && object::is_task(root) {
+            found.take(root, "", None);
+        } else {
+            is_list |= root.get("features").is_some();
+            title = title.or_else(|| root.any(&["project", "project_name", "name", "title"])?.said());
+            about.extend(object::about(root, &["project", "project_name", "name", "title"]));
+        }
+    }
+    if found.items.is_empty() && !is_list {
+        let why = "no list `features` was found".to_owned();
+        found.remark(Spanned::new(Oddity::Unreadable(why), Span::at(0)));
+    }
+    let mut draft = found.draft(faults);
+    collect::name(&mut draft, title, "Features");
+    collect::explain(&mut draft, &about);
+    draft
+}

@@ -1,0 +1,219 @@
+//! Tasks of another tool on their way to be steps: they know each other by the tool's own ids, may lie inside of each other,
+//! and become steps that wait for each other.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::{legal, settle, tell};
+use crate::draft::{Draft, Mark, StepDraft};
+use crate::plan::ID_CHARS_MAX;
+use crate::source::{Source, Span, Spanned};
+
+/// How many waits a task takes over from those that it lies in. More are told to the agent instead: a file in which a
+/// thousand tasks lie in one that waits for a thousand others would become a million waits.
+const INHERITED_MAX: usize = 64;
+/// How many tasks may lie inside of each other; a chain that is longer goes round in circles.
+const ANCESTORS_MAX: usize = 16;
+
+/// A task of another tool.
+#[derive(Debug)]
+pub(super) struct Item {
+    /// The tool's own id with all that makes it unique in the file; empty where there is none.
+    pub(super) key: String,
+    /// What is put in front of an id that this task waits for, in the order in which it is tried.
+    pub(super) scopes: Vec<String>,
+    /// What the id of the step is made of.
+    pub(super) name: String,
+    /// The place of the task that this one is a part of.
+    pub(super) parent: Option<usize>,
+    /// The tool's ids of the tasks that come first.
+    pub(super) needs: Vec<Spanned<String>>,
+    /// The places of tasks that come first because of the order that they stand in.
+    pub(super) after: Vec<usize>,
+    /// Everything else that the file says of it.
+    pub(super) step: StepDraft,
+}
+
+impl Item {
+    /// A task with a title and nothing else.
+    pub(super) fn new(id: &str, title: Spanned<String>, whole: Span) -> Self {
+        let (title, rest) = one_line(title);
+        let mut step = super::step(title, whole);
+        if let Some((text, mark)) = rest {
+            tell(&mut step, &text);
+            step.marks.extend(mark.map(|mark| Spanned::new(mark, step.title.span)));
+        }
+        let name = id.to_owned();
+        let scopes = vec![String::new()];
+        Self { key: name.clone(), scopes, name, parent: None, needs: Vec::new(), after: Vec::new(), step }
+    }
+}
+
+/// A title as it can stand in a heading, with what had to go for that.
+fn one_line(title: Spanned<String>) -> (Spanned<String>, Option<(String, Option<Mark>)>) {
+    let visible: String = title
+        .value
+        .chars()
+        .map(|character| if character.is_control() { ' ' } else { character })
+        .filter(|&character| !crate::verify::is_hidden(character))
+        .collect();
+    let plain = visible.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Signs in a heading mean something: what is left of it is what everybody will read.
+    let mut heading = Source::new("title", format!("### 1. {plain}\n")).draft();
+    let step = (heading.steps.len() == 1).then(|| heading.steps.remove(0));
+    let (readable, mark) = step.map_or((plain.clone(), None), |step| (step.title.value.clone(), step.mark()));
+    let readable = if readable.is_empty() { "Untitled".to_owned() } else { readable };
+    let is_whole = readable == plain && title.value.lines().count() <= 1;
+    let rest = (!is_whole && !title.value.trim().is_empty()).then(|| (title.value.trim().to_owned(), mark));
+    (Spanned::new(readable, title.span), rest)
+}
+
+/// The plan of these tasks. One that others lie in is done after them; they wait for what it waits for.
+pub(super) fn draft(mut items: Vec<Item>) -> Draft {
+    let ids = unique_ids(&items);
+    let places = Places::of(&items);
+    let mut said = Vec::with_capacity(items.len());
+    for place in 0..items.len() {
+        let (mut found, lost) = places.resolve(&items[place], place);
+        let span = items[place].step.title.span;
+        found.extend(items[place].after.iter().map(|&before| Spanned::new(before, span)));
+        if !lost.is_empty() {
+            tell(
+                &mut items[place].step,
+                &format!("Waits for {}, which this file does not have.", lost.join(", ")),
+            );
+        }
+        said.push(found);
+    }
+    let implied = implied(&items, &said);
+    for (place, item) in items.iter_mut().enumerate() {
+        let span = item.step.title.span;
+        item.step.id = Some(Spanned::new(ids[place].clone(), span));
+        let own = said[place].iter().map(|need| Spanned::new(ids[need.value].clone(), need.span));
+        let from_others = implied[place].iter().map(|&need| Spanned::new(ids[need].clone(), span));
+        item.step.needs = Some(own.chain(from_others).collect());
+    }
+    let mut draft = Draft { steps: items.into_iter().map(|item| item.step).collect(), ..Draft::default() };
+    settle(&mut draft);
+    draft
+}
+
+/// A legal id for every task, each unlike the others.
+fn unique_ids(items: &[Item]) -> Vec<String> {
+    let mut taken = BTreeSet::new();
+    // Where to go on counting for each name: thousands of tasks may share one.
+    let mut counts: HashMap<String, u32> = HashMap::new();
+    let cut = |name: &str, length: usize| name[..name.len().min(length)].trim_end_matches('-').to_owned();
+    let mut id = |item: &Item| {
+        let name =
+            legal(&item.name).or_else(|| legal(&item.step.title.value)).unwrap_or_else(|| "task".to_owned());
+        let name = cut(&name, ID_CHARS_MAX);
+        let count = counts.entry(name.clone()).or_insert(1);
+        loop {
+            let ending = format!("-{count}");
+            let tried =
+                if *count == 1 { name.clone() } else { cut(&name, ID_CHARS_MAX - ending.len()) + &ending };
+            *count += 1;
+            if taken.insert(tried.clone()) {
+                return tried;
+            }
+        }
+    };
+    items.iter().map(&mut id).collect()
+}
+
+/// Which task goes by which id, in the spellings that people use.
+struct Places {
+    exact: HashMap<String, usize>,
+    loose: HashMap<String, usize>,
+}
+
+impl Places {
+    fn of(items: &[Item]) -> Self {
+        let mut places = Self { exact: HashMap::new(), loose: HashMap::new() };
+        for (place, item) in items.iter().enumerate().filter(|(_, item)| !item.key.is_empty()) {
+            places.exact.entry(item.key.clone()).or_insert(place);
+            places.loose.entry(item.key.to_lowercase()).or_insert(place);
+        }
+        places
+    }
+
+    /// The places of the tasks that come first, and the names of those that are not there.
+    fn resolve(&self, item: &Item, own: usize) -> (Vec<Spanned<usize>>, Vec<String>) {
+        let (mut found, mut lost, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
+        for need in &item.needs {
+            match self.find(&item.scopes, &need.value) {
+                Some(place) if place == own => lost.push("itself".to_owned()),
+                Some(place) if seen.insert(place) => found.push(Spanned::new(place, need.span)),
+                Some(_) => {}
+                None => lost.push(need.value.clone()),
+            }
+        }
+        (found, lost)
+    }
+
+    fn find(&self, scopes: &[String], name: &str) -> Option<usize> {
+        let name = name.trim();
+        // `US-001 (the schema)`, `#12`, `task-7: Title`
+        let word = name.trim_start_matches('#').split([' ', ':', '(', ',']).next().unwrap_or_default();
+        let tries = [name, word].into_iter().filter(|tried| !tried.is_empty());
+        tries.into_iter().find_map(|tried| {
+            let exact = scopes.iter().find_map(|scope| self.exact.get(&format!("{scope}{tried}")));
+            let loose =
+                || scopes.iter().find_map(|scope| self.loose.get(&format!("{scope}{tried}").to_lowercase()));
+            exact.or_else(loose).copied()
+        })
+    }
+}
+
+/// The waits that follow from tasks that lie in others, without those that would close a circle.
+fn implied(items: &[Item], said: &[Vec<Spanned<usize>>]) -> Vec<Vec<usize>> {
+    let mut implied: Vec<Vec<usize>> = vec![Vec::new(); items.len()];
+    let ancestors = |place: usize| {
+        std::iter::successors(items[place].parent, |&above| items[above].parent).take(ANCESTORS_MAX)
+    };
+    for place in 0..items.len() {
+        let Some(parent) = items[place].parent.filter(|&parent| parent != place) else { continue };
+        implied[parent].push(place);
+        for above in ancestors(place) {
+            let others = said[above].iter().map(|need| need.value);
+            let outside = others.filter(|&need| need != place && !ancestors(need).any(|over| over == above));
+            let room = INHERITED_MAX.saturating_sub(implied[place].len());
+            implied[place].extend(outside.take(room).collect::<Vec<_>>());
+        }
+    }
+    let stuck = in_circles(said, &implied);
+    for (place, waits) in implied.iter_mut().enumerate() {
+        waits.retain(|&need| need != place && !(stuck[place] && stuck[need]));
+    }
+    implied
+}
+
+/// Which tasks may be part of a circle: those that neither all before them nor all behind them can be taken away from.
+fn in_circles(said: &[Vec<Spanned<usize>>], implied: &[Vec<usize>]) -> Vec<bool> {
+    let edges =
+        |place: usize| said[place].iter().map(|need| need.value).chain(implied[place].iter().copied());
+    let forward: Vec<Vec<usize>> = (0..said.len()).map(|place| edges(place).collect()).collect();
+    let mut backward = vec![Vec::new(); said.len()];
+    for (place, needs) in forward.iter().enumerate() {
+        needs.iter().for_each(|&need| backward[need].push(place));
+    }
+    let (one, other) = (left_over(&forward, &backward), left_over(&backward, &forward));
+    one.into_iter().zip(other).map(|(one, other)| one && other).collect()
+}
+
+/// Which places are left when every one that waits for nothing is taken away, again and again.
+fn left_over(needs: &[Vec<usize>], dependents: &[Vec<usize>]) -> Vec<bool> {
+    let mut open: Vec<usize> = needs.iter().map(Vec::len).collect();
+    let mut free: Vec<usize> = (0..needs.len()).filter(|&place| open[place] == 0).collect();
+    let mut left = vec![true; needs.len()];
+    while let Some(place) = free.pop() {
+        left[place] = false;
+        for &dependent in &dependents[place] {
+            open[dependent] -= 1;
+            if open[dependent] == 0 {
+                free.push(dependent);
+            }
+        }
+    }
+    left
+}

@@ -1,0 +1,107 @@
+use super::*;
+
+fn ok(text: &str) -> Node {
+    let (mut values, faults) = read(text, 0);
+    assert_eq!(faults, [], "{text}");
+    assert_eq!(values.len(), 1, "{text}");
+    values.remove(0)
+}
+
+fn torn(text: &str) -> (String, Vec<String>) {
+    let (values, faults) = read(text, 0);
+    let shown = values.iter().map(show).collect::<Vec<_>>().join(" ");
+    (shown, faults.into_iter().map(|fault| fault.value).collect())
+}
+
+fn show(node: &Node) -> String {
+    match &node.value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(is_true) => is_true.to_string(),
+        Value::Number(number) => number.clone(),
+        Value::Text(text) => format!("{text:?}"),
+        Value::List(items) => format!("[{}]", items.iter().map(show).collect::<Vec<_>>().join(",")),
+        Value::Map(entries) => {
+            let entry = |(key, value): &(Spanned<String>, Node)| format!("{}:{}", key.value, show(value));
+            format!("{{{}}}", entries.iter().map(entry).collect::<Vec<_>>().join(","))
+        }
+    }
+}
+
+#[test]
+fn sound_json_is_read_whole_and_every_value_knows_its_bytes() {
+    let text = "{ \"a\": [1, -2.5e3, true, null], \"b\\n\": \"x\\u00e9\\ud83d\\ude00\\\"\" }";
+    let root = ok(text);
+    assert_eq!(show(&root), "{a:[1,-2.5e3,true,null],b\n:\"xé😀\\\"\"}");
+    let list = root.get("a").expect("it is there");
+    assert_eq!(&text[list.span.start..list.span.end], "[1, -2.5e3, true, null]");
+    let second = &list.items()[1];
+    assert_eq!(&text[second.span.start..second.span.end], "-2.5e3");
+}
+
+#[test]
+fn the_last_of_two_keys_counts_and_null_is_no_value() {
+    let root = ok(r#"{"a": 1, "a": 2, "b": 3, "b": null}"#);
+    assert_eq!(root.get("a").and_then(Node::said).as_deref(), Some("2"));
+    assert_eq!(root.get("b").and_then(Node::said).as_deref(), Some("3"));
+}
+
+// P-06: what is no JSON is told, and all that makes sense around it is kept.
+#[test]
+fn what_is_torn_is_read_as_far_as_it_goes() {
+    for (text, read, why) in [
+        ("[{\"id\": 1, \"t\": \"ab", "[{id:1,t:\"ab\"}]", "the file ends before this text is closed"),
+        ("[{\"id\": 1}, {\"id\"", "[{id:1},{id:null}]", "no colon behind the key"),
+        ("{\"a\": [1, 2,],}", "{a:[1,2]}", "a comma behind the last value"),
+        ("{\"a\": 1 // one\n, \"b\": 2}", "{a:1,b:2}", "JSON has no comments"),
+        ("{a: 1, 'b': yes}", "{a:1,b:\"yes\"}", "a key without quotes"),
+        ("{\"a\": 1 \"b\": 2}", "{a:1,b:2}", "no comma between two values"),
+        ("[{\"id\": 1, {\"id\": 2}]", "[{id:1},{id:2}]", "`{` where a `}` was to come"),
+        ("{\"l\": [1, 2, \"m\": 3}", "{l:[1,2],m:3}", "a key where a `]` was to come"),
+        ("{\"l\": [{\"a\": 1}}, {\"a\": 2}]}", "{l:[{a:1},{a:2}]}", "a value was to come here"),
+        ("{\"t\": \"say \"hi\" now\", \"b\": 1}", "{t:\"say \\\"hi\\\" now\",b:1}", "a quote inside of text"),
+        ("{\"t\": \"two\nlines\"}", "{t:\"two\\nlines\"}", "a line ends inside of text"),
+        ("{\"t\": \"torn,\n\"b\": 1\n}", "{t:\"torn\",b:1}", "this text is never closed"),
+        (
+            "[\n<<<<<<< a\n1,\n=======\n2\n>>>>>>> b\n]",
+            "[1,2]",
+            "a conflict was never resolved; both sides are read",
+        ),
+        ("\"\\ud83d\"", "\"\u{fffd}\"", "half of a character"),
+        ("\"\\q\"", "\"\\\\q\"", "JSON has no such escape"),
+    ] {
+        let (shown, faults) = torn(text);
+        assert_eq!(shown, read, "{text}");
+        assert!(faults.iter().any(|fault| fault == why), "{text}: {faults:?}");
+    }
+}
+
+#[test]
+fn a_byte_order_mark_is_no_fault() {
+    assert_eq!(show(&ok("\u{feff}{\"a\": 1}")), "{a:1}");
+}
+
+#[test]
+fn what_is_nested_too_deep_is_kept_as_text() {
+    let text = format!("{}{}", "[".repeat(70), "]".repeat(70));
+    let (values, faults) = read(&text, 0);
+    assert_eq!(values.len(), 1);
+    assert_eq!(faults.len(), 1, "{faults:?}");
+    let unclosed = "{\"a\":[".repeat(20_000);
+    let (values, _) = read(&unclosed, 0);
+    assert_eq!(values.len(), 1, "and a long way down costs nothing");
+}
+
+/// Whatever is cut or turned over, reading ends and every place lies in the text.
+#[test]
+fn no_text_is_too_broken() {
+    let sound =
+        r#"{"tasks": [{"id": 1, "title": "é \"x\" \u00e9"}, {"id": 2.5, "ok": [true, null]}], "m": {}}"#;
+    for cut in (0..sound.len()).filter(|&cut| sound.is_char_boundary(cut)) {
+        for tail in ["", "}", "]", "\"", ",", ":", "\\", "{", "[", "\n", "'", "/*", "é"] {
+            let text = format!("{}{tail}{}", &sound[..cut], &sound[cut..]);
+            let (_, faults) = read(&text, 0);
+            assert!(faults.iter().all(|fault| fault.span.end <= text.len()));
+            read(&format!("{}{tail}", &sound[..cut]), 0);
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! PW0122: a complexity that is no number from 1 to 10.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::diagnostic::Severity;
+use crate::dialect::record::Fault;
+use crate::draft::Oddity;
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0122",
+    name: "complexity-range",
+    severity: Severity::Error,
+    summary: "the complexity of a plan is no number from 1 to 10",
+    page: include_str!("../../rules/complexity-range.md"),
+    check,
+};
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    for oddity in &subject.draft.oddities.0 {
+        if let Oddity::Record(Fault::Complexity(text)) = &oddity.value {
+            found.push(
+                RULE.at(oddity.span, format!("the complexity is `{text}`, which is no number from 1 to 10"))
+                    .help("write a number from 1 (a moment) to 10 (nobody knows how), or leave it out"),
+            );
+        }
+    }
+}

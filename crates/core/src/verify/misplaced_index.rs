@@ -1,0 +1,36 @@
+//! PW0121: a step of a plan record whose index is not its place.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::change::Change;
+use crate::diagnostic::{Fix, Severity};
+use crate::dialect::record::Fault;
+use crate::draft::Oddity;
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0121",
+    name: "misplaced-index",
+    severity: Severity::Error,
+    summary: "the `index` of a step is not its place, counted from 0",
+    page: include_str!("../../rules/misplaced-index.md"),
+    check,
+};
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    let first = found.len();
+    for oddity in &subject.draft.oddities.0 {
+        if let Oddity::Record(Fault::Index { expected }) = &oddity.value {
+            let written = subject.source.slice(oddity.span);
+            found.push(
+                RULE.at(oddity.span, format!("the index `{written}` stands where {expected} is expected"))
+                    .label(format!("expected {expected}"))
+                    .help("steps are counted from 0, in the order of the list"),
+            );
+        }
+    }
+    // The first one repairs them all.
+    if let Some(diagnostic) = found.get_mut(first)
+        && let Some(edits) = subject.repair(&Change::Renumber)
+    {
+        diagnostic.fix = Some(Fix { title: "count the steps 0, 1, 2".to_owned(), edits });
+    }
+}

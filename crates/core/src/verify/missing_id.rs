@@ -1,0 +1,57 @@
+//! PW0153: a task that has no name.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::diagnostic::Severity;
+use crate::dialect::directory::is_id;
+use crate::draft::StepDraft;
+use crate::frontmatter;
+use crate::plan;
+use crate::source::{Edit, Span};
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0153",
+    name: "missing-id",
+    severity: Severity::Error,
+    summary: "a task file has no frontmatter, or no `id` in it",
+    page: include_str!("../../rules/missing-id.md"),
+    check,
+};
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    if !subject.is_directory() {
+        return;
+    }
+    for (place, step) in subject.steps().filter(|(_, step)| step.id.is_none()) {
+        let parts = frontmatter::split_part(subject.source, step.whole.0);
+        // What can't be read may well be there, and what is nearly there is offered by unknown-field.
+        let head = Span::new(step.whole.0.start, parts.body);
+        if subject.is_unread(head) || step.fields.0.iter().any(|field| field.name.value.eq_ignore_ascii_case("id") && field.kind.is_none()) {
+            continue;
+        }
+        let path = &subject.source.part_at(step.whole.0.start).path;
+        let missing = match parts.block {
+            Some(block) => RULE
+                .at(subject.source.line_at(block.start), format!("`{path}` has no `id`"))
+                .label("no other task can wait for this one"),
+            None => RULE
+                .at(Span::at(parts.body), format!("`{path}` has no frontmatter"))
+                .label("`---` and `id: ...` are expected here"),
+        };
+        let id = free_id(subject, place, step);
+        let edits: Option<Vec<Edit>> =
+            id.as_ref().and_then(|id| Some(vec![frontmatter::set_part(subject.source, step.whole.0, "id", id)?]));
+        found.push(match (id, edits) {
+            (Some(id), Some(edits)) => missing.fix(format!("add `id: {id}`"), edits),
+            (_, _) => missing.help("add `id: what-it-does` to its frontmatter"),
+        });
+    }
+}
+
+/// The words of the file's name, if they can be an id and no other task has it.
+fn free_id(subject: &Subject<'_>, place: usize, step: &StepDraft) -> Option<String> {
+    let path = &subject.source.part_at(step.whole.0.start).path;
+    let stem = path.rsplit('/').next()?.strip_suffix(".md")?;
+    let slug = plan::slug(stem.trim_start_matches(|character: char| character.is_ascii_digit()));
+    let is_free = subject.ids.iter().enumerate().all(|(other, id)| other == place || *id != slug);
+    Some(slug).filter(|slug| is_id(slug) && is_free)
+}

@@ -1,0 +1,26 @@
+//! PW0123: a step that is skipped without a reason.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::diagnostic::Severity;
+use crate::dialect::record::Fault;
+use crate::draft::Oddity;
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0123",
+    name: "unexplained-skip",
+    severity: Severity::Warning,
+    summary: "a step is skipped, and nothing says why",
+    page: include_str!("../../rules/unexplained-skip.md"),
+    check,
+};
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    for oddity in &subject.draft.oddities.0 {
+        if oddity.value == Oddity::Record(Fault::UnexplainedSkip) {
+            found.push(
+                RULE.at(oddity.span, "a step is skipped, and nothing says why")
+                    .help("write the reason into `error` of the step"),
+            );
+        }
+    }
+}

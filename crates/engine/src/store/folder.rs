@@ -1,0 +1,120 @@
+//! Plans that are folders: `plan.md` and the files of `tasks/`, read as one text.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::dialect::{self, Dialect, HEAD_BYTES};
+use planwright_core::source::Source;
+use planwright_core::verify;
+
+use super::{Error, Text, read_error, read_file, read_text, save};
+
+/// The file that tells what the plan is about.
+const PLAN: &str = "plan.md";
+/// The folder with a file for each task.
+const TASKS: &str = "tasks";
+/// The dialect of plans that are folders.
+const DIALECT: &str = "directory";
+/// How many files a folder may have.
+const FILES_MAX: usize = 10_000;
+
+/// Reads a folder.
+pub(super) fn read(folder: &Path, name: &str, bytes_max: usize) -> Result<Text, Error> {
+    // The files of a plan are replaced one by one: a writer that died in between is helped out first.
+    save::recover(folder).map_err(|source| read_error(folder, source))?;
+    let mut paths = Vec::new();
+    if folder.join(PLAN).exists() {
+        paths.push(PathBuf::from(PLAN));
+    }
+    if folder.join(TASKS).is_dir() {
+        paths.extend(names(&folder.join(TASKS))?.into_iter().map(|name| Path::new(TASKS).join(name)));
+    }
+    if paths.is_empty() {
+        return Err(Error::NotAFile { path: folder.to_owned() });
+    }
+    bundle(folder, name, paths, bytes_max)
+}
+
+/// Reads every file of a folder that has one of these endings as one text, for importers of tools that keep a file for
+/// each task.
+pub fn read_bundle(folder: &Path, name: &str, endings: &[&str], bytes_max: usize) -> Result<Text, Error> {
+    let has_ending =
+        |path: &PathBuf| path.extension().is_some_and(|ending| endings.iter().any(|known| ending == *known));
+    let paths: Vec<PathBuf> = names(folder)?.into_iter().filter(has_ending).collect();
+    if paths.is_empty() {
+        return Err(Error::NotAFile { path: folder.to_owned() });
+    }
+    match bundle(folder, name, paths, bytes_max)? {
+        Text::Plan(source) => Ok(Text::Plan(source.at(folder.to_string_lossy()))),
+        unreadable @ Text::Unreadable(_) => Ok(unreadable),
+    }
+}
+
+fn bundle(folder: &Path, name: &str, paths: Vec<PathBuf>, bytes_max: usize) -> Result<Text, Error> {
+    let mut left = bytes_max;
+    let mut files = Vec::new();
+    for path in paths {
+        let called = format!("{}/{}", name.trim_end_matches('/'), path.display());
+        match read_file(&folder.join(&path), &called, left)? {
+            Text::Plan(source) => {
+                left -= source.text().len();
+                files.push((path.to_string_lossy().into_owned(), source.text().to_owned()));
+            }
+            Text::Unreadable(_) if left < bytes_max && is_larger(&folder.join(&path), left) => {
+                return Ok(Text::Unreadable(verify::too_large(name, bytes_max as u64 + 1, bytes_max)));
+            }
+            unreadable @ Text::Unreadable(_) => return Ok(unreadable),
+        }
+    }
+    let texts = files.iter().map(|(path, text)| (path.as_str(), text.as_str()));
+    Ok(Text::Plan(Source::new(name, Source::bundle(texts))))
+}
+
+fn is_larger(path: &Path, bytes: usize) -> bool {
+    path.metadata().is_ok_and(|data| data.len() > bytes as u64)
+}
+
+/// The files of a folder, by name. What editors and services leave there (`.x.swp`) is not among them.
+fn names(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let entries = folder.read_dir().map_err(|source| read_error(folder, source))?;
+    let mut names = Vec::new();
+    for entry in entries {
+        let name = entry.map_err(|source| read_error(folder, source))?.file_name();
+        let is_hidden = name.as_encoded_bytes().starts_with(b".");
+        let is_line = !name.as_encoded_bytes().contains(&b'\n');
+        if !is_hidden && is_line && folder.join(&name).is_file() {
+            names.push(PathBuf::from(name));
+        }
+    }
+    names.sort();
+    names.truncate(FILES_MAX);
+    Ok(names)
+}
+
+/// The plan that a path belongs to: the folder, for `plan.md` and the tasks of a plan that is one.
+pub fn plan_at(path: &Path, forced: Option<&'static Dialect>) -> PathBuf {
+    let is_named = |path: &Path, name: &str| path.file_name().is_some_and(|known| known == name);
+    let folder = path.parent().and_then(|above| match is_named(path, PLAN) {
+        true => Some(above),
+        false => above.parent().filter(|_| is_named(above, TASKS)),
+    });
+    match folder {
+        Some(folder) if is_folder_plan(folder, forced) => match folder.as_os_str().is_empty() {
+            true => PathBuf::from("."),
+            false => folder.to_owned(),
+        },
+        Some(_) | None => path.to_owned(),
+    }
+}
+
+/// Whether a folder is a plan: it has `plan.md` beside `tasks/`, and that one is no plan of its own.
+fn is_folder_plan(folder: &Path, forced: Option<&'static Dialect>) -> bool {
+    if forced.is_some_and(|dialect| dialect.name != DIALECT) {
+        return false;
+    }
+    let plan = folder.join(PLAN);
+    if !folder.join(TASKS).is_dir() || !plan.is_file() {
+        return false;
+    }
+    let head = read_text(&plan, HEAD_BYTES as u64).unwrap_or_default();
+    (dialect::NATIVE.recognises)(&plan.to_string_lossy(), &head).is_none()
+}

@@ -1,0 +1,249 @@
+//! The only place that writes plans. One is replaced only if it still is what was read, and a plan of several files is replaced
+//! whole even if the writer dies in between.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use planwright_core::dialect::Dialect;
+use planwright_core::source::Source;
+use serde::{Deserialize, Serialize};
+
+use super::writer::Turn;
+use super::{Error, atomic};
+use crate::clock;
+
+/// How many digits of a hash tell one text from another.
+const HASH_DIGITS: usize = 8;
+
+/// Replaces a plan by `new`, if it still is `old`, with all that its dialect adds to every write. Returns what was written.
+pub fn save(path: &Path, old: &Source, new: &Source) -> Result<Source, Error> {
+    let new = new.dialect().touched(new, &clock::utc_now());
+    let version = |text: &str| version(&old.with(text));
+    match path.is_dir() {
+        true => replace_folder(path, old, &new)?,
+        false => swap(path, (old.text(), new.text()), &version)?,
+    }
+    Ok(new)
+}
+
+/// Replaces the text of a file, if it still is `old`.
+pub fn replace(path: &Path, old: &str, new: &str) -> Result<(), Error> {
+    swap(path, (old, new), &content)
+}
+
+/// Makes a new plan, a file or a folder. Never writes over one that is there.
+pub fn create_plan(path: &Path, text: &str, dialect: &'static Dialect) -> Result<(), Error> {
+    let source = Source::new("plan", text).written_in(dialect);
+    if source.parts()[0].path.is_empty() {
+        return atomic::create(path, text);
+    }
+    if path.exists() {
+        return Err(Error::Exists { path: path.to_owned() });
+    }
+    source.parts().iter().try_for_each(|part| atomic::create(&path.join(&part.path), source.slice(part.span)))
+}
+
+/// The check and the replacement are one act for everybody who writes through here: a lock is held across both, in a file
+/// of its own because the plan file itself is replaced.
+fn swap(path: &Path, (old, new): (&str, &str), version: &dyn Fn(&str) -> String) -> Result<(), Error> {
+    let write_error = |source| Error::Write { path: path.to_owned(), source };
+    // A link is followed first: replacing it would leave the plan that it points to as it was.
+    let path = &path.canonicalize().map_err(write_error)?;
+    let mut turn = Turn::at(path).map_err(write_error)?;
+    let present = std::fs::read(path).map_err(write_error)?;
+    if present != old.as_bytes() {
+        let present = String::from_utf8_lossy(&present);
+        let (by, expected, found) = (turn.author(&present), version(old), version(&present));
+        return Err(Error::Moved { path: path.clone(), by, expected, found });
+    }
+    atomic::put(path, new).and_then(|()| turn.sign(new)).map_err(write_error)
+}
+
+/// What tells this text from others: the version that it says, else its content.
+fn version(source: &Source) -> String {
+    match source.draft().frontmatter.value("version") {
+        Some(version) => format!("version {}", version.value),
+        None => content(source.text()),
+    }
+}
+
+fn content(text: &str) -> String {
+    format!("content {}", &blake3::hash(text.as_bytes()).to_hex()[..HASH_DIGITS])
+}
+
+/// What is about to be done to the files of a folder.
+#[derive(Serialize, Deserialize)]
+struct Intent {
+    files: Vec<Replacement>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Replacement {
+    path: PathBuf,
+    old: String,
+    new: String,
+}
+
+fn replace_folder(folder: &Path, old: &Source, new: &Source) -> Result<(), Error> {
+    let write_error = |source| Error::Write { path: folder.to_owned(), source };
+    let folder = &folder.canonicalize().map_err(write_error)?;
+    let mut turn = Turn::at(folder).map_err(write_error)?;
+    finish(&turn).map_err(write_error)?;
+    let paths = |source: &Source| source.parts().iter().map(|part| part.path.clone()).collect::<Vec<_>>();
+    assert_eq!(paths(old), paths(new), "an edit makes no files and removes none");
+    let mut files = Vec::new();
+    for (was, is) in old.parts().iter().zip(new.parts()) {
+        let path = folder.join(&was.path);
+        let present = std::fs::read(&path).map_err(write_error)?;
+        let (was, is) = (old.slice(was.span), new.slice(is.span));
+        if present != was.as_bytes() {
+            let present = String::from_utf8_lossy(&present);
+            let by = turn.author(&present);
+            return Err(Error::Moved { path, by, expected: content(was), found: content(&present) });
+        }
+        if was != is {
+            files.push(Replacement { path, old: was.to_owned(), new: is.to_owned() });
+        }
+    }
+    intend(&turn, &Intent { files }).and_then(|()| finish(&turn)).map_err(write_error)?;
+    turn.sign(new.text()).map_err(write_error)
+}
+
+/// Finishes what a writer that died had begun with the plan of this folder.
+pub(super) fn recover(folder: &Path) -> io::Result<()> {
+    let folder = folder.canonicalize()?;
+    finish(&Turn::at(&folder)?)
+}
+
+fn intend(turn: &Turn, intent: &Intent) -> io::Result<()> {
+    let text = serde_json::to_vec(intent).map_err(io::Error::other)?;
+    let mut file = OpenOptions::new().create(true).truncate(true).write(true).open(turn.intent())?;
+    file.write_all(&text)?;
+    file.sync_all()
+}
+
+/// Puts every file that was meant to be replaced and still is what it was. One that somebody changed since is left alone.
+fn finish(turn: &Turn) -> io::Result<()> {
+    let text = match std::fs::read(turn.intent()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        read => read?,
+    };
+    // A record that is cut off was never acted on.
+    if let Ok(intent) = serde_json::from_slice::<Intent>(&text) {
+        for Replacement { path, old, new } in intent.files {
+            if std::fs::read(&path).is_ok_and(|present| present == old.as_bytes()) {
+                atomic::put(&path, &new)?;
+            }
+        }
+    }
+    atomic::remove(&turn.intent())
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "these tests play those who write without asking us")]
+mod tests {
+    use planwright_core::source::Edit;
+
+    use super::super::{Reading, Text, read};
+    use super::*;
+    use crate::scratch::Scratch;
+
+    fn folder(name: &str) -> (Scratch, PathBuf) {
+        let scratch = Scratch::new(name);
+        let plan = scratch.path().join("plan");
+        std::fs::create_dir_all(plan.join("tasks")).expect("a folder");
+        std::fs::write(plan.join("plan.md"), "---\ntitle: T\n---\nWhy.\n").expect("written");
+        std::fs::write(plan.join("tasks/01-a.md"), "---\nid: a\n---\nDo a.\n").expect("written");
+        std::fs::write(plan.join("tasks/02-b.md"), "---\nid: b\n---\nDo b.\n").expect("written");
+        (scratch, plan)
+    }
+
+    fn source(path: &Path) -> Source {
+        match read(path, "plan", Reading { bytes_max: 1 << 20, dialect: None }).expect("read") {
+            Text::Plan(source) => source,
+            Text::Unreadable(unreadable) => panic!("{}", unreadable.diagnostic.message),
+        }
+    }
+
+    /// The plan with `Do` replaced by `Did` in every file.
+    fn changed(old: &Source) -> Source {
+        let places: Vec<usize> = old.text().match_indices("Do ").map(|(at, _)| at).collect();
+        let span = |at| planwright_core::source::Span::new(at, at + 2);
+        old.edited(&places.into_iter().map(|at| Edit::replace(span(at), "Did")).collect::<Vec<_>>())
+    }
+
+    // E-02: a folder is one plan; an edit writes the files that it changes and leaves the others alone.
+    #[test]
+    fn a_folder_is_read_and_saved_as_one_plan() {
+        let (_scratch, path) = folder("save-folder");
+        let untouched = path.join("plan.md").metadata().expect("there").modified().expect("a time");
+        let old = source(&path);
+        assert_eq!(
+            old.parts().iter().map(|part| part.path.as_str()).collect::<Vec<_>>(),
+            ["plan.md", "tasks/01-a.md", "tasks/02-b.md"]
+        );
+        replace_folder(&path, &old, &changed(&old)).expect("saved");
+        assert_eq!(
+            std::fs::read_to_string(path.join("tasks/02-b.md")).expect("read"),
+            "---\nid: b\n---\nDid b.\n"
+        );
+        assert_eq!(path.join("plan.md").metadata().expect("there").modified().expect("a time"), untouched);
+        let refused = replace_folder(&path, &old, &changed(&old)).expect_err("it moved");
+        let words = refused.to_string();
+        assert!(words.contains("01-a.md was changed by") && words.contains("expected content"), "{words}");
+    }
+
+    // C-07: a writer that dies between two files of a folder is helped out by whoever reads or writes next.
+    #[test]
+    fn a_folder_whose_writer_died_is_finished_by_the_next_reader() {
+        let (_scratch, path) = folder("save-died");
+        let real = path.canonicalize().expect("there");
+        let turn = Turn::at(&real).expect("a turn");
+        let replacement = |name: &str, old: &str, new: &str| Replacement {
+            path: real.join(name),
+            old: old.to_owned(),
+            new: new.to_owned(),
+        };
+        let files = vec![
+            replacement("tasks/01-a.md", "---\nid: a\n---\nDo a.\n", "one"),
+            replacement("tasks/02-b.md", "---\nid: b\n---\nDo b.\n", "two"),
+        ];
+        intend(&turn, &Intent { files }).expect("noted");
+        atomic::put(&real.join("tasks/01-a.md"), "one").expect("written");
+        drop(turn);
+        // Meanwhile somebody else wrote nothing: the second file is finished now.
+        let text = source(&path);
+        assert!(text.text().contains("one") && text.text().contains("two"), "{:?}", text.text());
+        std::fs::write(path.join("tasks/02-b.md"), "theirs").expect("written");
+        assert!(source(&path).text().contains("theirs"), "what is finished is not done again");
+    }
+
+    // D-02: a stale hash is an error that names the other writer and both states.
+    #[test]
+    fn who_moved_the_plan_is_named() {
+        let scratch = Scratch::new("save-named");
+        let path = scratch.path().join("PLAN.md");
+        std::fs::write(&path, "one").expect("written");
+        replace(&path, "one", "two").expect("replaced");
+        let by_us = replace(&path, "one", "three").expect_err("it moved").to_string();
+        assert!(by_us.contains(&format!("process {}", std::process::id())), "{by_us}");
+        assert!(by_us.contains(&content("one")) && by_us.contains(&content("two")), "{by_us}");
+        std::fs::write(&path, "by an editor").expect("written");
+        let by_others = replace(&path, "two", "three").expect_err("it moved").to_string();
+        assert!(by_others.contains("by something other than planwright"), "{by_others}");
+        assert_eq!(std::fs::read_to_string(&path).expect("read"), "by an editor");
+    }
+
+    // P-07: a new plan never takes the place of one that is there.
+    #[test]
+    fn a_new_folder_is_made_whole_or_not_at_all() {
+        let (_scratch, path) = folder("save-new");
+        let text = source(&path).text().to_owned();
+        let dialect = planwright_core::dialect::NATIVE;
+        assert!(matches!(create_plan(&path, &text, dialect), Err(Error::Exists { .. })));
+        let new = path.with_file_name("new");
+        create_plan(&new, &text, dialect).expect("made");
+        assert_eq!(source(&new).text(), text);
+    }
+}
