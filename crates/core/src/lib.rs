@@ -17,6 +17,7 @@ pub mod graph;
 mod json;
 pub mod judge;
 mod markdown;
+pub mod merge;
 pub mod plan;
 pub mod prompt;
 pub mod reflection;
