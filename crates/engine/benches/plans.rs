@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::path::PathBuf;
 
 use clock::{Cost, peak_kib};
-use planwright_core::dialect;
+
 use planwright_core::draft::Draft;
 use planwright_core::source::Source;
 use planwright_core::verify::{self, Facts, Limits, Questions, Study};
@@ -146,10 +146,10 @@ fn measure_list(size: &Size, texts: &[String]) {
                 paths(&folder).map(|path| std::fs::read(path).expect("a readable file").len()).sum::<usize>()
             }),
             Cost::of(|| project.plans().expect("a readable folder").len()),
-            Cost::of(|| project.summaries().expect("a readable folder").len()),
+            Cost::of(|| project.survey().expect("a readable folder").plans.len()),
         ]
     });
-    assert_eq!(project.summaries().expect("a readable folder").len(), texts.len(), "every file is a plan");
+    assert_eq!(project.survey().expect("a readable folder").plans.len(), texts.len(), "every file is a plan");
     for (name, cost) in ["read every file", "find the plans", "list"].iter().zip(&table) {
         let (all, wall) = (cost.threads_ms, cost.wall_ms);
         let ratios = [all / table[0].threads_ms, wall / table[0].wall_ms];

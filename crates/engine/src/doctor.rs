@@ -115,6 +115,7 @@ pub fn examine(root: &Path, flags: &[String]) -> Vec<Finding> {
     findings.extend(states());
     findings.extend(records(root));
     findings.extend(leftover_files(root));
+    findings.extend(astray_plans(root));
     findings
 }
 
@@ -393,6 +394,14 @@ fn leftover_locks(store: &Store, runs: &[RunId]) -> Vec<Finding> {
             Finding::mendable(format!("{} is the lock of nobody", path.display()), Repair::Remove(path))
         })
         .collect()
+}
+
+/// Conflict copies of plans, and pointers to plans that are not there. Somebody has to look: nothing is removed.
+fn astray_plans(root: &Path) -> Vec<Finding> {
+    let project = Project { root: root.to_owned(), config: Config::default(), dialect: None };
+    // A folder that can't be searched was told of above.
+    let faults = project.faults().unwrap_or_default();
+    faults.into_iter().map(|fault| Finding::warn(fault, "planwright list")).collect()
 }
 
 /// Files beside plans that a write left behind when it was killed.

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use ignore::{WalkBuilder, WalkState};
 use planwright_core::diagnostic::{Diagnostic, Severity};
-use planwright_core::dialect::{self, Dialect, HEAD_BYTES, named};
+use planwright_core::dialect::{self, Dialect, HEAD_BYTES, named, record};
 use planwright_core::draft::Draft;
 use planwright_core::plan::Plan;
 use planwright_core::source::Source;
@@ -18,6 +18,9 @@ use crate::config::{self, Config, Settings, Sources};
 use crate::store::{self, Reading, Text, state};
 use crate::{facts, process};
 
+/// The file of document B that names the plan which is being carried out.
+const POINTER: &str = ".rawko/current-task.yaml";
+const POINTER_BYTES_MAX: u64 = 1 << 16;
 /// How deep folders are searched for plans.
 const DEPTH_MAX: usize = 32;
 
@@ -91,6 +94,17 @@ pub struct Address {
     pub step: Option<String>,
 }
 
+/// The plans of a project.
+pub struct Survey {
+    /// A line about each, by path.
+    pub plans: Vec<Summary>,
+    /// What should not be there: conflict copies of plans, pointers that lead nowhere.
+    pub faults: Vec<String>,
+}
+
+/// A conflict copy, and the service that made it.
+type Copy = (PathBuf, &'static str);
+
 /// A plan and what the checker says of it.
 pub struct Verified {
     /// The text that was checked.
@@ -133,9 +147,9 @@ impl Project {
         Reading { bytes_max: self.config.limits.plan_bytes, dialect: self.dialect }
     }
 
-    /// A line about every plan below the root, by path.
-    pub fn summaries(&self) -> Result<Vec<Summary>, Error> {
-        self.search(|path| {
+    /// A line about every plan below the root, by path, and what should not be there.
+    pub fn survey(&self) -> Result<Survey, Error> {
+        let (plans, copies) = self.search(|path| {
             let shown = path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().into_owned();
             match store::read(path, &shown, self.reading()) {
                 Ok(Text::Plan(source)) => {
@@ -147,26 +161,64 @@ impl Project {
                 }
                 Err(error) => Summary::unreadable(name(path), shown, error.to_string()),
             }
-        })
+        })?;
+        Ok(Survey { plans, faults: self.faults_with(copies) })
+    }
+
+    /// What should not be there: conflict copies of plans, pointers that lead nowhere.
+    pub fn faults(&self) -> Result<Vec<String>, Error> {
+        let (_, copies) = self.search(|_| ())?;
+        Ok(self.faults_with(copies))
+    }
+
+    fn faults_with(&self, copies: Vec<Copy>) -> Vec<String> {
+        let shown = |path: &Path| path.strip_prefix(&self.root).unwrap_or(path).display().to_string();
+        let copies = copies.into_iter().map(|(path, service)| {
+            format!("{} is a conflict copy that {service} made; it is not read as a plan", shown(&path))
+        });
+        copies.chain(self.dangling()).collect()
+    }
+
+    /// Says that the pointer of document B points to a plan that is not there.
+    fn dangling(&self) -> Option<String> {
+        let text = store::read_text(&self.root.join(POINTER), POINTER_BYTES_MAX).ok()?;
+        let folder = self.root.join(".rawko/plans");
+        match record::pointer(&text) {
+            Err(fault) => Some(format!("{POINTER} points to no plan: {fault}")),
+            Ok(pointer) => {
+                let is_there = ["yaml", "yml", "json"]
+                    .iter()
+                    .any(|ending| folder.join(format!("{}.{ending}", pointer.plan_id)).is_file());
+                let missing =
+                    || format!("{POINTER} points to the plan `{}`, which is not there", pointer.plan_id);
+                (!is_there).then(missing)
+            }
+        }
     }
 
     /// Every plan below the root, by path.
     pub fn plans(&self) -> Result<Vec<PathBuf>, Error> {
-        self.search(Path::to_owned)
+        Ok(self.search(Path::to_owned)?.0)
     }
 
-    /// Looks at every plan below the root, on all cores, and returns what was seen in the order of the paths.
-    fn search<T: Send>(&self, look: impl Fn(&Path) -> T + Sync) -> Result<Vec<T>, Error> {
+    /// Looks at every plan below the root, on all cores, and returns what was seen in the order of the paths, and the conflict
+    /// copies of plans that services made.
+    fn search<T: Send>(&self, look: impl Fn(&Path) -> T + Sync) -> Result<(Vec<T>, Vec<Copy>), Error> {
         let found: Mutex<Vec<(PathBuf, T)>> = Mutex::default();
+        let copies: Mutex<Vec<Copy>> = Mutex::default();
         self.walk(&|path| {
-            if let Some(plan) = plan_of(path, self.dialect) {
+            if let Some(service) = copy_of(path) {
+                lock(&copies).push((path.to_owned(), service));
+            } else if let Some(plan) = plan_of(path, self.dialect) {
                 let seen = look(&plan);
                 lock(&found).push((plan, seen));
             }
         })?;
         let mut plans = std::mem::take(&mut *lock(&found));
         plans.sort_by(|(one, _), (other, _)| one.cmp(other));
-        Ok(plans.into_iter().map(|(_, seen)| seen).collect())
+        let mut copies = std::mem::take(&mut *lock(&copies));
+        copies.sort();
+        Ok((plans.into_iter().map(|(_, seen)| seen).collect(), copies))
     }
 
     /// Shows every file below the root to `see`, from several threads. Ignored files (`.gitignore`) are no files of the
@@ -333,11 +385,7 @@ fn plan_of(path: &Path, forced: Option<&'static Dialect>) -> Option<PathBuf> {
     let ending = ending(path)?;
     let above = path.parent().and_then(Path::file_name).unwrap_or_default();
     // Data of all kinds is written in these; plans lie in folders that are called so.
-    if (ending != "md" && above != "plans")
-        || above == store::ARCHIVE
-        || copy_of(path).is_some()
-        || !path.is_file()
-    {
+    if (ending != "md" && above != "plans") || above == store::ARCHIVE || !path.is_file() {
         return None;
     }
     let plan = store::plan_at(path, forced);
@@ -353,5 +401,6 @@ fn plan_of(path: &Path, forced: Option<&'static Dialect>) -> Option<PathBuf> {
 
 /// The service that made this file when two machines had changed the same plan.
 fn copy_of(path: &Path) -> Option<&'static str> {
-    named::conflict_copy(&path.file_name()?.to_string_lossy())
+    ending(path)?;
+    named::conflict_copy(&path.file_name()?.to_string_lossy()).filter(|_| path.is_file())
 }

@@ -3,6 +3,7 @@
 use planwright_engine::core::dialect::NATIVE;
 use planwright_engine::core::plan;
 use planwright_engine::core::view::Summary;
+use planwright_engine::project::Survey;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -24,13 +25,18 @@ pub(crate) struct Args {
 pub(crate) struct Listing {
     /// The plans, by path.
     pub(crate) plans: Vec<Summary>,
+    /// What should not be there: conflict copies of plans, pointers that lead nowhere.
+    pub(crate) faults: Vec<String>,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let here = here()?;
-    let all = here.summaries()?;
+    let Survey { plans: all, faults } = here.survey()?;
+    for fault in &faults {
+        out.warn(fault);
+    }
     if all.is_empty() {
-        let nothing = Answer::done("list", &Listing { plans: all });
+        let nothing = Answer::done("list", &Listing { plans: all, faults });
         out.talk(&format!("there are no plans below {}", clean_line(&here.root.to_string_lossy())));
         return Ok(nothing.next(Next::new(["planwright", "new", "first-plan"])));
     }
@@ -52,7 +58,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
     out.table(&table);
     let exit = if plans.is_empty() { Exit::No } else { Exit::Done };
-    let mut answer = Answer::new(exit, "list", &Listing { plans });
+    let mut answer = Answer::new(exit, "list", &Listing { plans, faults });
     answer.next.push(match first {
         Some(address) => Next::new(["planwright", "show", address.as_str()]),
         None => Next::new(["planwright", "list"]),
