@@ -146,10 +146,10 @@ fn a_command_under_verification_is_the_contract() {
     let draft = folder("plans/release", RELEASE).draft();
     let contract = |step: usize| draft.steps[step].contract.as_ref();
     let command =
-        |step: usize| contract(step).and_then(|contract| Some(contract.command.as_ref()?.value.as_str()));
+        |step: usize| contract(step).and_then(|contract| Some(contract.command.as_ref()?.value.trim_end()));
     let task = |step: usize| draft.steps[step].task.as_ref().map_or("", |task| task.value.as_str());
     assert_eq!(contract(0), None);
-    assert_eq!(command(1), Some("grep -q '^## 2.0' CHANGELOG.md\n"));
+    assert_eq!(command(1), Some("grep -q '^## 2.0' CHANGELOG.md"));
     assert_eq!(task(1), "Write `CHANGELOG.md`.", "a section that is only a command is no part of the task");
     assert_eq!(command(2), Some("git tag --list v2.0 | grep -q v2.0"));
     assert_eq!(task(2), "Tag it.\n\n**Undo:** delete the tag.");

@@ -94,31 +94,40 @@ fn task_text(step: &StepDraft, path: &str, id: &str, needs: &[String]) -> String
     if !task.is_empty() {
         text.push_str(&format!("\n{task}\n"));
     }
-    if let Some(contract) = step.contract.as_ref().filter(|contract| !is_said(path, &text, contract)) {
-        text.push_str(&verification(contract));
+    match &step.contract {
+        Some(contract) if !is_said(path, &text, contract) => with_contract(path, text, contract),
+        Some(_) | None => text,
     }
-    text
+}
+
+/// The text with a section that gives the task its contract. What would be read in another way is left to a person: no command
+/// may come to mean its opposite.
+fn with_contract(path: &str, text: String, contract: &ContractDraft) -> String {
+    let Some(command) = &contract.command else { return text };
+    let fenced = native::fenced(&command.value);
+    let expected = expected(contract);
+    let tail = if expected == "0" { String::new() } else { format!("\nIt exits {expected}.\n") };
+    let section = format!("{text}\n## {}\n\n{fenced}{tail}", task::VERIFICATION);
+    if is_said(path, &section, contract) {
+        return section;
+    }
+    let quoted: String = fenced.lines().map(|line| format!("> {line}\n")).collect();
+    format!("{text}\nThis must exit with {expected}:\n\n{quoted}")
+}
+
+/// The exit code that means done.
+fn expected(contract: &ContractDraft) -> &str {
+    contract.expect.as_ref().map_or("0", |code| code.value.as_str())
 }
 
 /// Whether a text says the contract already.
 fn is_said(path: &str, text: &str, contract: &ContractDraft) -> bool {
-    let file = Source::bundle([(path, text)]);
+    let file = Source::bundle([(path, text.replace(FILE_SEPARATOR, " ").as_str())]);
     let read = super::parse(&Source::new(path, file)).steps.pop().and_then(|step| step.contract);
-    read.is_some_and(|read| read.command == contract.command && contract.expect.is_none())
-}
-
-/// The section that gives a task its contract. An exit code other than 0 can't be said: then it is for a person.
-fn verification(contract: &ContractDraft) -> String {
-    let Some(command) = &contract.command else { return String::new() };
-    let expected = contract.expect.as_ref().map_or("0", |code| code.value.as_str());
-    let fenced = native::fenced(&command.value);
-    match expected {
-        "0" => format!("\n## {}\n\n{fenced}", task::VERIFICATION),
-        code => {
-            let quoted: String = fenced.lines().map(|line| format!("> {line}\n")).collect();
-            format!("\nThis must exit with {code}:\n\n{quoted}")
-        }
-    }
+    let command = |contract: &ContractDraft| {
+        contract.command.as_ref().map(|command| command.value.trim_end().replace(FILE_SEPARATOR, " "))
+    };
+    read.is_some_and(|read| command(&read) == command(contract) && expected(&read) == expected(contract))
 }
 
 fn keyed(key: &str, value: Option<&Spanned<String>>) -> Option<String> {

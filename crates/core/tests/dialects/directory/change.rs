@@ -224,24 +224,31 @@ fn any_title_and_id_becomes_a_file_and_an_id() {
     assert_eq!(super::errors(&made), [""; 0], "{}", made.text());
 }
 
-// A contract that expects another exit code than 0 can't be said here: it must not come out as its opposite.
+// A contract that expects another exit code than 0 must not come out as its opposite: it is said, or left to a person.
 #[test]
-fn a_contract_that_expects_a_failure_is_left_to_a_person() {
+fn a_contract_that_expects_a_failure_never_becomes_one_that_expects_success() {
     let mut draft = folder("p", RELEASE).draft();
     let contract = draft.steps[1].contract.as_mut().expect("it has one");
     contract.expect = Some(Spanned::new("1".to_owned(), Span::default()));
-    let made = composed(&draft);
-    assert_eq!(made.draft().steps[1].contract, None, "{}", made.text());
-    let task = made.draft().steps[1].task.clone().expect("it has a text").value;
-    assert!(task.contains("This must exit with 1:") && task.contains("> grep -q"), "{task}");
-    // The twin: the same command, expected to exit with 0.
-    let contract = draft.steps[1].contract.as_mut().expect("it has one");
-    contract.expect = None;
-    let command = contract.command.as_mut().expect("it has one");
-    let mut other = Excerpt::new(Span::default());
-    other.push("test -s x\n```\n````", 0);
-    *command = other;
-    let read = composed(&draft).draft();
-    let command = read.steps[1].contract.as_ref().and_then(|contract| contract.command.as_ref());
-    assert_eq!(command.map(|command| command.value.as_str()), Some("test -s x\n```\n````\n"));
+    let read = composed(&draft).draft().steps.swap_remove(1);
+    let task = read.task.map_or_else(String::new, |task| task.value);
+    match read.contract.and_then(|contract| contract.expect) {
+        Some(code) => assert_eq!(code.value, "1"),
+        None => assert!(task.contains("This must exit with 1:") && task.contains("> grep -q"), "{task}"),
+    }
+}
+
+// The twin, and no fence in a command can end its section.
+#[test]
+fn a_contract_that_expects_success_is_a_section_of_its_own() {
+    for command in ["test -s x", "cat <<'E'\n```\n````\nE", "test -s x &&\n\n  test -s y"] {
+        let mut draft = folder("p", RELEASE).draft();
+        let mut other = Excerpt::new(Span::default());
+        other.push(command, 0);
+        draft.steps[1].contract.as_mut().expect("it has one").command = Some(other);
+        let read = composed(&draft).draft().steps.swap_remove(1);
+        let written = read.contract.and_then(|contract| contract.command).expect("it is written");
+        assert_eq!(written.value.trim_end(), command);
+        assert_eq!(read.task.map(|task| task.value).as_deref(), Some("Write `CHANGELOG.md`."));
+    }
 }
