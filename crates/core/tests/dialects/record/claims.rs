@@ -137,6 +137,9 @@ fn the_current_step_is_the_first_that_can_begin() {
         ("in_progress", &[("failed", "[]"), ("pending", "[0]")], "0"),
         ("complete", &[("complete", "[]"), ("complete", "[0]")], "2"),
     ];
+    let by_name =
+        plan("task: x\nsteps:\n- {description: a, status: complete}\n- {description: b, dependsOn: [a]}\n");
+    assert!(by_name.dialect().touched(&by_name, NOW).text().contains("currentStepIndex: 1\n"));
     for (status, steps, expected) in cases {
         assert_eq!(current(status, steps).as_deref(), Some(expected), "{status} {steps:?}");
     }
@@ -513,6 +516,7 @@ fn the_pointer_names_a_plan_or_says_why_not() {
         plan_id: "plan-20260123-auth-feature".to_owned(),
         status: "in_progress".to_owned(),
     };
+    assert_eq!(pointer.files()[0], "plans/plan-20260123-auth-feature.yaml");
     assert_eq!(read, Ok(pointer));
     let faults = [
         ("", "it has no `planId`"),
