@@ -41,18 +41,22 @@ pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<V
 pub(super) fn touch(source: &Source, now: &str) -> Vec<Edit> {
     let tree = Tree::of(source);
     let Some(root) = tree.whole() else { return Vec::new() };
+    let mut before = read::parse(source);
     let page = Page::of(source, root);
     let keys = Keys { page: &page, map: root, order: PLAN_KEYS };
     let written = read::value(root, "updatedAt").and_then(read::text);
     let touches = [
-        ("currentStepIndex", New::Number(current(&read::parse(source)))),
+        ("currentStepIndex", New::Number(current(&before))),
         ("updatedAt", New::text(later(written.unwrap_or_default(), now))),
     ];
     // A key that can't be set stays as it is: what the change itself says is written all the same.
     let edits: Vec<Edit> =
         touches.iter().filter_map(|(key, value)| keys.set(key, value).ok().flatten()).collect();
-    let is_read = super::DIALECT.meaning(&source.edited(&edits)) == super::DIALECT.meaning(source);
-    if is_read { edits } else { Vec::new() }
+    let mut after = read::parse(&source.edited(&edits));
+    for draft in [&mut before, &mut after] {
+        super::DIALECT.drop_owned(draft);
+    }
+    if after == before { edits } else { Vec::new() }
 }
 
 /// The place of the step that is current: the one that runs; else the first in the whole plan that is pending and whose

@@ -223,6 +223,10 @@ fn an_error_is_written_and_taken_away() {
             assert_eq!(bare.text(), source.text(), "every byte is back");
         }
     }
+    let remarked = plan("task: x\nsteps: [{description: a, # why\n  error: b, status: failed}]\n");
+    let trace = Trace { error: Some(String::new()), ..Trace::default() };
+    let over = made(&remarked, &Change::Trace { step: 0, trace });
+    assert_eq!(over.text(), "task: x\nsteps: [{description: a, # why\n  error: \"\", status: failed}]\n");
 }
 
 // B-09: whatever an agent says is read back as it was said, in every spelling, and cut at 10 KB.
