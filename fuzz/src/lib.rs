@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use planwright_core::change::Change;
 use planwright_core::diagnostic::Diagnostic;
-use planwright_core::dialect::{self, Dialect};
+use planwright_core::dialect::Dialect;
 use planwright_core::digest::Digest;
 use planwright_core::draft::{Draft, Entry, Frontmatter, Mark};
 use planwright_core::source::{self, Edit, Source, Span};

@@ -137,7 +137,10 @@ impl Keys<'_> {
                 (None, Some((next, _))) => Span::new(name.span.start, next.span.start),
                 (None, None) => Span::new(name.span.start, value.span.end),
             };
-            return Ok(Some(Edit::delete(span)));
+            // What stands around the entry may be a remark on its neighbour.
+            let around = [Span::new(span.start, name.span.start), Span::new(value.span.end, span.end)];
+            let has_remark = around.into_iter().any(|gap| source.slice(gap).contains('#'));
+            return if has_remark { self.set(key, &New::text("")) } else { Ok(Some(Edit::delete(span))) };
         }
         let line = source.line_at(name.span.start);
         let is_alone = source.slice(Span::new(line.start, name.span.start)).trim().is_empty();

@@ -8,7 +8,7 @@ use super::spelling::{New, Page, odd};
 use super::{METADATA_KEYS, PLAN_KEYS, STEP_KEYS};
 use crate::change::{self, Change, Refusal};
 use crate::draft::{Draft, Mark, StepNumber, Trace};
-use crate::source::{self, Edit, Source, Span};
+use crate::source::{self, Edit, Source, Span, Spanned};
 use crate::state::State;
 use crate::yaml::{Node, Value};
 
@@ -41,18 +41,22 @@ pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<V
 pub(super) fn touch(source: &Source, now: &str) -> Vec<Edit> {
     let tree = Tree::of(source);
     let Some(root) = tree.whole() else { return Vec::new() };
+    let mut before = read::parse(source);
     let page = Page::of(source, root);
     let keys = Keys { page: &page, map: root, order: PLAN_KEYS };
     let written = read::value(root, "updatedAt").and_then(read::text);
     let touches = [
-        ("currentStepIndex", New::Number(current(&tree))),
+        ("currentStepIndex", New::Number(current(&before))),
         ("updatedAt", New::text(later(written.unwrap_or_default(), now))),
     ];
     // A key that can't be set stays as it is: what the change itself says is written all the same.
     let edits: Vec<Edit> =
         touches.iter().filter_map(|(key, value)| keys.set(key, value).ok().flatten()).collect();
-    let is_read = super::DIALECT.meaning(&source.edited(&edits)) == super::DIALECT.meaning(source);
-    if is_read { edits } else { Vec::new() }
+    let mut after = read::parse(&source.edited(&edits));
+    for draft in [&mut before, &mut after] {
+        super::DIALECT.drop_owned(draft);
+    }
+    if after == before { edits } else { Vec::new() }
 }
 
 /// The place of the step that is current: the one that runs; else the first in the whole plan that is pending and whose
@@ -60,40 +64,30 @@ pub(super) fn touch(source: &Source, now: &str) -> Vec<Edit> {
 ///
 /// Document B looks only behind the step that was just done, and at its state before that, so that completing step 2 of its
 /// own example ends the plan.
-fn current(tree: &Tree) -> usize {
-    let steps = tree.steps();
-    let status =
-        |step: &Node| read::value(step, "status").and_then(read::text).unwrap_or("pending").to_owned();
-    let states: Vec<String> = steps.iter().map(status).collect();
-    let is = |place: &usize, word: &str| states[*place] == word;
-    let find = |word: &str| (0..steps.len()).find(|place| is(place, word));
-    let places: HashMap<&str, usize> = steps
-        .iter()
-        .enumerate()
-        .rev()
-        .filter_map(|(place, step)| Some((read::value(step, "index").and_then(read::text)?, place)))
-        .collect();
-    let is_met = |index: &Node| {
-        let index = read::text(index).unwrap_or_default();
-        let place = places.get(index).copied().or_else(|| index.parse().ok());
-        // A step that was left out holds nobody up: the run says the same.
-        place.is_some_and(|place| {
-            place < steps.len()
-                && (is(&place, super::word(Some(Mark::Done))) || is(&place, super::word(Some(Mark::Skipped))))
-        })
-    };
+fn current(draft: &Draft) -> usize {
+    let ids = crate::plan::ids(draft);
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for (place, id) in ids.iter().enumerate() {
+        places.entry(id).or_insert(place);
+    }
+    let mark = |place: usize| draft.steps[place].mark();
+    // A step that was left out holds nobody up: the run says the same.
+    let is_over = |place: usize| matches!(mark(place), Some(Mark::Done | Mark::Skipped));
     let is_ready = |place: &usize| {
-        let needs = read::value(&steps[*place], "dependsOn").map_or(&[][..], read::items);
-        is(place, super::word(None)) && needs.iter().all(is_met)
+        let mut needs = draft.steps[*place].needs.iter().flatten();
+        let is_met =
+            |need: &Spanned<String>| places.get(need.value.as_str()).is_some_and(|&place| is_over(place));
+        mark(*place).is_none() && needs.all(is_met)
     };
-    let plan = tree.root.as_ref().and_then(|root| read::value(root, "status")).and_then(read::text);
-    let has_stopped = matches!(plan, Some("replanning" | "failed"));
-    find(super::word(Some(Mark::Running)))
-        .or_else(|| find(super::word(Some(Mark::Failed))).filter(|_| has_stopped))
-        .or_else(|| (0..steps.len()).find(is_ready))
-        .or_else(|| find(super::word(Some(Mark::Failed))))
-        .or_else(|| find(super::word(None)))
-        .unwrap_or(steps.len())
+    let count = draft.steps.len();
+    let find = |wanted: Option<Mark>| (0..count).find(|&place| mark(place) == wanted);
+    let has_stopped = matches!(draft.state.map(|state| state.value), Some(State::Waiting(_) | State::Failed));
+    find(Some(Mark::Running))
+        .or_else(|| find(Some(Mark::Failed)).filter(|_| has_stopped))
+        .or_else(|| (0..count).find(is_ready))
+        .or_else(|| find(Some(Mark::Failed)))
+        .or_else(|| find(None))
+        .unwrap_or(count)
 }
 
 /// The later of two times, as far as they can be compared: a clock that was set back takes no time away.

@@ -23,6 +23,13 @@ pub struct Pointer {
     pub status: String,
 }
 
+impl Pointer {
+    /// The files that the plan may be, from the folder of the pointer on; the first that is there is meant.
+    pub fn files(&self) -> [String; 3] {
+        ["yaml", "yml", "json"].map(|extension| format!("plans/{}.{extension}", self.plan_id))
+    }
+}
+
 /// Why a pointer points nowhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PointerFault {

@@ -137,6 +137,9 @@ fn the_current_step_is_the_first_that_can_begin() {
         ("in_progress", &[("failed", "[]"), ("pending", "[0]")], "0"),
         ("complete", &[("complete", "[]"), ("complete", "[0]")], "2"),
     ];
+    let by_name =
+        plan("task: x\nsteps:\n- {description: a, status: complete}\n- {description: b, dependsOn: [a]}\n");
+    assert!(by_name.dialect().touched(&by_name, NOW).text().contains("currentStepIndex: 1\n"));
     for (status, steps, expected) in cases {
         assert_eq!(current(status, steps).as_deref(), Some(expected), "{status} {steps:?}");
     }
@@ -220,6 +223,10 @@ fn an_error_is_written_and_taken_away() {
             assert_eq!(bare.text(), source.text(), "every byte is back");
         }
     }
+    let remarked = plan("task: x\nsteps: [{description: a, # why\n  error: b, status: failed}]\n");
+    let trace = Trace { error: Some(String::new()), ..Trace::default() };
+    let over = made(&remarked, &Change::Trace { step: 0, trace });
+    assert_eq!(over.text(), "task: x\nsteps: [{description: a, # why\n  error: \"\", status: failed}]\n");
 }
 
 // B-09: whatever an agent says is read back as it was said, in every spelling, and cut at 10 KB.
@@ -513,6 +520,7 @@ fn the_pointer_names_a_plan_or_says_why_not() {
         plan_id: "plan-20260123-auth-feature".to_owned(),
         status: "in_progress".to_owned(),
     };
+    assert_eq!(pointer.files()[0], "plans/plan-20260123-auth-feature.yaml");
     assert_eq!(read, Ok(pointer));
     let faults = [
         ("", "it has no `planId`"),
