@@ -3,7 +3,7 @@
 
 mod backlog;
 mod beads;
-mod claude;
+mod claude_tasks;
 mod codex;
 mod collect;
 mod features;
@@ -55,10 +55,10 @@ pub const FOREIGN: &[&Foreign] = &[
     &backlog::FORMAT,
     &beads::FORMAT,
     &codex::FORMAT,
-    &claude::FORMAT,
+    &claude_tasks::FORMAT,
     &features::FORMAT,
-    &ralph::FORMAT,
     &taskmaster::FORMAT,
+    &ralph::FORMAT,
 ];
 
 /// The format of a file at this place with this text, and by what it is told.

@@ -36,7 +36,7 @@ pub(super) struct Item {
 impl Item {
     /// A task with a title and nothing else.
     pub(super) fn new(id: &str, title: Spanned<String>, whole: Span) -> Self {
-        let (title, rest) = one_line(title);
+        let (title, rest) = one_line(&title);
         let mut step = super::step(title, whole);
         if let Some((text, mark)) = rest {
             tell(&mut step, &text);
@@ -49,7 +49,7 @@ impl Item {
 }
 
 /// A title as it can stand in a heading, with what had to go for that.
-fn one_line(title: Spanned<String>) -> (Spanned<String>, Option<(String, Option<Mark>)>) {
+fn one_line(title: &Spanned<String>) -> (Spanned<String>, Option<(String, Option<Mark>)>) {
     let visible: String = title
         .value
         .chars()
@@ -72,15 +72,12 @@ pub(super) fn draft(mut items: Vec<Item>) -> Draft {
     let ids = unique_ids(&items);
     let places = Places::of(&items);
     let mut said = Vec::with_capacity(items.len());
-    for place in 0..items.len() {
-        let (mut found, lost) = places.resolve(&items[place], place);
-        let span = items[place].step.title.span;
-        found.extend(items[place].after.iter().map(|&before| Spanned::new(before, span)));
+    for (place, item) in items.iter_mut().enumerate() {
+        let (mut found, lost) = places.resolve(item, place);
+        let span = item.step.title.span;
+        found.extend(item.after.iter().map(|&before| Spanned::new(before, span)));
         if !lost.is_empty() {
-            tell(
-                &mut items[place].step,
-                &format!("Waits for {}, which this file does not have.", lost.join(", ")),
-            );
+            tell(&mut item.step, &format!("Waits for {}, which this file does not have.", lost.join(", ")));
         }
         said.push(found);
     }
@@ -195,7 +192,9 @@ fn in_circles(said: &[Vec<Spanned<usize>>], implied: &[Vec<usize>]) -> Vec<bool>
     let forward: Vec<Vec<usize>> = (0..said.len()).map(|place| edges(place).collect()).collect();
     let mut backward = vec![Vec::new(); said.len()];
     for (place, needs) in forward.iter().enumerate() {
-        needs.iter().for_each(|&need| backward[need].push(place));
+        for &need in needs {
+            backward[need].push(place);
+        }
     }
     let (one, other) = (left_over(&forward, &backward), left_over(&backward, &forward));
     one.into_iter().zip(other).map(|(one, other)| one && other).collect()
