@@ -3,20 +3,34 @@
 
 mod backlog;
 mod beads;
+mod cc_sdd;
+mod checklist;
+mod claude;
 mod claude_tasks;
 mod codex;
 mod collect;
+mod cursor;
 mod features;
+mod generic;
+mod gsd;
 mod item;
+mod kiro;
 mod object;
+mod openspec;
+mod outline;
+mod page;
 mod ralph;
+mod ralphex;
+mod spec_kit;
+mod spec_kitty;
 mod status;
 mod taskmaster;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::draft::{ContractDraft, Draft, StepDraft, StepNumber};
+use crate::markdown;
 use crate::plan;
 use crate::source::{Source, Span, Spanned};
 
@@ -52,24 +66,41 @@ pub const HEAD_BYTES: usize = 1 << 16;
 
 /// Every format, in the order in which they are tried: the one that takes any list comes last.
 pub const FOREIGN: &[&Foreign] = &[
-    &backlog::FORMAT,
-    &beads::FORMAT,
-    &codex::FORMAT,
-    &claude_tasks::FORMAT,
-    &features::FORMAT,
-    &taskmaster::FORMAT,
-    &ralph::FORMAT,
+    &backlog::FOREIGN,
+    &beads::FOREIGN,
+    &codex::FOREIGN,
+    &claude_tasks::FOREIGN,
+    &features::FOREIGN,
+    &taskmaster::FOREIGN,
+    &ralph::FOREIGN,
+    &cursor::FOREIGN,
+    &spec_kitty::FOREIGN,
+    &gsd::FOREIGN,
+    &openspec::FOREIGN,
+    &cc_sdd::FOREIGN,
+    &kiro::FOREIGN,
+    &spec_kit::FOREIGN,
+    &ralphex::FOREIGN,
+    &claude::FOREIGN,
+    &generic::FOREIGN,
 ];
 
 /// The format of a file at this place with this text, and by what it is told.
 pub fn detect(place: &str, text: &str) -> Option<(&'static Foreign, String)> {
     let head = &text[..text.floor_char_boundary(HEAD_BYTES)];
-    FOREIGN.iter().find_map(|&foreign| Some((foreign, (foreign.recognises)(place, head)?)))
+    let place = place.replace('\\', "/");
+    FOREIGN.iter().find_map(|&foreign| Some((foreign, (foreign.recognises)(&place, head)?)))
 }
 
 /// The format with this name.
 pub fn named(name: &str) -> Option<&'static Foreign> {
     FOREIGN.iter().copied().find(|foreign| foreign.name == name)
+}
+
+/// Whether a file is called like one that holds markdown.
+pub(crate) fn is_markdown(place: &str) -> bool {
+    let place = place.to_ascii_lowercase();
+    [".md", ".markdown", ".mdc", ".txt"].iter().any(|ending| place.ends_with(ending))
 }
 
 /// A contract that a person confirms.
@@ -99,28 +130,46 @@ pub(crate) fn legal(name: &str) -> Option<String> {
     }
 }
 
+/// The files that a step may change, as patterns. `None` where one of them is no path: a limit that is wrong is worse than
+/// none, and the text of the task has them all.
+pub(crate) fn files(paths: Vec<Spanned<String>>) -> Option<Vec<Spanned<String>>> {
+    let pattern = |path: Spanned<String>| {
+        // `src/a.rs:10-20` says where in the file.
+        let name =
+            path.value.split_once(':').map_or(path.value.as_str(), |(name, _)| name).trim_end_matches('/');
+        let is_path = !name.is_empty()
+            && !name.starts_with(['/', '~', '-', '('])
+            && !name.contains(char::is_whitespace)
+            && name.split('/').all(|part| !part.is_empty() && part != "..")
+            && name.contains(['.', '/']);
+        let escaped: String = name
+            .chars()
+            .flat_map(|character| {
+                let escape = "[]{}!\\".contains(character).then_some('\\');
+                escape.into_iter().chain([character])
+            })
+            .collect();
+        is_path.then(|| Spanned::new(escaped, path.span))
+    };
+    let patterns = paths.into_iter().map(pattern).collect::<Option<Vec<_>>>()?;
+    (!patterns.is_empty()).then_some(patterns)
+}
+
 /// Settles what an importer leaves open: numbers count the places, every step has an id that no other one has, and a need
 /// that names no step goes into the text of the task, where it is not lost.
 pub(crate) fn settle(draft: &mut Draft) {
-    let mut taken = BTreeSet::new();
     for (place, step) in draft.steps.iter_mut().enumerate() {
         step.number.value = StepNumber::Counted(u32::try_from(place + 1).unwrap_or(u32::MAX));
-        if let Some(id) = step.id.take_if(|id| !taken.insert(id.value.clone())) {
-            // The first one keeps the name: whoever waits for it means that one.
-            step.id = again(&id, &mut taken);
-        }
     }
+    unrepeated(&mut draft.steps);
     let ids = plan::ids(draft);
+    let known: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
     for (step, id) in draft.steps.iter_mut().zip(&ids) {
         let span = step.title.span;
         step.id.get_or_insert_with(|| Spanned::new(id.clone(), span));
-    }
-    let known: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
-    for step in &mut draft.steps {
-        let own = step.id.as_ref().map(|id| id.value.clone()).unwrap_or_default();
         let Some(needs) = &mut step.needs else { continue };
         let mut seen = BTreeSet::new();
-        needs.retain(|need| need.value != own && seen.insert(need.value.clone()));
+        needs.retain(|need| need.value != *id && seen.insert(need.value.clone()));
         let lost: Vec<String> = needs
             .extract_if(.., |need| !known.contains(need.value.as_str()))
             .map(|need| need.value)
@@ -131,9 +180,23 @@ pub(crate) fn settle(draft: &mut Draft) {
     }
 }
 
-fn again(id: &Spanned<String>, taken: &mut BTreeSet<String>) -> Option<Spanned<String>> {
-    let free = (2..).map(|count: u32| format!("{}-{count}", id.value)).find(|id| taken.insert(id.clone()))?;
-    Some(Spanned::new(free, id.span))
+/// Gives steps whose id another one has an id of their own. The first one keeps it: whoever waits for it means that one.
+pub(crate) fn unrepeated(steps: &mut [StepDraft]) {
+    let mut taken: BTreeSet<String> =
+        steps.iter().filter_map(|step| step.id.as_ref()).map(|id| id.value.clone()).collect();
+    let mut counts: BTreeMap<String, u32> = BTreeMap::new();
+    for id in steps.iter_mut().filter_map(|step| step.id.as_mut()) {
+        let count = counts.entry(id.value.clone()).or_default();
+        *count += 1;
+        while *count > 1 {
+            let free = format!("{}-{count}", id.value);
+            if taken.insert(free.clone()) {
+                id.value = free;
+                break;
+            }
+            *count += 1;
+        }
+    }
 }
 
 /// Adds a line to the text of a step's task.
@@ -141,5 +204,70 @@ pub(crate) fn tell(step: &mut StepDraft, line: &str) {
     match &mut step.task {
         Some(task) => task.value.push_str(&format!("\n{line}")),
         None => step.task = Some(Spanned::new(line.to_owned(), step.title.span)),
+    }
+}
+
+/// Calls a plan by its file, or by the folder where all files have the same name, if it has no title or only the one that
+/// the tool gives to all of them.
+pub(crate) fn titled_by_folder(draft: &mut Draft, place: &str, usual: &str) {
+    const NAMES: &[&str] = &["tasks", "plan", "todo", "readme", "roadmap", "work-packages"];
+    if draft.title.as_ref().is_some_and(|title| !title.value.eq_ignore_ascii_case(usual)) {
+        return;
+    }
+    let mut parts = place.trim_end_matches('/').rsplit(['/', '\\']);
+    let file = parts.next().unwrap_or_default();
+    let stem = file.split('.').find(|part| !part.is_empty()).unwrap_or(file);
+    let name = match NAMES.contains(&stem.to_lowercase().as_str()) {
+        true => parts.next().filter(|folder| !folder.is_empty()).unwrap_or(stem),
+        false => stem,
+    };
+    let words: Vec<&str> = name.split(['-', '_', ' ']).filter(|word| !word.is_empty()).collect();
+    if !words.is_empty() {
+        draft.title = Some(Spanned::new(words.join(" "), Span::at(0)));
+    }
+}
+
+/// Text that can stand in a plan of any dialect and is still read as text: headings become bold, labels lose their stars,
+/// and where code or a comment is never closed the whole is a quotation.
+pub(crate) fn prose(text: &str) -> String {
+    let mut fence: Option<String> = None;
+    let lines = text.trim_end().lines().map(|line| {
+        let bare = line.trim_start();
+        let ticks = &bare[..bare.len() - bare.trim_start_matches(['`', '~']).len()];
+        match &fence {
+            Some(open) if ticks.starts_with(open.as_str()) => {
+                fence = None;
+                line.to_owned()
+            }
+            Some(_) => line.to_owned(),
+            None if ticks.len() >= 3 => {
+                fence = Some(ticks.to_owned());
+                line.to_owned()
+            }
+            None => plain(line),
+        }
+    });
+    let text = lines.collect::<Vec<_>>().join("\n");
+    match markdown::is_closed(&text) {
+        true => text,
+        false => text.lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n"),
+    }
+}
+
+/// A line that is neither heading nor label.
+fn plain(line: &str) -> String {
+    let bare = line.trim_start();
+    let marks = bare.bytes().take_while(|&byte| byte == b'#').count();
+    if (1..=6).contains(&marks) && bare[marks..].starts_with([' ', '\t']) {
+        let title = bare[marks..].trim().trim_end_matches(['#', ':']).trim_end().replace("**", "");
+        return if title.is_empty() { String::new() } else { format!("**{title}**") };
+    }
+    let bullet = bare.strip_prefix(['-', '*', '+']).filter(|behind| behind.starts_with([' ', '\t']));
+    let label = bullet.map_or(bare, str::trim_start).strip_prefix("**");
+    match label.and_then(|label| label.split_once("**")) {
+        Some((name, behind)) if name.contains(':') || behind.trim_start().starts_with(':') => {
+            line.replacen("**", "", 2)
+        }
+        Some(_) | None => line.to_owned(),
     }
 }

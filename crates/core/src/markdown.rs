@@ -113,6 +113,26 @@ impl Blocks {
     }
 }
 
+/// Whether a heading behind this text would be one, and none stands in it: no code, comment or underline in it reaches
+/// further than the text does.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the parser's events are many, and few of them matter here"
+)]
+pub(crate) fn is_closed(text: &str) -> bool {
+    let probed = format!("{text}\n\n### 1. probe\n");
+    let mut depth = 0_usize;
+    let mut headings = Parser::new_ext(&probed, Options::empty()).into_offset_iter().filter(|(event, _)| {
+        match event {
+            Event::Start(Tag::List(_) | Tag::Item | Tag::BlockQuote(_)) => depth += 1,
+            Event::End(TagEnd::List(_) | TagEnd::Item | TagEnd::BlockQuote(_)) => depth -= 1,
+            _ => {}
+        }
+        depth == 0 && matches!(event, Event::Start(Tag::Heading { .. }))
+    });
+    headings.next().is_some_and(|(_, range)| range.start >= text.len())
+}
+
 fn rank(level: HeadingLevel) -> u8 {
     match level {
         HeadingLevel::H1 => 1,

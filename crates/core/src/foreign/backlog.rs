@@ -16,7 +16,7 @@ use crate::source::{FILE_SEPARATOR, Part, Source, Span, Spanned};
 use facts::Facts;
 
 /// How the table of formats knows this one.
-pub(super) const FORMAT: Foreign = Foreign { name: "backlog", tool: "Backlog.md tasks", recognises, parse };
+pub(super) const FOREIGN: Foreign = Foreign { name: "backlog", tool: "Backlog.md tasks", recognises, parse };
 
 /// What the tool keeps for itself, and what is read elsewhere.
 const NOT_TOLD: &[&str] = &[
@@ -120,7 +120,7 @@ fn task(source: &Source, (part, path): (&Part, &str), facts: &Facts) -> (Item, O
         .map(|title| Spanned::new(title, start));
     let title = facts.one("title").cloned().or(body.title.clone()).or(called);
     let title = title.unwrap_or_else(|| Spanned::new(id.clone().unwrap_or_else(|| "Task".to_owned()), start));
-    let mut item = Item::new(&id.unwrap_or_default(), title, part.span);
+    let mut item = Item::new(&id.unwrap_or_default(), &title, part.span);
     item.key = item.key.to_lowercase();
     item.needs = facts.all("dependencies").iter().chain(facts.all("depends_on")).map(lower).collect();
     item.step.accept = body.criteria;

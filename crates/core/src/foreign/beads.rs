@@ -10,7 +10,7 @@ use crate::json::Node;
 use crate::source::{Source, Spanned};
 
 /// How the table of formats knows this one.
-pub(super) const FORMAT: Foreign = Foreign { name: "beads", tool: "beads issues.jsonl", recognises, parse };
+pub(super) const FOREIGN: Foreign = Foreign { name: "beads", tool: "beads issues.jsonl", recognises, parse };
 
 /// What an issue may depend on without waiting for it.
 const NO_WAITS: &[&str] = &[

@@ -10,7 +10,7 @@ use crate::json::{self, Node};
 use crate::source::{FILE_SEPARATOR, Source, Span, Spanned};
 
 /// How the table of formats knows this one.
-pub(super) const FORMAT: Foreign =
+pub(super) const FOREIGN: Foreign =
     Foreign { name: "claude-tasks", tool: "Claude Code tasks and todos", recognises, parse };
 
 /// How deep in a line of a transcript the call of `TodoWrite` may be.

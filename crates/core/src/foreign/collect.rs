@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::item::{self, Item};
-use super::object;
+use super::{object, prose};
 use crate::draft::{Draft, Oddity};
 use crate::json::Node;
 use crate::source::{Span, Spanned};
@@ -87,7 +87,7 @@ pub(super) fn name(draft: &mut Draft, title: Option<String>, otherwise: &str) {
 
 /// Says why the plan exists, in as many lines as the file has for it.
 pub(super) fn explain(draft: &mut Draft, about: &[String]) {
-    let text = about.join("\n");
+    let text = prose(&about.join("\n"));
     draft.context = (!text.trim().is_empty()).then(|| Spanned::new(text.trim().to_owned(), Span::default()));
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::{legal, settle, tell};
+use super::{legal, prose, settle, tell};
 use crate::draft::{Draft, Mark, StepDraft};
 use crate::plan::ID_CHARS_MAX;
 use crate::source::{Source, Span, Spanned};
@@ -35,8 +35,8 @@ pub(super) struct Item {
 
 impl Item {
     /// A task with a title and nothing else.
-    pub(super) fn new(id: &str, title: Spanned<String>, whole: Span) -> Self {
-        let (title, rest) = one_line(&title);
+    pub(super) fn new(id: &str, title: &Spanned<String>, whole: Span) -> Self {
+        let (title, rest) = one_line(title);
         let mut step = super::step(title, whole);
         if let Some((text, mark)) = rest {
             tell(&mut step, &text);
@@ -88,6 +88,9 @@ pub(super) fn draft(mut items: Vec<Item>) -> Draft {
         let own = said[place].iter().map(|need| Spanned::new(ids[need.value].clone(), need.span));
         let from_others = implied[place].iter().map(|&need| Spanned::new(ids[need].clone(), span));
         item.step.needs = Some(own.chain(from_others).collect());
+        if let Some(task) = &mut item.step.task {
+            task.value = prose(&task.value);
+        }
     }
     let mut draft = Draft { steps: items.into_iter().map(|item| item.step).collect(), ..Draft::default() };
     settle(&mut draft);

@@ -2,8 +2,8 @@
 //! all of them are known here, once, and what has no place in a step goes into the text of its task.
 
 use super::item::Item;
-use super::manual;
 use super::status::{self, Said};
+use super::{files, manual};
 use crate::draft::{ContractDraft, Draft, Layout, Mark, Oddity};
 use crate::json::{self, Node, Value};
 use crate::source::{Excerpt, Source, Span, Spanned};
@@ -171,7 +171,7 @@ pub(super) fn progress(node: &Node) -> (Option<Spanned<Mark>>, Option<Spanned<St
 /// The task that a value says. `place` is its number in the file, for one that has neither id nor title.
 pub(super) fn item(node: &Node, place: usize) -> Item {
     if !node.is_map() {
-        return Item::new("", Spanned::new(spell(node), node.span), node.span);
+        return Item::new("", &Spanned::new(spell(node), node.span), node.span);
     }
     let id = node.any(IDS).and_then(Node::said).unwrap_or_default();
     let title = TITLES.iter().find_map(|key| {
@@ -182,7 +182,7 @@ pub(super) fn item(node: &Node, place: usize) -> Item {
         let name = if id.is_empty() { format!("Task {}", place + 1) } else { id.clone() };
         ("", Spanned::new(name, Span::at(node.span.start)))
     });
-    let mut item = Item::new(&id, title, node.span);
+    let mut item = Item::new(&id, &title, node.span);
     let (mark, status) = progress(node);
     if let Some(mark) = mark {
         item.step.marks = vec![mark];
@@ -329,19 +329,7 @@ fn joined(commands: &[Spanned<String>]) -> String {
 
 /// Files that a task may change, where all of them are paths.
 fn paths(node: &Node) -> Option<Vec<Spanned<String>>> {
-    let is_path = |path: &str| {
-        !path.starts_with(['/', '~', '-'])
-            && !path.contains("..")
-            && !path.contains(char::is_whitespace)
-            && !path.contains(',')
-    };
-    let path = |node: &Node| {
-        let path = node.said().filter(|path| is_path(path))?;
-        let glob = if path.ends_with('/') { format!("{path}**") } else { path };
-        Some(Spanned::new(glob, node.span))
-    };
-    let paths: Option<Vec<_>> = node.items().iter().map(path).collect();
-    paths.filter(|paths| !paths.is_empty())
+    files(node.items().iter().map(|path| Spanned::new(spell(path), path.span)).collect())
 }
 
 /// Who does a task, where that is one name.

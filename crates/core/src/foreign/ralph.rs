@@ -7,7 +7,7 @@ use crate::json::Node;
 use crate::source::{Source, Span, Spanned};
 
 /// How the table of formats knows this one.
-pub(super) const FORMAT: Foreign = Foreign { name: "ralph", tool: "ralph prd.json", recognises, parse };
+pub(super) const FOREIGN: Foreign = Foreign { name: "ralph", tool: "ralph prd.json", recognises, parse };
 
 const STORIES: &[&str] = &["userStories", "user_stories", "stories"];
 /// How deep in a file the lists of stories may be.

@@ -8,7 +8,7 @@ use crate::json::Node;
 use crate::source::{Source, Span, Spanned};
 
 /// How the table of formats knows this one.
-pub(super) const FORMAT: Foreign =
+pub(super) const FOREIGN: Foreign =
     Foreign { name: "task-master", tool: "Task Master tasks.json", recognises, parse };
 
 fn recognises(place: &str, head: &str) -> Option<String> {

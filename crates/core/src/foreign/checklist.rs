@@ -1,0 +1,419 @@
+//! Lists of tasks with boxes, as most tools keep them: every box is a step, a task with tasks below it waits for them.
+//! What else stands in the file is context.
+
+use std::collections::BTreeMap;
+
+use super::page::{Check, Item, Kind, Page};
+use super::{legal, prose, step};
+use crate::draft::{Draft, Layout, Mark, Oddity, StepDraft};
+use crate::frontmatter;
+use crate::source::{Source, Span, Spanned};
+
+/// How deep tasks may stand inside each other; what is deeper stands at this depth.
+const DEPTH_MAX: usize = 64;
+
+/// How a tool writes its lists.
+#[derive(Clone, Copy)]
+pub(crate) struct Style {
+    /// What the sign in a box claims.
+    pub(crate) mark: fn(char) -> Option<Mark>,
+    /// The words in front of a task's text.
+    pub(crate) label: fn(&str) -> Label,
+    /// How tasks wait for each other where they say nothing of it.
+    pub(crate) order: Order,
+}
+
+impl Style {
+    /// What the box of a task claims.
+    pub(crate) fn mark_of(self, task: &Task) -> Option<Mark> {
+        (self.mark)(task.check.sign)
+    }
+}
+
+/// How tasks wait for each other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Each waits for the one before, unless it says that it may run beside others.
+    Listed,
+    /// None waits for any other.
+    Free,
+}
+
+/// What stands in front of a task's text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Label {
+    /// How many bytes of the text it takes.
+    pub(crate) length: usize,
+    /// The name of the task.
+    pub(crate) name: Option<String>,
+    /// Whether the task may run beside its neighbours.
+    pub(crate) is_parallel: bool,
+}
+
+/// One task of a list.
+#[derive(Debug, Clone)]
+pub(crate) struct Task {
+    /// Its line, and the first line behind it that is none of its own or of its children.
+    pub(crate) lines: (usize, usize),
+    pub(crate) item: Item,
+    pub(crate) check: Check,
+    /// The tasks that it is made of.
+    pub(crate) children: Vec<usize>,
+    pub(crate) parent: Option<usize>,
+    /// The line of the heading that it stands below.
+    pub(crate) section: Option<usize>,
+}
+
+/// A file that was read up to its tasks.
+pub(crate) struct Checklist<'a> {
+    pub(crate) page: Page<'a>,
+    pub(crate) tasks: Vec<Task>,
+    frontmatter: crate::draft::Frontmatter,
+    oddities: Vec<Spanned<Oddity>>,
+}
+
+impl<'a> Checklist<'a> {
+    /// Reads the file in `part`.
+    pub(crate) fn read(source: &'a Source, part: Span) -> Self {
+        let parts = frontmatter::split_part(source, part);
+        let (frontmatter, mut oddities) = frontmatter::read(source, &parts);
+        let page = Page::read(source, Span::new(parts.body, part.end));
+        oddities.extend(page.unclosed.iter().map(|&span| Spanned::new(Oddity::UnclosedFence, span)));
+        let tasks = tasks(&page);
+        Self { page, tasks, frontmatter, oddities }
+    }
+
+    /// The draft in which every task is a step.
+    pub(crate) fn draft(&self, style: Style) -> Draft {
+        let mut steps: Vec<StepDraft> = (0..self.tasks.len()).map(|task| self.step(task, style)).collect();
+        let labels: Vec<Label> = self.tasks.iter().map(|task| (style.label)(self.said(task))).collect();
+        self.order(&mut steps, &labels, style.order);
+        self.waits(&mut steps);
+        let lines: Vec<(usize, usize)> = self.tasks.iter().map(|task| task.lines).collect();
+        let mut draft = self.frame(&lines);
+        draft.steps = steps;
+        draft
+    }
+
+    /// A draft with everything but the steps that stand in these lines.
+    pub(crate) fn frame(&self, steps: &[(usize, usize)]) -> Draft {
+        let mut is_gone = vec![false; self.page.lines.len()];
+        for &(from, to) in steps {
+            is_gone[from..to].fill(true);
+        }
+        let first = steps.first().map_or(self.page.lines.len(), |&(from, _)| from);
+        let (title, line) = self.title(first);
+        if let Some(line) = line {
+            is_gone[line] = true;
+        }
+        self.drop_bare_headings(&mut is_gone);
+        let rest = (0..self.page.lines.len()).filter(|&at| !is_gone[at]);
+        let context = prose(&self.page.text(rest));
+        let at = self.page.lines.first().map_or(Span::default(), |line| Span::at(line.span.start));
+        Draft {
+            frontmatter: self.frontmatter.clone(),
+            title,
+            context: (!context.is_empty()).then(|| Spanned::new(context, at)),
+            oddities: Layout(self.oddities.clone()),
+            ..Draft::default()
+        }
+    }
+
+    /// The first heading of the highest rank that stands in front of the line `first`, and its line.
+    fn title(&self, first: usize) -> (Option<Spanned<String>>, Option<usize>) {
+        let found = (0..first).find_map(|at| match self.page.heading(at) {
+            Some((1, text)) => Some((at, text)),
+            Some(_) | None => None,
+        });
+        match found {
+            Some((line, text)) => {
+                (Some(Spanned::new(self.page.source.slice(text).to_owned(), text)), Some(line))
+            }
+            None => (None, None),
+        }
+    }
+
+    /// Leaves out headings below which nothing is left: the tasks say where they stand.
+    fn drop_bare_headings(&self, is_gone: &mut [bool]) {
+        // The rank of what is left below: a heading is worth keeping only above something of a lower one.
+        let mut below: Option<usize> = None;
+        for at in (0..self.page.lines.len()).rev() {
+            match self.page.lines[at].kind {
+                Kind::Heading { .. } | Kind::Item(_) | Kind::Text | Kind::Hidden | Kind::Blank
+                    if is_gone[at] => {}
+                Kind::Blank => {}
+                Kind::Heading { level, .. } if below.is_some_and(|below| below > level) => {
+                    below = Some(level);
+                }
+                Kind::Heading { .. } => is_gone[at] = true,
+                Kind::Item(_) | Kind::Text | Kind::Hidden => below = Some(usize::MAX),
+            }
+        }
+    }
+
+    fn said(&self, task: &Task) -> &'a str {
+        self.page.source.slice(task.item.text)
+    }
+
+    fn step(&self, place: usize, style: Style) -> StepDraft {
+        let task = &self.tasks[place];
+        let (from, to) = task.lines;
+        let whole =
+            Span::new(self.page.lines[from].span.start, self.page.lines[to.max(from + 1) - 1].span.end);
+        let label = (style.label)(self.said(task));
+        let behind = Span::new(task.item.text.start + label.length, task.item.text.end);
+        let (title, ticked) = bare_title(self.page.source, behind);
+        let mut step = step(title, whole);
+        step.heading = Layout(self.page.lines[from].span);
+        step.id =
+            label.name.as_deref().and_then(legal).map(|id| {
+                Spanned::new(id, Span::new(task.item.text.start, task.item.text.start + label.length))
+            });
+        let sign = (style.mark)(task.check.sign).map(|mark| Spanned::new(mark, task.check.span));
+        let said = (ticked && sign.is_none()).then(|| Spanned::new(Mark::Done, task.item.text));
+        step.marks = sign.or(said).into_iter().collect();
+        step.task = Some(Spanned::new(self.task_text(task), whole));
+        step
+    }
+
+    /// What an agent is told: the task with all that stands below it, the tasks that it is made of, and where it stands.
+    fn task_text(&self, task: &Task) -> String {
+        let (from, to) = task.lines;
+        let mut own: Vec<usize> = Vec::new();
+        let mut at = from + 1;
+        for &child in &task.children {
+            let (from, to) = self.tasks[child].lines;
+            own.extend(at..from.max(at));
+            at = to.max(at);
+        }
+        own.extend(at..to.max(at));
+        let mut text = self.said(task).to_owned();
+        let details = self.page.text(own);
+        if !details.is_empty() {
+            text.push_str(&format!("\n{details}"));
+        }
+        if !task.children.is_empty() {
+            text.push_str("\n\nIt is made of:\n");
+            let children = task.children.iter().map(|&child| self.said(&self.tasks[child]));
+            text.push_str(&children.map(|child| format!("- {child}\n")).collect::<String>());
+        }
+        if let Some((_, section)) = task.section.and_then(|line| self.page.heading(line)) {
+            text.push_str(&format!("\n\nSection: {}", self.page.source.slice(section)));
+        }
+        if task.check.is_optional {
+            text.push_str("\nOptional.");
+        }
+        prose(&text)
+    }
+
+    /// Makes the steps wait for each other in the order of the list.
+    fn order(&self, steps: &mut [StepDraft], labels: &[Label], order: Order) {
+        for (place, task) in self.tasks.iter().enumerate() {
+            // A task without a name gets one here, so that others can wait for it.
+            let name = || format!("task-{}", place + 1);
+            let span = task.item.text;
+            steps[place].id.get_or_insert_with(|| Spanned::new(name(), span));
+        }
+        super::unrepeated(steps);
+        let top: Vec<usize> =
+            (0..self.tasks.len()).filter(|&task| self.tasks[task].parent.is_none()).collect();
+        let mut queue = Queue { list: self, steps, labels, order };
+        queue.run(&top, &[]);
+    }
+
+    /// Adds what tasks say that they wait for, as far as it stands in front of them: the other way round it could be a circle.
+    fn waits(&self, steps: &mut [StepDraft]) {
+        let places: BTreeMap<String, usize> = steps
+            .iter()
+            .enumerate()
+            .rev()
+            .filter_map(|(place, step)| Some((step.id.as_ref()?.value.clone(), place)))
+            .collect();
+        for (place, step) in steps.iter_mut().enumerate() {
+            let named = step.task.as_ref().map(|task| dependencies(&task.value)).unwrap_or_default();
+            let span = step.title.span;
+            let is_earlier = |id: &String| {
+                places.get(id).is_some_and(|&other| other < place && !self.is_inside(place, other))
+            };
+            let needs = step.needs.get_or_insert_default();
+            for id in named.into_iter().filter(is_earlier) {
+                if needs.iter().all(|need| need.value != id) {
+                    needs.push(Spanned::new(id, span));
+                }
+            }
+        }
+    }
+
+    /// Whether a task is part of another one.
+    fn is_inside(&self, task: usize, other: usize) -> bool {
+        std::iter::successors(self.tasks[task].parent, |&parent| self.tasks[parent].parent)
+            .any(|parent| parent == other)
+    }
+}
+
+/// The tasks of a page in file order.
+fn tasks(page: &Page<'_>) -> Vec<Task> {
+    let mut tasks: Vec<Task> = Vec::new();
+    // The tasks that the next line may belong to, and how far each is indented.
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    let mut section = None;
+    for at in 0..page.lines.len() {
+        if page.heading(at).is_some() {
+            section = Some(at);
+        }
+        let Some((item, check)) = page.item(at).and_then(|item| Some((item, item.check?))) else { continue };
+        let indent = page.lines[at].indent;
+        open.retain(|&(task, outer)| tasks[task].lines.1 > at && outer < indent);
+        open.truncate(DEPTH_MAX);
+        let parent = open.last().map(|&(task, _)| task);
+        let place = tasks.len();
+        if let Some(parent) = parent {
+            tasks[parent].children.push(place);
+        }
+        open.push((place, indent));
+        let lines = (at, page.item_end(at));
+        tasks.push(Task { lines, item, check, children: Vec::new(), parent, section });
+    }
+    tasks
+}
+
+/// Walks through the tasks and lets each wait for what comes before it.
+struct Queue<'q, 'a> {
+    list: &'q Checklist<'a>,
+    steps: &'q mut [StepDraft],
+    labels: &'q [Label],
+    order: Order,
+}
+
+impl Queue<'_, '_> {
+    /// Orders tasks that stand at one level; all of them come after `before`. Returns what the next one waits for.
+    fn run(&mut self, tasks: &[usize], before: &[usize]) -> Vec<usize> {
+        let mut before = before.to_vec();
+        let mut beside: Vec<usize> = Vec::new();
+        let mut section = None;
+        for &task in tasks {
+            if self.order == Order::Free {
+                before.clear();
+            }
+            let own = self.list.tasks[task].section;
+            if own != section || !self.labels[task].is_parallel {
+                section = own;
+                if !beside.is_empty() {
+                    before = std::mem::take(&mut beside);
+                }
+            }
+            self.place(task, &before);
+            match self.labels[task].is_parallel {
+                true => beside.push(task),
+                false => before = vec![task],
+            }
+        }
+        if beside.is_empty() { before } else { beside }
+    }
+
+    /// Lets a task wait for `before`, or for the tasks that it is made of, which do so instead.
+    fn place(&mut self, task: usize, before: &[usize]) {
+        let children = self.list.tasks[task].children.clone();
+        let needs = if children.is_empty() {
+            before.to_vec()
+        } else {
+            self.run(&children, before);
+            children
+        };
+        let need = |need: usize| self.steps[need].id.clone();
+        self.steps[task].needs = Some(needs.into_iter().filter_map(need).collect());
+    }
+}
+
+/// The title without marks that stand behind it, and whether one of them says that the task is done. Bold text is not
+/// bold in a title.
+pub(crate) fn bare_title(source: &Source, span: Span) -> (Spanned<String>, bool) {
+    const TICKS: &[&str] =
+        &["✅", "✔\u{fe0f}", "✔", "☑\u{fe0f}", "☑", "✓", "(done)", "[done]", "(completed)"];
+    let text = source.slice(span);
+    let mut bare = text.trim();
+    let mut is_ticked = false;
+    while let Some(rest) = TICKS.iter().find_map(|tick| bare.strip_suffix(tick)) {
+        bare = rest.trim_end();
+        is_ticked = true;
+    }
+    while let Some(rest) = TICKS.iter().find_map(|tick| bare.strip_prefix(tick)) {
+        bare = rest.trim_start();
+        is_ticked = true;
+    }
+    let inner = bare.strip_prefix("**").and_then(|inner| inner.strip_suffix("**"));
+    let bare = inner.filter(|inner| !inner.contains("**")).unwrap_or(bare).trim();
+    let title = if bare.is_empty() { text.trim() } else { bare };
+    // Stars whose partner went away with the number in front.
+    let is_torn = title.matches("**").count() % 2 == 1;
+    let title = if is_torn { title.replace("**", "") } else { title.to_owned() };
+    (Spanned::new(one_line(&title), span), is_ticked)
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The ids that a text says it waits for: `(depends on T012, T013)`, `_Depends: 1.2_`, `Blocked by: 3.1`.
+pub(crate) fn dependencies(text: &str) -> Vec<String> {
+    const WORDS: &[&str] =
+        &["depends on", "depends:", "dependencies:", "depends_on:", "blocked by", "requires t"];
+    let lower = text.to_ascii_lowercase();
+    let mut found = Vec::new();
+    for word in WORDS {
+        for (at, _) in lower.match_indices(word) {
+            let behind = at + word.len() - usize::from(word.ends_with('t'));
+            found.extend(names(text.get(behind..).unwrap_or_default()));
+        }
+    }
+    found
+}
+
+/// The names at the beginning of a text, up to the first word that is none.
+fn names(text: &str) -> Vec<String> {
+    let line = text.lines().next().unwrap_or_default();
+    let words = line
+        .trim_start_matches([':', ' ', '*', '_'])
+        .split([',', ' ', '&', '+', ';', '(', '_', '*', '`'])
+        .filter(|word| {
+            !word.is_empty() && !["and", "or", "task", "tasks"].contains(&word.to_lowercase().as_str())
+        });
+    let names = words.map(|word| (word, word.trim_matches(['.', ')', '[', ']', ':', '*'])));
+    names
+        .take_while(|(_, name)| name.len() <= 16 && name.bytes().any(|byte| byte.is_ascii_digit()))
+        .filter_map(|(_, name)| legal(name))
+        .collect()
+}
+
+/// What the signs mean that all tools share.
+pub(crate) fn usual_mark(sign: char) -> Option<Mark> {
+    match sign {
+        'x' | 'X' | '✅' | '✓' | '✔' | '☑' => Some(Mark::Done),
+        '~' | '/' | '⏳' | '🚧' => Some(Mark::Running),
+        '-' => Some(Mark::Skipped),
+        '✗' | '✘' | '❌' => Some(Mark::Failed),
+        _ => None,
+    }
+}
+
+/// A number in front of a task: `1.`, `1.2`, `1.2.3)`, or nothing.
+pub(crate) fn numbered(text: &str) -> Label {
+    let bare = text.trim_start_matches("**");
+    let digits = bare.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
+    let number = bare[..digits].trim_end_matches('.');
+    if number.is_empty() || !number.starts_with(|first: char| first.is_ascii_digit()) || number.len() > 24 {
+        return Label::default();
+    }
+    let letter = bare[digits..].bytes().take(1).filter(u8::is_ascii_lowercase).count();
+    let letter = if bare[digits + letter..].starts_with([' ', '.', ')', ':']) { letter } else { 0 };
+    let behind = &bare[digits + letter..];
+    let is_ended = digits > number.len() || behind.starts_with([')', ':']);
+    // "3 retries" begins with a number that is none of its own.
+    if !is_ended && !number.contains('.') || !behind.starts_with([' ', ')', ':', '*', '.', '\t']) {
+        return Label::default();
+    }
+    let rest = behind.trim_start_matches([')', ':', '.']).trim_start_matches("**").trim_start();
+    let rest = rest.trim_start_matches(['-', '–', '—', ':']).trim_start();
+    let name = bare[..digits + letter].trim_end_matches('.').to_owned();
+    Label { length: text.len() - rest.len(), name: Some(name), is_parallel: false }
+}

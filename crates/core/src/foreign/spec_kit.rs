@@ -1,0 +1,64 @@
+//! spec-kit: `specs/<NNN-name>/tasks.md` with `- [ ] T001 [P] [US1] Task in path`, in phases that come one after the other.
+
+use super::checklist::{Checklist, Label, Order, Style, numbered, usual_mark};
+use super::{Foreign, settle, titled_by_folder};
+use crate::draft::Draft;
+use crate::source::Source;
+
+/// How the table of importers knows this one.
+pub(super) const FOREIGN: Foreign =
+    Foreign { name: "spec-kit", tool: "spec-kit tasks.md", recognises, parse };
+
+const STYLE: Style = Style { mark: usual_mark, label, order: Order::Listed };
+
+fn recognises(place: &str, head: &str) -> Option<String> {
+    let is_task = |line: &str| {
+        let behind = line.trim_start().strip_prefix("- [").and_then(|line| line.split_once(']'));
+        behind.is_some_and(|(_, text)| code(text.trim_start_matches([' ', '*', '[', '`'])).is_some())
+    };
+    if head.lines().any(is_task) {
+        return Some("tasks with numbers like T001".to_owned());
+    }
+    let is_feature = place.ends_with("tasks.md") && place.split('/').any(is_feature_folder);
+    (is_feature && head.contains("- [")).then(|| "tasks.md in the folder of a feature".to_owned())
+}
+
+/// `001-user-auth`
+fn is_feature_folder(name: &str) -> bool {
+    name.get(..4)
+        .is_some_and(|front| front.ends_with('-') && front[..3].bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+fn parse(source: &Source) -> Draft {
+    let mut draft = Checklist::read(source, source.parts()[0].span).draft(STYLE);
+    titled_by_folder(&mut draft, source.place(), "Tasks");
+    settle(&mut draft);
+    draft
+}
+
+/// The number of a task, `T001` or `T129B`, at the beginning of a text.
+fn code(text: &str) -> Option<&str> {
+    let digits = text.strip_prefix('T')?.bytes().take_while(u8::is_ascii_digit).count();
+    let letters = text.get(1 + digits..)?.bytes().take_while(u8::is_ascii_alphanumeric).count();
+    let end = 1 + digits + letters;
+    let is_ended = !text[end..].starts_with(|next: char| next.is_alphanumeric() || next == '-');
+    ((1..=5).contains(&digits) && letters <= 2 && is_ended).then(|| &text[..end])
+}
+
+pub(super) fn label(text: &str) -> Label {
+    let bare = text.trim_start_matches(['*', '[', '`']);
+    let Some(code) = code(bare) else { return numbered(text) };
+    let mut rest = bare[code.len()..].trim_start_matches(['*', ']', '`', ':', '.']).trim_start();
+    let mut is_parallel = false;
+    // `[P]` and the story that the task belongs to, in any order.
+    while let Some((marker, behind)) = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        let is_marker = marker.len() <= 12 && !behind.starts_with('(');
+        if !is_marker {
+            break;
+        }
+        is_parallel |= marker == "P";
+        rest = behind.trim_start();
+    }
+    let rest = rest.trim_start_matches("**").trim_start_matches([':', '-', '–', '—']).trim_start();
+    Label { length: text.len() - rest.len(), name: Some(code.to_owned()), is_parallel }
+}
