@@ -69,14 +69,16 @@ fn is_task(source: &Source, part: Span) -> bool {
 
 /// The id and the title that a file's name says: `task-12.1 - Some-title.md`.
 fn named_task(path: &str) -> Option<(&str, String)> {
-    let stem = path.rsplit('/').next()?.strip_suffix(".md")?;
-    let (id, title) = stem.split_once(" - ").unwrap_or((stem, ""));
-    let (prefix, number) = id.rsplit_once('-')?;
-    let is_id = !prefix.is_empty()
-        && number.starts_with(|c: char| c.is_ascii_digit())
-        && number.chars().all(|c| c.is_ascii_alphanumeric() || c == '.')
-        && !id.contains(' ');
-    is_id.then(|| (id, title.replace('-', " ").trim().to_owned()))
+    let file = path.rsplit('/').next()?;
+    let stem = &file[..file.rfind('.')?];
+    let dash =
+        stem.match_indices('-').find(|(at, _)| stem[at + 1..].starts_with(|c: char| c.is_ascii_digit()));
+    let (dash, _) = dash.filter(|&(at, _)| at > 0 && !stem[..at].contains(' '))?;
+    let number = &stem[dash + 1..];
+    let length = number.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(number.len());
+    let title = number[length..].trim_start_matches([' ', '-']);
+    let is_id = number[length..].is_empty() || number[length..].starts_with([' ', '-']);
+    is_id.then(|| (&stem[..=dash + length], title.replace('-', " ").trim().to_owned()))
 }
 
 fn parse(source: &Source) -> Draft {

@@ -100,7 +100,8 @@ fn take_tasks(found: &mut Collector, roots: &[Node]) {
         .iter()
         .zip(lists)
         .flat_map(|(root, list)| if list.is_empty() { std::slice::from_ref(root) } else { list });
-    let nodes: Vec<&Node> = nodes.filter(|node| node.is_map()).collect();
+    let nodes: Vec<&Node> =
+        nodes.filter(|node| node.any(&["subject", "title", "id", "content"]).is_some()).collect();
     for node in &nodes {
         let place = found.take(node, "", None);
         let item = &mut found.items[place];

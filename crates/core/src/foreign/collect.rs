@@ -18,7 +18,7 @@ pub(super) struct Collector {
 impl Collector {
     /// Takes the tasks of a list and those inside of them. `scope` sets their ids apart from those of other lists.
     pub(super) fn take_list(&mut self, list: &Node, scope: &str) {
-        for node in list.items() {
+        for node in list.items().iter().filter(|node| object::says_something(node)) {
             self.take(node, scope, None);
         }
     }
@@ -46,7 +46,7 @@ impl Collector {
         self.oddities.extend(object::unknown_status(node));
         self.items.push(item);
         for list in object::lists(node) {
-            for child in list.items() {
+            for child in list.items().iter().filter(|child| object::says_something(child)) {
                 self.take(child, scope, Some(place));
             }
         }

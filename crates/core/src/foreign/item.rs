@@ -57,14 +57,23 @@ fn one_line(title: &Spanned<String>) -> (Spanned<String>, Option<(String, Option
         .filter(|&character| !crate::verify::is_hidden(character))
         .collect();
     let plain = visible.split_whitespace().collect::<Vec<_>>().join(" ");
-    // Signs in a heading mean something: what is left of it is what everybody will read.
-    let mut heading = Source::new("title", format!("### 1. {plain}\n")).draft();
-    let step = (heading.steps.len() == 1).then(|| heading.steps.remove(0));
-    let (readable, mark) = step.map_or((plain.clone(), None), |step| (step.title.value.clone(), step.mark()));
+    let (readable, mark) = in_heading(&plain);
     let readable = if readable.is_empty() { "Untitled".to_owned() } else { readable };
     let is_whole = readable == plain && title.value.lines().count() <= 1;
     let rest = (!is_whole && !title.value.trim().is_empty()).then(|| (title.value.trim().to_owned(), mark));
     (Spanned::new(readable, title.span), rest)
+}
+
+/// What is read of a title in a heading, where some signs are marks.
+fn in_heading(title: &str) -> (String, Option<Mark>) {
+    const SIGNS: &[char] =
+        &['[', ']', '(', ')', '*', '—', '–', '-', '#', '`', '\\', '<', '✅', '☑', '✔', '❌', '✗', '✘', '⏭'];
+    if !title.contains(SIGNS) {
+        return (title.to_owned(), None);
+    }
+    let mut heading = Source::new("title", format!("### 1. {title}\n")).draft();
+    let step = (heading.steps.len() == 1).then(|| heading.steps.remove(0));
+    step.map_or((title.to_owned(), None), |step| (step.title.value.clone(), step.mark()))
 }
 
 /// The plan of these tasks. One that others lie in is done after them; they wait for what it waits for.
@@ -88,9 +97,10 @@ pub(super) fn draft(mut items: Vec<Item>) -> Draft {
         let own = said[place].iter().map(|need| Spanned::new(ids[need.value].clone(), need.span));
         let from_others = implied[place].iter().map(|&need| Spanned::new(ids[need].clone(), span));
         item.step.needs = Some(own.chain(from_others).collect());
-        if let Some(task) = &mut item.step.task {
-            task.value = prose(&task.value);
-        }
+        // A task that says nothing but its title is told that.
+        let said = item.step.task.take().filter(|task| !task.value.trim().is_empty());
+        let task = said.unwrap_or_else(|| item.step.title.clone());
+        item.step.task = Some(Spanned::new(prose(&task.value), task.span));
     }
     let mut draft = Draft { steps: items.into_iter().map(|item| item.step).collect(), ..Draft::default() };
     settle(&mut draft);
@@ -106,7 +116,8 @@ fn unique_ids(items: &[Item]) -> Vec<String> {
     let mut id = |item: &Item| {
         let name =
             legal(&item.name).or_else(|| legal(&item.step.title.value)).unwrap_or_else(|| "task".to_owned());
-        let name = cut(&name, ID_CHARS_MAX);
+        // In a list of waits this word says that there are none.
+        let name = if name == "none" { "task-none".to_owned() } else { cut(&name, ID_CHARS_MAX) };
         let count = counts.entry(name.clone()).or_insert(1);
         loop {
             let ending = format!("-{count}");

@@ -143,6 +143,11 @@ pub(super) fn remark(draft: &mut Draft, oddities: impl IntoIterator<Item = Spann
     all.sort_by_key(|oddity| oddity.span.start);
 }
 
+/// Whether an item of a list of tasks is one: an object, or text with a letter in it.
+pub(super) fn says_something(node: &Node) -> bool {
+    node.is_map() || node.said().is_some_and(|text| text.contains(char::is_alphabetic))
+}
+
 /// Whether a value looks like a task: it has a title and something else that only tasks have.
 pub(super) fn is_task(node: &Node) -> bool {
     let has = |keys: &[&str]| node.any(keys).is_some();
@@ -171,7 +176,8 @@ pub(super) fn progress(node: &Node) -> (Option<Spanned<Mark>>, Option<Spanned<St
 /// The task that a value says. `place` is its number in the file, for one that has neither id nor title.
 pub(super) fn item(node: &Node, place: usize) -> Item {
     if !node.is_map() {
-        return Item::new("", &Spanned::new(spell(node), node.span), node.span);
+        let title = Spanned::new(spell(node), node.span);
+        return Item::new("", &title, node.span);
     }
     let id = node.any(IDS).and_then(Node::said).unwrap_or_default();
     let title = TITLES.iter().find_map(|key| {

@@ -22,7 +22,7 @@ fn recognises(place: &str, head: &str) -> Option<String> {
     if root.any(STORIES).is_some_and(Node::is_list) {
         return Some("a list of user stories".to_owned());
     }
-    let is_story = |node: &Node| node.is_map() && object::is_task(node);
+    let is_story = |node: &Node| node.any(&["id", "title", "name", "description"]).is_some();
     let lists = found_lists(root);
     let has_stories = lists.iter().flat_map(|list| list.items()).next().is_some_and(is_story);
     (is_called_so && has_stories).then(|| format!("{file} with a list of stories"))
