@@ -3,6 +3,7 @@
 
 pub mod budget;
 pub mod change;
+pub mod contracts;
 pub mod decide;
 pub mod diagnostic;
 pub mod dialect;

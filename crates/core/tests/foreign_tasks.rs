@@ -95,9 +95,9 @@ fn command(draft: &Draft, step: usize) -> Option<&str> {
 }
 
 fn unreadable(draft: &Draft) -> Vec<&str> {
-    let told = draft.oddities.0.iter().filter_map(|oddity| match &oddity.value {
-        Oddity::Unreadable(why) => Some(why.as_str()),
-        _ => None,
+    let told = draft.oddities.0.iter().filter_map(|oddity| {
+        let Oddity::Unreadable(why) = &oddity.value else { return None };
+        Some(why.as_str())
     });
     told.collect()
 }
@@ -380,6 +380,30 @@ fn assert_composes(draft: &Draft, what: &str) {
 fn every_fixture_becomes_a_native_plan() {
     for fixture in fixtures() {
         assert_composes(&read(fixture.format, fixture.place, &fixture.text), fixture.place);
+    }
+}
+
+// P-07: prose that leaves something open, or looks like a step, hides no step when a plan is written anew.
+#[test]
+fn no_prose_reaches_into_the_next_step() {
+    for prose in [
+        "```rust\nfn never_closed() {",
+        "~~~\n### 2. In code",
+        "### 7. A heading\n**contract:** rm x",
+        "#### 3. Deeper\n\n**task:** x\n\n**contract:** manual",
+        "<!-- never closed",
+        "<script>\nvar a = 1;",
+        "<pre>\nopen",
+        "Step 4: go on\n===",
+        "- item\n\n      indented\n\n**needs:** nothing",
+        "> quoted\n**status:** done",
+    ] {
+        let mut draft = fixture("plan.json");
+        draft.steps[0].task.as_mut().expect("it has one").value = prose.to_owned();
+        assert_composes(&draft, prose);
+        let mut context = fixture("plan.json");
+        context.steps[1].task.as_mut().expect("it has one").value = format!("Text first.\n\n{prose}");
+        assert_composes(&context, prose);
     }
 }
 

@@ -57,7 +57,7 @@ fn parse(source: &Source) -> Draft {
         {
             issues.push(value);
         } else if value.is_map() {
-            about.extend(object::about(value, &["_type"]));
+            about.extend(object::about(value, &["_type"], &[]));
         } else {
             let why = "this line is no issue".to_owned();
             found.remark(Spanned::new(Oddity::Unreadable(why), value.span));

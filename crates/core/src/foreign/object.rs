@@ -236,6 +236,14 @@ pub(super) fn lists(node: &Node) -> impl Iterator<Item = &Node> {
     lists.map(|(_, value)| value)
 }
 
+/// The lists below the keys that the tool has for them, or else any list of tasks.
+pub(super) fn usual_lists<'a>(node: &'a Node, keys: &[&str]) -> Vec<&'a Node> {
+    let usual =
+        node.entries().iter().filter(|(key, value)| keys.contains(&key.value.as_str()) && value.is_list());
+    let usual: Vec<&Node> = usual.map(|(_, value)| value).collect();
+    if usual.is_empty() { lists(node).collect() } else { usual }
+}
+
 /// Whether a key is a list of tasks, which become steps of their own.
 fn holds_tasks(key: &str, node: &Node) -> bool {
     LISTS.contains(&key) && !node.items().is_empty()
@@ -412,14 +420,14 @@ fn compact(node: &Node) -> String {
     }
 }
 
-/// Says where the file says more of a plan than its tasks: a line for every key that none of the tasks holds.
-pub(super) fn about(node: &Node, except: &[&str]) -> Vec<String> {
+/// What a file says of a plan besides its tasks: a line for every key that is neither one of these nor a list that was taken.
+pub(super) fn about(node: &Node, except: &[&str], taken: &[&Node]) -> Vec<String> {
     let is_told = |(key, value): &&(Spanned<String>, Node)| {
         !except.contains(&key.value.as_str())
             && !key.value.starts_with('$')
             && !BOOKKEEPING.contains(&key.value.as_str())
             && !is_empty(value)
-            && !holds_tasks(&key.value, value)
+            && taken.iter().all(|list| list.span != value.span)
     };
     node.entries().iter().filter(is_told).map(|(key, value)| labelled(&key.value, value)).collect()
 }

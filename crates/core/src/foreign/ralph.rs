@@ -35,7 +35,7 @@ fn found_lists(root: &Node) -> Vec<&Node> {
     }
     let mut level = vec![root];
     for _ in 0..DEPTH_MAX {
-        let lists: Vec<&Node> = level.iter().flat_map(|node| object::lists(node)).collect();
+        let lists: Vec<&Node> = level.iter().flat_map(|node| object::usual_lists(node, STORIES)).collect();
         if !lists.is_empty() {
             return lists;
         }
@@ -63,7 +63,7 @@ fn parse(source: &Source) -> Draft {
             found.take(root, "", None);
         } else {
             title = title.or_else(|| root.any(&["project", "title", "name", "projectName"])?.said());
-            about.extend(object::about(root, &["project", "title", "name", "projectName"]));
+            about.extend(object::about(root, &["project", "title", "name", "projectName"], &lists));
         }
     }
     if found.items.is_empty()
