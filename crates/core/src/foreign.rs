@@ -17,6 +17,7 @@ mod item;
 mod kiro;
 mod object;
 mod openspec;
+mod order;
 mod outline;
 mod page;
 mod ralph;
@@ -231,7 +232,7 @@ pub(crate) fn titled_by_folder(draft: &mut Draft, place: &str, usual: &str) {
 /// and where code or a comment is never closed the whole is a quotation.
 pub(crate) fn prose(text: &str) -> String {
     let mut fence: Option<String> = None;
-    let lines = text.trim_end().lines().map(|line| {
+    let lines = undivided(text).lines().map(|line| {
         let bare = line.trim_start();
         let ticks = &bare[..bare.len() - bare.trim_start_matches(['`', '~']).len()];
         match &fence {
@@ -254,13 +255,29 @@ pub(crate) fn prose(text: &str) -> String {
     }
 }
 
+/// The text without the lines at its end that only divide it from the next.
+fn undivided(text: &str) -> &str {
+    let mut kept = text.trim_end();
+    while let Some((before, last)) = kept.rsplit_once('\n') {
+        let is_rule =
+            last.len() >= 3 && ["-", "*", "_"].iter().any(|sign| last.trim().replace(sign, "").is_empty());
+        if !is_rule {
+            break;
+        }
+        kept = before.trim_end();
+    }
+    kept
+}
+
 /// A line that is neither heading nor label.
 fn plain(line: &str) -> String {
     let bare = line.trim_start();
     let marks = bare.bytes().take_while(|&byte| byte == b'#').count();
     if (1..=6).contains(&marks) && bare[marks..].starts_with([' ', '\t']) {
         let title = bare[marks..].trim().trim_end_matches(['#', ':']).trim_end().replace("**", "");
-        return if title.is_empty() { String::new() } else { format!("**{title}**") };
+        // Bold words with a colon would be a label.
+        let is_bold = !title.is_empty() && !title.contains(':');
+        return if is_bold { format!("**{title}**") } else { title };
     }
     let bullet = bare.strip_prefix(['-', '*', '+']).filter(|behind| behind.starts_with([' ', '\t']));
     let label = bullet.map_or(bare, str::trim_start).strip_prefix("**");

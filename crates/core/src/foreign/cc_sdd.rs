@@ -1,6 +1,7 @@
 //! cc-sdd: like Kiro's `tasks.md`, with `(P)` behind the number of a task that may run beside others and `_Depends:` lines.
 
-use super::checklist::{Checklist, Label, Order, Style, numbered};
+use super::checklist::{Checklist, Label, Style, numbered};
+use super::order::Order;
 use super::{Foreign, kiro, settle, titled_by_folder};
 use crate::draft::Draft;
 use crate::source::Source;

@@ -1,8 +1,7 @@
 //! Lists of tasks with boxes, as most tools keep them: every box is a step, a task with tasks below it waits for them.
 //! What else stands in the file is context.
 
-use std::collections::BTreeMap;
-
+use super::order::{self, Nest, Order};
 use super::page::{Check, Item, Kind, Page};
 use super::{legal, prose, step};
 use crate::draft::{Draft, Layout, Mark, Oddity, StepDraft};
@@ -30,15 +29,6 @@ impl Style {
     }
 }
 
-/// How tasks wait for each other.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Order {
-    /// Each waits for the one before, unless it says that it may run beside others.
-    Listed,
-    /// None waits for any other.
-    Free,
-}
-
 /// What stands in front of a task's text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Label {
@@ -57,8 +47,7 @@ pub(crate) struct Task {
     pub(crate) lines: (usize, usize),
     pub(crate) item: Item,
     pub(crate) check: Check,
-    /// The tasks that it is made of.
-    pub(crate) children: Vec<usize>,
+    /// The task that it is indented below.
     pub(crate) parent: Option<usize>,
     /// The line of the heading that it stands below.
     pub(crate) section: Option<usize>,
@@ -75,20 +64,33 @@ pub(crate) struct Checklist<'a> {
 impl<'a> Checklist<'a> {
     /// Reads the file in `part`.
     pub(crate) fn read(source: &'a Source, part: Span) -> Self {
+        Self::read_named(source, part, |_| false)
+    }
+
+    /// Reads the file in `part`, in which an item is a task also if it has no box and `is_named` takes its text for one.
+    pub(crate) fn read_named(source: &'a Source, part: Span, is_named: fn(&str) -> bool) -> Self {
         let parts = frontmatter::split_part(source, part);
         let (frontmatter, mut oddities) = frontmatter::read(source, &parts);
         let page = Page::read(source, Span::new(parts.body, part.end));
         oddities.extend(page.unclosed.iter().map(|&span| Spanned::new(Oddity::UnclosedFence, span)));
-        let tasks = tasks(&page);
+        let tasks = tasks(&page, is_named);
         Self { page, tasks, frontmatter, oddities }
+    }
+
+    /// The tasks in some lines.
+    pub(crate) fn tasks_in(&self, lines: (usize, usize)) -> &[Task] {
+        let from = self.tasks.partition_point(|task| task.lines.0 < lines.0);
+        let to = self.tasks.partition_point(|task| task.lines.0 < lines.1);
+        &self.tasks[from..to.max(from)]
     }
 
     /// The draft in which every task is a step.
     pub(crate) fn draft(&self, style: Style) -> Draft {
-        let mut steps: Vec<StepDraft> = (0..self.tasks.len()).map(|task| self.step(task, style)).collect();
         let labels: Vec<Label> = self.tasks.iter().map(|task| (style.label)(self.said(task))).collect();
-        self.order(&mut steps, &labels, style.order);
-        self.waits(&mut steps);
+        let nest = Nest::of(&self.tasks, &labels);
+        let step = |place: usize| self.step(place, &labels[place], &nest.children[place], style);
+        let mut steps: Vec<StepDraft> = (0..self.tasks.len()).map(step).collect();
+        order::queue(&mut steps, &self.tasks, &labels, &nest, style.order);
         let lines: Vec<(usize, usize)> = self.tasks.iter().map(|task| task.lines).collect();
         let mut draft = self.frame(&lines);
         draft.steps = steps;
@@ -155,12 +157,11 @@ impl<'a> Checklist<'a> {
         self.page.source.slice(task.item.text)
     }
 
-    fn step(&self, place: usize, style: Style) -> StepDraft {
+    fn step(&self, place: usize, label: &Label, children: &[usize], style: Style) -> StepDraft {
         let task = &self.tasks[place];
         let (from, to) = task.lines;
         let whole =
             Span::new(self.page.lines[from].span.start, self.page.lines[to.max(from + 1) - 1].span.end);
-        let label = (style.label)(self.said(task));
         let behind = Span::new(task.item.text.start + label.length, task.item.text.end);
         let (title, ticked) = bare_title(self.page.source, behind);
         let mut step = step(title, whole);
@@ -172,17 +173,17 @@ impl<'a> Checklist<'a> {
         let sign = (style.mark)(task.check.sign).map(|mark| Spanned::new(mark, task.check.span));
         let said = (ticked && sign.is_none()).then(|| Spanned::new(Mark::Done, task.item.text));
         step.marks = sign.or(said).into_iter().collect();
-        step.task = Some(Spanned::new(self.task_text(task), whole));
+        step.task = Some(Spanned::new(self.task_text(task, children), whole));
         step
     }
 
     /// What an agent is told: the task with all that stands below it, the tasks that it is made of, and where it stands.
-    fn task_text(&self, task: &Task) -> String {
+    fn task_text(&self, task: &Task, children: &[usize]) -> String {
         let (from, to) = task.lines;
         let mut own: Vec<usize> = Vec::new();
         let mut at = from + 1;
-        for &child in &task.children {
-            let (from, to) = self.tasks[child].lines;
+        let inside = children.iter().map(|&child| self.tasks[child].lines).filter(|child| child.0 < to);
+        for (from, to) in inside {
             own.extend(at..from.max(at));
             at = to.max(at);
         }
@@ -192,9 +193,9 @@ impl<'a> Checklist<'a> {
         if !details.is_empty() {
             text.push_str(&format!("\n{details}"));
         }
-        if !task.children.is_empty() {
+        if !children.is_empty() {
             text.push_str("\n\nIt is made of:\n");
-            let children = task.children.iter().map(|&child| self.said(&self.tasks[child]));
+            let children = children.iter().map(|&child| self.said(&self.tasks[child]));
             text.push_str(&children.map(|child| format!("- {child}\n")).collect::<String>());
         }
         if let Some((_, section)) = task.section.and_then(|line| self.page.heading(line)) {
@@ -205,54 +206,16 @@ impl<'a> Checklist<'a> {
         }
         prose(&text)
     }
-
-    /// Makes the steps wait for each other in the order of the list.
-    fn order(&self, steps: &mut [StepDraft], labels: &[Label], order: Order) {
-        for (place, task) in self.tasks.iter().enumerate() {
-            // A task without a name gets one here, so that others can wait for it.
-            let name = || format!("task-{}", place + 1);
-            let span = task.item.text;
-            steps[place].id.get_or_insert_with(|| Spanned::new(name(), span));
-        }
-        super::unrepeated(steps);
-        let top: Vec<usize> =
-            (0..self.tasks.len()).filter(|&task| self.tasks[task].parent.is_none()).collect();
-        let mut queue = Queue { list: self, steps, labels, order };
-        queue.run(&top, &[]);
-    }
-
-    /// Adds what tasks say that they wait for, as far as it stands in front of them: the other way round it could be a circle.
-    fn waits(&self, steps: &mut [StepDraft]) {
-        let places: BTreeMap<String, usize> = steps
-            .iter()
-            .enumerate()
-            .rev()
-            .filter_map(|(place, step)| Some((step.id.as_ref()?.value.clone(), place)))
-            .collect();
-        for (place, step) in steps.iter_mut().enumerate() {
-            let named = step.task.as_ref().map(|task| dependencies(&task.value)).unwrap_or_default();
-            let span = step.title.span;
-            let is_earlier = |id: &String| {
-                places.get(id).is_some_and(|&other| other < place && !self.is_inside(place, other))
-            };
-            let needs = step.needs.get_or_insert_default();
-            for id in named.into_iter().filter(is_earlier) {
-                if needs.iter().all(|need| need.value != id) {
-                    needs.push(Spanned::new(id, span));
-                }
-            }
-        }
-    }
-
-    /// Whether a task is part of another one.
-    fn is_inside(&self, task: usize, other: usize) -> bool {
-        std::iter::successors(self.tasks[task].parent, |&parent| self.tasks[parent].parent)
-            .any(|parent| parent == other)
-    }
 }
 
 /// The tasks of a page in file order.
-fn tasks(page: &Page<'_>) -> Vec<Task> {
+fn tasks(page: &Page<'_>, is_named: fn(&str) -> bool) -> Vec<Task> {
+    let unticked = |item: Item| Check { sign: ' ', span: Span::at(item.text.start), is_optional: false };
+    let read = |at: usize| {
+        let item = page.item(at)?;
+        let named = || is_named(page.source.slice(item.text)).then(|| unticked(item));
+        Some((item, item.check.or_else(named)?))
+    };
     let mut tasks: Vec<Task> = Vec::new();
     // The tasks that the next line may belong to, and how far each is indented.
     let mut open: Vec<(usize, usize)> = Vec::new();
@@ -261,68 +224,16 @@ fn tasks(page: &Page<'_>) -> Vec<Task> {
         if page.heading(at).is_some() {
             section = Some(at);
         }
-        let Some((item, check)) = page.item(at).and_then(|item| Some((item, item.check?))) else { continue };
+        let Some((item, check)) = read(at) else { continue };
         let indent = page.lines[at].indent;
         open.retain(|&(task, outer)| tasks[task].lines.1 > at && outer < indent);
         open.truncate(DEPTH_MAX);
         let parent = open.last().map(|&(task, _)| task);
-        let place = tasks.len();
-        if let Some(parent) = parent {
-            tasks[parent].children.push(place);
-        }
-        open.push((place, indent));
+        open.push((tasks.len(), indent));
         let lines = (at, page.item_end(at));
-        tasks.push(Task { lines, item, check, children: Vec::new(), parent, section });
+        tasks.push(Task { lines, item, check, parent, section });
     }
     tasks
-}
-
-/// Walks through the tasks and lets each wait for what comes before it.
-struct Queue<'q, 'a> {
-    list: &'q Checklist<'a>,
-    steps: &'q mut [StepDraft],
-    labels: &'q [Label],
-    order: Order,
-}
-
-impl Queue<'_, '_> {
-    /// Orders tasks that stand at one level; all of them come after `before`. Returns what the next one waits for.
-    fn run(&mut self, tasks: &[usize], before: &[usize]) -> Vec<usize> {
-        let mut before = before.to_vec();
-        let mut beside: Vec<usize> = Vec::new();
-        let mut section = None;
-        for &task in tasks {
-            if self.order == Order::Free {
-                before.clear();
-            }
-            let own = self.list.tasks[task].section;
-            if own != section || !self.labels[task].is_parallel {
-                section = own;
-                if !beside.is_empty() {
-                    before = std::mem::take(&mut beside);
-                }
-            }
-            self.place(task, &before);
-            match self.labels[task].is_parallel {
-                true => beside.push(task),
-                false => before = vec![task],
-            }
-        }
-        if beside.is_empty() { before } else { beside }
-    }
-
-    /// Lets a task wait for `before`, or for the tasks that it is made of, which do so instead.
-    fn place(&mut self, task: usize, before: &[usize]) {
-        let children = self.list.tasks[task].children.clone();
-        let needs = if children.is_empty() {
-            before.to_vec()
-        } else {
-            self.run(&children, before);
-            children
-        };
-        let need = |need: usize| self.steps[need].id.clone();
-        self.steps[task].needs = Some(needs.into_iter().filter_map(need).collect());
-    }
 }
 
 /// The title without marks that stand behind it, and whether one of them says that the task is done. Bold text is not
@@ -352,37 +263,6 @@ pub(crate) fn bare_title(source: &Source, span: Span) -> (Spanned<String>, bool)
 
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// The ids that a text says it waits for: `(depends on T012, T013)`, `_Depends: 1.2_`, `Blocked by: 3.1`.
-pub(crate) fn dependencies(text: &str) -> Vec<String> {
-    const WORDS: &[&str] =
-        &["depends on", "depends:", "dependencies:", "depends_on:", "blocked by", "requires t"];
-    let lower = text.to_ascii_lowercase();
-    let mut found = Vec::new();
-    for word in WORDS {
-        for (at, _) in lower.match_indices(word) {
-            let behind = at + word.len() - usize::from(word.ends_with('t'));
-            found.extend(names(text.get(behind..).unwrap_or_default()));
-        }
-    }
-    found
-}
-
-/// The names at the beginning of a text, up to the first word that is none.
-fn names(text: &str) -> Vec<String> {
-    let line = text.lines().next().unwrap_or_default();
-    let words = line
-        .trim_start_matches([':', ' ', '*', '_'])
-        .split([',', ' ', '&', '+', ';', '(', '_', '*', '`'])
-        .filter(|word| {
-            !word.is_empty() && !["and", "or", "task", "tasks"].contains(&word.to_lowercase().as_str())
-        });
-    let names = words.map(|word| (word, word.trim_matches(['.', ')', '[', ']', ':', '*'])));
-    names
-        .take_while(|(_, name)| name.len() <= 16 && name.bytes().any(|byte| byte.is_ascii_digit()))
-        .filter_map(|(_, name)| legal(name))
-        .collect()
 }
 
 /// What the signs mean that all tools share.

@@ -1,10 +1,11 @@
 //! Cursor plans: `.cursor/plans/<name>.plan.md`, whose frontmatter has the `todos:`; older ones keep them in a list of boxes.
 
+use super::checklist::Checklist;
 use super::{Foreign, claude, generic, is_markdown, legal, prose, settle, step, titled_by_folder};
 use crate::draft::{Draft, Mark, StepDraft};
 use crate::frontmatter;
 use crate::source::{Source, Span, Spanned};
-use crate::yaml::{self, Node, Value};
+use crate::yaml::{self, Node, Style, Value};
 
 /// How the table of importers knows this one.
 pub(super) const FOREIGN: Foreign = Foreign { name: "cursor", tool: "Cursor plan", recognises, parse };
@@ -25,7 +26,7 @@ fn parse(source: &Source) -> Draft {
     let part = source.parts()[0].span;
     let parts = frontmatter::split_part(source, part);
     let mut steps = parts.yaml.map(|yaml| todos(source, yaml)).unwrap_or_default();
-    let mut draft = generic::read(source, part);
+    let mut draft = generic::boxes(&Checklist::read(source, part));
     if !steps.is_empty() {
         super::unrepeated(&mut steps);
         // The text of the plan is for all of its steps.
@@ -46,13 +47,55 @@ fn parse(source: &Source) -> Draft {
     draft
 }
 
-/// The steps of the list `todos:`.
+/// The steps of the list `todos:`. Where the frontmatter is no sound YAML, as with a colon in a text that is not quoted,
+/// its lines are read one by one.
 fn todos(source: &Source, yaml: Span) -> Vec<StepDraft> {
-    let (root, _) = yaml::read(source.slice(yaml), yaml.start);
-    let Some(Value::Map(entries)) = root.map(|root| root.value) else { return Vec::new() };
-    let list = entries.into_iter().find(|(key, _)| text(key) == Some("todos"));
-    let Some((_, Node { value: Value::List(items), .. })) = list else { return Vec::new() };
+    let (root, faults) = yaml::read(source.slice(yaml), yaml.start);
+    let items = match root.map(|root| root.value) {
+        Some(Value::Map(entries)) => entries.into_iter().find(|(key, _)| text(key) == Some("todos")),
+        Some(Value::Scalar { .. } | Value::List(_)) | None => None,
+    };
+    let items = match items {
+        Some((_, Node { value: Value::List(items), .. })) => items,
+        Some(_) | None => Vec::new(),
+    };
+    let written = if faults.is_empty() { Vec::new() } else { written(source, yaml) };
+    let items = if written.len() > items.len() { written } else { items };
     items.iter().enumerate().map(|(place, item)| todo(place, item)).collect()
+}
+
+/// The items of `todos:` as their lines say them, each value being the rest of its line.
+fn written(source: &Source, yaml: Span) -> Vec<Node> {
+    let mut items: Vec<Node> = Vec::new();
+    let mut is_inside = false;
+    let mut at = yaml.start;
+    for line in source.slice(yaml).split_inclusive('\n') {
+        let span = Span::new(at, at + line.trim_end().len());
+        at += line.len();
+        if !line.starts_with([' ', '\t', '-']) {
+            is_inside = line.starts_with("todos:");
+            continue;
+        }
+        let bare = line.trim();
+        let behind = bare.strip_prefix("- ");
+        let pair = behind.unwrap_or(bare).split_once(':').filter(|_| is_inside);
+        let Some((key, value)) = pair else { continue };
+        let node = |text: &str| Node {
+            span,
+            value: Value::Scalar {
+                text: text.trim().trim_matches(['"', '\'']).to_owned(),
+                style: Style::Plain,
+            },
+        };
+        if behind.is_some() {
+            items.push(Node { span, value: Value::Map(Vec::new()) });
+        }
+        if let Some(Node { span: whole, value: Value::Map(entries) }) = items.last_mut() {
+            whole.end = span.end;
+            entries.push((node(key), node(value)));
+        }
+    }
+    items
 }
 
 /// The keys of a todo that have a place in a step.

@@ -1,7 +1,8 @@
 //! Any other markdown file with a list of things to do: boxes where it has some, else numbered headings and lists.
 
-use super::checklist::{Checklist, Label, Order, Style, usual_mark};
-use super::{Foreign, is_markdown, outline, settle, spec_kit, titled_by_folder};
+use super::checklist::{Checklist, Label, Style, usual_mark};
+use super::order::Order;
+use super::{Foreign, is_markdown, outline, ralphex, settle, spec_kit, titled_by_folder};
 use crate::draft::Draft;
 use crate::source::{Source, Span};
 
@@ -24,10 +25,19 @@ fn parse(source: &Source) -> Draft {
     draft
 }
 
-/// Reads the boxes of a file, or what else looks like its tasks where it has none.
+/// Reads the headings `Task 1:` of a file, whose boxes are parts of these tasks, or its boxes, or what else looks like its
+/// tasks where it has none.
 pub(super) fn read(source: &Source, part: Span) -> Draft {
     let list = Checklist::read(source, part);
-    if list.tasks.is_empty() { outline::draft(&list) } else { list.draft(STYLE) }
+    if let Some(draft) = ralphex::sectioned(&list) {
+        return draft;
+    }
+    boxes(&list)
+}
+
+/// Reads the boxes of a file, or what else looks like its tasks where it has none.
+pub(super) fn boxes(list: &Checklist<'_>) -> Draft {
+    if list.tasks.is_empty() { outline::draft(list) } else { list.draft(STYLE) }
 }
 
 fn label(text: &str) -> Label {

@@ -1,6 +1,7 @@
 //! GSD plans: `PLAN.md` files whose tasks are elements like `<task><name>…</name><action>…`, and the boxes of `ROADMAP.md`.
 
-use super::checklist::{Checklist, Label, Order, Style, usual_mark};
+use super::checklist::{Checklist, Label, Style, usual_mark};
+use super::order::Order;
 use super::{Foreign, files, generic, legal, prose, settle, step, tell, titled_by_folder};
 use crate::draft::{ContractDraft, Draft, StepDraft};
 use crate::frontmatter;

@@ -1,8 +1,9 @@
 //! Kiro specs: `.kiro/specs/<name>/tasks.md` with `- [ ] 1. Task`, tasks `1.1` below it, and the requirements that each
 //! one covers.
 
-use super::checklist::{Checklist, Label, Order, Style, numbered, usual_mark};
-use super::{Foreign, cc_sdd, settle, titled_by_folder};
+use super::checklist::{Checklist, Label, Style, numbered, usual_mark};
+use super::order::Order;
+use super::{Foreign, cc_sdd, outline, settle, titled_by_folder};
 use crate::draft::{Draft, Mark};
 use crate::source::Source;
 
@@ -23,7 +24,9 @@ fn recognises(place: &str, head: &str) -> Option<String> {
 }
 
 fn parse(source: &Source) -> Draft {
-    let mut draft = Checklist::read(source, source.parts()[0].span).draft(STYLE);
+    let part = source.parts()[0].span;
+    let list = Checklist::read(source, part);
+    let mut draft = if list.tasks.is_empty() { outline::draft(&list) } else { list.draft(STYLE) };
     titled_by_folder(&mut draft, source.place(), "Implementation Plan");
     settle(&mut draft);
     draft

@@ -1,7 +1,8 @@
 //! Changes of `OpenSpec`: `openspec/changes/<name>/tasks.md` with `## 1. Section` and `- [ ] 1.1 Task`.
 
-use super::checklist::{Checklist, Order, Style, numbered, usual_mark};
-use super::{Foreign, settle, titled_by_folder};
+use super::checklist::{Checklist, Style, numbered, usual_mark};
+use super::order::Order;
+use super::{Foreign, outline, settle, titled_by_folder};
 use crate::draft::Draft;
 use crate::source::Source;
 
@@ -23,7 +24,8 @@ fn recognises(place: &str, head: &str) -> Option<String> {
 }
 
 fn parse(source: &Source) -> Draft {
-    let mut draft = Checklist::read(source, source.parts()[0].span).draft(STYLE);
+    let list = Checklist::read(source, source.parts()[0].span);
+    let mut draft = if list.tasks.is_empty() { outline::draft(&list) } else { list.draft(STYLE) };
     titled_by_folder(&mut draft, source.place(), "Tasks");
     settle(&mut draft);
     draft

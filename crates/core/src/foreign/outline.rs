@@ -1,8 +1,9 @@
 //! Plans without boxes: numbered headings, or the lists below a heading that says that the work stands there.
 
-use super::checklist::{Checklist, Label, bare_title, dependencies, numbered};
+use super::checklist::{Checklist, Label, bare_title, numbered};
+use super::order::dependencies;
 use super::page::Page;
-use super::{legal, prose, step};
+use super::{legal, prose, spec_kit, step};
 use crate::draft::{Draft, Layout, Mark, StepDraft};
 use crate::source::{Span, Spanned};
 
@@ -125,8 +126,13 @@ fn work(page: &Page<'_>) -> Vec<(usize, usize)> {
     (0..page.lines.len()).filter_map(is_work).collect()
 }
 
-fn is_within(sections: &[(usize, usize)], line: usize) -> bool {
-    sections.iter().any(|&(from, to)| (from..to).contains(&line))
+/// Which lines stand in one of the sections.
+fn covered(page: &Page<'_>, sections: &[(usize, usize)]) -> Vec<bool> {
+    let mut covered = vec![false; page.lines.len()];
+    for &(from, to) in sections {
+        covered[from..to].fill(true);
+    }
+    covered
 }
 
 /// Headings with a number. Where several stand below a heading that says so, they are meant and no others; one that holds
@@ -138,9 +144,10 @@ fn numbered_headings(page: &Page<'_>, works: &[(usize, usize)]) -> Vec<Place> {
         (level > 1).then(|| Place { lines: (at, page.section_end(at)), text, label, is_heading: true })
     };
     let all: Vec<Place> = (0..page.lines.len()).filter_map(read).collect();
-    let within = all.iter().filter(|place| is_within(works, place.lines.0)).count();
+    let is_work = covered(page, works);
+    let within = all.iter().filter(|place| is_work[place.lines.0]).count();
     let meant = all.into_iter().filter(|place| {
-        within < 2 || is_within(works, place.lines.0) || {
+        within < 2 || is_work[place.lines.0] || {
             // A phase is work even where the heading above does not say so.
             place
                 .label
@@ -164,6 +171,10 @@ pub(super) fn heading_label(text: &str) -> Option<Label> {
     let skipped = text.len() - bare.len();
     let word = bare.bytes().take_while(u8::is_ascii_alphabetic).count();
     let keyword = bare[..word].to_lowercase();
+    if spec_kit::code(bare.trim_start_matches('`')).is_some_and(|code| code.len() > 2) {
+        let label = spec_kit::label(bare);
+        return Some(Label { length: label.length + skipped, ..label });
+    }
     if !KEYWORDS.contains(&keyword.as_str()) {
         let label = numbered(bare);
         return label.name.is_some().then(|| Label { length: label.length + skipped, ..label });

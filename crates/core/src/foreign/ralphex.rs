@@ -29,17 +29,18 @@ fn is_task_title(title: &str) -> bool {
 }
 
 fn parse(source: &Source) -> Draft {
-    let list = Checklist::read(source, source.parts()[0].span);
-    let places = places(&list.page);
-    let mut draft = if places.is_empty() {
-        generic::read(source, source.parts()[0].span)
-    } else {
-        sections(&list, &places)
-    };
+    let mut draft = generic::read(source, source.parts()[0].span);
     claude::unprefix(&mut draft);
     titled_by_folder(&mut draft, source.place(), "");
     settle(&mut draft);
     draft
+}
+
+/// The draft of a file in which boxes stand below headings of tasks; `None` where none do.
+pub(super) fn sectioned(list: &Checklist<'_>) -> Option<Draft> {
+    let places = places(&list.page);
+    let has_boxes = |place: &Place| !list.tasks_in(place.lines).is_empty();
+    places.iter().any(has_boxes).then(|| sections(list, &places))
 }
 
 fn places(page: &Page<'_>) -> Vec<Place> {
@@ -62,12 +63,14 @@ fn places(page: &Page<'_>) -> Vec<Place> {
 /// Makes a step of every section, and of every box that stands in none: the tool waits for those as well.
 fn sections(list: &Checklist<'_>, places: &[Place]) -> Draft {
     let contract = validation(&list.page);
-    let is_within =
-        |task: &&Task| places.iter().any(|place| (place.lines.0..place.lines.1).contains(&task.lines.0));
+    let is_within = |task: &Task| {
+        let next = places.partition_point(|place| place.lines.0 <= task.lines.0);
+        next > 0 && task.lines.0 < places[next - 1].lines.1
+    };
     let mut found: Vec<((usize, usize), StepDraft)> = Vec::new();
     for place in places {
         let mut step = place.step(&list.page);
-        let boxes = list.tasks.iter().filter(|task| (place.lines.0..place.lines.1).contains(&task.lines.0));
+        let boxes = list.tasks_in(place.lines);
         step.marks = progress(boxes, place.text).into_iter().collect();
         step.touches = stated_files(&list.page, place.lines);
         step.contract = Some(contract.clone().unwrap_or_else(super::manual));
@@ -85,13 +88,12 @@ fn sections(list: &Checklist<'_>, places: &[Place]) -> Draft {
 }
 
 /// What the boxes of a section claim of it together.
-pub(super) fn progress<'a>(boxes: impl Iterator<Item = &'a Task>, at: Span) -> Option<Spanned<Mark>> {
-    let is_ticked = |task: &Task| generic::STYLE.mark_of(task) == Some(Mark::Done);
-    let (ticked, open): (Vec<&Task>, Vec<&Task>) = boxes.partition(|task| is_ticked(task));
-    let mark = match (ticked.is_empty(), open.is_empty()) {
-        (true, _) => return None,
-        (false, true) => Mark::Done,
-        (false, false) => Mark::Running,
+pub(super) fn progress(boxes: &[Task], at: Span) -> Option<Spanned<Mark>> {
+    let ticked = boxes.iter().filter(|task| generic::STYLE.mark_of(task) == Some(Mark::Done)).count();
+    let mark = match ticked {
+        0 => return None,
+        all if all == boxes.len() => Mark::Done,
+        _ => Mark::Running,
     };
     Some(Spanned::new(mark, at))
 }

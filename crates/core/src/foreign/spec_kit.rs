@@ -1,7 +1,8 @@
 //! spec-kit: `specs/<NNN-name>/tasks.md` with `- [ ] T001 [P] [US1] Task in path`, in phases that come one after the other.
 
-use super::checklist::{Checklist, Label, Order, Style, numbered, usual_mark};
-use super::{Foreign, settle, titled_by_folder};
+use super::checklist::{Checklist, Label, Style, numbered, usual_mark};
+use super::order::Order;
+use super::{Foreign, outline, settle, titled_by_folder};
 use crate::draft::Draft;
 use crate::source::Source;
 
@@ -12,11 +13,16 @@ pub(super) const FOREIGN: Foreign =
 const STYLE: Style = Style { mark: usual_mark, label, order: Order::Listed };
 
 fn recognises(place: &str, head: &str) -> Option<String> {
+    let is_coded =
+        |text: &str| code(text.trim_start_matches([' ', '*', '[', '`'])).is_some_and(|code| code.len() > 2);
     let is_task = |line: &str| {
         let behind = line.trim_start().strip_prefix("- [").and_then(|line| line.split_once(']'));
-        behind.is_some_and(|(_, text)| code(text.trim_start_matches([' ', '*', '[', '`'])).is_some())
+        behind.is_some_and(|(_, text)| is_coded(text))
     };
-    if head.lines().any(is_task) {
+    let is_bare =
+        |line: &str| line.strip_prefix("- ").or_else(|| line.strip_prefix("### ")).is_some_and(is_coded);
+    let is_list = place.ends_with("tasks.md") && head.lines().any(is_bare);
+    if is_list || head.lines().any(is_task) {
         return Some("tasks with numbers like T001".to_owned());
     }
     let is_feature = place.ends_with("tasks.md") && place.split('/').any(is_feature_folder);
@@ -30,14 +36,21 @@ fn is_feature_folder(name: &str) -> bool {
 }
 
 fn parse(source: &Source) -> Draft {
-    let mut draft = Checklist::read(source, source.parts()[0].span).draft(STYLE);
+    let part = source.parts()[0].span;
+    let mut list = Checklist::read(source, part);
+    let is_coded = |text: &str| code(text.trim_start_matches(['*', '[', '`'])).is_some();
+    if !list.tasks.iter().any(|task| is_coded(source.slice(task.item.text))) {
+        // Some lists go without boxes.
+        list = Checklist::read_named(source, part, is_coded);
+    }
+    let mut draft = if list.tasks.is_empty() { outline::draft(&list) } else { list.draft(STYLE) };
     titled_by_folder(&mut draft, source.place(), "Tasks");
     settle(&mut draft);
     draft
 }
 
 /// The number of a task, `T001` or `T129B`, at the beginning of a text.
-fn code(text: &str) -> Option<&str> {
+pub(super) fn code(text: &str) -> Option<&str> {
     let digits = text.strip_prefix('T')?.bytes().take_while(u8::is_ascii_digit).count();
     let letters = text.get(1 + digits..)?.bytes().take_while(u8::is_ascii_alphanumeric).count();
     let end = 1 + digits + letters;

@@ -123,7 +123,7 @@ fn places(page: &Page<'_>) -> Vec<Place> {
 /// A package that is a section of the list of all.
 fn section(list: &Checklist<'_>, place: &Place) -> StepDraft {
     let mut step = place.step(&list.page);
-    let boxes = list.tasks.iter().filter(|task| (place.lines.0..place.lines.1).contains(&task.lines.0));
+    let boxes = list.tasks_in(place.lines);
     let struck = list.page.source.slice(place.text).starts_with("~~");
     let skipped = struck.then(|| Spanned::new(Mark::Skipped, place.text));
     step.marks = skipped.or_else(|| ralphex::progress(boxes, place.text)).into_iter().collect();
