@@ -5,7 +5,7 @@ mod backlog;
 mod beads;
 mod cc_sdd;
 mod checklist;
-mod claude_plan;
+mod claude;
 mod claude_tasks;
 mod codex;
 mod collect;
@@ -67,13 +67,13 @@ pub const HEAD_BYTES: usize = 1 << 16;
 
 /// Every format, in the order in which they are tried: the one that takes any list comes last.
 pub const FOREIGN: &[&Foreign] = &[
-    &backlog::FORMAT,
-    &beads::FORMAT,
-    &codex::FORMAT,
-    &claude_tasks::FORMAT,
-    &features::FORMAT,
-    &ralph::FORMAT,
-    &taskmaster::FORMAT,
+    &backlog::FOREIGN,
+    &beads::FOREIGN,
+    &codex::FOREIGN,
+    &claude_tasks::FOREIGN,
+    &features::FOREIGN,
+    &taskmaster::FOREIGN,
+    &ralph::FOREIGN,
     &cursor::FOREIGN,
     &spec_kitty::FOREIGN,
     &gsd::FOREIGN,
@@ -82,7 +82,7 @@ pub const FOREIGN: &[&Foreign] = &[
     &kiro::FOREIGN,
     &spec_kit::FOREIGN,
     &ralphex::FOREIGN,
-    &claude_plan::FOREIGN,
+    &claude::FOREIGN,
     &generic::FOREIGN,
 ];
 

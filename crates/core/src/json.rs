@@ -174,7 +174,12 @@ impl Reader<'_> {
             '{' | '[' if self.open.len() == DEPTH_MAX => self.skip_deep(),
             '{' => self.map(),
             '[' => self.list(),
-            quote @ ('"' | '\'') => Value::Text(self.string(quote)),
+            '"' => Value::Text(self.string('"')),
+            '\'' if self.is_single_quoted() => Value::Text(self.string('\'')),
+            sign if !sign.is_alphanumeric() && !"-+._$".contains(sign) => {
+                self.stray("this is no JSON");
+                return None;
+            }
             _ => self.word(),
         };
         Some(Node { span: self.span_from(start), value })
@@ -221,7 +226,8 @@ impl Reader<'_> {
     fn entry(&mut self) -> (Spanned<String>, Node) {
         let start = self.at;
         let key = match self.peek() {
-            Some(quote @ ('"' | '\'')) => self.string(quote),
+            Some('"') => self.string('"'),
+            Some('\'') if self.is_single_quoted() => self.string('\''),
             Some(_) | None => {
                 let word = self.bare();
                 self.fault(self.span_from(start), "a key without quotes");
@@ -391,6 +397,13 @@ impl Reader<'_> {
             || behind.starts_with("//")
             || behind.starts_with("/*")
             || behind.chars().next().is_some_and(|c| !c.is_ascii() && c.is_whitespace())
+    }
+
+    /// Whether a single quote begins a text: another one closes it in the same line. A lone one would swallow the rest.
+    fn is_single_quoted(&self) -> bool {
+        let line = self.rest()[1..].lines().next().unwrap_or_default();
+        let ends = line.match_indices('\'').map(|(at, _)| line[at + 1..].trim_start());
+        ends.into_iter().any(|behind| behind.is_empty() || behind.starts_with([',', ':', '}', ']']))
     }
 
     /// Whether the next line is a key or closes something, so that a text that reaches it was never meant to.

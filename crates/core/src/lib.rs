@@ -3,6 +3,7 @@
 
 pub mod budget;
 pub mod change;
+pub mod contracts;
 pub mod convert;
 pub mod decide;
 pub mod diagnostic;

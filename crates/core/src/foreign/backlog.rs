@@ -16,7 +16,7 @@ use crate::source::{FILE_SEPARATOR, Part, Source, Span, Spanned};
 use facts::Facts;
 
 /// How the table of formats knows this one.
-pub(super) const FORMAT: Foreign = Foreign { name: "backlog", tool: "Backlog.md tasks", recognises, parse };
+pub(super) const FOREIGN: Foreign = Foreign { name: "backlog", tool: "Backlog.md tasks", recognises, parse };
 
 /// What the tool keeps for itself, and what is read elsewhere.
 const NOT_TOLD: &[&str] = &[
@@ -69,14 +69,16 @@ fn is_task(source: &Source, part: Span) -> bool {
 
 /// The id and the title that a file's name says: `task-12.1 - Some-title.md`.
 fn named_task(path: &str) -> Option<(&str, String)> {
-    let stem = path.rsplit('/').next()?.strip_suffix(".md")?;
-    let (id, title) = stem.split_once(" - ").unwrap_or((stem, ""));
-    let (prefix, number) = id.rsplit_once('-')?;
-    let is_id = !prefix.is_empty()
-        && number.starts_with(|c: char| c.is_ascii_digit())
-        && number.chars().all(|c| c.is_ascii_alphanumeric() || c == '.')
-        && !id.contains(' ');
-    is_id.then(|| (id, title.replace('-', " ").trim().to_owned()))
+    let file = path.rsplit('/').next()?;
+    let stem = &file[..file.rfind('.')?];
+    let dash =
+        stem.match_indices('-').find(|(at, _)| stem[at + 1..].starts_with(|c: char| c.is_ascii_digit()));
+    let (dash, _) = dash.filter(|&(at, _)| at > 0 && !stem[..at].contains(' '))?;
+    let number = &stem[dash + 1..];
+    let length = number.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(number.len());
+    let title = number[length..].trim_start_matches([' ', '-']);
+    let is_id = number[length..].is_empty() || number[length..].starts_with([' ', '-']);
+    is_id.then(|| (&stem[..=dash + length], title.replace('-', " ").trim().to_owned()))
 }
 
 fn parse(source: &Source) -> Draft {
@@ -120,7 +122,7 @@ fn task(source: &Source, (part, path): (&Part, &str), facts: &Facts) -> (Item, O
         .map(|title| Spanned::new(title, start));
     let title = facts.one("title").cloned().or(body.title.clone()).or(called);
     let title = title.unwrap_or_else(|| Spanned::new(id.clone().unwrap_or_else(|| "Task".to_owned()), start));
-    let mut item = Item::new(&id.unwrap_or_default(), title, part.span);
+    let mut item = Item::new(&id.unwrap_or_default(), &title, part.span);
     item.key = item.key.to_lowercase();
     item.needs = facts.all("dependencies").iter().chain(facts.all("depends_on")).map(lower).collect();
     item.step.accept = body.criteria;

@@ -10,7 +10,7 @@ use crate::json::Node;
 use crate::source::{Source, Spanned};
 
 /// How the table of formats knows this one.
-pub(super) const FORMAT: Foreign = Foreign { name: "beads", tool: "beads issues.jsonl", recognises, parse };
+pub(super) const FOREIGN: Foreign = Foreign { name: "beads", tool: "beads issues.jsonl", recognises, parse };
 
 /// What an issue may depend on without waiting for it.
 const NO_WAITS: &[&str] = &[
@@ -57,7 +57,7 @@ fn parse(source: &Source) -> Draft {
         {
             issues.push(value);
         } else if value.is_map() {
-            about.extend(object::about(value, &["_type"]));
+            about.extend(object::about(value, &["_type"], &[]));
         } else {
             let why = "this line is no issue".to_owned();
             found.remark(Spanned::new(Oddity::Unreadable(why), value.span));

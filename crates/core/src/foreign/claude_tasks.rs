@@ -10,7 +10,7 @@ use crate::json::{self, Node};
 use crate::source::{FILE_SEPARATOR, Source, Span, Spanned};
 
 /// How the table of formats knows this one.
-pub(super) const FORMAT: Foreign =
+pub(super) const FOREIGN: Foreign =
     Foreign { name: "claude-tasks", tool: "Claude Code tasks and todos", recognises, parse };
 
 /// How deep in a line of a transcript the call of `TodoWrite` may be.
@@ -100,7 +100,8 @@ fn take_tasks(found: &mut Collector, roots: &[Node]) {
         .iter()
         .zip(lists)
         .flat_map(|(root, list)| if list.is_empty() { std::slice::from_ref(root) } else { list });
-    let nodes: Vec<&Node> = nodes.filter(|node| node.is_map()).collect();
+    let nodes: Vec<&Node> =
+        nodes.filter(|node| node.any(&["subject", "title", "id", "content"]).is_some()).collect();
     for node in &nodes {
         let place = found.take(node, "", None);
         let item = &mut found.items[place];

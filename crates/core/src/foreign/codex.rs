@@ -8,7 +8,7 @@ use crate::json::{self, Node, Value};
 use crate::source::{Source, Span, Spanned};
 
 /// How the table of formats knows this one.
-pub(super) const FORMAT: Foreign = Foreign { name: "codex", tool: "Codex update_plan", recognises, parse };
+pub(super) const FOREIGN: Foreign = Foreign { name: "codex", tool: "Codex update_plan", recognises, parse };
 
 /// How deep in a line of a rollout the call may be.
 const DEPTH_MAX: usize = 8;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::item::{self, Item};
-use super::object;
+use super::{object, prose};
 use crate::draft::{Draft, Oddity};
 use crate::json::Node;
 use crate::source::{Span, Spanned};
@@ -18,7 +18,7 @@ pub(super) struct Collector {
 impl Collector {
     /// Takes the tasks of a list and those inside of them. `scope` sets their ids apart from those of other lists.
     pub(super) fn take_list(&mut self, list: &Node, scope: &str) {
-        for node in list.items() {
+        for node in list.items().iter().filter(|node| object::says_something(node)) {
             self.take(node, scope, None);
         }
     }
@@ -46,7 +46,7 @@ impl Collector {
         self.oddities.extend(object::unknown_status(node));
         self.items.push(item);
         for list in object::lists(node) {
-            for child in list.items() {
+            for child in list.items().iter().filter(|child| object::says_something(child)) {
                 self.take(child, scope, Some(place));
             }
         }
@@ -87,7 +87,7 @@ pub(super) fn name(draft: &mut Draft, title: Option<String>, otherwise: &str) {
 
 /// Says why the plan exists, in as many lines as the file has for it.
 pub(super) fn explain(draft: &mut Draft, about: &[String]) {
-    let text = about.join("\n");
+    let text = prose(&about.join("\n"));
     draft.context = (!text.trim().is_empty()).then(|| Spanned::new(text.trim().to_owned(), Span::default()));
 }
 

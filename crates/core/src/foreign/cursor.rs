@@ -1,7 +1,7 @@
 //! Cursor plans: `.cursor/plans/<name>.plan.md`, whose frontmatter has the `todos:`; older ones keep them in a list of boxes.
 
 use super::checklist::Checklist;
-use super::{Foreign, claude_plan, generic, is_markdown, legal, prose, settle, step, titled_by_folder};
+use super::{Foreign, claude, generic, is_markdown, legal, prose, settle, step, titled_by_folder};
 use crate::draft::{Draft, Mark, StepDraft};
 use crate::frontmatter;
 use crate::source::{Source, Span, Spanned};
@@ -41,7 +41,7 @@ fn parse(source: &Source) -> Draft {
         let text = format!("{}{}", prose(&overview.value), rest.unwrap_or_default());
         draft.context = Some(Spanned::new(text, overview.span));
     }
-    claude_plan::unprefix(&mut draft);
+    claude::unprefix(&mut draft);
     titled_by_folder(&mut draft, source.place(), "");
     settle(&mut draft);
     draft

@@ -8,7 +8,7 @@ use crate::json::Node;
 use crate::source::{Source, Span, Spanned};
 
 /// How the table of formats knows this one.
-pub(super) const FORMAT: Foreign =
+pub(super) const FOREIGN: Foreign =
     Foreign { name: "feature-list", tool: "feature_list.json of long-running agents", recognises, parse };
 
 fn recognises(place: &str, head: &str) -> Option<String> {
@@ -40,13 +40,16 @@ fn parse(source: &Source) -> Draft {
             is_list = true;
             continue;
         }
-        object::lists(root).for_each(|list| found.take_list(list, ""));
-        if object::lists(root).next().is_none() && root.get("features").is_none() && object::is_task(root) {
+        let lists = object::usual_lists(root, &["features"]);
+        for list in &lists {
+            found.take_list(list, "");
+        }
+        if lists.is_empty() && object::is_task(root) {
             found.take(root, "", None);
         } else {
             is_list |= root.get("features").is_some();
             title = title.or_else(|| root.any(&["project", "project_name", "name", "title"])?.said());
-            about.extend(object::about(root, &["project", "project_name", "name", "title"]));
+            about.extend(object::about(root, &["project", "project_name", "name", "title"], &lists));
         }
     }
     if found.items.is_empty() && !is_list {

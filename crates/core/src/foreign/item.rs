@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::{legal, settle, tell};
+use super::{legal, prose, settle, tell};
 use crate::draft::{Draft, Mark, StepDraft};
 use crate::plan::ID_CHARS_MAX;
 use crate::source::{Source, Span, Spanned};
@@ -35,7 +35,7 @@ pub(super) struct Item {
 
 impl Item {
     /// A task with a title and nothing else.
-    pub(super) fn new(id: &str, title: Spanned<String>, whole: Span) -> Self {
+    pub(super) fn new(id: &str, title: &Spanned<String>, whole: Span) -> Self {
         let (title, rest) = one_line(title);
         let mut step = super::step(title, whole);
         if let Some((text, mark)) = rest {
@@ -49,7 +49,7 @@ impl Item {
 }
 
 /// A title as it can stand in a heading, with what had to go for that.
-fn one_line(title: Spanned<String>) -> (Spanned<String>, Option<(String, Option<Mark>)>) {
+fn one_line(title: &Spanned<String>) -> (Spanned<String>, Option<(String, Option<Mark>)>) {
     let visible: String = title
         .value
         .chars()
@@ -57,14 +57,23 @@ fn one_line(title: Spanned<String>) -> (Spanned<String>, Option<(String, Option<
         .filter(|&character| !crate::verify::is_hidden(character))
         .collect();
     let plain = visible.split_whitespace().collect::<Vec<_>>().join(" ");
-    // Signs in a heading mean something: what is left of it is what everybody will read.
-    let mut heading = Source::new("title", format!("### 1. {plain}\n")).draft();
-    let step = (heading.steps.len() == 1).then(|| heading.steps.remove(0));
-    let (readable, mark) = step.map_or((plain.clone(), None), |step| (step.title.value.clone(), step.mark()));
+    let (readable, mark) = in_heading(&plain);
     let readable = if readable.is_empty() { "Untitled".to_owned() } else { readable };
     let is_whole = readable == plain && title.value.lines().count() <= 1;
     let rest = (!is_whole && !title.value.trim().is_empty()).then(|| (title.value.trim().to_owned(), mark));
     (Spanned::new(readable, title.span), rest)
+}
+
+/// What is read of a title in a heading, where some signs are marks.
+fn in_heading(title: &str) -> (String, Option<Mark>) {
+    const SIGNS: &[char] =
+        &['[', ']', '(', ')', '*', '—', '–', '-', '#', '`', '\\', '<', '✅', '☑', '✔', '❌', '✗', '✘', '⏭'];
+    if !title.contains(SIGNS) {
+        return (title.to_owned(), None);
+    }
+    let mut heading = Source::new("title", format!("### 1. {title}\n")).draft();
+    let step = (heading.steps.len() == 1).then(|| heading.steps.remove(0));
+    step.map_or((title.to_owned(), None), |step| (step.title.value.clone(), step.mark()))
 }
 
 /// The plan of these tasks. One that others lie in is done after them; they wait for what it waits for.
@@ -72,15 +81,12 @@ pub(super) fn draft(mut items: Vec<Item>) -> Draft {
     let ids = unique_ids(&items);
     let places = Places::of(&items);
     let mut said = Vec::with_capacity(items.len());
-    for place in 0..items.len() {
-        let (mut found, lost) = places.resolve(&items[place], place);
-        let span = items[place].step.title.span;
-        found.extend(items[place].after.iter().map(|&before| Spanned::new(before, span)));
+    for (place, item) in items.iter_mut().enumerate() {
+        let (mut found, lost) = places.resolve(item, place);
+        let span = item.step.title.span;
+        found.extend(item.after.iter().map(|&before| Spanned::new(before, span)));
         if !lost.is_empty() {
-            tell(
-                &mut items[place].step,
-                &format!("Waits for {}, which this file does not have.", lost.join(", ")),
-            );
+            tell(&mut item.step, &format!("Waits for {}, which this file does not have.", lost.join(", ")));
         }
         said.push(found);
     }
@@ -91,6 +97,10 @@ pub(super) fn draft(mut items: Vec<Item>) -> Draft {
         let own = said[place].iter().map(|need| Spanned::new(ids[need.value].clone(), need.span));
         let from_others = implied[place].iter().map(|&need| Spanned::new(ids[need].clone(), span));
         item.step.needs = Some(own.chain(from_others).collect());
+        // A task that says nothing but its title is told that.
+        let said = item.step.task.take().filter(|task| !task.value.trim().is_empty());
+        let task = said.unwrap_or_else(|| item.step.title.clone());
+        item.step.task = Some(Spanned::new(prose(&task.value), task.span));
     }
     let mut draft = Draft { steps: items.into_iter().map(|item| item.step).collect(), ..Draft::default() };
     settle(&mut draft);
@@ -106,7 +116,8 @@ fn unique_ids(items: &[Item]) -> Vec<String> {
     let mut id = |item: &Item| {
         let name =
             legal(&item.name).or_else(|| legal(&item.step.title.value)).unwrap_or_else(|| "task".to_owned());
-        let name = cut(&name, ID_CHARS_MAX);
+        // In a list of waits this word says that there are none.
+        let name = if name == "none" { "task-none".to_owned() } else { cut(&name, ID_CHARS_MAX) };
         let count = counts.entry(name.clone()).or_insert(1);
         loop {
             let ending = format!("-{count}");
@@ -195,7 +206,9 @@ fn in_circles(said: &[Vec<Spanned<usize>>], implied: &[Vec<usize>]) -> Vec<bool>
     let forward: Vec<Vec<usize>> = (0..said.len()).map(|place| edges(place).collect()).collect();
     let mut backward = vec![Vec::new(); said.len()];
     for (place, needs) in forward.iter().enumerate() {
-        needs.iter().for_each(|&need| backward[need].push(place));
+        for &need in needs {
+            backward[need].push(place);
+        }
     }
     let (one, other) = (left_over(&forward, &backward), left_over(&backward, &forward));
     one.into_iter().zip(other).map(|(one, other)| one && other).collect()

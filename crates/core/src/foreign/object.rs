@@ -2,8 +2,8 @@
 //! all of them are known here, once, and what has no place in a step goes into the text of its task.
 
 use super::item::Item;
-use super::manual;
 use super::status::{self, Said};
+use super::{files, manual};
 use crate::draft::{ContractDraft, Draft, Layout, Mark, Oddity};
 use crate::json::{self, Node, Value};
 use crate::source::{Excerpt, Source, Span, Spanned};
@@ -143,6 +143,11 @@ pub(super) fn remark(draft: &mut Draft, oddities: impl IntoIterator<Item = Spann
     all.sort_by_key(|oddity| oddity.span.start);
 }
 
+/// Whether an item of a list of tasks is one: an object, or text with a letter in it.
+pub(super) fn says_something(node: &Node) -> bool {
+    node.is_map() || node.said().is_some_and(|text| text.contains(char::is_alphabetic))
+}
+
 /// Whether a value looks like a task: it has a title and something else that only tasks have.
 pub(super) fn is_task(node: &Node) -> bool {
     let has = |keys: &[&str]| node.any(keys).is_some();
@@ -171,7 +176,8 @@ pub(super) fn progress(node: &Node) -> (Option<Spanned<Mark>>, Option<Spanned<St
 /// The task that a value says. `place` is its number in the file, for one that has neither id nor title.
 pub(super) fn item(node: &Node, place: usize) -> Item {
     if !node.is_map() {
-        return Item::new("", Spanned::new(spell(node), node.span), node.span);
+        let title = Spanned::new(spell(node), node.span);
+        return Item::new("", &title, node.span);
     }
     let id = node.any(IDS).and_then(Node::said).unwrap_or_default();
     let title = TITLES.iter().find_map(|key| {
@@ -182,7 +188,7 @@ pub(super) fn item(node: &Node, place: usize) -> Item {
         let name = if id.is_empty() { format!("Task {}", place + 1) } else { id.clone() };
         ("", Spanned::new(name, Span::at(node.span.start)))
     });
-    let mut item = Item::new(&id, title, node.span);
+    let mut item = Item::new(&id, &title, node.span);
     let (mark, status) = progress(node);
     if let Some(mark) = mark {
         item.step.marks = vec![mark];
@@ -228,6 +234,14 @@ pub(super) fn unknown_status(node: &Node) -> Option<Spanned<Oddity>> {
 pub(super) fn lists(node: &Node) -> impl Iterator<Item = &Node> {
     let lists = node.entries().iter().filter(|(key, value)| holds_tasks(&key.value, value));
     lists.map(|(_, value)| value)
+}
+
+/// The lists below the keys that the tool has for them, or else any list of tasks.
+pub(super) fn usual_lists<'a>(node: &'a Node, keys: &[&str]) -> Vec<&'a Node> {
+    let usual =
+        node.entries().iter().filter(|(key, value)| keys.contains(&key.value.as_str()) && value.is_list());
+    let usual: Vec<&Node> = usual.map(|(_, value)| value).collect();
+    if usual.is_empty() { lists(node).collect() } else { usual }
 }
 
 /// Whether a key is a list of tasks, which become steps of their own.
@@ -329,19 +343,7 @@ fn joined(commands: &[Spanned<String>]) -> String {
 
 /// Files that a task may change, where all of them are paths.
 fn paths(node: &Node) -> Option<Vec<Spanned<String>>> {
-    let is_path = |path: &str| {
-        !path.starts_with(['/', '~', '-'])
-            && !path.contains("..")
-            && !path.contains(char::is_whitespace)
-            && !path.contains(',')
-    };
-    let path = |node: &Node| {
-        let path = node.said().filter(|path| is_path(path))?;
-        let glob = if path.ends_with('/') { format!("{path}**") } else { path };
-        Some(Spanned::new(glob, node.span))
-    };
-    let paths: Option<Vec<_>> = node.items().iter().map(path).collect();
-    paths.filter(|paths| !paths.is_empty())
+    files(node.items().iter().map(|path| Spanned::new(spell(path), path.span)).collect())
 }
 
 /// Who does a task, where that is one name.
@@ -418,14 +420,14 @@ fn compact(node: &Node) -> String {
     }
 }
 
-/// Says where the file says more of a plan than its tasks: a line for every key that none of the tasks holds.
-pub(super) fn about(node: &Node, except: &[&str]) -> Vec<String> {
+/// What a file says of a plan besides its tasks: a line for every key that is neither one of these nor a list that was taken.
+pub(super) fn about(node: &Node, except: &[&str], taken: &[&Node]) -> Vec<String> {
     let is_told = |(key, value): &&(Spanned<String>, Node)| {
         !except.contains(&key.value.as_str())
             && !key.value.starts_with('$')
             && !BOOKKEEPING.contains(&key.value.as_str())
             && !is_empty(value)
-            && !holds_tasks(&key.value, value)
+            && taken.iter().all(|list| list.span != value.span)
     };
     node.entries().iter().filter(is_told).map(|(key, value)| labelled(&key.value, value)).collect()
 }

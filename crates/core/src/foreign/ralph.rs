@@ -7,7 +7,7 @@ use crate::json::Node;
 use crate::source::{Source, Span, Spanned};
 
 /// How the table of formats knows this one.
-pub(super) const FORMAT: Foreign = Foreign { name: "ralph", tool: "ralph prd.json", recognises, parse };
+pub(super) const FOREIGN: Foreign = Foreign { name: "ralph", tool: "ralph prd.json", recognises, parse };
 
 const STORIES: &[&str] = &["userStories", "user_stories", "stories"];
 /// How deep in a file the lists of stories may be.
@@ -22,7 +22,7 @@ fn recognises(place: &str, head: &str) -> Option<String> {
     if root.any(STORIES).is_some_and(Node::is_list) {
         return Some("a list of user stories".to_owned());
     }
-    let is_story = |node: &Node| node.is_map() && object::is_task(node);
+    let is_story = |node: &Node| node.any(&["id", "title", "name", "description"]).is_some();
     let lists = found_lists(root);
     let has_stories = lists.iter().flat_map(|list| list.items()).next().is_some_and(is_story);
     (is_called_so && has_stories).then(|| format!("{file} with a list of stories"))
@@ -35,7 +35,7 @@ fn found_lists(root: &Node) -> Vec<&Node> {
     }
     let mut level = vec![root];
     for _ in 0..DEPTH_MAX {
-        let lists: Vec<&Node> = level.iter().flat_map(|node| object::lists(node)).collect();
+        let lists: Vec<&Node> = level.iter().flat_map(|node| object::usual_lists(node, STORIES)).collect();
         if !lists.is_empty() {
             return lists;
         }
@@ -63,7 +63,7 @@ fn parse(source: &Source) -> Draft {
             found.take(root, "", None);
         } else {
             title = title.or_else(|| root.any(&["project", "title", "name", "projectName"])?.said());
-            about.extend(object::about(root, &["project", "title", "name", "projectName"]));
+            about.extend(object::about(root, &["project", "title", "name", "projectName"], &lists));
         }
     }
     if found.items.is_empty()

@@ -8,7 +8,7 @@ use crate::json::Node;
 use crate::source::{Source, Span, Spanned};
 
 /// How the table of formats knows this one.
-pub(super) const FORMAT: Foreign =
+pub(super) const FOREIGN: Foreign =
     Foreign { name: "task-master", tool: "Task Master tasks.json", recognises, parse };
 
 fn recognises(place: &str, head: &str) -> Option<String> {
@@ -42,7 +42,7 @@ fn parse(source: &Source) -> Draft {
             continue;
         }
         let before = found.items.len();
-        for list in object::lists(root) {
+        for list in object::usual_lists(root, &["tasks"]) {
             found.take_list(list, "");
         }
         for (name, tag) in tags(root) {
@@ -50,7 +50,9 @@ fn parse(source: &Source) -> Draft {
             let scope =
                 if found.items.is_empty() || name == "master" { String::new() } else { format!("{name}/") };
             let first = found.items.len();
-            object::lists(tag).for_each(|list| found.take_list(list, &scope));
+            for list in object::usual_lists(tag, &["tasks"]) {
+                found.take_list(list, &scope);
+            }
             if !scope.is_empty() {
                 found.items[first..]
                     .iter_mut()

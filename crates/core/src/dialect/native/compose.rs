@@ -3,7 +3,7 @@
 use super::field;
 use crate::dialect::Birth;
 use crate::draft::{ContractDraft, Draft, Mark, StepDraft, StepNumber};
-use crate::source::Spanned;
+use crate::source::{Source, Spanned};
 use crate::yaml;
 
 /// The owner of a plan that names none.
@@ -112,8 +112,9 @@ pub(crate) fn fenced(command: &str) -> String {
     format!("{fence}shell\n{}\n{fence}\n", command.trim_end_matches('\n'))
 }
 
-/// Prose that can stand in a step or in front of the steps: headings that would end it go below `level`, labels that would
-/// be read as fields lose their stars. Code stays as it is.
+/// Prose that can stand in a step or in front of the steps: headings that would end it go below `level` and are no numbers of
+/// steps, labels that would be read as fields lose their stars, a fence is closed. Other code stays as it is. Prose that
+/// would be read in another way even so is kept as code.
 fn tame(text: &str, level: usize) -> String {
     let mut fence: Option<&str> = None;
     let lines = text.trim_end().lines().map(|line| {
@@ -125,14 +126,43 @@ fn tame(text: &str, level: usize) -> String {
             None if ticks.len() >= 3 => fence = Some(ticks),
             None => {}
         }
-        let marks = line.bytes().take_while(|&byte| byte == b'#').count();
-        if (1..=level).contains(&marks) && line[marks..].starts_with([' ', '\t']) {
-            return format!("{}{}", "#".repeat(level + 1), &line[marks..]);
+        let marks = bare.bytes().take_while(|&byte| byte == b'#').count();
+        if (1..=6).contains(&marks) && bare[marks..].starts_with([' ', '\t']) {
+            return format!("{} {}", "#".repeat(marks.max(level + 1)), unnumbered(bare[marks..].trim()));
         }
         match field::is_label(bare) {
             true => line.replacen("**", "", 2),
             false => line.to_owned(),
         }
     });
-    lines.collect::<Vec<_>>().join("\n")
+    let mut tamed = lines.collect::<Vec<_>>().join("\n");
+    if let Some(open) = fence {
+        tamed.push_str(&format!("\n{open}"));
+    }
+    if stays(&tamed) { tamed } else { fenced(text).replacen("shell", "text", 1).trim_end().to_owned() }
+}
+
+/// The words of a heading that must not be taken for the heading of a step: `1. Prepare` is `1\\. Prepare`.
+fn unnumbered(words: &str) -> String {
+    let heading = Source::new("heading", format!("### {words}\n"));
+    match super::parse(&heading).steps.as_slice() {
+        [] => words.to_owned(),
+        [..] => match words.find(['.', ')', ':']) {
+            Some(sign) => format!("{}\\{}", &words[..sign], &words[sign..]),
+            None => format!("\\{words}"),
+        },
+    }
+}
+
+/// Whether prose neither ends its step nor reaches into the fields behind it.
+fn stays(text: &str) -> bool {
+    let around = format!("### 1. A\n\n**task:**\n{text}\n\n**contract:** manual\n\n### 2. B\n");
+    match super::parse(&Source::new("prose", around)).steps.as_slice() {
+        [first, second] => {
+            let is_manual = first.contract.as_ref().is_some_and(|contract| contract.is_manual);
+            let is_alone = first.fields.0.len() == 2 && first.stray.is_empty() && first.marks.is_empty();
+            is_manual && is_alone && second.title.value == "B"
+        }
+        [..] => false,
+    }
 }
