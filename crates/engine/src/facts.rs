@@ -14,8 +14,20 @@ pub(crate) const TOPICS: &str = ".planwright/topics";
 
 /// Agents that planwright knows without being told; `shell`, `command` and `human` need no model.
 pub const AGENTS: &[&str] = &[
-    "shell", "command", "human", "claude", "codex", "gemini", "qwen", "opencode", "pi", "copilot", "aider",
-    "goose", "cursor",
+    "shell",
+    "command",
+    "human",
+    "claude",
+    "claude-code",
+    "codex",
+    "gemini",
+    "qwen",
+    "opencode",
+    "pi",
+    "copilot",
+    "aider",
+    "goose",
+    "cursor",
 ];
 /// Roles that can be named before anybody has said which agent plays them.
 pub const ROLES: &[&str] = &["coder", "reviewer", "planner", "orchestrator"];

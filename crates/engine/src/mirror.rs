@@ -95,6 +95,8 @@ impl Mirror {
     /// Mirrors where the run stands: what a person settled while nobody drove it, and what a driver that died had no time
     /// for.
     pub(crate) fn show(&mut self, plan: &Plan, state: &RunState, events: &[Recorded]) {
+        // What is still to be written must be, lest it is told twice.
+        self.settle();
         for recorded in events {
             self.note(plan, &recorded.event, recorded.at_ms);
         }

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use clap::ValueEnum;
-use planwright_engine::core::dialect::NATIVE;
+use planwright_engine::core::dialect::{NATIVE, proposal};
+use planwright_engine::core::source::Source;
 use planwright_engine::core::view::{self, PlanView, StepView};
 use planwright_engine::{Verified, project};
 use schemars::JsonSchema;
@@ -13,6 +14,9 @@ use super::{dialect_line, find_step, open};
 use crate::out::picture::{self, Picture};
 use crate::out::{Answer, Cell, Exit, Failure, Glyphs, Next, Out, Table, Tone, clean, clean_line};
 
+/// How much of the text in front of the steps is shown; the file has the rest.
+const CONTEXT_LINES_MAX: usize = 8;
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The plan, or PLAN/STEP for one of its steps
@@ -21,6 +25,9 @@ pub(crate) struct Args {
     /// Draw what waits for what
     #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, default_missing_value = "ascii")]
     graph: Option<Form>,
+    /// Show one section of its text, such as `Tool Outputs` or `context/notes`
+    #[arg(long, value_name = "NAME", conflicts_with = "graph")]
+    section: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -45,6 +52,31 @@ pub(crate) struct Shown {
     pub(crate) warnings: usize,
     /// The picture, where one was asked for.
     pub(crate) graph: Option<String>,
+    /// The section, where one was asked for.
+    pub(crate) section: Option<SectionData>,
+}
+
+/// One section of the text of a plan.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SectionData {
+    /// The headings above it and its own: `Context/Tool Outputs`.
+    pub(crate) path: String,
+    /// The text below the heading.
+    pub(crate) text: String,
+    /// The first block of code in it.
+    pub(crate) code: Option<String>,
+}
+
+/// The section with this name.
+fn section_of(source: &Source, name: &str) -> Result<SectionData, Failure> {
+    let found = proposal::section(source, name);
+    let found =
+        found.map(|section| SectionData { path: section.path, text: section.text, code: section.code });
+    found.ok_or_else(|| {
+        let names: Vec<String> = proposal::sections(source).into_iter().map(|section| section.path).collect();
+        let failure = Failure::new(Exit::Usage, format!("{} has no section `{name}`", source.name()));
+        failure.hint(format!("its sections are {}", names.join(", ")))
+    })
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
@@ -57,12 +89,17 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         return Err(Failure::new(Exit::No, format!("{name} can't be read as a plan")));
     };
     let graph = args.graph.map(|form| draw(form, &plan, &verified));
+    let section = args.section.as_ref().map(|name| section_of(&verified.source, name)).transpose()?;
     if let Some(step) = &opened.step {
         let draft = verified.draft.as_ref();
         let place = draft.map_or(Ok(0), |draft| find_step(draft, step, &plan.path))?;
         plan.steps = vec![plan.steps.swap_remove(place)];
     }
     match (&graph, opened.step.is_some()) {
+        _ if section.is_some() => {
+            let text = section.as_ref().map(|section| section.text.as_str()).unwrap_or_default();
+            out.data(&format!("{}\n", clean(text)));
+        }
         (Some(graph), _) => print_graph(args, &plan, graph, out),
         (None, true) => print_step(&plan, &plan.steps[0], out),
         (None, false) => print_plan(&plan, &dialect_line(&verified.source), out),
@@ -74,7 +111,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         out.talk(&format!("the checker finds {counts}"));
     }
     let next = Next::new(["planwright", "verify", plan.path.as_str()]);
-    Ok(Answer::done("show", &Shown { plan, errors, warnings, graph }).next(next))
+    Ok(Answer::done("show", &Shown { plan, errors, warnings, graph, section }).next(next))
 }
 
 fn view_of(name: &str, verified: &Verified) -> Option<PlanView> {
@@ -147,8 +184,12 @@ fn print_plan(plan: &PlanView, told: &str, out: &mut Out<'_>) {
     if plan.dialect != NATIVE.name {
         out.line(&format!("  dialect: {}", clean_line(told)));
     }
-    if !plan.context.is_empty() {
-        out.line(&format!("  {}", clean_line(&plan.context)));
+    let context: Vec<&str> = plan.context.lines().filter(|line| !line.trim().is_empty()).collect();
+    for line in context.iter().take(CONTEXT_LINES_MAX) {
+        out.line(&format!("  {}", clean_line(line.trim_end())));
+    }
+    if context.len() > CONTEXT_LINES_MAX {
+        out.line(&format!("  and {} lines more", context.len() - CONTEXT_LINES_MAX));
     }
     let mut table = Table::new();
     for step in &plan.steps {

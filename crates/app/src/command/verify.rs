@@ -5,15 +5,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use planwright_engine::core::contracts::{self, Suggestion};
 use planwright_engine::core::diagnostic::{Diagnostic, Severity};
 use planwright_engine::core::digest::Digest;
+use planwright_engine::core::plan;
 use planwright_engine::core::source::Edit;
 use planwright_engine::core::verify::{RULES, Rule};
 use planwright_engine::watch::Watch;
-use planwright_engine::{Project, Verified, project, store};
+use planwright_engine::{Project, Verified, kind, project, store};
 
 use super::{dialect_line, here, open, project_of, shown};
-use crate::out::diagnostics::{self, Checked, Warnings};
+use crate::out::diagnostics::{self, Checked, SuggestionData, Warnings};
 use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 
 /// Rounds of repairs: each may uncover what the last one hid, but a file that never settles is left alone.
@@ -39,6 +41,9 @@ pub(crate) struct Args {
     /// Apply every repair, then check again
     #[arg(long, conflicts_with = "watch")]
     fix: bool,
+    /// Propose contracts for steps that have none; nothing is written
+    #[arg(long, conflicts_with = "watch")]
+    suggest_contracts: bool,
     /// Check again whenever a plan is saved
     #[arg(long)]
     watch: bool,
@@ -162,12 +167,18 @@ fn check(args: &Args, levels: &Levels, paths: &[PathBuf], out: &mut Out<'_>) -> 
     let checked: Vec<Checked<'_>> =
         all.iter().map(|one| Checked { source: &one.source, diagnostics: &one.diagnostics }).collect();
     print(args, levels, &all, &checked, out);
+    let suggested = match args.suggest_contracts {
+        true => suggest(paths, &all, out)?,
+        false => Vec::new(),
+    };
     let is_ok = checked.iter().all(|one| one.is_ok(levels.warnings));
     if !is_ok && checked.iter().all(|one| one.counts().errors == 0) {
         out.talk("warnings are denied");
     }
     let exit = if is_ok { Exit::Done } else { Exit::No };
-    let mut answer = Answer::new(exit, "verify", &diagnostics::json(&checked, levels.warnings));
+    let mut data = diagnostics::json(&checked, levels.warnings);
+    data.suggested = suggested;
+    let mut answer = Answer::new(exit, "verify", &data);
     answer.next.extend(next(&all));
     Ok(answer)
 }
@@ -189,6 +200,36 @@ fn from_stdin(project: &Project) -> Result<Verified, Failure> {
     let text = store::read_stream(&mut io::stdin(), name, project.reading())
         .map_err(|source| project::Error::Stream { name: name.to_owned(), source })?;
     Ok(project.check(text)?)
+}
+
+/// Proposes contracts for the steps that have none. They are words for a person to take or leave.
+fn suggest(paths: &[PathBuf], all: &[Verified], out: &mut Out<'_>) -> Result<Vec<SuggestionData>, Failure> {
+    let mut suggested = Vec::new();
+    for (path, one) in paths.iter().zip(all) {
+        let Some(draft) = &one.draft else { continue };
+        let project = if path == Path::new(STDIN) { here()? } else { project_of(path)? };
+        let ids = plan::ids(draft);
+        let found = contracts::suggestions(draft, &kind::of(&project, draft));
+        for Suggestion { step, command, because } in found {
+            let place = format!("{}/{}", one.source.name(), ids[step]);
+            let word = out.palette().paint(Tone::Attention, "suggested");
+            out.line(&format!("{word}  {}", clean_line(&place)));
+            out.line(&format!("  contract  {}", clean_line(&command)));
+            out.line(&format!("  because   {}", clean_line(&because)));
+            suggested.push(SuggestionData {
+                plan: one.source.name().to_owned(),
+                step: ids[step].clone(),
+                command,
+                because,
+            });
+        }
+    }
+    if suggested.is_empty() {
+        out.talk("no contract can be suggested: every step has one, or says nothing that could be run");
+    } else {
+        out.talk("nothing was written: a contract is the author's word, and the approver's");
+    }
+    Ok(suggested)
 }
 
 /// Applies repairs until none is left. Those that touch each other wait for the next round.

@@ -16,7 +16,9 @@ use planwright_engine::core::source::Source;
 
 pub use github::github;
 pub use human::human;
-pub use json::{DiagnosticData, EditData, FileData, FixData, RelatedData, SpanData, VerifyData, json};
+pub use json::{
+    DiagnosticData, EditData, FileData, FixData, RelatedData, SpanData, SuggestionData, VerifyData, json,
+};
 pub use junit::junit;
 pub use sarif::sarif;
 pub use short::short;

@@ -3,6 +3,7 @@
 use super::{Diagnostic, Rule, Subject};
 use crate::diagnostic::Severity;
 use crate::dialect::DIALECTS;
+use crate::foreign;
 use crate::source::{Span, Told};
 
 pub(super) const RULE: Rule = Rule {
@@ -25,5 +26,12 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     }
     let mut none = RULE.at(Span::at(subject.source.parts()[0].span.start), "this looks like a plan in none of the dialects");
     none.notes = DIALECTS.iter().map(|dialect| format!("{}: {}", dialect.name, dialect.summary)).collect();
-    found.push(none.help("say which one it is with `--dialect NAME`, or begin a plan with `planwright new`"));
+    let source = subject.source;
+    let help = match foreign::detect(source.place(), source.text()) {
+        Some((foreign, because)) => {
+            format!("it is {}: {because}; `planwright import {}` makes a plan of it", foreign.tool, source.name())
+        }
+        None => "say which one it is with `--dialect NAME`, or begin a plan with `planwright new`".to_owned(),
+    };
+    found.push(none.help(help));
 }

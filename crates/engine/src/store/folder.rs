@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::dialect::{self, Dialect, HEAD_BYTES};
+use planwright_core::dialect::{self, Dialect, HEAD_BYTES, directory};
 use planwright_core::source::Source;
 use planwright_core::verify;
 
@@ -26,7 +26,9 @@ pub(super) fn read(folder: &Path, name: &str, bytes_max: usize) -> Result<Text, 
         paths.push(PathBuf::from(PLAN));
     }
     if folder.join(TASKS).is_dir() {
-        paths.extend(names(&folder.join(TASKS))?.into_iter().map(|name| Path::new(TASKS).join(name)));
+        paths.extend(
+            names(&folder.join(TASKS), Only::Anything)?.into_iter().map(|name| Path::new(TASKS).join(name)),
+        );
     }
     if paths.is_empty() {
         return Err(Error::NotAFile { path: folder.to_owned() });
@@ -39,7 +41,7 @@ pub(super) fn read(folder: &Path, name: &str, bytes_max: usize) -> Result<Text, 
 pub fn read_bundle(folder: &Path, name: &str, endings: &[&str], bytes_max: usize) -> Result<Text, Error> {
     let has_ending =
         |path: &PathBuf| path.extension().is_some_and(|ending| endings.iter().any(|known| ending == *known));
-    let paths: Vec<PathBuf> = names(folder)?.into_iter().filter(has_ending).collect();
+    let paths: Vec<PathBuf> = names(folder, Only::Files)?.into_iter().filter(has_ending).collect();
     if paths.is_empty() {
         return Err(Error::NotAFile { path: folder.to_owned() });
     }
@@ -53,6 +55,11 @@ fn bundle(folder: &Path, name: &str, paths: Vec<PathBuf>, bytes_max: usize) -> R
     let mut left = bytes_max;
     let mut files = Vec::new();
     for path in paths {
+        // A folder where a file should be is a part without text: the checker says what it makes of it.
+        if folder.join(&path).is_dir() {
+            files.push((format!("{}/", path.display()), String::new()));
+            continue;
+        }
         let called = format!("{}/{}", name.trim_end_matches('/'), path.display());
         match read_file(&folder.join(&path), &called, left)? {
             Text::Plan(source) => {
@@ -73,19 +80,32 @@ fn is_larger(path: &Path, bytes: usize) -> bool {
     path.metadata().is_ok_and(|data| data.len() > bytes as u64)
 }
 
+/// What of a folder is wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Only {
+    Files,
+    Anything,
+}
+
 /// The files of a folder, by name. What editors and services leave there (`.x.swp`) is not among them.
-fn names(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+fn names(folder: &Path, only: Only) -> Result<Vec<PathBuf>, Error> {
     let entries = folder.read_dir().map_err(|source| read_error(folder, source))?;
     let mut names = Vec::new();
     for entry in entries {
         let name = entry.map_err(|source| read_error(folder, source))?.file_name();
         let is_hidden = name.as_encoded_bytes().starts_with(b".");
         let is_line = !name.as_encoded_bytes().contains(&b'\n');
-        if !is_hidden && is_line && folder.join(&name).is_file() {
+        let path = folder.join(&name);
+        let is_wanted = path.is_file() || (only == Only::Anything && path.is_dir());
+        if !is_hidden && is_line && is_wanted {
             names.push(PathBuf::from(name));
         }
     }
-    names.sort();
+    names.sort_by_cached_key(|name| {
+        let name = name.to_string_lossy();
+        let (is_misnamed, number, _) = directory::reading_order(&name);
+        (is_misnamed, number, name.into_owned())
+    });
     names.truncate(FILES_MAX);
     Ok(names)
 }

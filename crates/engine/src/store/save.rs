@@ -93,7 +93,7 @@ fn replace_folder(folder: &Path, old: &Source, new: &Source) -> Result<(), Error
     let paths = |source: &Source| source.parts().iter().map(|part| part.path.clone()).collect::<Vec<_>>();
     assert_eq!(paths(old), paths(new), "an edit makes no files and removes none");
     let mut files = Vec::new();
-    for (was, is) in old.parts().iter().zip(new.parts()) {
+    for (was, is) in old.parts().iter().zip(new.parts()).filter(|(was, _)| !was.path.ends_with('/')) {
         let path = folder.join(&was.path);
         let present = std::fs::read(&path).map_err(write_error)?;
         let (was, is) = (old.slice(was.span), new.slice(is.span));

@@ -12,6 +12,22 @@ use super::{Checked, Counts, Warnings, window};
 pub struct VerifyData {
     /// Every file that was checked.
     pub files: Vec<FileData>,
+    /// Contracts that were suggested for steps that have none, where that was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub suggested: Vec<SuggestionData>,
+}
+
+/// A contract that a step could have.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SuggestionData {
+    /// The plan.
+    pub plan: String,
+    /// The id of the step.
+    pub step: String,
+    /// The command.
+    pub command: String,
+    /// Where it comes from.
+    pub because: String,
 }
 
 /// One file and what is wrong with it.
@@ -115,7 +131,7 @@ pub fn json(checked: &[Checked<'_>], warnings: Warnings) -> VerifyData {
         counts: file.counts(),
         diagnostics: file.diagnostics.iter().map(|diagnostic| complaint(file.source, diagnostic)).collect(),
     });
-    VerifyData { files: files.collect() }
+    VerifyData { files: files.collect(), suggested: Vec::new() }
 }
 
 fn complaint(source: &Source, diagnostic: &Diagnostic) -> DiagnosticData {
