@@ -2,6 +2,9 @@
 //! Drivers choose the inputs: coverage decides in `targets/`, chance in `random.rs`.
 
 mod place;
+mod proposal;
+
+pub use proposal::proposal;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,8 +24,14 @@ use place::{assert_draft_inside, assert_inside};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: &[Target] =
-    &[("parse", parse), ("patch", patch), ("frontmatter", frontmatter), ("shell", shell), ("glob", glob)];
+pub const TARGETS: &[Target] = &[
+    ("parse", parse),
+    ("patch", patch),
+    ("frontmatter", frontmatter),
+    ("shell", shell),
+    ("glob", glob),
+    ("proposal", proposal),
+];
 
 /// Bytes a YAML reader must take for a key on one line; longer ones are no keys.
 const KEY_BYTES_MAX: usize = 1000;
@@ -143,8 +152,10 @@ fn reach(text: &str, draft: &Draft, change: &Change) -> Vec<Span> {
     let parts = block::split(text);
     let steps = || draft.steps.iter().map(|step| step.whole.0).collect();
     match change {
-        Change::Set { .. } => vec![Span::new(0, parts.body)],
-        Change::Mark { step, .. } | Change::Need { step, .. } => vec![draft.steps[*step].whole.0],
+        Change::Set { .. } | Change::Become { .. } => vec![Span::new(0, parts.body)],
+        Change::Mark { step, .. } | Change::Need { step, .. } | Change::Trace { step, .. } => {
+            vec![draft.steps[*step].whole.0]
+        }
         // Notes are only ever added: the edit takes nothing.
         Change::Note { .. } => (parts.body..=text.len()).map(Span::at).collect(),
         Change::Rename { .. } | Change::Move { .. } | Change::Renumber | Change::Expand { .. } => steps(),
