@@ -3,6 +3,9 @@
 
 mod place;
 mod record;
+mod proposal;
+
+pub use proposal::proposal;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,6 +35,7 @@ pub const TARGETS: &[Target] = &[
     ("glob", glob),
     ("record", record),
     ("directory", directory),
+    ("proposal", proposal),
 ];
 
 /// Bytes a YAML reader must take for a key on one line; longer ones are no keys.

@@ -9,8 +9,25 @@ use crate::plan;
 use crate::source::{Source, Spanned};
 use crate::yaml;
 
-/// A new text that says what the draft says.
+/// How text that is not ours is written.
+#[derive(Debug, Clone, Copy)]
+enum Prose {
+    /// As it is.
+    Plain,
+    /// As a quotation, out of which no fence and no comment can reach.
+    Quoted,
+}
+
+/// A new text that says what the draft says. Text that would hide a step, as one with half a fence does, is quoted.
 pub(super) fn compose(draft: &Draft, birth: &Birth<'_>) -> String {
+    let plain = written(draft, birth, Prose::Plain);
+    let titles =
+        |draft: &Draft| draft.steps.iter().map(|step| one_line(&step.title.value)).collect::<Vec<_>>();
+    let read = super::skim(&Source::new(birth.id, plain.as_str()).written_in(&DIALECT));
+    if titles(&read) == titles(draft) { plain } else { written(draft, birth, Prose::Quoted) }
+}
+
+fn written(draft: &Draft, birth: &Birth<'_>, prose: Prose) -> String {
     // A step that names no tool may use all that the plan lists: its list comes first, in its order.
     let mut lists: Vec<&Vec<Spanned<String>>> = draft.steps.iter().map(|step| &step.tools).collect();
     lists.sort_by_key(|tools| std::cmp::Reverse(tools.len()));
@@ -24,13 +41,13 @@ pub(super) fn compose(draft: &Draft, birth: &Birth<'_>) -> String {
     text.push_str("\n## Steps\n");
     let needs = needs(draft);
     for (place, step) in draft.steps.iter().enumerate() {
-        text.push_str(&step_text(step, place, needs[place].as_deref(), &tools));
+        text.push_str(&step_text((step, place), needs[place].as_deref(), &tools, prose));
     }
-    let prose = [("Priority", &draft.priority), ("Budget", &draft.budget)];
-    let prose =
-        prose.into_iter().filter_map(|(name, value)| Some(format!("**{name}:** {}", value.as_ref()?.value)));
-    let context = draft.context.iter().map(|context| tame(&context.value));
-    let pieces: Vec<String> = prose.chain(context).collect();
+    let lines = [("Priority", &draft.priority), ("Budget", &draft.budget)];
+    let lines =
+        lines.into_iter().filter_map(|(name, value)| Some(format!("**{name}:** {}", value.as_ref()?.value)));
+    let context = draft.context.iter().map(|context| prose.tame(&context.value));
+    let pieces: Vec<String> = lines.chain(context).collect();
     if !pieces.is_empty() {
         text.push_str(&format!("\n## Context\n\n{}\n", pieces.join("\n\n")));
     }
@@ -79,7 +96,12 @@ fn needs(draft: &Draft) -> Vec<Option<Vec<String>>> {
     draft.steps.iter().map(|step| step.needs.as_ref().map(|needs| needs.iter().map(name).collect())).collect()
 }
 
-fn step_text(step: &StepDraft, place: usize, needs: Option<&[String]>, tools: &[&str]) -> String {
+fn step_text(
+    (step, place): (&StepDraft, usize),
+    needs: Option<&[String]>,
+    tools: &[&str],
+    prose: Prose,
+) -> String {
     let number = format!("{}. ", number_at(place));
     let indent = " ".repeat(number.len());
     let (first, body) = first_and_body(step);
@@ -92,7 +114,7 @@ fn step_text(step: &StepDraft, place: usize, needs: Option<&[String]>, tools: &[
     if !body.is_empty() {
         text.push('\n');
         let joined = body.join("\n");
-        let tamed = tame(&joined);
+        let tamed = prose.tame(&joined);
         text.extend(tamed.lines().map(|line| match line.trim().is_empty() {
             true => "\n".to_owned(),
             false => format!("{indent}{line}\n"),
@@ -111,7 +133,9 @@ fn first_and_body(step: &StepDraft) -> (String, Vec<&str>) {
     // Brackets that are no tool must not be taken for one: the title's, and those that end the text below.
     let is_kept = operation::divide(&first).0 == title
         && !(first == title && step.tools.is_empty() && body.last().is_some_and(ends_in_tool));
-    let first = if is_kept { first } else { format!("{title} ()") };
+    // An item without any text would end in front of the blank line below it.
+    let is_kept = is_kept && !first.is_empty();
+    let first = if is_kept { first } else { format!("{title} ()").trim_start().to_owned() };
     let is_boxed = item::read(&format!("- {first}")).is_some_and(|item| item.checkbox.is_some());
     (if is_boxed { format!("[ ] {first}") } else { first }, body)
 }
@@ -176,8 +200,21 @@ fn fenced(name: &str, command: &str, indent: &str) -> String {
     format!("{indent}- **{name}:**\n{indent}  {fence}shell\n{lines}{indent}  {fence}\n")
 }
 
+impl Prose {
+    fn tame(self, text: &str) -> String {
+        // A lone carriage return ends no line for us, but it does for markdown.
+        let text = text.replace("\r\n", "\n").replace('\r', " ");
+        match self {
+            Self::Plain => tamed(&text),
+            Self::Quoted => {
+                text.trim_end().lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n")
+            }
+        }
+    }
+}
+
 /// Prose that says nothing of steps: headings that would begin them become text, labels lose their stars. Code stays as it is.
-fn tame(text: &str) -> String {
+fn tamed(text: &str) -> String {
     let mut fence: Option<&str> = None;
     let lines = text.trim_end().lines().map(|line| {
         let bare = line.trim_start();

@@ -6,6 +6,7 @@ use super::outline::Outline;
 use super::step::Line;
 use crate::dialect::verification;
 use crate::draft::{ContractDraft, Field, FieldDraft, Oddity, StepDraft};
+use crate::markdown::Code;
 use crate::source::{Excerpt, Source, Span, Spanned};
 
 /// The fields, and their names.
@@ -108,12 +109,15 @@ fn take(
 ) -> Option<usize> {
     let below = lines[place + 1..].iter().position(|line| !line.is_blank()).map(|gap| place + 1 + gap);
     let is_command = matches!(label.kind, Field::Contract | Field::Setup);
+    let limit = lines.last().map_or(0, |line| line.at + line.text.len());
+    // Code that is never closed may reach beyond the step: that is no command of it.
+    let is_of_step = |code: &&Code| code.span.start + source.slice(code.span).trim_end().len() <= limit;
     let code = below
         .filter(|_| is_command && label.value.is_empty())
-        .and_then(|below| outline.code_in_line(source, lines[below].span));
-    let last = lines.last().map_or(0, |line| line.span.end);
-    let end = code.map_or(label.value.end, |code| code.span.end.min(last).max(label.value.end));
-    let region = Span::new(label.value.start, end);
+        .and_then(|below| outline.code_in_line(source, lines[below].span))
+        .filter(is_of_step);
+    let region = Span::new(label.value.start, code.map_or(label.value.end, |code| code.span.end));
+    let end = region.end.min(limit).max(label.value.end);
     let is_run = verification::contract(source, &outline.blocks, region)
         .is_some_and(|contract| contract.command.is_some());
     let is_plain_verify = label.kind == Field::Contract && is_run;
@@ -125,7 +129,11 @@ fn take(
     }
     let count = lines[place..].iter().take_while(|line| line.span.start < end.max(label.span.end)).count();
     set(source, outline, region, &label, (step, oddities));
-    let whole = Span::new(label.span.start, source.line_at(end).end.min(end).max(label.span.end));
+    let contract = step.contract.as_mut().and_then(|contract| contract.command.as_mut());
+    for command in contract.into_iter().chain(&mut step.setup) {
+        command.span.end = command.span.end.min(limit);
+    }
+    let whole = Span::new(label.span.start, end.max(label.span.end));
     let Label { kind, name, span, value, .. } = label;
     step.fields.0.push(FieldDraft { name, kind: Some(kind), label: span, value, whole });
     Some(count.max(1))

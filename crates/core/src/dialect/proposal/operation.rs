@@ -50,7 +50,7 @@ pub(super) fn divide(line: &str) -> (&str, Suffix) {
     let Some((text, inner)) = last_brackets(line) else { return (line, Suffix::Absent) };
     match read(inner) {
         Suffix::Absent => (line, Suffix::Absent),
-        found @ (Suffix::Empty | Suffix::Tool(_)) if text.is_empty() => (line, found),
+        found @ Suffix::Tool(_) if text.is_empty() => (line, found),
         found @ (Suffix::Empty | Suffix::Tool(_)) => (text, found),
     }
 }
@@ -130,6 +130,7 @@ mod tests {
         check("Call f(x) (py: run → f(x))", "Call f(x)", "(py: run → f(x))");
         check("(bash: run)", "(bash: run)", "(bash: run)");
         check("Look (core: read) ()", "Look (core: read)", "empty");
+        check("()", "", "empty");
         check("Call main()", "Call main()", "absent");
         check("Look (see: the docs)", "Look (see: the docs)", "absent");
         check("Look (a b: c)", "Look (a b: c)", "absent");

@@ -93,7 +93,8 @@ pub(super) fn read_all(
                 step.number.value = StepNumber::Counted(number_at(steps.len()));
             }
             if step.tools.is_empty() {
-                step.tools = tools.to_vec();
+                let line = step.heading.0;
+                step.tools = tools.iter().map(|tool| Spanned::new(tool.value.clone(), line)).collect();
             }
             steps.push(step);
         }

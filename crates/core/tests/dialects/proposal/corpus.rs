@@ -178,8 +178,11 @@ fn mutated(text: &str, dice: &mut Dice) -> String {
 /// What holds for any text at all.
 fn assert_sound(source: &Source, dice: &mut Dice) {
     let draft = source.draft();
+    let mut end = 0;
     for step in &draft.steps {
         assert_inside(source, step);
+        assert!(end <= step.whole.0.start, "two steps share their text: {:?}", source.text());
+        end = step.whole.0.end;
     }
     for note in draft.notes.iter().chain(&draft.context) {
         assert!(source.text().get(note.span.start..note.span.end).is_some(), "{note:?}");
@@ -201,13 +204,16 @@ fn assert_inside(source: &Source, step: &StepDraft) {
         step.fields.0.iter().flat_map(|field| [field.label, field.value, field.whole, field.name.span]);
     let lists = [&step.tools, &step.reads, &step.accept, &step.env].into_iter().flatten();
     let names = lists.chain(step.needs.iter().flatten()).chain(step.touches.iter().flatten());
-    let spans = [step.whole.0, step.heading.0, step.number.span, step.title.span];
-    let task = step.task.iter().map(|task| task.span);
-    for span in spans.into_iter().chain(fields).chain(names.map(|name| name.span)).chain(task) {
+    let lines = [&step.task, &step.id, &step.target, &step.timeout, &step.on_fail].into_iter().flatten();
+    let contract = step.contract.as_ref().and_then(|contract| contract.command.as_ref());
+    let commands = contract.into_iter().chain(&step.setup);
+    let spans = [step.heading.0, step.number.span, step.title.span];
+    let spans = spans.into_iter().chain(fields).chain(names.chain(lines).map(|name| name.span));
+    for span in spans.chain(commands.map(|command| command.span)) {
         let Span { start, end } = span;
         assert!(source.text().get(start..end).is_some(), "{span:?} in {:?}", source.text());
+        assert!(step.whole.0.covers(span), "{span:?} in {:?}: {:?}", step.whole.0, source.text());
     }
-    assert!(step.whole.0.covers(step.heading.0));
 }
 
 /// Whatever is done to a plan, it keeps its steps.
