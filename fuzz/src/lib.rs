@@ -1,6 +1,7 @@
 //! What must hold for any input at all. Each function here takes bytes and panics, with a sentence, where it does not.
 //! Drivers choose the inputs: coverage decides in `targets/`, chance in `random.rs`.
 
+mod named;
 mod place;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,14 +16,21 @@ use planwright_core::verify::{self, BashFault, Checked, Facts, Limits, Questions
 use planwright_core::yaml::{self, Node, Value};
 use planwright_core::{frontmatter as block, glob as pattern, shell as bash};
 
+pub use named::named;
 use place::{assert_draft_inside, assert_inside};
 
 /// A target: its name and what it holds of an input.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: &[Target] =
-    &[("parse", parse), ("patch", patch), ("frontmatter", frontmatter), ("shell", shell), ("glob", glob)];
+pub const TARGETS: &[Target] = &[
+    ("parse", parse),
+    ("patch", patch),
+    ("frontmatter", frontmatter),
+    ("shell", shell),
+    ("glob", glob),
+    ("named", named),
+];
 
 /// Bytes a YAML reader must take for a key on one line; longer ones are no keys.
 const KEY_BYTES_MAX: usize = 1000;
@@ -148,6 +156,8 @@ fn reach(text: &str, draft: &Draft, change: &Change) -> Vec<Span> {
         // Notes are only ever added: the edit takes nothing.
         Change::Note { .. } => (parts.body..=text.len()).map(Span::at).collect(),
         Change::Rename { .. } | Change::Move { .. } | Change::Renumber | Change::Expand { .. } => steps(),
+        Change::Become { .. } => vec![Span::new(0, text.len())],
+        Change::Trace { .. } => Vec::new(),
     }
 }
 
