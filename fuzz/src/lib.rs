@@ -1,6 +1,7 @@
 //! What must hold for any input at all. Each function here takes bytes and panics, with a sentence, where it does not.
 //! Drivers choose the inputs: coverage decides in `targets/`, chance in `random.rs`.
 
+mod named;
 mod place;
 mod record;
 mod proposal;
@@ -21,6 +22,7 @@ use planwright_core::{frontmatter as block, glob as pattern, shell as bash};
 
 pub use record::record;
 
+pub use named::named;
 use place::{assert_draft_inside, assert_inside};
 
 /// A target: its name and what it holds of an input.
@@ -36,6 +38,7 @@ pub const TARGETS: &[Target] = &[
     ("record", record),
     ("directory", directory),
     ("proposal", proposal),
+    ("named", named),
 ];
 
 /// Bytes a YAML reader must take for a key on one line; longer ones are no keys.
@@ -164,7 +167,6 @@ fn reach(text: &str, draft: &Draft, change: &Change) -> Vec<Span> {
         // Notes are only ever added: the edit takes nothing.
         Change::Note { .. } => (parts.body..=text.len()).map(Span::at).collect(),
         Change::Rename { .. } | Change::Move { .. } | Change::Renumber | Change::Expand { .. } => steps(),
-        Change::Become { .. } | Change::Trace { .. } => Vec::new(),
     }
 }
 

@@ -14,7 +14,7 @@ mod status;
 mod step;
 
 pub use copies::conflict_copy;
-pub use slug::{BadSlug, Slug, plan_file, plan_of, progress_file, slug};
+pub use slug::{BadSlug, Name, Slug, plan_file, plan_of, progress_file, slug};
 
 use crate::dialect::{Dialect, Home};
 use crate::draft::{Draft, Layout, Mark, Oddity};
@@ -176,7 +176,7 @@ fn read_header(source: &Source, blocks: &Blocks, outline: &Outline, draft: &mut 
         let value = value.filter(|value| !value.value.is_empty());
         match label.name.value.to_lowercase().as_str() {
             _ if label.kind == Some(crate::draft::Field::Status) && status.is_none() => {
-                status = Some(label.value)
+                status = Some(label.value);
             }
             "brief" | "context" | "goal" if draft.context.is_none() => draft.context = value,
             "priority" if draft.priority.is_none() => draft.priority = value,

@@ -257,7 +257,7 @@ fn is_command(code: &str) -> bool {
         first.chars().all(|character| character.is_ascii_alphanumeric() || "_./+~-[".contains(character))
             && first.contains(|character: char| character.is_ascii_lowercase() || character == '[')
             && !first.starts_with(|character: char| character.is_ascii_digit() || character == '-');
-    let is_script = first.starts_with("./") || first.ends_with(".sh") || first.ends_with(".bash");
+    let is_script = first.starts_with("./") || matches!(first.rsplit_once('.'), Some((_, "sh" | "bash")));
     let is_file =
         !is_script && first.contains('/') && first.rsplit('/').next().is_some_and(|file| file.contains('.'));
     let is_known = match words.next() {

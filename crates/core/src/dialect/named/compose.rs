@@ -64,8 +64,10 @@ fn task(step: &StepDraft) -> String {
     if let Some(touches) = &step.touches {
         line("Touches", &names(touches));
     }
-    if let Some(task) = &step.task {
-        line("What", &indented(&task.value));
+    match &step.task {
+        Some(task) => line("What", &indented(&task.value)),
+        // Without the label, the title would be taken for the task.
+        None => text.push_str("- **What:**\n"),
     }
     if !step.accept.is_empty() {
         let items = step.accept.iter().map(|item| format!("\n  - {}", one_line(&item.value)));

@@ -20,8 +20,10 @@ pub(super) struct Read {
 /// How sure a heading is that of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// `Task 3: …`, `WP-01: …`: it says so.
+    /// `Task 3: …`: it says so.
     Task,
+    /// `WP-01: …`: a name for a task, or for a list of them.
+    Named,
     /// `Step 3: …`: it says so, unless it is a part of a task.
     Step,
     /// `3. …`
@@ -159,17 +161,13 @@ impl Cursor<'_> {
 
     /// Takes the number or name in front of the title.
     fn label(&mut self) -> (Kind, Spanned<String>, Option<StepNumber>) {
-        let before = (self.text.len(), self.at);
         let read = self.counted().or_else(|| self.named()).or_else(|| self.numbered());
         match read {
             Some((kind, label)) => {
                 let number = counting(&label.value);
                 (kind, label, number)
             }
-            None => {
-                assert_eq!((self.text.len(), self.at), before, "what was no label is still there");
-                (Kind::Plain, Spanned::new(String::new(), Span::at(self.at)), None)
-            }
+            None => (Kind::Plain, Spanned::new(String::new(), Span::at(self.at)), None),
         }
     }
 
@@ -217,7 +215,7 @@ impl Cursor<'_> {
         let label = Spanned::new(self.text[..length].to_owned(), Span::new(self.at, self.at + length));
         self.skip(length);
         self.skip_signs();
-        Some((Kind::Task, label))
+        Some((Kind::Named, label))
     }
 
     /// `3. `, `3) `, `#3 `, `1.2 `, `3–N. `.

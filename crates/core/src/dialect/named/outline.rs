@@ -4,6 +4,8 @@
 //! Headings that say that they are tasks come first, with every box that stands outside of them. Where there are none, the
 //! boxes are the tasks; then phases; then the list below a heading such as "Tasks"; then numbered sections.
 
+use std::collections::HashMap;
+
 use super::field;
 use super::heading::{self, Kind, Read};
 use super::status;
@@ -156,8 +158,8 @@ const WORK: &[&str] = &[
 impl Outline {
     pub(super) fn of(source: &Source, blocks: &Blocks) -> Self {
         let sections = sections(source, blocks);
-        let mut tasks = stated(&sections);
         let boxes = boxes(source, blocks, &sections);
+        let mut tasks = stated(&sections, &boxes);
         if tasks.is_empty() {
             tasks = boxes;
         } else {
@@ -224,7 +226,10 @@ fn sections(source: &Source, blocks: &Blocks) -> Vec<Section> {
         let read = heading::read(source, content);
         let mut section = Section { heading, name, read, own_end, end, fields: Vec::new(), parent: None };
         section.fields = field::text_lines(source, blocks, section.own())
-            .filter_map(|line| field::label(source, line)?.kind)
+            .filter_map(|line| field::label(source, line))
+            // What is indented belongs to an item of a list.
+            .filter(|label| label.indent < 2)
+            .filter_map(|label| label.kind)
             .collect();
         open.retain(|&outer| headings[outer].level < heading.level);
         section.parent = open.last().copied();
@@ -247,12 +252,16 @@ fn is_single(source: &Source, heading: &Heading) -> bool {
 }
 
 /// The tasks whose headings say that they are.
-fn stated(sections: &[Section]) -> Vec<Task> {
-    let says_so = |index: usize| {
-        let section = &sections[index];
+fn stated(sections: &[Section], boxes: &[Task]) -> Vec<Task> {
+    let has_boxes = |section: &Section| {
+        let next = boxes.partition_point(|task| task.heading.start < section.heading.span.start);
+        boxes.get(next).is_some_and(|task| task.heading.start < section.end)
+    };
+    let says_so = |section: &Section| {
         let is_worked = section.has(Field::Task) || section.has(Field::Contract);
         match section.read.kind {
             Kind::Task | Kind::Step => true,
+            Kind::Named => is_worked || section.has(Field::Status) || !has_boxes(section),
             Kind::Number if section.heading.level >= 3 => {
                 !around(sections, section.heading.span.start).any(is_aside)
             }
@@ -266,7 +275,7 @@ fn stated(sections: &[Section]) -> Vec<Task> {
             }
         }
     };
-    let said: Vec<usize> = (0..sections.len()).filter(|&index| says_so(index)).collect();
+    let said = with_siblings(sections, &sections.iter().map(says_so).collect::<Vec<_>>());
     let mut tasks = Vec::new();
     let mut reach = 0;
     for (place, &index) in said.iter().enumerate() {
@@ -280,7 +289,7 @@ fn stated(sections: &[Section]) -> Vec<Task> {
         let holds = inner.any(|inner| match section.read.kind {
             Kind::Task => inner.read.kind == Kind::Task,
             Kind::Step => matches!(inner.read.kind, Kind::Task | Kind::Step),
-            Kind::Number | Kind::Dotted | Kind::Phase | Kind::Plain => {
+            Kind::Named | Kind::Number | Kind::Dotted | Kind::Phase | Kind::Plain => {
                 inner.read.kind == Kind::Task || inner.has(Field::Status) || inner.has(Field::Contract)
             }
         });
@@ -290,6 +299,29 @@ fn stated(sections: &[Section]) -> Vec<Task> {
         }
     }
     tasks
+}
+
+/// The places of the tasks, and of the sections among them that only lack the fields: where half of the phases say how they
+/// are verified, the others are tasks as well.
+fn with_siblings(sections: &[Section], says_so: &[bool]) -> Vec<usize> {
+    let family = |section: &Section| match section.read.kind {
+        Kind::Number | Kind::Dotted | Kind::Phase => {
+            Some((section.parent, section.heading.level, section.read.kind as u8))
+        }
+        Kind::Task | Kind::Step | Kind::Named | Kind::Plain => None,
+    };
+    let mut families: HashMap<_, (usize, usize)> = HashMap::new();
+    for (section, &says) in sections.iter().zip(says_so) {
+        let (all, saying) = families.entry(family(section)).or_default();
+        *all += 1;
+        *saying += usize::from(says);
+    }
+    let is_one = |&index: &usize| {
+        let family = family(&sections[index]);
+        let (all, saying) = families[&family];
+        says_so[index] || (family.is_some() && saying > 0 && saying * 2 >= all)
+    };
+    (0..sections.len()).filter(is_one).collect()
 }
 
 /// The sections of a kind that hold no other of that kind.
@@ -344,7 +376,7 @@ fn boxes(source: &Source, blocks: &Blocks, sections: &[Section]) -> Vec<Task> {
     let body = Span::new(blocks.body, source.text().len());
     let boxed = |line: Span| {
         let text = source.slice(line);
-        let item = field::item(text)?;
+        let item = field::item(text).or_else(|| bare_box(text))?;
         let behind = &text[item..];
         let (length, _) = status::leading_box(behind).or_else(|| unknown_box(behind))?;
         let is_set_off = behind[length..].is_empty() || behind[length..].starts_with([' ', '\t']);
@@ -369,6 +401,13 @@ fn boxes(source: &Source, blocks: &Blocks, sections: &[Section]) -> Vec<Task> {
 struct Reach {
     line: Span,
     end: usize,
+}
+
+/// Where a box begins that stands in no list but has text behind it.
+fn bare_box(text: &str) -> Option<usize> {
+    let bare = text.trim_start();
+    let (length, _) = status::leading_box(bare)?;
+    (length > 2 && !bare[length..].trim().is_empty()).then(|| text.len() - bare.len())
 }
 
 /// A box with something in it that nobody knows: `[?]`.

@@ -59,7 +59,7 @@ fn set_mark(source: &Source, (task, step): (&Task, &StepDraft), mark: Option<Mar
         Some(field) => {
             edits.push(Edit::replace(field.value, status::rewritten(source.slice(field.value), mark)));
         }
-        None if mark.is_some() && has_form(step) => edits.push(append_status(source, step, mark)),
+        None if mark.is_some() && has_form(step) => edits.push(append_status(source, task, step, mark)),
         None => edits.extend(mark.map(|mark| insert_sign(source, step, mark))),
     }
     edits
@@ -70,13 +70,34 @@ fn has_form(step: &StepDraft) -> bool {
     [Field::Task, Field::Contract].into_iter().any(|kind| step.field(kind).is_some())
 }
 
-fn append_status(source: &Source, step: &StepDraft, mark: Option<Mark>) -> Edit {
+/// Puts the status behind the verification, or behind everything that is said in front of other headings.
+fn append_status(source: &Source, task: &Task, step: &StepDraft, mark: Option<Mark>) -> Edit {
     let newline = source.line_ending();
     let first = step.fields.0.first().map_or(step.heading.0, |field| field.label);
     let prefix = source.slice(Span::new(source.line_at(first.start).start, first.start));
-    let end = step.fields.0.iter().map(|field| field.whole.end).max().unwrap_or(step.heading.0.end);
+    let end = match step.field(Field::Contract) {
+        Some(verification) => verification.whole.end,
+        None => undivided_end(
+            source,
+            Span::new(task.heading.end, task.own_end.clamp(task.heading.end, task.whole.end)),
+        ),
+    };
     let gap = if prefix.trim().is_empty() { newline } else { "" };
     Edit::insert(end, format!("{gap}{newline}{prefix}**Status:** {}", status::boxed(mark)))
+}
+
+/// Where a text ends in front of the blank lines and the dividing lines behind it.
+fn undivided_end(source: &Source, span: Span) -> usize {
+    let lines: Vec<Span> = field::lines(source, span).collect();
+    let is_said = |line: &&Span| {
+        let text = source.slice(**line);
+        !text.trim().is_empty() && !field::is_rule(text)
+    };
+    lines
+        .iter()
+        .rev()
+        .find(is_said)
+        .map_or(span.start, |line| line.start + source.slice(*line).trim_end().len())
 }
 
 fn insert_sign(source: &Source, step: &StepDraft, mark: Mark) -> Edit {

@@ -10,12 +10,14 @@ use crate::state::State;
 /// A plan that is not called as document D calls plans keeps no progress.
 pub(super) fn beside(source: &Source, draft: &Draft, happening: &Happening<'_>) -> Vec<Beside> {
     let place = source.place().replace('\\', "/");
-    let Some(slug) = plan_of(place.rsplit('/').next().unwrap_or_default()) else { return Vec::new() };
+    let Some(name) = plan_of(place.rsplit('/').next().unwrap_or_default()) else { return Vec::new() };
     let (at, phase, text) = match happening {
         Happening::Noted { text, at } => (at, "work", (*text).to_owned()),
-        Happening::Judged { step, passed, summary, at } => {
-            (at, "work", judged(draft, *step, *passed, summary))
-        }
+        Happening::Judged { step, passed, summary, at } => (
+            at,
+            "work",
+            judged(draft, *step, if *passed { "completed task" } else { "failed task" }, summary),
+        ),
         Happening::Became { state, at } => {
             let phase = match state {
                 State::Draft | State::Proposed | State::Approved | State::Rejected => "plan",
@@ -26,10 +28,10 @@ pub(super) fn beside(source: &Source, draft: &Draft, happening: &Happening<'_>) 
     };
     let words: Vec<&str> = text.split_whitespace().collect();
     let line = format!("{} /{phase} — {}", minute(at), words.join(" "));
-    vec![Beside::Append { path: progress_file(slug.as_ref()), line }]
+    vec![Beside::Append { path: progress_file(name.slug()), line }]
 }
 
-fn judged(draft: &Draft, step: usize, passed: bool, summary: &str) -> String {
+fn judged(draft: &Draft, step: usize, verdict: &str, summary: &str) -> String {
     let (number, title) = draft.steps.get(step).map_or_else(
         || ((step + 1).to_string(), ""),
         |step| match &step.number.value {
@@ -38,10 +40,7 @@ fn judged(draft: &Draft, step: usize, passed: bool, summary: &str) -> String {
         },
     );
     let remark = if summary.trim().is_empty() { String::new() } else { format!(" ({summary})") };
-    match passed {
-        true => format!("completed task {number}: \"{title}\"{remark}"),
-        false => format!("task {number} failed: \"{title}\"{remark}"),
-    }
+    format!("{verdict} {number}: \"{title}\"{remark}")
 }
 
 /// A time without its seconds: `2026-06-10 14:30`.

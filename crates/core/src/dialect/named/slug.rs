@@ -98,13 +98,32 @@ pub fn progress_file(slug: Option<&Slug>) -> String {
     slug.map_or_else(|| "progress.md".to_owned(), |slug| format!("progress-{slug}.md"))
 }
 
-/// Whose plan a file is; `None` where it is none. A name alone is not enough: `PLAN.archive.md` is no plan, and neither is
-/// a copy that a sync service left.
-pub fn plan_of(file_name: &str) -> Option<Option<Slug>> {
-    if file_name == "PLAN.md" {
-        return Some(None);
+/// Which plan a file is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Name {
+    /// The one without a name.
+    Unnamed,
+    /// The one with this name.
+    Named(Slug),
+}
+
+impl Name {
+    /// The name, if it has one.
+    pub fn slug(&self) -> Option<&Slug> {
+        match self {
+            Self::Unnamed => None,
+            Self::Named(slug) => Some(slug),
+        }
     }
-    let is_named = file_name.starts_with("PLAN-") && file_name.ends_with(".md");
-    let named = slug(file_name).ok().filter(|slug| is_named && plan_file(Some(slug)) == file_name)?;
-    super::conflict_copy(file_name).is_none().then_some(Some(named))
+}
+
+/// Which plan a file is; `None` where it is none. `PLAN.archive.md` is no plan, and neither is a copy that a sync service
+/// left.
+pub fn plan_of(file_name: &str) -> Option<Name> {
+    if file_name == "PLAN.md" {
+        return Some(Name::Unnamed);
+    }
+    let name = file_name.strip_prefix("PLAN-")?.strip_suffix(".md")?;
+    let slug = slug(name).ok().filter(|slug| slug.as_str() == name)?;
+    super::conflict_copy(file_name).is_none().then_some(Name::Named(slug))
 }

@@ -123,10 +123,10 @@ impl Reader<'_> {
         let own_end = self.task.own_end.clamp(self.task.below.start, self.task.below.end);
         let end = self.labels.get(index + 1).map_or(own_end, |next| next.line.start);
         let start = label.value.start.min(end);
-        match kind {
-            Field::Contract | Field::Accept | Field::Task => Span::new(start, end),
-            _ => Span::new(start, paragraph_end(self.source, self.blocks, label.line, end)),
+        if [Field::Contract, Field::Accept, Field::Task].contains(&kind) {
+            return Span::new(start, undivided(self.source, start, end));
         }
+        Span::new(start, paragraph_end(self.source, self.blocks, label.line, end))
     }
 
     fn take(&mut self, label: &Label, region: Span) {
@@ -201,9 +201,10 @@ impl Reader<'_> {
             self.step.fields.0.pop();
             return;
         };
-        match kind {
-            Field::Id => self.step.id = Some(name),
-            _ => self.step.target = Some(name),
+        if kind == Field::Id {
+            self.step.id = Some(name);
+        } else {
+            self.step.target = Some(name);
         }
         self.take(label, region);
     }
@@ -251,8 +252,15 @@ impl Reader<'_> {
         let first_line = self.source.slice(label.value);
         let rest = Span::new(self.source.next_line(label.line.end).min(only.end), only.end);
         let rest = self.joined(&[rest], label.indent + if label.is_bulleted { 2 } else { 0 });
-        let lines = [first_line, rest.value.as_str()].into_iter().filter(|text| !text.is_empty());
-        let text = lines.collect::<Vec<_>>().join("\n");
+        let between = Span::new(self.source.next_line(label.line.end).min(rest.span.start), rest.span.start);
+        let text = match (first_line.is_empty(), rest.value.is_empty()) {
+            (false, false) => {
+                let blanks = "\n".repeat(field::lines(self.source, between).count());
+                format!("{first_line}\n{blanks}{}", rest.value)
+            }
+            (true, _) => rest.value,
+            (false, true) => first_line.to_owned(),
+        };
         is_only.then(|| Spanned::new(text, Span::new(label.value.start, rest.span.end.max(label.value.end))))
     }
 
@@ -261,29 +269,31 @@ impl Reader<'_> {
         self.source.slice(span).lines().all(|line| line.trim().is_empty() || field::is_rule(line))
     }
 
-    /// The lines of some spans, moved to the left by up to `indent` blanks, without the blank and dividing lines around.
+    /// The lines of some spans, moved to the left by up to `indent` blanks. Blank and dividing lines around each of them go;
+    /// one blank line stands where a field was taken out between two.
     fn joined(&self, spans: &[Span], indent: usize) -> Spanned<String> {
-        let mut lines: Vec<Span> = spans.iter().flat_map(|&span| field::lines(self.source, span)).collect();
         let is_idle = |line: &Span| {
             let text = self.source.slice(*line);
             text.trim().is_empty() || (field::is_rule(text) && !self.blocks.is_opaque(line.start))
         };
-        let first = lines.iter().position(|line| !is_idle(line)).unwrap_or(lines.len());
-        lines.drain(..first);
-        while lines.last().is_some_and(is_idle) {
-            lines.pop();
+        let mut text = String::new();
+        let mut place: Option<Span> = None;
+        for &span in spans {
+            let lines: Vec<Span> = field::lines(self.source, span).collect();
+            let Some(first) = lines.iter().position(|line| !is_idle(line)) else { continue };
+            let last = lines.iter().rposition(|line| !is_idle(line)).unwrap_or(first);
+            place = Some(Span::new(place.map_or(lines[first].start, |place| place.start), lines[last].end));
+            let kept = lines[first..=last].iter().map(|&line| {
+                let line = self.source.slice(line).trim_end_matches('\r');
+                let blanks = line.bytes().take_while(|&byte| byte == b' ').count();
+                &line[blanks.min(indent)..]
+            });
+            if !text.is_empty() {
+                text.push_str("\n\n");
+            }
+            text.push_str(kept.collect::<Vec<_>>().join("\n").trim_end());
         }
-        let Some((first, last)) = lines.first().zip(lines.last()) else {
-            return Spanned::new(String::new(), Span::at(self.task.below.start));
-        };
-        let span = Span::new(first.start, last.end);
-        let texts = lines.iter().map(|&line| {
-            let text = self.source.slice(line).trim_end_matches('\r');
-            let blanks = text.bytes().take_while(|&byte| byte == b' ').count();
-            &text[blanks.min(indent)..]
-        });
-        let text = texts.collect::<Vec<_>>().join("\n");
-        Spanned::new(text.trim_end().to_owned(), span)
+        Spanned::new(text, place.unwrap_or(Span::at(self.task.below.start)))
     }
 }
 
@@ -303,6 +313,17 @@ fn kept(span: Span, taken: &[Span]) -> Vec<Span> {
         kept.push(Span::new(at, span.end));
     }
     kept
+}
+
+/// Where a text ends in front of the blank lines and the dividing lines at its end.
+fn undivided(source: &Source, start: usize, end: usize) -> usize {
+    let text = &source.text()[start..end];
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let is_idle = |line: &&&str| line.trim().is_empty() || field::is_rule(line);
+    // The first line is what stands behind the label.
+    let idle = lines.iter().skip(1).rev().take_while(is_idle);
+    let has_rule = idle.clone().any(|line| field::is_rule(line));
+    if has_rule { end - idle.map(|line| line.len()).sum::<usize>() } else { end }
 }
 
 /// Where the paragraph of a line ends: in front of a blank line, a list item, code, or `end`.
