@@ -208,10 +208,18 @@ pub(crate) fn tell(step: &mut StepDraft, line: &str) {
     }
 }
 
-/// Calls a plan by its file, or by the folder where all files have the same name, if it has no title or only the one that
-/// the tool gives to all of them.
-pub(crate) fn titled_by_folder(draft: &mut Draft, place: &str, usual: &str) {
+/// Takes the words away that a tool puts in front of every title, `Plan: Add caching`. A plan with no title, or with only
+/// the one that the tool gives to all of them, is called by its file, or by its folder where all files have the same name.
+pub(crate) fn entitle(draft: &mut Draft, place: &str, usual: &str) {
     const NAMES: &[&str] = &["tasks", "plan", "todo", "readme", "roadmap", "work-packages"];
+    const WORDS: &[&str] =
+        &["Plan", "Implementation Plan", "Tasks", "Implementation Tasks", "Work Packages", "Roadmap"];
+    if let Some(title) = &mut draft.title {
+        let bare =
+            |word: &&str| title.value.strip_prefix(*word)?.trim_start().strip_prefix([':', '-', '–', '—']);
+        let bare = WORDS.iter().find_map(bare).map(str::trim).filter(|bare| !bare.is_empty());
+        title.value = bare.unwrap_or(&title.value).to_owned();
+    }
     if draft.title.as_ref().is_some_and(|title| !title.value.eq_ignore_ascii_case(usual)) {
         return;
     }

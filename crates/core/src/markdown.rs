@@ -126,6 +126,16 @@ impl Blocks {
     reason = "the parser's events are many, and few of them matter here"
 )]
 pub(crate) fn is_closed(text: &str) -> bool {
+    // Only fences, tags and underlines reach further: most texts have none of them.
+    let is_underline =
+        |line: &str| !line.trim().is_empty() && line.trim().trim_matches(['=', '-']).is_empty();
+    if !text.contains(['<', '#'])
+        && !text.contains("```")
+        && !text.contains("~~~")
+        && !text.lines().any(is_underline)
+    {
+        return true;
+    }
     let probed = format!("{text}\n\n### 1. probe\n");
     let mut depth = 0_usize;
     let mut headings = Parser::new_ext(&probed, Options::empty()).into_offset_iter().filter(|(event, _)| {

@@ -2,7 +2,7 @@
 
 use super::checklist::{Checklist, Label, Style, numbered};
 use super::order::Order;
-use super::{Foreign, kiro, settle, titled_by_folder};
+use super::{Foreign, entitle, kiro, settle};
 use crate::draft::Draft;
 use crate::source::Source;
 
@@ -30,7 +30,7 @@ pub(super) fn is_parallel_list(head: &str) -> bool {
 
 fn parse(source: &Source) -> Draft {
     let mut draft = Checklist::read(source, source.parts()[0].span).draft(STYLE);
-    titled_by_folder(&mut draft, source.place(), "Implementation Plan");
+    entitle(&mut draft, source.place(), "Implementation Plan");
     settle(&mut draft);
     draft
 }

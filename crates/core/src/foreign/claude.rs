@@ -1,6 +1,6 @@
 //! Claude Code plans: `~/.claude/plans/<words>.md`, free text with headings, phases and lists.
 
-use super::{Foreign, generic, is_markdown, settle, titled_by_folder};
+use super::{Foreign, entitle, generic, is_markdown, settle};
 use crate::draft::Draft;
 use crate::source::Source;
 
@@ -14,18 +14,7 @@ fn recognises(place: &str, _: &str) -> Option<String> {
 
 fn parse(source: &Source) -> Draft {
     let mut draft = generic::read(source, source.parts()[0].span);
-    unprefix(&mut draft);
-    titled_by_folder(&mut draft, source.place(), "Plan");
+    entitle(&mut draft, source.place(), "Plan");
     settle(&mut draft);
     draft
-}
-
-/// Takes the word away that such titles begin with: `Plan: Add caching`.
-pub(super) fn unprefix(draft: &mut Draft) {
-    const WORDS: &[&str] = &["Plan:", "Implementation Plan:", "Plan —", "Plan -", "Plan –"];
-    if let Some(title) = &mut draft.title
-        && let Some(bare) = WORDS.iter().find_map(|word| title.value.strip_prefix(word))
-    {
-        title.value = bare.trim_start().to_owned();
-    }
 }

@@ -1,7 +1,7 @@
 //! Cursor plans: `.cursor/plans/<name>.plan.md`, whose frontmatter has the `todos:`; older ones keep them in a list of boxes.
 
 use super::checklist::Checklist;
-use super::{Foreign, claude, generic, is_markdown, legal, prose, settle, step, titled_by_folder};
+use super::{Foreign, entitle, generic, is_markdown, legal, prose, settle, step};
 use crate::draft::{Draft, Mark, StepDraft};
 use crate::frontmatter;
 use crate::source::{Source, Span, Spanned};
@@ -41,8 +41,7 @@ fn parse(source: &Source) -> Draft {
         let text = format!("{}{}", prose(&overview.value), rest.unwrap_or_default());
         draft.context = Some(Spanned::new(text, overview.span));
     }
-    claude::unprefix(&mut draft);
-    titled_by_folder(&mut draft, source.place(), "");
+    entitle(&mut draft, source.place(), "");
     settle(&mut draft);
     draft
 }

@@ -2,7 +2,7 @@
 
 use super::checklist::{Checklist, Label, Style, usual_mark};
 use super::order::Order;
-use super::{Foreign, is_markdown, outline, ralphex, settle, spec_kit, titled_by_folder};
+use super::{Foreign, entitle, is_markdown, outline, ralphex, settle, spec_kit};
 use crate::draft::Draft;
 use crate::source::{Source, Span};
 
@@ -20,7 +20,7 @@ fn recognises(place: &str, head: &str) -> Option<String> {
 
 fn parse(source: &Source) -> Draft {
     let mut draft = read(source, source.parts()[0].span);
-    titled_by_folder(&mut draft, source.place(), "");
+    entitle(&mut draft, source.place(), "");
     settle(&mut draft);
     draft
 }

@@ -2,7 +2,7 @@
 
 use super::checklist::{Checklist, Label, Style, usual_mark};
 use super::order::Order;
-use super::{Foreign, files, generic, legal, prose, settle, step, tell, titled_by_folder};
+use super::{Foreign, entitle, files, generic, legal, prose, settle, step, tell};
 use crate::draft::{ContractDraft, Draft, StepDraft};
 use crate::frontmatter;
 use crate::source::{Excerpt, Source, Span, Spanned};
@@ -48,7 +48,7 @@ fn parse(source: &Source) -> Draft {
             plans.push((name, last));
         }
     }
-    titled_by_folder(&mut draft, source.place(), "");
+    entitle(&mut draft, source.place(), "");
     settle(&mut draft);
     draft
 }
@@ -259,7 +259,10 @@ fn roadmap(list: &Checklist<'_>) -> Draft {
     let ids: Vec<Spanned<String>> = draft.steps.iter().filter_map(|step| step.id.clone()).collect();
     let phase = |id: &str| id.strip_prefix("phase-").map(str::to_owned);
     let of = |id: &str| {
-        id.strip_prefix("plan-").and_then(|plan| plan.rsplit_once('-')).map(|(phase, _)| phase.to_owned())
+        let (phase, _) = id.strip_prefix("plan-")?.rsplit_once('-')?;
+        // Plans count their phases with zeros in front: `01-02` belongs to phase 1.
+        let numbers = phase.split('-').map(|number| number.trim_start_matches('0'));
+        Some(numbers.map(|number| if number.is_empty() { "0" } else { number }).collect::<Vec<_>>().join("-"))
     };
     let phases: Vec<usize> = (0..ids.len()).filter(|&step| phase(&ids[step].value).is_some()).collect();
     for (place, &step) in phases.iter().enumerate() {

@@ -3,7 +3,7 @@
 
 use super::checklist::{Checklist, Label, Style, numbered, usual_mark};
 use super::order::Order;
-use super::{Foreign, cc_sdd, outline, settle, titled_by_folder};
+use super::{Foreign, cc_sdd, entitle, outline, settle};
 use crate::draft::{Draft, Mark};
 use crate::source::Source;
 
@@ -27,7 +27,7 @@ fn parse(source: &Source) -> Draft {
     let part = source.parts()[0].span;
     let list = Checklist::read(source, part);
     let mut draft = if list.tasks.is_empty() { outline::draft(&list) } else { list.draft(STYLE) };
-    titled_by_folder(&mut draft, source.place(), "Implementation Plan");
+    entitle(&mut draft, source.place(), "Implementation Plan");
     settle(&mut draft);
     draft
 }

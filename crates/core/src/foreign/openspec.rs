@@ -2,7 +2,7 @@
 
 use super::checklist::{Checklist, Style, numbered, usual_mark};
 use super::order::Order;
-use super::{Foreign, outline, settle, titled_by_folder};
+use super::{Foreign, entitle, outline, settle};
 use crate::draft::Draft;
 use crate::source::Source;
 
@@ -26,7 +26,7 @@ fn recognises(place: &str, head: &str) -> Option<String> {
 fn parse(source: &Source) -> Draft {
     let list = Checklist::read(source, source.parts()[0].span);
     let mut draft = if list.tasks.is_empty() { outline::draft(&list) } else { list.draft(STYLE) };
-    titled_by_folder(&mut draft, source.place(), "Tasks");
+    entitle(&mut draft, source.place(), "Tasks");
     settle(&mut draft);
     draft
 }

@@ -48,7 +48,7 @@ impl Nest {
 pub(crate) fn queue(steps: &mut [StepDraft], tasks: &[Task], labels: &[Label], nest: &Nest, order: Order) {
     for (place, step) in steps.iter_mut().enumerate() {
         let span = step.title.span;
-        step.id.get_or_insert_with(|| Spanned::new(format!("task-{}", place + 1), span));
+        step.id.get_or_insert_with(|| Spanned::new(format!("item-{}", place + 1), span));
     }
     super::unrepeated(steps);
     let top: Vec<usize> = (0..tasks.len()).filter(|&task| nest.parents[task].is_none()).collect();

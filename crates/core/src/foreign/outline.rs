@@ -1,5 +1,7 @@
 //! Plans without boxes: numbered headings, or the lists below a heading that says that the work stands there.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::checklist::{Checklist, Label, bare_title, numbered};
 use super::order::dependencies;
 use super::page::Page;
@@ -102,16 +104,18 @@ impl Place {
 fn chained(mut steps: Vec<StepDraft>) -> Vec<StepDraft> {
     for (place, step) in steps.iter_mut().enumerate() {
         let span = step.title.span;
-        step.id.get_or_insert_with(|| Spanned::new(format!("task-{}", place + 1), span));
+        step.id.get_or_insert_with(|| Spanned::new(format!("item-{}", place + 1), span));
     }
     super::unrepeated(&mut steps);
-    for place in 1..steps.len() {
-        let (before, behind) = steps.split_at_mut(place);
-        let named = behind[0].task.as_ref().map(|task| dependencies(&task.value)).unwrap_or_default();
-        let ids = before.iter().filter_map(|step| step.id.clone());
-        let last = place - 1;
-        let needs = ids.enumerate().filter(|(other, id)| *other == last || named.contains(&id.value));
-        behind[0].needs = Some(needs.map(|(_, id)| id).collect());
+    let ids: Vec<Option<Spanned<String>>> = steps.iter().map(|step| step.id.clone()).collect();
+    let places: BTreeMap<&str, usize> =
+        ids.iter().enumerate().filter_map(|(place, id)| Some((id.as_ref()?.value.as_str(), place))).collect();
+    for (place, step) in steps.iter_mut().enumerate() {
+        let named = step.task.as_ref().map(|task| dependencies(&task.value)).unwrap_or_default();
+        let named = named.iter().filter_map(|id| places.get(id.as_str()).copied());
+        let last = place.checked_sub(1);
+        let needs: BTreeSet<usize> = named.filter(|&other| other < place).chain(last).collect();
+        step.needs = Some(needs.into_iter().filter_map(|need| ids[need].clone()).collect());
     }
     steps
 }

@@ -4,7 +4,7 @@
 use super::checklist::{Checklist, Task};
 use super::outline::{Place, heading_label};
 use super::page::Page;
-use super::{Foreign, claude, files, generic, settle, titled_by_folder};
+use super::{Foreign, entitle, files, generic, settle};
 use crate::draft::{ContractDraft, Draft, Mark, StepDraft};
 use crate::source::{Excerpt, Source, Span, Spanned};
 
@@ -30,8 +30,7 @@ fn is_task_title(title: &str) -> bool {
 
 fn parse(source: &Source) -> Draft {
     let mut draft = generic::read(source, source.parts()[0].span);
-    claude::unprefix(&mut draft);
-    titled_by_folder(&mut draft, source.place(), "");
+    entitle(&mut draft, source.place(), "");
     settle(&mut draft);
     draft
 }

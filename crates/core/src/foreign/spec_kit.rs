@@ -2,7 +2,7 @@
 
 use super::checklist::{Checklist, Label, Style, numbered, usual_mark};
 use super::order::Order;
-use super::{Foreign, outline, settle, titled_by_folder};
+use super::{Foreign, entitle, outline, settle, spec_kitty};
 use crate::draft::Draft;
 use crate::source::Source;
 
@@ -13,6 +13,10 @@ pub(super) const FOREIGN: Foreign =
 const STYLE: Style = Style { mark: usual_mark, label, order: Order::Listed };
 
 fn recognises(place: &str, head: &str) -> Option<String> {
+    // Work packages have tasks with such numbers as well.
+    if (spec_kitty::FOREIGN.recognises)(place, head).is_some() {
+        return None;
+    }
     let is_coded =
         |text: &str| code(text.trim_start_matches([' ', '*', '[', '`'])).is_some_and(|code| code.len() > 2);
     let is_task = |line: &str| {
@@ -44,7 +48,7 @@ fn parse(source: &Source) -> Draft {
         list = Checklist::read_named(source, part, is_coded);
     }
     let mut draft = if list.tasks.is_empty() { outline::draft(&list) } else { list.draft(STYLE) };
-    titled_by_folder(&mut draft, source.place(), "Tasks");
+    entitle(&mut draft, source.place(), "Tasks");
     settle(&mut draft);
     draft
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::checklist::{Checklist, Label};
 use super::outline::Place;
 use super::page::Page;
-use super::{Foreign, generic, legal, prose, ralphex, settle, step, titled_by_folder};
+use super::{Foreign, entitle, generic, legal, prose, ralphex, settle, step};
 use crate::draft::{Draft, Frontmatter, Mark, StepDraft};
 use crate::frontmatter;
 use crate::source::{Source, Span, Spanned};
@@ -65,7 +65,7 @@ fn parse(source: &Source) -> Draft {
     if files.len() == 1 && lists.is_empty() {
         draft.title = draft.steps.first().map(|step| step.title.clone());
     }
-    titled_by_folder(&mut draft, source.place(), "Work Packages");
+    entitle(&mut draft, source.place(), "Work Packages");
     settle(&mut draft);
     draft
 }
@@ -123,6 +123,9 @@ fn places(page: &Page<'_>) -> Vec<Place> {
 /// A package that is a section of the list of all.
 fn section(list: &Checklist<'_>, place: &Place) -> StepDraft {
     let mut step = place.step(&list.page);
+    if let Some(bare) = step.title.value.find(" (Priority") {
+        step.title.value.truncate(bare);
+    }
     let boxes = list.tasks_in(place.lines);
     let struck = list.page.source.slice(place.text).starts_with("~~");
     let skipped = struck.then(|| Spanned::new(Mark::Skipped, place.text));
