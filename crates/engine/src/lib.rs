@@ -10,6 +10,7 @@ pub mod doctor;
 pub mod driver;
 pub mod facts;
 pub mod host;
+pub mod merge;
 mod mirror;
 pub mod process;
 pub mod project;
