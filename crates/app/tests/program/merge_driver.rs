@@ -3,13 +3,15 @@
 use crate::place::Place;
 use crate::sample::sound;
 
-const AUTHOR: &str = "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b\n";
+const AUTHOR: &str =
+    "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b\n";
 
 /// A repository with a plan and a progress file, and the driver installed.
 fn repository() -> Place {
     let place = Place::empty();
     place.write("plans/good.md", sound("A good plan", 3)).write(".harness/progress.md", "# Progress\n");
-    let script = "git init --quiet -b main . && planwright init --merge-driver && git add -A && git commit -qm base";
+    let script =
+        "git init --quiet -b main . && planwright init --merge-driver && git add -A && git commit -qm base";
     place.bash(&format!("{AUTHOR}{script}")).expect(0, &[".gitattributes", "git config merge.planwright"]);
     place
 }
@@ -69,7 +71,9 @@ fn a_file_that_is_no_text_and_a_plan_without_a_base_lose_nothing() {
 fn the_driver_is_installed_once_and_needs_a_repository() {
     let place = repository();
     let before = place.read(".gitattributes");
-    place.run(&["init", "--merge-driver"]).expect(0, &["kept", ".gitattributes", "git config merge.planwright"]);
+    place
+        .run(&["init", "--merge-driver"])
+        .expect(0, &["kept", ".gitattributes", "git config merge.planwright"]);
     assert_eq!(place.read(".gitattributes"), before);
     let script = "mkdir ../alone && cd ../alone && planwright init --merge-driver";
     place.bash(script).expect(1, &["is in no git repository", "next: git init"]);
