@@ -7,8 +7,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
     self, answer, archive, cancel, completions, config, convert, demo, doctor, edit, events, explain, export,
-    fmt, help, history, import, inbox, init, list, log, man, new, queue, replan, run as run_command, schema,
-    show, status, stop, verify, worker,
+    fmt, help, history, import, inbox, init, list, log, man, merge_driver, new, queue, replan,
+    run as run_command, schema, show, status, stop, verify, worker,
 };
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
 
@@ -91,6 +91,8 @@ enum Command {
     History(history::Args),
     /// Put a plan that is over out of the way
     Archive(archive::Args),
+    /// Merge a plan or a progress file by what it says; called by Git
+    MergeDriver(merge_driver::Args),
     /// Explain a rule of the checker
     Explain(explain::Args),
     /// Print the JSON schema of a command's output
@@ -172,6 +174,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Replan(args) => replan::run(&args, out),
         Command::History(args) => history::run(&args, out),
         Command::Archive(args) => archive::run(&args, out),
+        Command::MergeDriver(args) => merge_driver::run(&args, out),
         Command::Explain(args) => explain::run(&args, out),
         Command::Schema(args) => schema::run(&args, out),
         Command::Completions(args) => Ok(completions::run(&args, out)),

@@ -23,6 +23,7 @@ pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod man;
+pub(crate) mod merge_driver;
 pub(crate) mod new;
 pub(crate) mod queue;
 pub(crate) mod replan;
@@ -50,7 +51,7 @@ use planwright_engine::core::{dialect, plan, suggest};
 use planwright_engine::runs::{Run, Runs};
 use planwright_engine::store::journal::Holder;
 use planwright_engine::store::{self, Text};
-use planwright_engine::{Project, process, project, runs};
+use planwright_engine::{Project, merge, process, project, runs};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::Value;
@@ -109,6 +110,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("list", made::<Envelope<list::Listing>>),
     ("log", made::<Envelope<log::Log>>),
     ("man", made::<Envelope<Page>>),
+    ("merge-driver", made::<Envelope<merge_driver::Merged>>),
     ("new", made::<Envelope<new::Created>>),
     ("queue", made::<Envelope<queue::Listed>>),
     ("replan", made::<Envelope<replan::Replanned>>),
@@ -421,6 +423,20 @@ impl From<runs::Error> for Failure {
             | runs::Error::Drive(_)
             | runs::Error::Plan { .. }
             | runs::Error::Broken { .. } => Self::from_error(Exit::Machine, &error),
+        }
+    }
+}
+
+impl From<merge::Error> for Failure {
+    fn from(error: merge::Error) -> Self {
+        match error {
+            merge::Error::Store(error) => error.into(),
+            merge::Error::NoRepository { .. } => Self::from_error(Exit::No, &error)
+                .hint("a merge driver is a setting of a repository: make one first")
+                .next(Next::new(["git", "init"])),
+            merge::Error::Read { .. } | merge::Error::Git(_) | merge::Error::Refused { .. } => {
+                Self::from_error(Exit::Machine, &error)
+            }
         }
     }
 }

@@ -19,6 +19,8 @@ mod follow;
 mod hostile;
 #[path = "program/listen.rs"]
 mod listen;
+#[path = "program/merge_driver.rs"]
+mod merge_driver;
 #[path = "program/place.rs"]
 mod place;
 #[path = "program/run.rs"]

@@ -141,6 +141,9 @@ fn by_meaning(texts: [(Source, Draft); 3], markers: &Markers<'_>) -> Option<Merg
 
 /// The names of the steps of the merged text, in their order.
 fn step_order(texts: &[(Source, Draft); 3], names: &[Vec<String>; 3]) -> Option<Vec<String>> {
+    if names[1] == names[0] && names[2] == names[0] {
+        return Some(names[0].clone());
+    }
     let mut units: [Vec<Unit<'_>>; 3] = std::array::from_fn(|side| {
         let (source, draft) = &texts[side];
         Side { source, draft, names: &names[side] }.units()

@@ -3,6 +3,8 @@
 
 #[path = "dialects/directory.rs"]
 mod directory;
+#[path = "dialects/merge.rs"]
+mod merge;
 #[path = "dialects/named.rs"]
 mod named;
 #[path = "dialects/native.rs"]

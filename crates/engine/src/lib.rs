@@ -11,6 +11,7 @@ pub mod driver;
 pub mod facts;
 pub mod host;
 pub mod kind;
+pub mod merge;
 mod mirror;
 pub mod process;
 pub mod project;

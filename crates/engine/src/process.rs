@@ -193,6 +193,14 @@ pub fn environment() -> Vec<(String, String)> {
     std::env::vars_os().filter_map(text).collect()
 }
 
+/// Runs git in a folder; returns what it printed and whether it succeeded.
+pub fn git(folder: &std::path::Path, words: &[&std::ffi::OsStr]) -> Result<(String, Option<i32>), Error> {
+    let mut git = std::process::Command::new("git");
+    git.args(words).current_dir(folder).stdin(std::process::Stdio::null());
+    let ended = git.output().map_err(|source| Error::Start { program: "git".to_owned(), source })?;
+    Ok((String::from_utf8_lossy(&ended.stdout).into_owned(), ended.status.code()))
+}
+
 /// Makes a git repository in a folder that is our own and new.
 pub fn init_repository(folder: &std::path::Path) -> Result<(), Error> {
     let mut git = std::process::Command::new("git");

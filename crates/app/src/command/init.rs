@@ -1,6 +1,6 @@
 //! `init`: gives a project its settings and a folder for plans; leaves what is there as it is.
 
-use planwright_engine::{project, setup};
+use planwright_engine::{merge, project, setup};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -8,7 +8,11 @@ use super::here;
 use crate::out::{Answer, Failure, Next, Out, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// Let Git merge plans and progress files by what they say
+    #[arg(long)]
+    merge_driver: bool,
+}
 
 /// The data of the envelope.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -29,13 +33,18 @@ pub(crate) struct Initialised {
     pub(crate) roles: Vec<String>,
 }
 
-pub(crate) fn run(_: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let root = project::root_of(".".as_ref())?;
     let found = setup::look(&root);
-    let prepared = setup::prepare(&root, &found).map_err(|error| match error {
+    let mut prepared = setup::prepare(&root, &found).map_err(|error| match error {
         setup::Error::Config(error) => Failure::from(error),
         setup::Error::Store(error) => error.into(),
     })?;
+    if args.merge_driver {
+        let installed = merge::install(&root)?;
+        prepared.wrote.extend(installed.wrote);
+        prepared.kept.extend(installed.kept);
+    }
     let names: Vec<String> = found
         .programs
         .iter()

@@ -66,12 +66,16 @@ impl<'a> Text<'a> {
 
     /// Where the line that holds `at` begins.
     pub(super) fn line_start(self, at: usize) -> usize {
-        self.0[..at].rfind('\n').map_or(0, |newline| newline + 1)
+        self.0.as_bytes()[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1)
     }
 
     /// Where the line behind the one that holds `at` begins, at most `end`.
     pub(super) fn next_line(self, at: usize, end: usize) -> usize {
-        self.0[at..end].find('\n').map_or(end, |newline| at + newline + 1)
+        // In bytes: `at` may be the last byte of something, in the middle of a character.
+        self.0.as_bytes()[at..end]
+            .iter()
+            .position(|&byte| byte == b'\n')
+            .map_or(end, |newline| at + newline + 1)
     }
 
     /// The first line in `span` that is not blank begins here.

@@ -62,6 +62,11 @@ pub fn archive(path: &Path) -> Result<PathBuf, Error> {
     Ok(to)
 }
 
+/// Writes into a file that somebody made for this and nobody else writes to, like the one that Git makes for a merge.
+pub fn fill_in(path: &Path, text: &str) -> Result<(), Error> {
+    put(path, text).map_err(|source| Error::Write { path: path.to_owned(), source })
+}
+
 /// Puts a new text in the place of a file that is there, with its mode and, where that is allowed, its owner.
 pub(super) fn put(path: &Path, text: &str) -> io::Result<()> {
     let beside = beside(path);

@@ -111,7 +111,11 @@ impl RunRow {
     /// The approved plan as it is read; `None` where it is written in a dialect that a later planwright brought.
     pub fn source(&self) -> Option<Source> {
         let dialect = dialect::named(&self.dialect)?;
-        Some(Source::new(self.name.as_str(), self.text.as_str()).at(self.plan.to_string_lossy()).written_in(dialect))
+        Some(
+            Source::new(self.name.as_str(), self.text.as_str())
+                .at(self.plan.to_string_lossy())
+                .written_in(dialect),
+        )
     }
 }
 

@@ -1,0 +1,48 @@
+//! `merge-driver`: what Git calls to merge a plan or a progress file by what it says. `init --merge-driver` tells Git to.
+
+use std::path::PathBuf;
+
+use planwright_engine::merge::{self, Files};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// What both sides began with (%O)
+    base: PathBuf,
+    /// Our version; the result is written over it (%A)
+    ours: PathBuf,
+    /// Their version (%B)
+    theirs: PathBuf,
+    /// How long a conflict marker is (%L)
+    #[arg(default_value_t = 7)]
+    marker_size: usize,
+    /// Where the file lies in the repository (%P)
+    path: Option<String>,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Merged {
+    /// The file.
+    pub(crate) path: String,
+    /// How many conflicts are in it.
+    pub(crate) conflicts: usize,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let path = args.path.clone().unwrap_or_else(|| args.ours.display().to_string());
+    let files = Files { base: &args.base, ours: &args.ours, theirs: &args.theirs, place: &path };
+    let conflicts = merge::drive(&files, args.marker_size)?;
+    if conflicts == 0 {
+        // Git says what it merged.
+        return Ok(Answer::done("merge-driver", &Merged { path, conflicts }));
+    }
+    let word = out.palette().paint(Tone::Bad, "conflict");
+    let count = if conflicts == 1 { "1 place".to_owned() } else { format!("{conflicts} places") };
+    out.line(&format!("{word}  {}: both sides say something else in {count}", clean_line(&path)));
+    let next = Next::new(["planwright", "verify", path.as_str()]);
+    Ok(Answer::new(Exit::No, "merge-driver", &Merged { path, conflicts }).next(next))
+}

@@ -1,0 +1,80 @@
+//! `merge-driver` as Git calls it: two branches of a real repository are merged.
+
+use crate::place::Place;
+use crate::sample::sound;
+
+const AUTHOR: &str =
+    "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b\n";
+
+/// A repository with a plan and a progress file, and the driver installed.
+fn repository() -> Place {
+    let place = Place::empty();
+    place.write("plans/good.md", sound("A good plan", 3)).write(".harness/progress.md", "# Progress\n");
+    let script =
+        "git init --quiet -b main . && planwright init --merge-driver && git add -A && git commit -qm base";
+    place.bash(&format!("{AUTHOR}{script}")).expect(0, &[".gitattributes", "git config merge.planwright"]);
+    place
+}
+
+/// Does one thing on each of two branches and merges them.
+fn merged(place: &Place, ours: &str, theirs: &str) -> crate::place::Ran {
+    place.bash(&format!(
+        "{AUTHOR}git checkout -qb theirs && {theirs} && git commit -qam theirs && git checkout -q main && {ours} \
+         && git commit -qam ours && git merge --no-edit theirs"
+    ))
+}
+
+// P-05: branches that would conflict line by line are merged by what they say.
+#[test]
+fn marks_and_notes_of_two_branches_are_merged() {
+    let place = repository();
+    let ours = "planwright edit good --mark 1=done && planwright edit good --note 'ours' && echo '- 2026-11-16 two' >> .harness/progress.md";
+    let theirs = "planwright edit good --mark 2=failed && planwright edit good --note 'theirs' && echo '- 2026-11-15 one' >> .harness/progress.md";
+    merged(&place, ours, theirs).expect(0, &[]);
+    let plan = place.read("plans/good.md");
+    for said in ["- ours", "- theirs", "✅", "❌"] {
+        assert!(plan.contains(said), "{said}:\n{plan}");
+    }
+    assert_eq!(place.read(".harness/progress.md"), "# Progress\n- 2026-11-15 one\n- 2026-11-16 two\n");
+}
+
+// P-05: a true conflict is shown with both texts, and Git knows of it.
+#[test]
+fn a_true_conflict_shows_both_texts_and_git_reports_it() {
+    let place = repository();
+    let ran = merged(&place, "planwright edit good --mark 1=done", "planwright edit good --mark 1=failed");
+    ran.expect(1, &["CONFLICT", "plans/good.md", "both sides say something else in 1 place"]);
+    let plan = place.read("plans/good.md");
+    assert!(plan.contains("<<<<<<< ours\n") && plan.contains("✅") && plan.contains("❌"), "{plan}");
+    place.bash("git ls-files --unmerged").expect(0, &["plans/good.md"]);
+}
+
+// P-02: two branches make a plan with one name, or a step each.
+#[test]
+fn a_file_that_is_no_text_and_a_plan_without_a_base_lose_nothing() {
+    let place = repository();
+    place.write("plans/raw.md", b"one\n\xff\n");
+    place.bash(&format!("{AUTHOR}git add -A && git commit -qm raw")).expect(0, &[]);
+    let ran = merged(
+        &place,
+        "printf 'ours\\n\\377\\n' > plans/raw.md && planwright new fresh && git add -A",
+        "printf 'theirs\\n\\377\\n' > plans/raw.md && planwright new fresh && planwright edit fresh --note x && git add -A",
+    );
+    ran.expect(1, &["CONFLICT"]);
+    let raw = String::from_utf8_lossy(&place.bytes("plans/raw.md")).into_owned();
+    assert!(raw.contains("ours") && raw.contains("theirs"), "{raw}");
+    let fresh = place.read("plans/fresh.md");
+    assert!(fresh.contains("- x") && !fresh.contains("<<<<"), "{fresh}");
+}
+
+#[test]
+fn the_driver_is_installed_once_and_needs_a_repository() {
+    let place = repository();
+    let before = place.read(".gitattributes");
+    place
+        .run(&["init", "--merge-driver"])
+        .expect(0, &["kept", ".gitattributes", "git config merge.planwright"]);
+    assert_eq!(place.read(".gitattributes"), before);
+    let script = "mkdir ../alone && cd ../alone && planwright init --merge-driver";
+    place.bash(script).expect(1, &["is in no git repository", "next: git init"]);
+}
