@@ -9,6 +9,8 @@ mod bad_input;
 mod crash;
 #[path = "program/crowd.rs"]
 mod crowd;
+#[path = "program/dialects.rs"]
+mod dialects;
 #[path = "program/doctor.rs"]
 mod doctor;
 #[path = "program/envelope.rs"]

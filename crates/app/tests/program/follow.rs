@@ -18,7 +18,7 @@ use crate::sample::{Sketch, runnable};
 pub(crate) const FILE: &str = "plans/it.md";
 
 /// A `planwright run` that is under way. It is killed when the test is over.
-pub(crate) struct Running(Child);
+pub(crate) struct Running(pub(crate) Child);
 
 impl Running {
     /// The number of its process.
