@@ -586,3 +586,21 @@ fn a_step_can_wait_for_another() {
     let again = changed(&first, &Change::Need { step: 2, on: "a".to_owned() });
     assert_eq!(again.text(), first.text());
 }
+
+// M-10: the canonical form says the same and is its own; blanks in front of everything are no reason for a second round.
+#[test]
+fn the_canonical_form_is_its_own() {
+    let mut sources = samples();
+    sources.extend(
+        ["", "\n \n>\n", "\u{feff}\n\t\n1) a (x:y)  \n\n\n\n* b\n", "  \n---\nid: x\n---\n\n\n"]
+            .map(proposal),
+    );
+    for source in sources {
+        let once = dialect().format(&source).unwrap_or_else(|refusal| panic!("{}: {refusal}", source.text()));
+        assert_eq!(dialect().format(&source.with(once.as_str())).as_ref(), Ok(&once));
+        assert_eq!(source.with(once.as_str()).draft(), source.draft());
+    }
+    let text = with_steps("1) a (x:y->z)  \n\n\n\n2) b\n\n\n");
+    let once = dialect().format(&text).expect("it has one");
+    assert!(once.ends_with("## Steps\n1. a (x: y → z)\n\n2. b\n"), "{once}");
+}

@@ -11,11 +11,22 @@ use crate::source::{self, Edit, Source, Span};
 /// The text of `source` in canonical form.
 pub(super) fn canonical(source: &Source) -> String {
     let text = source.text().replace("\r\n", "\n").replace('\r', "\n");
-    let text = text.trim_start_matches('\u{feff}').trim_start_matches('\n');
-    let source = source.with(text);
+    let source = source.with(begun(&text));
     let respelled = source
         .edited(&parse(&source).steps.iter().flat_map(|step| respelled(&source, step)).collect::<Vec<_>>());
     spaced(&respelled)
+}
+
+/// The text from its first line on that is not blank, without byte order marks.
+fn begun(text: &str) -> &str {
+    let mut rest = text.trim_start_matches('\u{feff}');
+    while let Some((first, below)) = rest.split_once('\n') {
+        if !first.trim_matches([' ', '\t']).is_empty() {
+            break;
+        }
+        rest = below.trim_start_matches('\u{feff}');
+    }
+    rest
 }
 
 /// `3)` becomes `3.`, `*` becomes `-`, and a tool is spelled in the way of the document.
