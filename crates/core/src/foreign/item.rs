@@ -152,7 +152,7 @@ impl Places {
     fn resolve(&self, item: &Item, own: usize) -> (Vec<Spanned<usize>>, Vec<String>) {
         let (mut found, mut lost, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
         for need in &item.needs {
-            match self.find(&item.scopes, &need.value) {
+            match self.find(item, own, &need.value) {
                 Some(place) if place == own => lost.push("itself".to_owned()),
                 Some(place) if seen.insert(place) => found.push(Spanned::new(place, need.span)),
                 Some(_) => {}
@@ -162,16 +162,21 @@ impl Places {
         (found, lost)
     }
 
-    fn find(&self, scopes: &[String], name: &str) -> Option<usize> {
+    /// The task that a name means to the one at place `own`. A number may be that of a task beside it or of one in the list:
+    /// the nearer one is meant, unless it comes later and the other one before. Else tasks would wait for each other.
+    fn find(&self, item: &Item, own: usize, name: &str) -> Option<usize> {
         let name = name.trim();
         // `US-001 (the schema)`, `#12`, `task-7: Title`
         let word = name.trim_start_matches('#').split([' ', ':', '(', ',']).next().unwrap_or_default();
+        let scoped =
+            |tried: &str| item.scopes.iter().map(|scope| format!("{scope}{tried}")).collect::<Vec<_>>();
         let tries = [name, word].into_iter().filter(|tried| !tried.is_empty());
         tries.into_iter().find_map(|tried| {
-            let exact = scopes.iter().find_map(|scope| self.exact.get(&format!("{scope}{tried}")));
-            let loose =
-                || scopes.iter().find_map(|scope| self.loose.get(&format!("{scope}{tried}").to_lowercase()));
-            exact.or_else(loose).copied()
+            let keys = scoped(tried);
+            let exact: Vec<usize> = keys.iter().filter_map(|key| self.exact.get(key).copied()).collect();
+            let before = exact.iter().find(|&&place| place < own && Some(place) != item.parent);
+            let loose = || keys.iter().find_map(|key| self.loose.get(&key.to_lowercase()));
+            before.or(exact.first()).or_else(loose).copied()
         })
     }
 }
