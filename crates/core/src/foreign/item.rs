@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::{legal, prose, settle, tell};
 use crate::draft::{Draft, Mark, StepDraft};
+use crate::graph::Graph;
 use crate::plan::ID_CHARS_MAX;
 use crate::source::{Source, Span, Spanned};
 
@@ -197,41 +198,23 @@ fn implied(items: &[Item], said: &[Vec<Spanned<usize>>]) -> Vec<Vec<usize>> {
             implied[place].extend(outside.take(room).collect::<Vec<_>>());
         }
     }
-    let stuck = in_circles(said, &implied);
+    let knots = knots(said, &implied);
     for (place, waits) in implied.iter_mut().enumerate() {
-        waits.retain(|&need| need != place && !(stuck[place] && stuck[need]));
+        waits.retain(|&need| need != place && knots[need] != knots[place]);
     }
     implied
 }
 
-/// Which tasks may be part of a circle: those that neither all before them nor all behind them can be taken away from.
-fn in_circles(said: &[Vec<Spanned<usize>>], implied: &[Vec<usize>]) -> Vec<bool> {
-    let edges =
-        |place: usize| said[place].iter().map(|need| need.value).chain(implied[place].iter().copied());
-    let forward: Vec<Vec<usize>> = (0..said.len()).map(|place| edges(place).collect()).collect();
-    let mut backward = vec![Vec::new(); said.len()];
-    for (place, needs) in forward.iter().enumerate() {
-        for &need in needs {
-            backward[need].push(place);
+/// The knot that each task is in: tasks in the same one wait for each other, and most are alone in theirs.
+fn knots(said: &[Vec<Spanned<usize>>], implied: &[Vec<usize>]) -> Vec<usize> {
+    let needs = said.iter().zip(implied).map(|(said, implied)| {
+        said.iter().map(|need| need.value).chain(implied.iter().copied()).collect::<Vec<_>>()
+    });
+    let mut knots = vec![0; said.len()];
+    for (knot, places) in Graph::new(needs.collect()).components().iter().enumerate() {
+        for &place in places {
+            knots[place] = knot;
         }
     }
-    let (one, other) = (left_over(&forward, &backward), left_over(&backward, &forward));
-    one.into_iter().zip(other).map(|(one, other)| one && other).collect()
-}
-
-/// Which places are left when every one that waits for nothing is taken away, again and again.
-fn left_over(needs: &[Vec<usize>], dependents: &[Vec<usize>]) -> Vec<bool> {
-    let mut open: Vec<usize> = needs.iter().map(Vec::len).collect();
-    let mut free: Vec<usize> = (0..needs.len()).filter(|&place| open[place] == 0).collect();
-    let mut left = vec![true; needs.len()];
-    while let Some(place) = free.pop() {
-        left[place] = false;
-        for &dependent in &dependents[place] {
-            open[dependent] -= 1;
-            if open[dependent] == 0 {
-                free.push(dependent);
-            }
-        }
-    }
-    left
+    knots
 }
