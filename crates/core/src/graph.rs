@@ -186,7 +186,7 @@ impl Graph {
     }
 
     /// The strongly connected components, each after the ones that it needs (Tarjan's algorithm with its own stack).
-    fn components(&self) -> Vec<Vec<usize>> {
+    pub(crate) fn components(&self) -> Vec<Vec<usize>> {
         const UNSEEN: usize = usize::MAX;
         let mut entered = vec![UNSEEN; self.len()];
         let mut lowest = vec![UNSEEN; self.len()];

@@ -152,6 +152,15 @@ fn a_wait_that_only_follows_never_closes_a_circle() {
     assert_eq!(planwright_core::view::graph(&read("task-master", "tasks.json", said)).cycles(), [[0, 1]]);
 }
 
+// P-06: a number that a subtask waits for is that of the one beside it, unless that one comes later and a task before has it too.
+#[test]
+fn a_number_means_what_can_come_first() {
+    let text = r#"{"tasks": [{"id": 1, "title": "A"}, {"id": 2, "title": "B"}, {"id": 3, "title": "C", "subtasks": [
+        {"id": 1, "title": "D", "dependencies": [2]}, {"id": 2, "title": "E", "dependencies": [1, 3]}]}]}"#;
+    let draft = read("task-master", "tasks.json", text);
+    assert_eq!(steps(&draft)[3..], ["task-3-1: D <- task-2", "task-3-2: E <- task-3-1 task-3"]);
+}
+
 // P-06: an epic is done after its issues, blockers are waited for, and what was deleted is skipped.
 #[test]
 fn beads() {
@@ -295,6 +304,9 @@ fn feature_lists() {
     let bare =
         read("feature-list", "feature_list.json", r#"[{"description": "A", "steps": [], "passes": true}]"#);
     assert_eq!(steps(&bare), ["a: A (done)"]);
+    let named = r#"{"0": {"id": "F1", "title": "A", "status": "done"}, "1": {"id": "F2", "title": "B", "status": "todo"}}"#;
+    assert_eq!(foreign::detect("feature_list.json", named).expect("it is one").0.name, "feature-list");
+    assert_eq!(steps(&read("feature-list", "feature_list.json", named)), ["f1: A (done)", "f2: B"]);
 }
 
 // P-06: every file is told by what it holds, and by that alone where that is enough.

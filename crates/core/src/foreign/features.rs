@@ -17,6 +17,9 @@ fn recognises(place: &str, head: &str) -> Option<String> {
         file.starts_with("feature") && collect::is_called(file, "json") && !file.contains("schema");
     let roots = object::glimpse(head);
     let root = roots.first()?;
+    if is_called_so && !members(root).is_empty() {
+        return Some(format!("{file} with features by their names"));
+    }
     let list = if root.is_list() { root } else { root.get("features").filter(|list| list.is_list())? };
     let is_feature =
         |node: &Node| node.is_map() && node.get("passes").is_some() && node.get("description").is_some();
@@ -28,6 +31,13 @@ fn recognises(place: &str, head: &str) -> Option<String> {
         None if is_called_so => Some(format!("{file} with an empty list of features")),
         Some(_) | None => None,
     }
+}
+
+/// The features of a file that has them by their names or numbers rather than in a list.
+fn members(root: &Node) -> Vec<&Node> {
+    let holder = root.get("features").filter(|features| features.is_map()).unwrap_or(root);
+    let members: Vec<&Node> = holder.entries().iter().map(|(_, value)| value).collect();
+    if members.iter().all(|member| object::is_task(member)) { members } else { Vec::new() }
 }
 
 fn parse(source: &Source) -> Draft {
@@ -44,9 +54,13 @@ fn parse(source: &Source) -> Draft {
         for list in &lists {
             found.take_list(list, "");
         }
-        if lists.is_empty() && object::is_task(root) {
+        let members = if lists.is_empty() { members(root) } else { Vec::new() };
+        for feature in &members {
+            found.take(feature, "", None);
+        }
+        if lists.is_empty() && members.is_empty() && object::is_task(root) {
             found.take(root, "", None);
-        } else {
+        } else if members.is_empty() {
             is_list |= root.get("features").is_some();
             title = title.or_else(|| root.any(&["project", "project_name", "name", "title"])?.said());
             about.extend(object::about(root, &["project", "project_name", "name", "title"], &lists));

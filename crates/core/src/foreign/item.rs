@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::{legal, prose, settle, tell};
 use crate::draft::{Draft, Mark, StepDraft};
+use crate::graph::Graph;
 use crate::plan::ID_CHARS_MAX;
 use crate::source::{Source, Span, Spanned};
 
@@ -152,7 +153,7 @@ impl Places {
     fn resolve(&self, item: &Item, own: usize) -> (Vec<Spanned<usize>>, Vec<String>) {
         let (mut found, mut lost, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
         for need in &item.needs {
-            match self.find(&item.scopes, &need.value) {
+            match self.find(item, own, &need.value) {
                 Some(place) if place == own => lost.push("itself".to_owned()),
                 Some(place) if seen.insert(place) => found.push(Spanned::new(place, need.span)),
                 Some(_) => {}
@@ -162,16 +163,21 @@ impl Places {
         (found, lost)
     }
 
-    fn find(&self, scopes: &[String], name: &str) -> Option<usize> {
+    /// The task that a name means to the one at place `own`. A number may be that of a task beside it or of one in the list:
+    /// the nearer one is meant, unless it comes later and the other one before. Else tasks would wait for each other.
+    fn find(&self, item: &Item, own: usize, name: &str) -> Option<usize> {
         let name = name.trim();
         // `US-001 (the schema)`, `#12`, `task-7: Title`
         let word = name.trim_start_matches('#').split([' ', ':', '(', ',']).next().unwrap_or_default();
+        let scoped =
+            |tried: &str| item.scopes.iter().map(|scope| format!("{scope}{tried}")).collect::<Vec<_>>();
         let tries = [name, word].into_iter().filter(|tried| !tried.is_empty());
         tries.into_iter().find_map(|tried| {
-            let exact = scopes.iter().find_map(|scope| self.exact.get(&format!("{scope}{tried}")));
-            let loose =
-                || scopes.iter().find_map(|scope| self.loose.get(&format!("{scope}{tried}").to_lowercase()));
-            exact.or_else(loose).copied()
+            let keys = scoped(tried);
+            let exact: Vec<usize> = keys.iter().filter_map(|key| self.exact.get(key).copied()).collect();
+            let before = exact.iter().find(|&&place| place < own && Some(place) != item.parent);
+            let loose = || keys.iter().find_map(|key| self.loose.get(&key.to_lowercase()));
+            before.or(exact.first()).or_else(loose).copied()
         })
     }
 }
@@ -192,41 +198,23 @@ fn implied(items: &[Item], said: &[Vec<Spanned<usize>>]) -> Vec<Vec<usize>> {
             implied[place].extend(outside.take(room).collect::<Vec<_>>());
         }
     }
-    let stuck = in_circles(said, &implied);
+    let knots = knots(said, &implied);
     for (place, waits) in implied.iter_mut().enumerate() {
-        waits.retain(|&need| need != place && !(stuck[place] && stuck[need]));
+        waits.retain(|&need| need != place && knots[need] != knots[place]);
     }
     implied
 }
 
-/// Which tasks may be part of a circle: those that neither all before them nor all behind them can be taken away from.
-fn in_circles(said: &[Vec<Spanned<usize>>], implied: &[Vec<usize>]) -> Vec<bool> {
-    let edges =
-        |place: usize| said[place].iter().map(|need| need.value).chain(implied[place].iter().copied());
-    let forward: Vec<Vec<usize>> = (0..said.len()).map(|place| edges(place).collect()).collect();
-    let mut backward = vec![Vec::new(); said.len()];
-    for (place, needs) in forward.iter().enumerate() {
-        for &need in needs {
-            backward[need].push(place);
+/// The knot that each task is in: tasks in the same one wait for each other, and most are alone in theirs.
+fn knots(said: &[Vec<Spanned<usize>>], implied: &[Vec<usize>]) -> Vec<usize> {
+    let needs = said.iter().zip(implied).map(|(said, implied)| {
+        said.iter().map(|need| need.value).chain(implied.iter().copied()).collect::<Vec<_>>()
+    });
+    let mut knots = vec![0; said.len()];
+    for (knot, places) in Graph::new(needs.collect()).components().iter().enumerate() {
+        for &place in places {
+            knots[place] = knot;
         }
     }
-    let (one, other) = (left_over(&forward, &backward), left_over(&backward, &forward));
-    one.into_iter().zip(other).map(|(one, other)| one && other).collect()
-}
-
-/// Which places are left when every one that waits for nothing is taken away, again and again.
-fn left_over(needs: &[Vec<usize>], dependents: &[Vec<usize>]) -> Vec<bool> {
-    let mut open: Vec<usize> = needs.iter().map(Vec::len).collect();
-    let mut free: Vec<usize> = (0..needs.len()).filter(|&place| open[place] == 0).collect();
-    let mut left = vec![true; needs.len()];
-    while let Some(place) = free.pop() {
-        left[place] = false;
-        for &dependent in &dependents[place] {
-            open[dependent] -= 1;
-            if open[dependent] == 0 {
-                free.push(dependent);
-            }
-        }
-    }
-    left
+    knots
 }

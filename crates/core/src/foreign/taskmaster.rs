@@ -14,6 +14,9 @@ pub(super) const FOREIGN: Foreign =
 fn recognises(place: &str, head: &str) -> Option<String> {
     let is_called_so = place.ends_with("tasks.json") && !place.contains(".vscode");
     let is_home = place.contains(".taskmaster/") && is_called_so;
+    if is_home && head.trim().is_empty() {
+        return Some("an empty tasks.json in .taskmaster/".to_owned());
+    }
     let roots = object::glimpse(head);
     let root = roots.first().filter(|root| root.is_map())?;
     let is_task = |node: &Node| node.get("title").is_some() && node.get("id").is_some();
