@@ -1,0 +1,3 @@
+//! See `planwright_fuzz`: the coverage-guided driver of one claim.
+
+PLACEHOLDER
