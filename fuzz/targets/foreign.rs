@@ -1,3 +1,4 @@
-//! See `planwright_fuzz`: the coverage-guided driver of one claim.
+//! Lets coverage choose the inputs of `foreign`.
+#![no_main]
 
-PLACEHOLDER
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| planwright_fuzz::foreign(bytes));

@@ -145,6 +145,9 @@ fn plans() -> Vec<Sample> {
                 "overview",
                 "completed",
                 "progress",
+                "dependencies",
+                "pending",
+                "cancelled",
             ],
             ..sample(
                 "cursor",
