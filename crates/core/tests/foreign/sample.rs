@@ -213,8 +213,19 @@ fn gsd() -> Sample {
     }
 }
 
-const GSD_WORDS: &[&str] =
-    &["objective", "tasks", "success_criteria", "criteria", "success", "wave", "gate", "blocking", "human"];
+const GSD_WORDS: &[&str] = &[
+    "objective",
+    "tasks",
+    "criteria",
+    "success",
+    "wave",
+    "gate",
+    "blocking",
+    "human",
+    "type",
+    "modified",
+    "autonomous",
+];
 
 /// A phase with two plans, the second of which waits for the first.
 fn gsd_phase() -> Sample {
@@ -241,7 +252,7 @@ fn spec_kitty() -> Sample {
         ("tasks/WP02-ask-the-index.md", include_str!("spec-kitty/tasks/WP02-ask-the-index.md")),
     ];
     Sample {
-        dropped: &["work_package_id", "lane", "dependencies"],
+        dropped: &["lane", "dependencies", "agent", "owned", "doing"],
         ..sample(
             "spec-kitty",
             "kitty-specs/012-faster-search",
