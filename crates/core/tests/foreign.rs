@@ -256,7 +256,10 @@ fn damaged(text: &str, dice: &mut Dice) -> String {
         match dice.roll(4) {
             0 => text.replace_range(from..to, ""),
             1 => text.truncate(from.max(1).min(text.len())),
-            2 => text.insert_str(from, &text[from..to].to_owned()),
+            2 => {
+                let copy = text[from..to].to_owned();
+                text.insert_str(from, &copy);
+            }
             _ => text.insert_str(from, SPLINTERS[dice.roll(SPLINTERS.len())]),
         }
         if !text.is_char_boundary(text.len()) || text.is_empty() {
