@@ -12,9 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use planwright_core::change::Change;
 use planwright_core::diagnostic::Diagnostic;
-use planwright_core::dialect::Dialect;
+use planwright_core::dialect::{self, Birth, Dialect};
 use planwright_core::digest::Digest;
 use planwright_core::draft::{Draft, Entry, Frontmatter, Mark};
+use planwright_core::foreign::FOREIGN;
 use planwright_core::source::{self, Edit, Source, Span};
 use planwright_core::verify::{self, BashFault, Checked, Facts, Limits, Questions, Study};
 use planwright_core::yaml::{self, Node, Value};
@@ -39,6 +40,7 @@ pub const TARGETS: &[Target] = &[
     ("directory", directory),
     ("proposal", proposal),
     ("named", named),
+    ("foreign", foreign),
 ];
 
 /// Bytes a YAML reader must take for a key on one line; longer ones are no keys.
@@ -63,6 +65,22 @@ pub fn parse(bytes: &[u8]) {
         if let Some(plan) = &checked.plan {
             assert_eq!(Digest::of(plan), Digest::of(&plan.clone()), "a digest names one meaning");
         }
+    }
+}
+
+/// Any text is read by every importer, and what comes out can be written as a native plan with as many steps.
+pub fn foreign(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let birth = Birth { id: "PLAN-a1b2c3d4", now: "2026-01-01T00:00:00Z" };
+    for importer in FOREIGN {
+        let draft = (importer.parse)(&Source::new("plan.md", text));
+        for step in &draft.steps {
+            assert_inside(text, step.whole.0, "a step");
+            assert_inside(text, step.title.span, "a title");
+        }
+        let composed = Source::new("plan.md", dialect::NATIVE.compose(&draft, &birth));
+        let (found, meant) = (composed.draft().steps.len(), draft.steps.len());
+        assert_eq!(found, meant, "{} is written with all of its steps", importer.name);
     }
 }
 

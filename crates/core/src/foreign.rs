@@ -181,6 +181,20 @@ pub(crate) fn settle(draft: &mut Draft) {
     }
 }
 
+/// Adds what another file of a folder says of the plan as a whole; its steps are left alone.
+pub(crate) fn join(draft: &mut Draft, file: Draft) {
+    draft.title = draft.title.take().or(file.title);
+    if draft.frontmatter.entries.is_empty() {
+        draft.frontmatter = file.frontmatter;
+    }
+    draft.oddities.0.extend(file.oddities.0);
+    match (&mut draft.context, file.context) {
+        (Some(context), Some(more)) => context.value.push_str(&format!("\n\n{}", more.value)),
+        (None, more) => draft.context = more,
+        (Some(_), None) => {}
+    }
+}
+
 /// Gives steps whose id another one has an id of their own. The first one keeps it: whoever waits for it means that one.
 pub(crate) fn unrepeated(steps: &mut [StepDraft]) {
     let mut taken: BTreeSet<String> =

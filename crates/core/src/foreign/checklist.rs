@@ -135,8 +135,15 @@ impl<'a> Checklist<'a> {
         }
     }
 
-    /// Leaves out headings below which nothing is left: the tasks say where they stand.
+    /// Leaves out headings below which there were only tasks: these say where they stand.
     fn drop_bare_headings(&self, is_gone: &mut [bool]) {
+        // How many lines in front of each one are gone.
+        let mut gone = vec![0];
+        gone.extend(is_gone.iter().scan(0_usize, |count, &is_gone| {
+            *count += usize::from(is_gone);
+            Some(*count)
+        }));
+        let had_tasks = |at: usize| gone[self.page.section_end(at)] > gone[at];
         // The rank of what is left below: a heading is worth keeping only above something of a lower one.
         let mut below: Option<usize> = None;
         for at in (0..self.page.lines.len()).rev() {
@@ -147,7 +154,8 @@ impl<'a> Checklist<'a> {
                 Kind::Heading { level, .. } if below.is_some_and(|below| below > level) => {
                     below = Some(level);
                 }
-                Kind::Heading { .. } => is_gone[at] = true,
+                Kind::Heading { .. } if had_tasks(at) => is_gone[at] = true,
+                Kind::Heading { level, .. } => below = Some(level),
                 Kind::Item(_) | Kind::Text | Kind::Hidden => below = Some(usize::MAX),
             }
         }

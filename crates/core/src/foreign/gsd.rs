@@ -2,7 +2,7 @@
 
 use super::checklist::{Checklist, Label, Style, usual_mark};
 use super::order::Order;
-use super::{Foreign, entitle, files, generic, legal, prose, settle, step, tell};
+use super::{Foreign, entitle, files, generic, join, legal, prose, settle, step, tell};
 use crate::draft::{ContractDraft, Draft, StepDraft};
 use crate::frontmatter;
 use crate::source::{Excerpt, Source, Span, Spanned};
@@ -40,9 +40,7 @@ fn parse(source: &Source) -> Draft {
         }
         let mut all = std::mem::take(&mut draft.steps);
         all.extend(steps);
-        if draft.title.is_none() {
-            draft = read;
-        }
+        join(&mut draft, read);
         draft.steps = all;
         if let Some(last) = draft.steps.len().checked_sub(1) {
             plans.push((name, last));

@@ -214,8 +214,10 @@ struct Closings {
 
 impl Closings {
     fn of_comment(&mut self, source: &Source, lines: &[Span], at: usize) -> Option<usize> {
-        let is_searched = !self.misses_comment;
-        let end = (at..lines.len()).find(|&line| is_searched && source.slice(lines[line]).contains("-->"));
+        if self.misses_comment {
+            return None;
+        }
+        let end = (at..lines.len()).find(|&line| source.slice(lines[line]).contains("-->"));
         self.misses_comment = end.is_none();
         end
     }

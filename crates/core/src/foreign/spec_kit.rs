@@ -17,14 +17,16 @@ fn recognises(place: &str, head: &str) -> Option<String> {
     if (spec_kitty::FOREIGN.recognises)(place, head).is_some() {
         return None;
     }
-    let is_coded =
-        |text: &str| code(text.trim_start_matches([' ', '*', '[', '`'])).is_some_and(|code| code.len() > 2);
+    let coded = |text: &str| code(text.trim_start_matches([' ', '*', '[', '`'])).map(str::len);
     let is_task = |line: &str| {
         let behind = line.trim_start().strip_prefix("- [").and_then(|line| line.split_once(']'));
-        behind.is_some_and(|(_, text)| is_coded(text))
+        behind.is_some_and(|(_, text)| coded(text).is_some())
     };
-    let is_bare =
-        |line: &str| line.strip_prefix("- ").or_else(|| line.strip_prefix("### ")).is_some_and(is_coded);
+    // Without a box, `T1` may be anything.
+    let is_bare = |line: &str| {
+        let text = line.strip_prefix("- ").or_else(|| line.strip_prefix("### "));
+        text.and_then(coded).is_some_and(|length| length > 2)
+    };
     let is_list = place.ends_with("tasks.md") && head.lines().any(is_bare);
     if is_list || head.lines().any(is_task) {
         return Some("tasks with numbers like T001".to_owned());

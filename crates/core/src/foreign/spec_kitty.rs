@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::checklist::{Checklist, Label};
 use super::outline::Place;
 use super::page::Page;
-use super::{Foreign, entitle, generic, legal, prose, ralphex, settle, step};
+use super::{Foreign, entitle, generic, join, legal, prose, ralphex, settle, step};
 use crate::draft::{Draft, Frontmatter, Mark, StepDraft};
 use crate::frontmatter;
 use crate::source::{Source, Span, Spanned};
@@ -57,9 +57,7 @@ fn parse(source: &Source) -> Draft {
             }
             list.frame(&lines)
         };
-        if draft.title.is_none() {
-            draft = read;
-        }
+        join(&mut draft, read);
     }
     draft.steps = packages.into_values().chain(others).collect();
     if files.len() == 1 && lists.is_empty() {

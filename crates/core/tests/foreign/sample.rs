@@ -145,6 +145,9 @@ fn plans() -> Vec<Sample> {
                 "overview",
                 "completed",
                 "progress",
+                "dependencies",
+                "pending",
+                "cancelled",
             ],
             ..sample(
                 "cursor",
@@ -177,23 +180,27 @@ fn plans() -> Vec<Sample> {
             task-3 | open | task-2 | [Final] Update documentation
             item-7 | open | task-3 | tell operations about the address",
         ),
-        sample(
-            "gsd",
-            ".planning/ROADMAP.md",
-            include_str!("gsd-roadmap.md"),
-            "Notes",
-            "phase-1 | done | plan-01-01 plan-01-02 | Editor - Write and read notes
-            phase-2 | open | plan-02-01 | Search - Find them again
-            phase-2-1 | open | phase-2 | Hotfix - Fix the search (INSERTED)
-            plan-01-01 | done |  | Text area with autosave
-            plan-01-02 | done | plan-01-01 | Markdown preview
-            plan-02-01 | open | phase-1 | Index of words",
-        ),
+        gsd_roadmap(),
         gsd(),
         gsd_phase(),
         spec_kitty(),
         spec_kitty_list(),
     ]
+}
+
+fn gsd_roadmap() -> Sample {
+    sample(
+        "gsd",
+        ".planning/ROADMAP.md",
+        include_str!("gsd-roadmap.md"),
+        "Notes",
+        "phase-1 | done | plan-01-01 plan-01-02 | Editor - Write and read notes
+        phase-2 | open | plan-02-01 | Search - Find them again
+        phase-2-1 | open | phase-2 | Hotfix - Fix the search (INSERTED)
+        plan-01-01 | done |  | Text area with autosave
+        plan-01-02 | done | plan-01-01 | Markdown preview
+        plan-02-01 | open | phase-1 | Index of words",
+    )
 }
 
 fn gsd() -> Sample {
@@ -210,8 +217,19 @@ fn gsd() -> Sample {
     }
 }
 
-const GSD_WORDS: &[&str] =
-    &["objective", "tasks", "success_criteria", "criteria", "success", "wave", "gate", "blocking", "human"];
+const GSD_WORDS: &[&str] = &[
+    "objective",
+    "tasks",
+    "criteria",
+    "success",
+    "wave",
+    "gate",
+    "blocking",
+    "human",
+    "type",
+    "modified",
+    "autonomous",
+];
 
 /// A phase with two plans, the second of which waits for the first.
 fn gsd_phase() -> Sample {
@@ -238,7 +256,7 @@ fn spec_kitty() -> Sample {
         ("tasks/WP02-ask-the-index.md", include_str!("spec-kitty/tasks/WP02-ask-the-index.md")),
     ];
     Sample {
-        dropped: &["work_package_id", "lane", "dependencies"],
+        dropped: &["lane", "dependencies", "agent", "owned", "doing"],
         ..sample(
             "spec-kitty",
             "kitty-specs/012-faster-search",
