@@ -5,6 +5,7 @@ mod compose;
 mod copies;
 mod field;
 mod heading;
+mod list;
 mod outline;
 mod patch;
 mod progress;
@@ -158,8 +159,8 @@ fn parse(source: &Source) -> Draft {
         draft.steps.push(step::read(source, &blocks, (task, &roll), place, &mut oddities));
     }
     read_header(source, &blocks, &outline, &mut draft);
-    draft.depends_on = list(source, parts.yaml, "depends_on");
-    draft.touches = list(source, parts.yaml, "touches");
+    draft.depends_on = key_list(source, parts.yaml, "depends_on");
+    draft.touches = key_list(source, parts.yaml, "touches");
     draft.notes = notes(source, &blocks, &outline);
     oddities.sort_by_key(|oddity| oddity.span.start);
     draft.oddities = Layout(oddities);
@@ -227,7 +228,7 @@ fn meant(word: &str) -> Option<State> {
 }
 
 /// The list below a key of the frontmatter, inline or one item a line; a single value is a list of one.
-fn list(source: &Source, block: Option<Span>, key: &str) -> Vec<Spanned<String>> {
+fn key_list(source: &Source, block: Option<Span>, key: &str) -> Vec<Spanned<String>> {
     let Some(block) = block else { return Vec::new() };
     let (root, _) = yaml::read(source.slice(block), block.start);
     let Some(Value::Map(entries)) = root.map(|root| root.value) else { return Vec::new() };

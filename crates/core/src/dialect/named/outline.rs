@@ -8,8 +8,8 @@ use std::collections::HashMap;
 
 use super::field;
 use super::heading::{self, Kind, Read};
-use super::status;
-use crate::draft::{Field, Mark};
+use super::list;
+use crate::draft::Field;
 use crate::markdown::{Blocks, Heading};
 use crate::source::{Source, Span, Spanned};
 
@@ -34,7 +34,7 @@ pub(super) struct Section {
     pub(super) name: Spanned<String>,
     read: Read,
     /// Where the next heading of any rank begins.
-    own_end: usize,
+    pub(super) own_end: usize,
     /// Where the next heading of its rank begins.
     pub(super) end: usize,
     fields: Vec<Field>,
@@ -49,7 +49,7 @@ impl Section {
     }
 
     /// What stands below the heading in front of any other.
-    fn own(&self) -> Span {
+    pub(super) fn own(&self) -> Span {
         Span::new(self.heading.below.min(self.own_end), self.own_end)
     }
 
@@ -158,7 +158,7 @@ const WORK: &[&str] = &[
 impl Outline {
     pub(super) fn of(source: &Source, blocks: &Blocks) -> Self {
         let sections = sections(source, blocks);
-        let boxes = boxes(source, blocks, &sections);
+        let boxes = list::boxes(source, blocks, &sections);
         let mut tasks = stated(&sections, &boxes);
         if tasks.is_empty() {
             tasks = boxes;
@@ -174,7 +174,7 @@ impl Outline {
         }
         let fallbacks: [&dyn Fn() -> Vec<Task>; 3] = [
             &|| leaves(&sections, |section| section.read.kind == Kind::Phase),
-            &|| items(source, blocks, &sections),
+            &|| list::items(source, blocks, &sections),
             &|| leaves(&sections, |section| matches!(section.read.kind, Kind::Number | Kind::Dotted)),
         ];
         for fallback in fallbacks {
@@ -366,123 +366,10 @@ fn is_criteria(section: &Section) -> bool {
     name == "status" || CRITERIA.iter().any(|word| name.starts_with(word) || name.ends_with(word))
 }
 
-fn promises_work(section: &Section) -> bool {
+/// Whether the list below a heading is one of tasks.
+pub(super) fn promises_work(section: &Section) -> bool {
     let name = plain_name(section);
     section.heading.level > 1 && !is_aside(section) && WORK.iter().any(|word| name.contains(word))
-}
-
-/// Every list item with a box.
-fn boxes(source: &Source, blocks: &Blocks, sections: &[Section]) -> Vec<Task> {
-    let body = Span::new(blocks.body, source.text().len());
-    let boxed = |line: Span| {
-        let text = source.slice(line);
-        let item = field::item(text).or_else(|| bare_box(text))?;
-        let behind = &text[item..];
-        let (length, _) = status::leading_box(behind).or_else(|| unknown_box(behind))?;
-        let is_set_off = behind[length..].is_empty() || behind[length..].starts_with([' ', '\t']);
-        let start = line.start + item;
-        is_set_off.then(|| (line, start + length, Span::new(start + 1, start + length - 1)))
-    };
-    let lines: Vec<_> = field::text_lines(source, blocks, body).filter_map(boxed).collect();
-    let reach = |index: usize| {
-        let line = lines[index].0;
-        let next = lines.get(index + 1).map_or(body.end, |(next, ..)| next.start);
-        Reach { line, end: item_end(source, sections, line, next) }
-    };
-    lines
-        .iter()
-        .enumerate()
-        .map(|(index, &(_, behind, tick))| listed(source, reach(index), behind, Shape::Boxed(tick)))
-        .collect()
-}
-
-/// The first line of a list item, and where the item ends.
-#[derive(Clone, Copy)]
-struct Reach {
-    line: Span,
-    end: usize,
-}
-
-/// Where a box begins that stands in no list but has text behind it.
-fn bare_box(text: &str) -> Option<usize> {
-    let bare = text.trim_start();
-    let (length, _) = status::leading_box(bare)?;
-    (length > 2 && !bare[length..].trim().is_empty()).then(|| text.len() - bare.len())
-}
-
-/// A box with something in it that nobody knows: `[?]`.
-fn unknown_box(text: &str) -> Option<(usize, Option<Mark>)> {
-    let mut characters = text.strip_prefix('[')?.chars();
-    let inner = characters.next().filter(|inner| !inner.is_alphanumeric())?;
-    (characters.next()? == ']').then_some((2 + inner.len_utf8(), None))
-}
-
-fn listed(source: &Source, reach: Reach, title: usize, shape: Shape) -> Task {
-    let title = field::trimmed(source, Span::new(title.min(reach.line.end), reach.line.end));
-    let label = Spanned::new(String::new(), Span::at(title.start));
-    let text = Spanned::new(source.slice(title).to_owned(), title);
-    let read = match shape {
-        Shape::Listed => Read { kind: Kind::Plain, label, number: None, ..heading::read(source, title) },
-        Shape::Boxed(_) | Shape::Heading => {
-            Read { kind: Kind::Plain, label, number: None, marks: Vec::new(), title: text }
-        }
-    };
-    Task {
-        shape,
-        whole: Span::new(reach.line.start, reach.end),
-        heading: reach.line,
-        level: 0,
-        read,
-        below: Span::new(source.next_line(reach.line.end).min(reach.end), reach.end),
-        own_end: reach.end,
-    }
-}
-
-/// Where a list item ends: in front of the first line that is not indented below it.
-fn item_end(source: &Source, sections: &[Section], line: Span, next: usize) -> usize {
-    let indent = field::indent(source.slice(line));
-    let heading = sections.partition_point(|section| section.heading.span.start <= line.start);
-    let limit = sections.get(heading).map_or(next, |section| section.heading.span.start.min(next));
-    let mut end = source.next_line(line.end).min(limit);
-    let mut at = end;
-    while at < limit {
-        let inner = Span::new(at, source.line_at(at).end.min(limit));
-        let text = source.slice(inner);
-        let after = source.next_line(at).min(limit);
-        let is_blank = text.trim().is_empty();
-        if !is_blank && field::indent(text) <= indent {
-            break;
-        }
-        if !is_blank {
-            end = after;
-        }
-        at = after;
-    }
-    end
-}
-
-/// The list below a heading that promises work: its numbered items, or else its bullets.
-fn items(source: &Source, blocks: &Blocks, sections: &[Section]) -> Vec<Task> {
-    let found = |is_item: &dyn Fn(&str) -> bool| {
-        let mut tasks = Vec::new();
-        for section in sections.iter().filter(|section| promises_work(section)) {
-            let lines: Vec<Span> = field::text_lines(source, blocks, section.own())
-                .filter(|&line| {
-                    let text = source.slice(line);
-                    field::indent(text) < 2 && field::item(text).is_some() && is_item(text.trim_start())
-                })
-                .collect();
-            for (index, &line) in lines.iter().enumerate() {
-                let next = lines.get(index + 1).map_or(section.own_end, |next| next.start);
-                let reach = Reach { line, end: item_end(source, sections, line, next) };
-                let title = line.start + field::item(source.slice(line)).unwrap_or(0);
-                tasks.push(listed(source, reach, title, Shape::Listed));
-            }
-        }
-        tasks
-    };
-    let numbered = found(&|text| text.starts_with(|first: char| first.is_ascii_digit()));
-    if numbered.is_empty() { found(&|_| true) } else { numbered }
 }
 
 fn is_in(tasks: &[Task], at: usize) -> bool {
