@@ -95,6 +95,7 @@ fn cause(oddity: &Oddity) -> Option<Span> {
         | Oddity::UnclosedFence
         | Oddity::HeadingLevel { .. }
         | Oddity::UnknownMark(_)
+        | Oddity::Unreadable(_)
         | Oddity::NearlyField { .. }
         | Oddity::Record(_)
         | Oddity::MissingFile { .. }
