@@ -5,6 +5,8 @@
 mod ask;
 #[path = "program/bad_input.rs"]
 mod bad_input;
+#[path = "program/convert.rs"]
+mod convert;
 #[path = "program/crash.rs"]
 mod crash;
 #[path = "program/crowd.rs"]

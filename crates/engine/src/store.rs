@@ -15,7 +15,7 @@ pub use beside::{append, keep};
 pub use chance::chance;
 pub use folder::{plan_at, read_bundle};
 pub use journal::Store;
-pub use save::{create_plan, replace, save};
+pub use save::{create_plan, replace, save, unload};
 
 use std::fs::File;
 use std::io::{self, Read};

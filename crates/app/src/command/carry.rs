@@ -1,13 +1,13 @@
 //! What `convert` and `import` share: writing a plan in another dialect, and saying what that one can't hold.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use planwright_engine::core::convert::{self, Loss};
 use planwright_engine::core::dialect::{Birth, Dialect};
 use planwright_engine::core::draft::Draft;
 use planwright_engine::core::plan;
 use planwright_engine::core::source::Source;
-use planwright_engine::{Project, clock, store};
+use planwright_engine::{Project, clock, project, store};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -94,16 +94,17 @@ pub(crate) fn carry(load: &Load<'_>, terms: &Terms, out: &mut Out<'_>) -> Result
         return Err(failure.hint("use small letters, digits and dashes, with --name"));
     }
     let home = (load.to.home)(&name, &store::chance()?);
-    let birth = Birth { id: &home.id, now: &clock::utc_now() };
-    let converted = convert::convert(load.source, load.draft, load.to, &birth);
-    if terms.strict && !converted.losses.is_empty() {
-        return Err(refused(load, &converted.losses));
-    }
     let path = match terms.output.as_deref() {
         Some(STDOUT) => None,
         Some(path) => Some(PathBuf::from(path)),
         None => Some(load.project.root.join(&home.path)),
     };
+    let id = path.as_deref().and_then(|path| id_of(path, load.to)).unwrap_or(home.id);
+    let birth = Birth { id: &id, now: &clock::utc_now() };
+    let converted = convert::convert(load.source, load.draft, load.to, &birth);
+    if terms.strict && !converted.losses.is_empty() {
+        return Err(refused(load, &converted.losses));
+    }
     match &path {
         Some(path) => {
             store::create_plan(path, &converted.text, load.to)?;
@@ -130,6 +131,14 @@ pub(crate) fn carry(load: &Load<'_>, terms: &Terms, out: &mut Out<'_>) -> Result
     let mut answer = Answer::done(load.kind, &carried);
     answer.next.extend(next);
     Ok(answer)
+}
+
+/// The id that the file of a plan gives it, where the dialect takes it for one.
+fn id_of(path: &Path, dialect: &Dialect) -> Option<String> {
+    let name = project::name(path);
+    let chance = name.strip_prefix("PLAN-").unwrap_or(&name);
+    let home = (dialect.home)(chance, chance);
+    (project::name(home.path.as_ref()) == name).then_some(home.id)
 }
 
 /// What the new plan is called: as the old one, or as its title says where that is no name.

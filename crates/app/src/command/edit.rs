@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         out.data(&clean(new.text()));
         edited.text = Some(new.text().to_owned());
     } else if new.text() != old.text() {
-        store::save(&path, &old, &new)?;
+        store::save(&path, &old, &store::unload(&path, &new)?)?;
         edited.written = true;
     }
     if !args.dry_run {

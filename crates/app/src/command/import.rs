@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use planwright_engine::core::dialect::NATIVE;
-use planwright_engine::core::draft::Draft;
+use planwright_engine::core::draft::{Draft, Oddity};
 use planwright_engine::core::foreign::{self, FOREIGN, Foreign};
 use planwright_engine::core::source::{Source, Spanned, Told};
 use planwright_engine::core::state::State;
@@ -40,6 +40,12 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     if draft.steps.is_empty() {
         let failure = Failure::new(Exit::No, format!("{} has no tasks", source.name()));
         return Err(failure.hint(format!("it was read as {read_as}; say what it is with --from")));
+    }
+    for oddity in &draft.oddities.0 {
+        if let Oddity::Unreadable(why) = &oddity.value {
+            let (file, at) = (source.name_at(oddity.span.start), source.position(oddity.span.start));
+            out.warn(&format!("{file}:{at}: {why}"));
+        }
     }
     // Whatever it says: nobody has approved or run it here.
     draft.state = Some(Spanned::new(State::Draft, draft.state.map(|state| state.span).unwrap_or_default()));

@@ -80,7 +80,8 @@ pub(super) fn put(path: &Path, text: &str) -> io::Result<()> {
         return Err(source);
     }
     // A rename is durable only once its folder is: without this a power cut can bring the old text back.
-    File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }
 
 fn fill(file: &mut File, path: &Path, text: &str) -> io::Result<()> {

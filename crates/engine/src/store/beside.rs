@@ -66,11 +66,17 @@ fn set(path: &Path, values: &[(String, String)]) -> Result<(), Error> {
     }
 }
 
-/// Where a path beside a plan leads, without any link on the way.
-fn place(plan: &Path, beside: &str) -> Result<PathBuf, Error> {
+/// Where a path beside a plan leads, without any link on the way. The plan itself may be a link, or not be there yet.
+pub(super) fn place(plan: &Path, beside: &str) -> Result<PathBuf, Error> {
     let astray = || Error::Astray { path: PathBuf::from(beside) };
-    let plan = plan.canonicalize().map_err(|source| super::read_error(plan, source))?;
-    let mut folder = plan.parent().ok_or_else(astray)?.to_owned();
+    let read_error = |source| super::read_error(plan, source);
+    let mut folder = match plan.canonicalize() {
+        Ok(plan) => plan.parent().ok_or_else(astray)?.to_owned(),
+        Err(_) => match plan.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            Some(folder) => folder.canonicalize().map_err(read_error)?,
+            None => Path::new(".").canonicalize().map_err(read_error)?,
+        },
+    };
     let mut parts: Vec<Component<'_>> = Path::new(beside).components().collect();
     let Some(Component::Normal(file)) = parts.pop() else { return Err(astray()) };
     for (index, part) in parts.into_iter().enumerate() {

@@ -5,12 +5,12 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use planwright_core::dialect::Dialect;
+use planwright_core::dialect::{Dialect, proposal};
 use planwright_core::source::Source;
 use serde::{Deserialize, Serialize};
 
 use super::writer::Turn;
-use super::{Error, atomic};
+use super::{Error, atomic, beside};
 use crate::clock;
 
 /// How many digits of a hash tell one text from another.
@@ -27,6 +27,23 @@ pub fn save(path: &Path, old: &Source, new: &Source) -> Result<Source, Error> {
     Ok(new)
 }
 
+/// Moves what a plan may not carry itself into files beside it, and returns what is left: the context of a proposal has a
+/// limit. What is there already under such a name is the same, since the name holds its digest.
+pub fn unload(path: &Path, source: &Source) -> Result<Source, Error> {
+    let overflow = match source.dialect().name {
+        "proposal" => proposal::overflow(source),
+        _ => None,
+    };
+    let Some(overflow) = overflow else { return Ok(source.clone()) };
+    for (file, text) in &overflow.files {
+        match atomic::create(&beside::place(path, file)?, text) {
+            Ok(()) | Err(Error::Exists { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(source.with(overflow.text))
+}
+
 /// Replaces the text of a file, if it still is `old`.
 pub fn replace(path: &Path, old: &str, new: &str) -> Result<(), Error> {
     swap(path, (old, new), &content)
@@ -36,7 +53,10 @@ pub fn replace(path: &Path, old: &str, new: &str) -> Result<(), Error> {
 pub fn create_plan(path: &Path, text: &str, dialect: &'static Dialect) -> Result<(), Error> {
     let source = Source::new("plan", text).written_in(dialect);
     if source.parts()[0].path.is_empty() {
-        return atomic::create(path, text);
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let write_error = |source| Error::Write { path: path.to_owned(), source };
+        std::fs::create_dir_all(folder).map_err(write_error)?;
+        return atomic::create(path, unload(path, &source)?.text());
     }
     if path.exists() {
         return Err(Error::Exists { path: path.to_owned() });
