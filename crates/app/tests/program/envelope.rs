@@ -48,6 +48,7 @@ const SUCCESSES: &[Case<'_>] = &[
     (&["fmt", "--check", "loose"], ""),
     (&["fmt", "loose"], ""),
     (&["fmt", "-"], "# nothing\n"),
+    (&["merge-driver", "plans/good.md", "plans/auth-cookie.md", "plans/good.md"], ""),
     (&["config"], ""),
     (&["config", "run.jobs"], ""),
     (&["config", "set", "run.jobs", "2"], ""),

@@ -16,6 +16,11 @@ fn repository() -> Place {
     place
 }
 
+/// Marks a step as the harness does.
+fn mark(step: usize, glyph: &str) -> String {
+    format!("p=$(<plans/good.md) && printf '%s\\n' \"${{p/ {step}. / {step}. {glyph} }}\" > plans/good.md")
+}
+
 /// Does one thing on each of two branches and merges them.
 fn merged(place: &Place, ours: &str, theirs: &str) -> crate::place::Ran {
     place.bash(&format!(
@@ -28,9 +33,13 @@ fn merged(place: &Place, ours: &str, theirs: &str) -> crate::place::Ran {
 #[test]
 fn marks_and_notes_of_two_branches_are_merged() {
     let place = repository();
-    let ours = "planwright edit good --mark 1=done && planwright edit good --note 'ours' && echo '- 2026-11-16 two' >> .harness/progress.md";
-    let theirs = "planwright edit good --mark 2=failed && planwright edit good --note 'theirs' && echo '- 2026-11-15 one' >> .harness/progress.md";
-    merged(&place, ours, theirs).expect(0, &[]);
+    let said = |glyph: &str, step: usize, note: &str, line: &str| {
+        let mark = mark(step, glyph);
+        format!("{mark} && planwright edit good --note {note} && echo '{line}' >> .harness/progress.md")
+    };
+    let ours = said("✅", 1, "ours", "- 2026-11-16 two");
+    let theirs = said("❌", 2, "theirs", "- 2026-11-15 one");
+    merged(&place, &ours, &theirs).expect(0, &[]);
     let plan = place.read("plans/good.md");
     for said in ["- ours", "- theirs", "✅", "❌"] {
         assert!(plan.contains(said), "{said}:\n{plan}");
@@ -42,7 +51,7 @@ fn marks_and_notes_of_two_branches_are_merged() {
 #[test]
 fn a_true_conflict_shows_both_texts_and_git_reports_it() {
     let place = repository();
-    let ran = merged(&place, "planwright edit good --mark 1=done", "planwright edit good --mark 1=failed");
+    let ran = merged(&place, &mark(1, "✅"), &mark(1, "❌"));
     ran.expect(1, &["CONFLICT", "plans/good.md", "both sides say something else in 1 place"]);
     let plan = place.read("plans/good.md");
     assert!(plan.contains("<<<<<<< ours\n") && plan.contains("✅") && plan.contains("❌"), "{plan}");
@@ -65,6 +74,8 @@ fn a_file_that_is_no_text_and_a_plan_without_a_base_lose_nothing() {
     assert!(raw.contains("ours") && raw.contains("theirs"), "{raw}");
     let fresh = place.read("plans/fresh.md");
     assert!(fresh.contains("- x") && !fresh.contains("<<<<"), "{fresh}");
+    let unmerged = place.bash("git ls-files --unmerged").said();
+    assert!(unmerged.contains("raw.md") && !unmerged.contains("fresh.md"), "{unmerged}");
 }
 
 #[test]

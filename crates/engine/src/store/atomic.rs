@@ -64,7 +64,9 @@ pub fn archive(path: &Path) -> Result<PathBuf, Error> {
 
 /// Writes into a file that somebody made for this and nobody else writes to, like the one that Git makes for a merge.
 pub fn fill_in(path: &Path, text: &str) -> Result<(), Error> {
-    put(path, text).map_err(|source| Error::Write { path: path.to_owned(), source })
+    // A name alone has no folder that could be synced.
+    let written = path.canonicalize().and_then(|real| put(&real, text));
+    written.map_err(|source| Error::Write { path: path.to_owned(), source })
 }
 
 /// Puts a new text in the place of a file that is there, with its mode and, where that is allowed, its owner.
