@@ -127,6 +127,10 @@ fn made<T: JsonSchema>(generator: SchemaGenerator) -> Value {
     generator.into_root_schema_for::<T>().into()
 }
 
+/// What is found as a plan without being named by its path.
+pub(crate) const WHAT_IS_A_PLAN: &str = "a plan says `type: plan` in its frontmatter, or lies where its dialect keeps it: \
+    PLAN.md, .rawko/plans/, .pi/plans/, plan.md with tasks/";
+
 /// How many steps a hint names; a longer list helps nobody.
 const STEPS_NAMED_MAX: usize = 12;
 
@@ -391,9 +395,9 @@ impl From<project::Error> for Failure {
             project::Error::NoPlan { meant: Some(ref meant), .. } => failure(Exit::Usage)
                 .hint(format!("did you mean `{meant}`?"))
                 .next(Next::new(["planwright", "list"])),
-            project::Error::NoPlan { .. } => failure(Exit::Usage)
-                .hint("a plan is a markdown file whose frontmatter says `type: plan`")
-                .next(Next::new(["planwright", "list"])),
+            project::Error::NoPlan { .. } => {
+                failure(Exit::Usage).hint(WHAT_IS_A_PLAN).next(Next::new(["planwright", "list"]))
+            }
             project::Error::Ambiguous { ref plans, ref name } => {
                 let plans: Vec<String> = plans.iter().map(|plan| shown(plan)).collect();
                 failure(Exit::Usage).hint(format!("say which one: {}", plans.join(", "))).next(Next::new([

@@ -86,6 +86,7 @@ fn facets(draft: &Draft) -> Vec<(String, String)> {
     });
     let facets = [
         ("title", text(draft.title.as_ref())),
+        ("owner", text(draft.owner.0.as_ref())),
         ("context", text(draft.context.as_ref())),
         ("priority", text(draft.priority.as_ref())),
         ("budget", text(draft.budget.as_ref())),
@@ -174,8 +175,8 @@ fn text_losses(source: &Source, written: &Source) -> Vec<Loss> {
         let mut at = part.span.start;
         for line in source.slice(part.span).split_inclusive('\n') {
             let (label, value) = labelled(line);
-            let is_owned = label.is_some_and(|label| dialect.owned.contains(&label));
-            let is_lost = !is_owned && words(value).any(|word| !kept.contains(&word));
+            let is_read = label.is_some_and(|label| is_known(dialect, label)) || is_frame(line);
+            let is_lost = !is_read && words(value).any(|word| !kept.contains(&word));
             if is_lost {
                 let number = source.position(at).line;
                 let file = if part.path.is_empty() { String::new() } else { format!(" of {}", part.path) };
@@ -189,6 +190,19 @@ fn text_losses(source: &Source, written: &Source) -> Vec<Loss> {
         }
     }
     losses
+}
+
+/// Whether a label is one that the dialect reads: what became of its value was compared above, or is the harness's.
+fn is_known(dialect: &Dialect, label: &str) -> bool {
+    let names = dialect.fields.iter().flat_map(|(_, names)| names.iter());
+    let keys =
+        dialect.keys.iter().chain(dialect.owned).chain(names).chain(&["context", "budget", "priority"]);
+    keys.into_iter().any(|known| known.eq_ignore_ascii_case(label))
+}
+
+/// Whether a line only frames what others say: a fence, or the code that a contract exits with.
+fn is_frame(line: &str) -> bool {
+    ["```", "~~~", "exit_code"].iter().any(|frame| line.trim_start().starts_with(frame))
 }
 
 /// The label in front of a value, as in `key: value` and `- **label:** value`, and the rest of the line.

@@ -157,9 +157,11 @@ impl Reflection {
     /// What is to be changed in a plan of this dialect. What it has no word for is left out.
     pub fn take(&mut self, dialect: &Dialect) -> Vec<Change> {
         let marks = std::mem::take(&mut self.marks).into_iter().filter_map(|(step, mark)| {
+            // Only where a plan can say that somebody is at a step does it say more than what is done and what is not.
+            let says_all = dialect.marks.contains(&Mark::Running);
             let mark = match mark {
-                // Only where a plan can say that somebody is at a step does it say more than what is done.
-                Some(mark) if mark != Mark::Done && !dialect.marks.contains(&Mark::Running) => return None,
+                Some(Mark::Running | Mark::Skipped) if !says_all => return None,
+                Some(Mark::Failed) if !says_all => None,
                 mark => mark.filter(|mark| dialect.marks.contains(mark)),
             };
             (!dialect.marks.is_empty()).then_some(Change::Mark { step, mark })

@@ -14,7 +14,7 @@ use planwright_engine::core::verify::{RULES, Rule};
 use planwright_engine::watch::Watch;
 use planwright_engine::{Project, Verified, kind, project, store};
 
-use super::{dialect_line, here, open, project_of, shown};
+use super::{WHAT_IS_A_PLAN, dialect_line, here, open, project_of, shown};
 use crate::out::diagnostics::{self, Checked, SuggestionData, Warnings};
 use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let paths = paths(args)?;
     if paths.is_empty() {
         return Err(Failure::new(Exit::Usage, "there are no plans in this project")
-            .hint("a plan is a markdown file whose frontmatter says `type: plan`")
+            .hint(WHAT_IS_A_PLAN)
             .next(Next::new(["planwright", "new", "first-plan"])));
     }
     if args.watch {

@@ -73,7 +73,9 @@ fn what_somebody_else_changed_is_not_written_over_by_an_edit() {
     place.write("plan.md", &plan);
     let script = "mkfifo items; (exec 3>items; echo '<!-- theirs -->' >>plan.md; echo one >&3) &
         planwright edit plan.md --expand s1=items";
-    place.bash(script).expect(4, &["plan.md was changed by somebody else", "nothing was written"]);
+    place
+        .bash(script)
+        .expect(4, &["plan.md was changed by something other than planwright", "nothing was written"]);
     assert_eq!(place.read("plan.md"), format!("{plan}<!-- theirs -->\n"));
 }
 
@@ -88,6 +90,6 @@ fn what_somebody_else_changed_is_not_written_over_by_a_repair() {
     place.replace_tool("bash", &script);
     place
         .run(&["verify", "--fix", "plan.md"])
-        .expect(4, &["plan.md was changed by somebody else", "nothing was written"]);
+        .expect(4, &["plan.md was changed by something other than planwright", "nothing was written"]);
     assert_eq!(place.read("plan.md"), format!("{plan}<!-- theirs -->\n"));
 }

@@ -22,6 +22,11 @@ fn project() -> Place {
         .write("plans/with space.md", sound("A name of two words", 1))
         .write("plans/binary.md", b"---\ntype: plan\n---\n\xff")
         .write("plans/empty.md", "")
+        .write(
+            ".rawko/plans/record.yaml",
+            "id: record\ntask: T\nstatus: draft\nsteps:\n  - index: 0\n    description: A\n    status: failed\n",
+        )
+        .write("tasks.md", "# Tasks\n\n- [ ] Do a\n- [x] Do b\n")
         .write(HOSTILE_NAME, hostile());
     place
 }
@@ -48,6 +53,14 @@ const SUCCESSES: &[Case<'_>] = &[
     (&["fmt", "--check", "loose"], ""),
     (&["fmt", "loose"], ""),
     (&["fmt", "-"], "# nothing\n"),
+    (&["convert", "good", "--to", "record", "--name", "recorded"], ""),
+    (&["convert", "good", "--to", "named", "--output", "-"], ""),
+    (&["import", "tasks.md", "--name", "imported"], ""),
+    (&["export", "good", "--to", "markdown"], ""),
+    (&["replan", "record"], ""),
+    (&["history", "record"], ""),
+    (&["archive", "other/twin.md"], ""),
+    (&["verify", "record", "--suggest-contracts"], ""),
     (&["merge-driver", "plans/good.md", "plans/auth-cookie.md", "plans/good.md"], ""),
     (&["config"], ""),
     (&["config", "run.jobs"], ""),
@@ -111,6 +124,16 @@ const WHILE_A_RUN_WAITS: &[Case<'_>] = &[
 ];
 
 const FAILURES: &[Case<'_>] = &[
+    (&["convert", "good", "--to", "nowhere"], ""),
+    (&["convert", "auth-timeout", "--to", "directory", "--strict"], ""),
+    (&["import", "nowhere.md"], ""),
+    (&["import", "plans/empty.md"], ""),
+    (&["export", "nothing", "--to", "json"], ""),
+    (&["replan", "good"], ""),
+    (&["history", "nothing"], ""),
+    (&["archive", "nothing"], ""),
+    (&["show", "good", "--section", "nothing"], ""),
+    (&["list", "--dialect", "nothing"], ""),
     (&[], ""),
     (&["nonsense"], ""),
     (&["verfy"], ""),

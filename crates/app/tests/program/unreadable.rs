@@ -19,7 +19,9 @@ fn what_is_no_file_is_named_and_never_waited_for() {
     for path in ["plans", ".", "/", "folder.md", "pipe.md", "/dev/null", "/dev/zero", "/dev/tty"] {
         for command in [&["verify"][..], &["show"], &["fmt"], &["edit", "--note", "x"], &["verify", "--fix"]]
         {
-            place.run(&[command, &[path]].concat()).expect(2, &["is not a regular file", "name a plan file"]);
+            place
+                .run(&[command, &[path]].concat())
+                .expect(2, &["is not a regular file", "a plan is a file, or a folder"]);
         }
     }
     place.run(&["verify", "dangling.md"]).expect(2, &["there is no file dangling.md"]);

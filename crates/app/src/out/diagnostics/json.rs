@@ -13,7 +13,6 @@ pub struct VerifyData {
     /// Every file that was checked.
     pub files: Vec<FileData>,
     /// Contracts that were suggested for steps that have none, where that was asked for.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub suggested: Vec<SuggestionData>,
 }
 
