@@ -18,6 +18,9 @@ const WORD_CHARS_MIN: usize = 3;
 /// How much of a lost text is quoted.
 const QUOTE_CHARS_MAX: usize = 60;
 
+/// What is prose.
+const PROSE: &[&str] = &["title", "context", "notes", "task", "accept"];
+
 /// A plan in another dialect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Converted {
@@ -61,8 +64,13 @@ pub fn convert(source: &Source, draft: &Draft, to: &'static Dialect, birth: &Bir
     let prepared = prepared(draft, to);
     let written = Source::new(source.name(), to.compose(&prepared, birth)).written_in(to);
     let read = written.draft();
+    let kept: BTreeSet<String> = words(written.text()).collect();
     let mut losses = plan_losses(&prepared, &read);
-    losses.extend(text_losses(source, &written));
+    // Prose may stand elsewhere, or in another form: only a word that is nowhere is lost.
+    losses.retain(|loss| {
+        !PROSE.contains(&loss.what.as_str()) || words(&loss.said).any(|word| !kept.contains(&word))
+    });
+    losses.extend(text_losses(source, &kept));
     Converted { text: written.text().to_owned(), losses }
 }
 
@@ -91,6 +99,8 @@ fn facets(draft: &Draft) -> Vec<(String, String)> {
         ("priority", text(draft.priority.as_ref())),
         ("budget", text(draft.budget.as_ref())),
         ("notes", texts(&draft.notes).join("\n")),
+        ("depends_on", texts(&draft.depends_on).join(", ")),
+        ("touches", texts(&draft.touches).join(", ")),
     ];
     facets.into_iter().map(|(name, said)| (name.to_owned(), said)).chain(keys).collect()
 }
@@ -167,13 +177,12 @@ fn words_of(text: &str) -> String {
 
 /// Lines that hold a word which the new text has nowhere: whatever a dialect does not read, such as a section of its own, is
 /// found here.
-fn text_losses(source: &Source, written: &Source) -> Vec<Loss> {
-    let kept: BTreeSet<String> = words(written.text()).collect();
+fn text_losses(source: &Source, kept: &BTreeSet<String>) -> Vec<Loss> {
     let dialect = source.dialect();
     let mut losses = Vec::new();
     for part in source.parts() {
         let mut at = part.span.start;
-        for line in source.slice(part.span).split_inclusive('\n') {
+        for line in pieces(source.slice(part.span)) {
             let (label, value) = labelled(line);
             let is_read = label.is_some_and(|label| is_known(dialect, label)) || is_frame(line);
             let is_lost = !is_read && words(value).any(|word| !kept.contains(&word));
@@ -192,12 +201,20 @@ fn text_losses(source: &Source, written: &Source) -> Vec<Loss> {
     losses
 }
 
+/// The lines of a text; those of data that stands on one line are cut at its commas.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive('\n').flat_map(|line| {
+        let ends: &[char] = if line.starts_with(['{', '[']) { &[',', '\n'] } else { &['\n'] };
+        line.split_inclusive(ends)
+    })
+}
+
 /// Whether a label is one that the dialect reads: what became of its value was compared above, or is the harness's.
 fn is_known(dialect: &Dialect, label: &str) -> bool {
     let names = dialect.fields.iter().flat_map(|(_, names)| names.iter());
-    let keys =
-        dialect.keys.iter().chain(dialect.owned).chain(names).chain(&["context", "budget", "priority"]);
-    keys.into_iter().any(|known| known.eq_ignore_ascii_case(label))
+    let compared = ["type", "owner", "context", "budget", "priority"];
+    let mut known = dialect.owned.iter().chain(names).chain(&compared).chain(&dialect.title_key);
+    known.any(|known| known.eq_ignore_ascii_case(label))
 }
 
 /// Whether a line only frames what others say: a fence, or the code that a contract exits with.
@@ -252,12 +269,14 @@ mod tests {
         );
     }
 
+    type Forget = fn(&mut StepDraft);
+
     /// The twin: what a dialect forgets to write is found, whatever it is.
     #[test]
     fn what_is_not_written_is_found() {
         let source = Source::new("plan.md", PLAN);
         let meant = source.draft();
-        let forget: [(&str, fn(&mut StepDraft)); 4] = [
+        let forget: [(&str, Forget); 4] = [
             ("contract", |step| step.contract = None),
             ("exit code", |step| step.contract.as_mut().expect("one").expect = None),
             ("timeout", |step| step.timeout = None),

@@ -184,6 +184,13 @@ impl Dialect {
         {
             meant.title = Some(crate::change::unplaced(value.clone()));
         }
+        // Some dialects have a key for what others say in a line of its own.
+        if let Change::Set { key, value } = change
+            && key == "priority"
+            && self.keys.contains(&"priority")
+        {
+            meant.priority = Some(crate::change::unplaced(value.clone()));
+        }
     }
 
     /// Refuses a mark that steps of this dialect can't carry, and a key that is not the author's.

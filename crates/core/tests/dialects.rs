@@ -111,7 +111,9 @@ fn line_endings_and_byte_order_marks_change_nothing_that_a_plan_says() {
 fn a_skim_finds_what_a_list_shows() {
     for source in all() {
         let (skimmed, read) = ((source.dialect().skim)(&source), source.draft());
-        let marks = |draft: &Draft| draft.steps.iter().map(|step| step.mark()).collect::<Vec<_>>();
+        let marks = |draft: &Draft| {
+            draft.steps.iter().map(planwright_core::draft::StepDraft::mark).collect::<Vec<_>>()
+        };
         assert_eq!((&skimmed.title, skimmed.state, marks(&skimmed)), (&read.title, read.state, marks(&read)));
     }
 }

@@ -22,6 +22,7 @@ mod scratch;
 pub mod setup;
 pub mod store;
 mod topic;
+pub mod versions;
 pub mod watch;
 pub mod worker;
 pub mod workspace;

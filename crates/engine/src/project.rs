@@ -268,7 +268,7 @@ impl Project {
     /// The plan that `address` means: a path, a name, or the beginning of one that no other plan has.
     pub fn plan(&self, address: &str) -> Result<PathBuf, Error> {
         let path = Path::new(address);
-        let is_path = address.contains('/') || ending(path).is_some();
+        let is_path = address.contains('/') || (ending(path).is_some() && path.exists());
         // A folder may have the name of a plan; nothing else that is there may.
         if is_path || (path.exists() && !path.is_dir()) || self.is_folder(path) {
             return Ok(store::plan_at(path, self.dialect));
@@ -360,10 +360,24 @@ pub fn name(path: &Path) -> String {
     name.unwrap_or_default().to_string_lossy().into_owned()
 }
 
+/// What the plan in a file of another tool may be called: as the file, or as its folder where all files of the tool have the
+/// same name.
+pub fn name_of_foreign(path: &Path) -> String {
+    const COMMON: &[&str] = &["tasks", "plan", "PLAN", "prd", "issues", "feature_list"];
+    let name = name(path);
+    let real = path.canonicalize().ok();
+    let above = real.as_deref().and_then(Path::parent).and_then(Path::file_name);
+    match above.filter(|_| COMMON.contains(&name.as_str()) && path.is_file()) {
+        Some(folder) if !folder.to_string_lossy().starts_with('.') => folder.to_string_lossy().into_owned(),
+        Some(_) | None => name.trim_end_matches(".plan").to_owned(),
+    }
+}
+
 /// Whether a plan goes by this name: `PLAN-auth.md` is `PLAN-auth`, and `auth` for short.
 fn is_called(path: &Path, called: &str) -> bool {
     let name = name(path);
-    name == called || name.strip_prefix("PLAN-").is_some_and(|short| short == called)
+    let is_file = path.file_name().is_some_and(|file| file == called);
+    is_file || name == called || name.strip_prefix("PLAN-").is_some_and(|short| short == called)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

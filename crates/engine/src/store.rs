@@ -13,7 +13,7 @@ mod writer;
 pub use atomic::{ARCHIVE, archive, create, create_folder, fill_in};
 pub use beside::{append, keep};
 pub use chance::chance;
-pub use folder::{plan_at, read_bundle};
+pub use folder::{plan_at, read_foreign};
 pub use journal::Store;
 pub use save::{create_plan, replace, save, unload};
 

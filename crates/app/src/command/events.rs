@@ -8,8 +8,9 @@ use std::time::Duration;
 use clap::ValueEnum;
 use planwright_engine::clock;
 use planwright_engine::core::budget;
-use planwright_engine::core::dialect::record;
+use planwright_engine::core::dialect::{self, Birth, record};
 use planwright_engine::core::event::Event;
+use planwright_engine::core::source::Source;
 use planwright_engine::runs::{self, Runs};
 use planwright_engine::store::journal::{Recorded, RunId};
 use schemars::JsonSchema;
@@ -160,7 +161,7 @@ impl Stream {
 /// The line for what happened in the names of document B; `None` where it has none.
 fn record_line(runs: &Runs, fact: &Fact) -> Result<Option<String>, Failure> {
     let run = runs.store().run(fact.run).map_err(runs::Error::from)?;
-    let Some(source) = run.source() else { return Ok(None) };
+    let Some(source) = run.source().map(|source| as_record(&source)) else { return Ok(None) };
     let event = &fact.recorded.event;
     let follows = || source.draft().frontmatter.value("previousPlanId").is_some();
     if matches!(event, Event::RunStarted { .. }) && follows() {
@@ -183,6 +184,17 @@ fn record_line(runs: &Runs, fact: &Fact) -> Result<Option<String>, Failure> {
         | Event::RunFinished { .. } => String::new(),
     };
     Ok(record::event_line(&source, event, said.trim_end()))
+}
+
+/// A plan of any dialect as document B would have it.
+fn as_record(source: &Source) -> Source {
+    match dialect::named("record") {
+        Some(record) if source.dialect() != record => {
+            let birth = Birth { id: source.name(), now: "" };
+            source.with(record.compose(&source.draft(), &birth)).written_in(record)
+        }
+        Some(_) | None => source.clone(),
+    }
 }
 
 /// What the agent said in the attempt that a contract judged.

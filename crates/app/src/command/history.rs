@@ -1,19 +1,15 @@
 //! `history`: the versions of a plan and the runs of each, the oldest first.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use planwright_engine::runs::Runs;
 use planwright_engine::store::{self, Text};
-use planwright_engine::{Project, clock, project};
+use planwright_engine::{Project, clock, project, versions};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, open, run_word, shown};
 use crate::out::{Answer, Cell, Failure, Next, Out, Table, Tone, clean_line};
-
-/// What the files of versions end in.
-const ENDINGS: &[&str] = &["yaml", "yml", "json"];
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -60,12 +56,12 @@ pub(crate) struct RunData {
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let Opened { path, project, .. } = open(&args.plan)?;
-    let mut versions = Vec::new();
-    for file in chain(&project, &path) {
-        versions.extend(version(&project, &file)?);
+    let mut all = Vec::new();
+    for file in versions::of(&project, &path) {
+        all.extend(version(&project, &file)?);
     }
     let mut table = Table::new();
-    for version in &versions {
+    for version in &all {
         table.row(vec![
             Cell::new(&version.name).tone(Tone::Strong),
             Cell::new(if version.version.is_empty() {
@@ -88,53 +84,11 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         }
     }
     out.table(&table);
-    if versions.iter().all(|version| version.runs.is_empty()) {
+    if all.iter().all(|version| version.runs.is_empty()) {
         out.talk(&format!("{} was not run yet", clean_line(&project::name(&path))));
     }
     let next = Next::new(["planwright", "show", shown(&path).as_str()]);
-    Ok(Answer::done("history", &History { versions }).next(next))
-}
-
-/// The files of all versions of the plan at `path`, the oldest first. Names lead from one to the other; where they lead in a
-/// circle, or nowhere, they end.
-fn chain(project: &Project, path: &Path) -> Vec<PathBuf> {
-    let mut chain = vec![path.to_owned()];
-    let mut seen = BTreeSet::from([project::name(path)]);
-    let sibling = |name: &str| {
-        let is_name = !name.is_empty() && !name.contains('/');
-        let files = ENDINGS.iter().map(|ending| path.with_file_name(format!("{name}.{ending}")));
-        files.filter(|_| is_name).find(|file| file.is_file())
-    };
-    let mut first = path.to_owned();
-    while let Some(earlier) = said(project, &first, "previousPlanId").and_then(|name| sibling(&name)) {
-        if !seen.insert(project::name(&earlier)) {
-            break;
-        }
-        chain.insert(0, earlier.clone());
-        first = earlier;
-    }
-    let folder = path.parent().and_then(|folder| folder.read_dir().ok());
-    let mut others: Vec<PathBuf> = folder.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    others
-        .retain(|other| ENDINGS.iter().any(|ending| other.extension().is_some_and(|known| known == *ending)));
-    others.sort();
-    while let Some(last) = chain.last().map(|last| project::name(last)) {
-        let follows =
-            |other: &&PathBuf| said(project, other, "previousPlanId").is_some_and(|name| name == last);
-        let Some(later) = others.iter().find(follows).filter(|later| seen.insert(project::name(later)))
-        else {
-            break;
-        };
-        chain.push(later.clone());
-    }
-    chain
-}
-
-/// What a plan file says in a key of its own.
-fn said(project: &Project, path: &Path, key: &str) -> Option<String> {
-    let Ok(Text::Plan(source)) = store::read(path, "plan", project.reading()) else { return None };
-    let draft = (source.dialect().skim)(&source);
-    draft.frontmatter.value(key).map(|value| value.value.clone())
+    Ok(Answer::done("history", &History { versions: all }).next(next))
 }
 
 fn version(project: &Project, path: &Path) -> Result<Option<Version>, Failure> {

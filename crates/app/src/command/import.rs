@@ -15,9 +15,6 @@ use super::carry::{self, Load, Terms};
 use super::{here, shown};
 use crate::out::{Answer, Exit, Failure, Next, Out};
 
-/// What the files of a folder end in that is imported as one plan.
-const ENDINGS: &[&str] = &["md", "json", "jsonl"];
-
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The file of the other tool, or a folder with one for each task
@@ -55,20 +52,14 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         source: &source,
         draft: &draft,
         read_as,
-        name: name(&args.path),
+        name: project::name_of_foreign(&args.path),
         to,
     };
     carry::carry(&load, &args.terms, out)
 }
 
 fn read(project: &Project, path: &Path) -> Result<Source, Failure> {
-    let plan = store::plan_at(path, None);
-    let is_bundle = path.is_dir() && !path.join("plan.md").exists();
-    let text = match is_bundle {
-        true => store::read_bundle(path, &shown(path), ENDINGS, project.config.limits.plan_bytes)?,
-        false => store::read(&plan, &shown(&plan), project.reading())?,
-    };
-    match text {
+    match store::read_foreign(path, &shown(path), project.reading())? {
         Text::Plan(source) => Ok(source),
         Text::Unreadable(unreadable) => {
             Err(Failure::new(Exit::No, format!("{}: {}", shown(path), unreadable.diagnostic.message)))
@@ -113,16 +104,4 @@ fn unknown_format(name: &str) -> Failure {
         None => failure.hint(format!("the formats are {}", names.join(", "))),
     };
     failure.next(Next::new(["planwright", "help", "import"]))
-}
-
-/// What the new plan may be called: the file, or its folder where every file of the tool has the same name.
-fn name(path: &Path) -> String {
-    let name = project::name(path);
-    let is_common = ["tasks", "plan", "PLAN", "prd", "issues", "feature_list"].contains(&name.as_str());
-    let above = path.canonicalize().ok();
-    let above = above.as_deref().and_then(Path::parent).and_then(Path::file_name);
-    match above.filter(|_| is_common && path.is_file()) {
-        Some(folder) if !folder.to_string_lossy().starts_with('.') => folder.to_string_lossy().into_owned(),
-        Some(_) | None => name.trim_end_matches(".plan").to_owned(),
-    }
 }

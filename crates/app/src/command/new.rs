@@ -2,16 +2,15 @@
 
 use std::path::PathBuf;
 
+use planwright_engine::core::dialect::{Birth, NATIVE};
+use planwright_engine::core::source::Source;
 use planwright_engine::core::{plan, verify};
-use planwright_engine::store;
+use planwright_engine::{clock, project, store};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{here, shown};
 use crate::out::{Answer, Exit, Failure, Next, Out, Tone};
-
-/// Where new plans go, below the root of the project.
-const FOLDER: &str = "plans";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -57,11 +56,21 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
             return Err(Failure::new(Exit::Usage, format!("{option} {text:?} is not one line of text")));
         }
     }
-    let path: PathBuf = here()?.root.join(FOLDER).join(format!("{slug}.md"));
-    store::create(&path, &template(args))?;
-    let created = Created { name: slug.clone(), path: shown(&path) };
+    let here = here()?;
+    let dialect = here.dialect.unwrap_or(NATIVE);
+    let home = (dialect.home)(&slug, &store::chance()?);
+    let path: PathBuf = here.root.join(&home.path);
+    let text = match dialect.is_native() {
+        true => template(args),
+        false => {
+            let birth = Birth { id: &home.id, now: &clock::utc_now() };
+            dialect.compose(&Source::new("plan", template(args)).draft(), &birth)
+        }
+    };
+    store::create_plan(&path, &text, dialect)?;
+    let created = Created { name: project::name(&path), path: shown(&path) };
     out.line(&format!("{}  {}", out.palette().paint(Tone::Good, "wrote"), created.path));
-    Ok(Answer::done("new", &created).next(Next::new(["planwright", "verify", slug.as_str()])))
+    Ok(Answer::done("new", &created).next(Next::new(["planwright", "verify", created.name.as_str()])))
 }
 
 fn template(args: &Args) -> String {

@@ -3,7 +3,7 @@
 use planwright_core::source::Source;
 
 /// Plans as their authors keep them.
-pub fn samples() -> Vec<Source> {
+pub(crate) fn samples() -> Vec<Source> {
     [
         ("plans/seed-a-1.md", include_str!("../native/seed-a-1.md")),
         ("plans/seed-a-2.md", include_str!("../native/seed-a-2.md")),

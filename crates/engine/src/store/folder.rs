@@ -6,7 +6,7 @@ use planwright_core::dialect::{self, Dialect, HEAD_BYTES, directory};
 use planwright_core::source::Source;
 use planwright_core::verify;
 
-use super::{Error, Text, read_error, read_file, read_text, save};
+use super::{Error, Reading, Text, read_error, read_file, read_text, save};
 
 /// The file that tells what the plan is about.
 const PLAN: &str = "plan.md";
@@ -14,6 +14,8 @@ const PLAN: &str = "plan.md";
 const TASKS: &str = "tasks";
 /// The dialect of plans that are folders.
 const DIALECT: &str = "directory";
+/// What the files of a folder end in that another tool wrote.
+const ENDINGS: &[&str] = &["md", "json", "jsonl"];
 /// How many files a folder may have.
 const FILES_MAX: usize = 10_000;
 
@@ -36,11 +38,17 @@ pub(super) fn read(folder: &Path, name: &str, bytes_max: usize) -> Result<Text, 
     bundle(folder, name, paths, bytes_max)
 }
 
-/// Reads every file of a folder that has one of these endings as one text, for importers of tools that keep a file for
-/// each task.
-pub fn read_bundle(folder: &Path, name: &str, endings: &[&str], bytes_max: usize) -> Result<Text, Error> {
+/// Reads what another tool wrote: a file, or all files of a folder as one text, for tools that keep a file for each task.
+pub fn read_foreign(path: &Path, name: &str, reading: Reading) -> Result<Text, Error> {
+    match path.is_dir() && !path.join(PLAN).exists() {
+        true => read_bundle(path, name, reading.bytes_max),
+        false => super::read(&plan_at(path, reading.dialect), name, reading),
+    }
+}
+
+fn read_bundle(folder: &Path, name: &str, bytes_max: usize) -> Result<Text, Error> {
     let has_ending =
-        |path: &PathBuf| path.extension().is_some_and(|ending| endings.iter().any(|known| ending == *known));
+        |path: &PathBuf| path.extension().is_some_and(|ending| ENDINGS.iter().any(|known| ending == *known));
     let paths: Vec<PathBuf> = names(folder, Only::Files)?.into_iter().filter(has_ending).collect();
     if paths.is_empty() {
         return Err(Error::NotAFile { path: folder.to_owned() });

@@ -9,9 +9,8 @@ const STYLE: &str = "body{max-width:50rem;margin:2rem auto;padding:0 1rem;font:1
 /// A page with this title that shows `markdown`.
 pub(super) fn page(title: &str, markdown: &str) -> String {
     // Markup in a plan is shown as it is written: a page about a plan must not do what the plan says.
-    let safe = Parser::new_ext(markdown, Options::ENABLE_TABLES).map(|event| match event {
-        Event::Html(markup) | Event::InlineHtml(markup) => Event::Text(markup),
-        other => other,
+    let safe = Parser::new_ext(markdown, Options::ENABLE_TABLES).map(|event| {
+        if let Event::Html(markup) | Event::InlineHtml(markup) = event { Event::Text(markup) } else { event }
     });
     let mut body = String::new();
     html::push_html(&mut body, safe);
