@@ -251,3 +251,49 @@ fn line_endings_and_marks_of_an_editor_are_merged_too() {
     let expected = format!("\u{feff}{}", SMALL.replace("ada", "bob").replace("Do it.", "Do it now."));
     assert_eq!(merged, Merged { text: expected, conflicts: 0 }, "they changed the endings");
 }
+
+// M-11: records in JSON, where a comma belongs to nobody.
+#[test]
+fn records_in_json_merge_entry_by_entry() {
+    let step = |index: usize, title: &str, status: &str| {
+        format!(
+            "    {{\n      \"index\": {index},\n      \"description\": \"{title}\",\n      \"status\": \"{status}\"\n    }}"
+        )
+    };
+    let record = |steps: &[String], tail: &str| {
+        let text = format!(
+            "{{\n  \"id\": \"plan-1\",\n  \"task\": \"T\",\n  \"status\": \"draft\",\n  \"version\": 1,\n  \"steps\": [\n{}\n  ]{tail}\n}}\n",
+            steps.join(",\n")
+        );
+        Source::new(".rawko/plans/plan-1.json", text).recognised(None)
+    };
+    let one = || step(0, "One", "pending");
+    let base = record(&[one()], "");
+    assert_eq!(base.dialect().name, "record");
+    let ours = record(&[step(0, "One", "complete"), step(1, "Ours", "pending")], ",\n  \"a\": 1");
+    let theirs = record(&[step(0, "One thing", "pending"), step(1, "Theirs", "pending")], ",\n  \"b\": 2");
+    let merged = merge::merge(&base, &ours, &theirs);
+    let steps = [step(0, "One thing", "complete"), step(1, "Ours", "pending"), step(2, "Theirs", "pending")];
+    let expected = record(&steps, ",\n  \"a\": 1,\n  \"b\": 2");
+    assert_eq!(merged, Merged { text: expected.text().to_owned(), conflicts: 0 }, "{}", merged.text);
+    assert_eq!(merged, merge::merge(&base, &theirs, &ours));
+}
+
+// Nobody waits long for Git.
+#[test]
+fn a_plan_of_thousands_of_steps_is_merged() {
+    let steps = |mark: &str| {
+        let step = |number: usize| {
+            format!(
+                "### {number}. {}Step {number}\n\n**task:**\nDo {number}.\n\n",
+                if number == 700 { mark } else { "" }
+            )
+        };
+        (1..=5_000).map(step).collect::<String>()
+    };
+    let plan = |mark: &str, tail: &str| {
+        native(&format!("---\ntype: plan\nstatus: draft\nowner: a\n---\n# P\n\n{}{tail}", steps(mark)))
+    };
+    let merged = merge::merge(&plan("", ""), &plan("✅ ", ""), &plan("", "## Notes\n\n- x\n"));
+    assert_eq!(merged, Merged { text: plan("✅ ", "## Notes\n\n- x\n").text().to_owned(), conflicts: 0 });
+}

@@ -148,24 +148,28 @@ impl<'a> Markdown<'_, 'a> {
             end = end.max(lines.end);
             is_apart
         });
-        let mut cuts: Vec<(usize, Cut)> = Vec::new();
-        for heading in &self.blocks.headings {
-            let start = self.text.line_start(heading.span.start + self.offset);
-            if !steps.iter().any(|(lines, _)| lines.start <= start && start < lines.end) {
-                cuts.push((start, Cut::Heading(*heading)));
-            }
-        }
+        let in_step = |at: usize| {
+            let next = steps.partition_point(|(lines, _)| lines.start <= at);
+            next > 0 && at < steps[next - 1].0.end
+        };
+        let headings =
+            self.blocks.headings.iter().map(|heading| {
+                (self.text.line_start(heading.span.start + self.offset), Cut::Heading(*heading))
+            });
+        let mut cuts: Vec<(usize, Cut)> = headings.filter(|(start, _)| !in_step(*start)).collect();
         cuts.extend(steps.iter().map(|&(lines, place)| (lines.start, Cut::Step(place))));
         cuts.sort_by_key(|(start, _)| *start);
         cuts.dedup_by_key(|(start, _)| *start);
-        for (lines, _) in steps {
-            let next =
-                cuts.iter().map(|(start, _)| *start).find(|&start| start >= lines.end).unwrap_or(span.end);
+        let mut rests = Vec::new();
+        for (lines, _) in &steps {
+            let next = cuts.partition_point(|(start, _)| *start < lines.end);
+            let next = cuts.get(next).map_or(span.end, |(start, _)| *start);
             let rest = self.text.skip_blank(Span::new(lines.end, next));
             if rest < next {
-                cuts.push((rest, Cut::Rest));
+                rests.push((rest, Cut::Rest));
             }
         }
+        cuts.extend(rests);
         cuts.sort_by_key(|(start, _)| *start);
         cuts
     }

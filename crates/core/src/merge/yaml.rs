@@ -60,10 +60,12 @@ impl<'a> Tree<'_, 'a> {
             Value::List(items) => items.iter().map(|item| item.span).collect(),
             Value::Scalar { .. } => return None,
         };
-        let is_flow = self.text.slice(node.span).starts_with(['{', '[']);
+        if self.text.slice(node.span).starts_with(['{', '[']) {
+            return self.bracketed(node, &spans, region, depth);
+        }
         let starts: Vec<usize> = spans.iter().map(|span| self.text.line_start(span.start)).collect();
         let is_apart = starts.is_sorted_by(|left, right| left < right);
-        if is_flow || spans.is_empty() || !is_apart || starts[0] < region.start {
+        if spans.is_empty() || !is_apart || starts[0] < region.start {
             return None;
         }
         let mut units = Vec::new();
@@ -83,6 +85,65 @@ impl<'a> Tree<'_, 'a> {
         }
         self.comments(Span::new(at, region.end), &mut units);
         Some(units)
+    }
+
+    /// The same for brackets and braces, as JSON has them, if each child and the end stand on lines of their own. The comma
+    /// behind a child belongs to the gap: the last one has none, whoever that is.
+    fn bracketed(&self, node: &Node, spans: &[Span], region: Span, depth: Depth) -> Option<Vec<Unit<'a>>> {
+        let starts = spans.iter().map(|span| span.start).chain([node.span.end.saturating_sub(1)]);
+        let lines: Vec<usize> = starts.clone().map(|start| self.text.line_start(start)).collect();
+        let ends = [node.span.start + 1].into_iter().chain(spans.iter().map(|span| span.end));
+        let is_apart = lines.iter().zip(starts).zip(ends).all(|((&line, start), end)| {
+            let is_alone = line <= start && self.text.slice(Span::new(line, start)).trim().is_empty();
+            let is_behind = end <= line && matches!(self.text.slice(Span::new(end, line)).trim(), "" | ",");
+            is_alone && is_behind
+        });
+        if spans.is_empty() || !is_apart || lines[0] < region.start {
+            return None;
+        }
+        let mut units = vec![self.text.piece(Some("open"), Kind::Whole, Span::new(region.start, lines[0]))];
+        for (index, span) in spans.iter().enumerate() {
+            let child = Span::new(lines[index], span.end);
+            let mut unit = match &node.value {
+                Value::Map(entries) => self.member(&entries[index], child, depth),
+                Value::List(items) => self.element(&items[index], child),
+                Value::Scalar { .. } => return None,
+            };
+            unit.gap = self.text.slice(Span::new(span.end, lines[index + 1]));
+            units.push(unit);
+        }
+        let close = Span::new(lines[spans.len()], region.end);
+        units.push(self.text.piece(Some("close"), Kind::Whole, close));
+        Some(units)
+    }
+
+    fn member(&self, (key, value): &(Node, Node), span: Span, depth: Depth) -> Unit<'a> {
+        let Value::Scalar { text: key, .. } = &key.value else {
+            return self.text.piece(None, Kind::Whole, span);
+        };
+        let kind = match &value.value {
+            Value::Scalar { text, .. } => self.kind(key, text, span, depth),
+            Value::List(_) | Value::Map(_) => Kind::Block,
+        };
+        let parts = self.children(value, span, Depth::Inner).unwrap_or_default();
+        let kind = if parts.is_empty() && kind == Kind::Block { Kind::Whole } else { kind };
+        Unit { parts, ..self.text.piece(Some(&format!("key:{key}")), kind, span) }
+    }
+
+    fn element(&self, item: &Node, span: Span) -> Unit<'a> {
+        let step = self.side.step_at(span.start);
+        let name = step.map(|step| self.side.names[step].as_str());
+        let parts = self.children(item, span, Depth::Inner).unwrap_or_default();
+        let kind = match step {
+            Some(_) => Kind::Step,
+            None if parts.is_empty() => Kind::Whole,
+            None => Kind::Block,
+        };
+        let mut unit = Unit { parts, ..self.text.piece(name, kind, span) };
+        if let Some(step) = step {
+            unit.rank = super::step::rank(&self.side.draft.steps[step]);
+        }
+        unit
     }
 
     fn comments(&self, span: Span, units: &mut Vec<Unit<'a>>) {

@@ -287,7 +287,7 @@ fn remove(plan: &Source, step: usize) -> Option<Source> {
 
 /// A plan of a few steps, in one of many spellings.
 pub(super) fn plan(dice: &mut Dice) -> (Source, usize) {
-    let count = 2 + dice.roll(2);
+    let count = 2 + usize::from(dice.roll(3) == 0);
     let mut text = dice
         .pick(&[
             "---\ntype: plan\nstatus: draft\nowner: ada\n---\n\n",
