@@ -4,7 +4,6 @@
 pub(crate) mod answer;
 pub(crate) mod archive;
 pub(crate) mod cancel;
-mod carry;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod convert;
@@ -92,7 +91,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("cancel", made::<Envelope<cancel::Cancelled>>),
     ("completions", made::<Envelope<Page>>),
     ("config", made::<Envelope<config::Configured>>),
-    ("convert", made::<Envelope<carry::Carried>>),
+    ("convert", made::<Envelope<crate::carry::Carried>>),
     ("demo", made::<Envelope<demo::Made>>),
     ("doctor", made::<Envelope<doctor::Examined>>),
     ("edit", made::<Envelope<edit::Edited>>),
@@ -104,7 +103,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("fmt", made::<Envelope<fmt::Formatted>>),
     ("help", made::<Envelope<Page>>),
     ("history", made::<Envelope<history::History>>),
-    ("import", made::<Envelope<carry::Carried>>),
+    ("import", made::<Envelope<crate::carry::Carried>>),
     ("inbox", made::<Envelope<inbox::Inbox>>),
     ("init", made::<Envelope<init::Initialised>>),
     ("list", made::<Envelope<list::Listing>>),
@@ -204,7 +203,7 @@ pub(crate) fn step_word(run: &Run, id: &str) -> Option<String> {
     })
 }
 
-fn unknown_dialect(name: &str) -> Failure {
+pub(crate) fn unknown_dialect(name: &str) -> Failure {
     let names: Vec<&str> = dialect::DIALECTS.iter().map(|dialect| dialect.name).collect();
     let failure = Failure::new(Exit::Usage, format!("there is no dialect `{name}`"));
     match suggest::nearest(name, names.iter().copied()) {

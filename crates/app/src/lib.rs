@@ -1,6 +1,7 @@
 //! The part of planwright that shows: the command line and everything that is printed. It depends on the engine alone and
 //! decides nothing about plans.
 
+mod carry;
 pub mod cli;
 mod command;
 mod fact;

@@ -84,7 +84,7 @@ fn places_tell_formats() {
         ("specs/001-login/tasks.md", "- T001: Task\n", Some("spec-kit")),
         ("kitty-specs/001-login/tasks.md", list, Some("spec-kitty")),
         (".cursor/plans/login_1a2b.plan.md", list, Some("cursor")),
-        ("/home/me/.claude/plans/happy-hopping-hare.md", list, Some("claude-plan")),
+        ("/people/me/.claude/plans/happy-hopping-hare.md", list, Some("claude-plan")),
         (".planning/phases/01-x/01-01-PLAN.md", list, Some("gsd")),
         ("docs/plans/x.md", "### Task 1: A\n- [ ] b\n", Some("ralphex")),
         ("notes.md", list, Some("checklist")),

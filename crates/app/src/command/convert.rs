@@ -2,8 +2,8 @@
 
 use planwright_engine::project;
 
-use super::carry::{self, Load, Terms};
 use super::{Opened, open};
+use crate::carry::{self, Load, Terms};
 use crate::out::{Answer, Failure, Out};
 
 #[derive(Debug, clap::Args)]

@@ -11,8 +11,8 @@ use planwright_engine::core::{dialect, suggest};
 use planwright_engine::store::{self, Text};
 use planwright_engine::{Project, project};
 
-use super::carry::{self, Load, Terms};
 use super::{here, shown};
+use crate::carry::{self, Load, Terms};
 use crate::out::{Answer, Exit, Failure, Next, Out};
 
 #[derive(Debug, clap::Args)]

@@ -132,6 +132,7 @@ const FAILURES: &[Case<'_>] = &[
     (&["replan", "good"], ""),
     (&["history", "nothing"], ""),
     (&["archive", "nothing"], ""),
+    (&["merge-driver", "nothing", "nobody", "nowhere"], ""),
     (&["show", "good", "--section", "nothing"], ""),
     (&["list", "--dialect", "nothing"], ""),
     (&[], ""),

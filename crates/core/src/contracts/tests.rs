@@ -1,3 +1,5 @@
+//! What is suggested, what never is, and why.
+
 use super::*;
 
 fn plan(steps: &str) -> Draft {

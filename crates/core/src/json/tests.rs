@@ -1,3 +1,5 @@
+//! Whole JSON, torn JSON, and what people write instead of it.
+
 use super::*;
 
 fn ok(text: &str) -> Node {

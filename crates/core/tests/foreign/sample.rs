@@ -128,7 +128,7 @@ fn plans() -> Vec<Sample> {
     vec![
         sample(
             "claude-plan",
-            "/home/me/.claude/plans/happy-hopping-hare.md",
+            "/people/me/.claude/plans/happy-hopping-hare.md",
             include_str!("claude-plan.md"),
             "Cache the exchange rates",
             "step-1 | open |  | Add a cache with an expiry

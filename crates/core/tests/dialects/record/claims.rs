@@ -564,7 +564,7 @@ fn files_of_other_tools_are_no_records() {
     let named = |place: &str, text: &str| detect(place, text).ok().map(|found: _| found.dialect.name);
     let record = Some("record");
     assert_eq!(named(".rawko/plans/x.yaml", "broken: ["), record, "the place is enough");
-    assert_eq!(named("/home/ada/w/.rawko/plans/x.json", "{}"), record);
+    assert_eq!(named("/people/ada/.rawko/plans/x.json", "{}"), record);
     assert_eq!(named("x.json", "{\"task\": \"a\", \"steps\": [], \"currentStepIndex\": 0}"), record);
     assert_eq!(named("x.yml", "task: a\nstatus: replanning\nsteps:\n- description: b\n"), record);
     let long = format!("task: a\ncurrentStepIndex: 0\nmetadata:\n  tags:\n{}", "  - long\n".repeat(900));

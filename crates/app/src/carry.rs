@@ -11,7 +11,7 @@ use planwright_engine::{Project, clock, project, store};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{shown, unknown_dialect};
+use crate::command::{shown, unknown_dialect};
 use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean, clean_line};
 
 /// How many losses are shown; `--json` has all of them.
