@@ -19,7 +19,12 @@ pub(super) fn compose(draft: &Draft, _: &Birth<'_>) -> String {
     let prose = [("Context", &draft.context), ("Budget", &draft.budget), ("Priority", &draft.priority)];
     let prose: Vec<String> = prose
         .into_iter()
-        .filter_map(|(label, value)| Some(format!("**{label}:** {}\n", tame(&value.as_ref()?.value, 2))))
+        .filter_map(|(label, value)| {
+            let said = tame(&value.as_ref()?.value, Where::Preamble);
+            // A fence is one only at the beginning of a line.
+            let gap = if said.starts_with("```") { '\n' } else { ' ' };
+            Some(format!("**{label}:**{gap}{said}\n"))
+        })
         .collect();
     if !prose.is_empty() {
         text.push('\n');
@@ -74,7 +79,7 @@ fn step_text(step: &StepDraft) -> String {
         text.push_str(&format!("\n**setup:**\n{}", fenced(&setup.value)));
     }
     if let Some(task) = &step.task {
-        text.push_str(&format!("\n**task:**\n{}\n", tame(&task.value, 3)));
+        text.push_str(&format!("\n**task:**\n{}\n", tame(&task.value, Where::Step)));
     }
     if !step.accept.is_empty() {
         text.push('\n');
@@ -112,10 +117,19 @@ pub(crate) fn fenced(command: &str) -> String {
     format!("{fence}shell\n{}\n{fence}\n", command.trim_end_matches('\n'))
 }
 
-/// Prose that can stand in a step or in front of the steps: headings that would end it go below `level` and are no numbers of
-/// steps, labels that would be read as fields lose their stars, a fence is closed. Other code stays as it is. Prose that
-/// would be read in another way even so is kept as code.
-fn tame(text: &str, level: usize) -> String {
+/// Where prose stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Where {
+    /// In front of the steps, where any heading ends it.
+    Preamble,
+    /// In a step, where headings of its own rank and above end it.
+    Step,
+}
+
+/// Prose that can stand there: headings that would end it become bold or go below those of steps and are no numbers of steps,
+/// labels that would be read as fields lose their stars, a fence is closed. Other code stays as it is. Prose that would be
+/// read in another way even so is kept as code.
+fn tame(text: &str, place: Where) -> String {
     let mut fence: Option<&str> = None;
     let lines = text.trim_end().lines().map(|line| {
         let bare = line.trim_start();
@@ -128,7 +142,11 @@ fn tame(text: &str, level: usize) -> String {
         }
         let marks = bare.bytes().take_while(|&byte| byte == b'#').count();
         if (1..=6).contains(&marks) && bare[marks..].starts_with([' ', '\t']) {
-            return format!("{} {}", "#".repeat(marks.max(level + 1)), unnumbered(bare[marks..].trim()));
+            let words = bare[marks..].trim();
+            return match place {
+                Where::Preamble => format!("**{}**", words.trim_matches(['*', ':', ' ', '#'])),
+                Where::Step => format!("{} {}", "#".repeat(marks.max(4)), unnumbered(words)),
+            };
         }
         match field::is_label(bare) {
             true => line.replacen("**", "", 2),
