@@ -450,6 +450,9 @@ impl From<store::Error> for Failure {
         let failure = |exit| Self::from_error(exit, &error);
         match &error {
             store::Error::Missing { .. } => failure(Exit::Usage).next(Next::new(["planwright", "list"])),
+            store::Error::NoFolder { .. } => {
+                failure(Exit::Usage).hint("leave --dialect out, or say `--dialect directory`")
+            }
             store::Error::NotAFile { .. } => failure(Exit::Usage)
                 .hint("a plan is a file, or a folder with plan.md and tasks/")
                 .next(Next::new(["planwright", "list"])),

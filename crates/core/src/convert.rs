@@ -1,7 +1,7 @@
 //! Carries what a plan of one dialect says over to another, and says what the other can't hold. Nothing is dropped in silence: what
 //! was written is read again and compared, field by field, and then word by word.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::change::unplaced;
@@ -70,7 +70,7 @@ pub fn convert(source: &Source, draft: &Draft, to: &'static Dialect, birth: &Bir
     losses.retain(|loss| {
         !PROSE.contains(&loss.what.as_str()) || words(&loss.said).any(|word| !kept.contains(&word))
     });
-    losses.extend(text_losses(source, &kept));
+    losses.extend(text_losses(source, written.text()));
     Converted { text: written.text().to_owned(), losses }
 }
 
@@ -177,7 +177,10 @@ fn words_of(text: &str) -> String {
 
 /// Lines that hold a word which the new text has nowhere: whatever a dialect does not read, such as a section of its own, is
 /// found here.
-fn text_losses(source: &Source, kept: &BTreeSet<String>) -> Vec<Loss> {
+fn text_losses(source: &Source, written: &str) -> Vec<Loss> {
+    // Each word of the new text answers for one of the old: one that is there for another reason hides no loss.
+    let mut kept: BTreeMap<String, usize> = BTreeMap::new();
+    tokens(written).for_each(|word| *kept.entry(word).or_default() += 1);
     let dialect = source.dialect();
     let mut losses = Vec::new();
     for part in source.parts() {
@@ -185,7 +188,10 @@ fn text_losses(source: &Source, kept: &BTreeSet<String>) -> Vec<Loss> {
         for line in pieces(source.slice(part.span)) {
             let (label, value) = labelled(line);
             let is_read = label.is_some_and(|label| is_known(dialect, label)) || is_frame(line);
-            let is_lost = !is_read && words(value).any(|word| !kept.contains(&word));
+            // In prose a number may be that of a step, which other dialects count in their own way.
+            let said: Vec<String> =
+                if label.is_some() { tokens(value).collect() } else { words(value).collect() };
+            let is_lost = !take(&mut kept, said) && !is_read;
             if is_lost {
                 let number = source.position(at).line;
                 let file = if part.path.is_empty() { String::new() } else { format!(" of {}", part.path) };
@@ -233,6 +239,25 @@ fn labelled(line: &str) -> (Option<&str>, &str) {
         Some(_) | None if line.starts_with("##") => (None, ""),
         Some(_) | None => (None, line),
     }
+}
+
+/// Takes these words out of those that are left; `false` where one is not among them.
+fn take(left: &mut BTreeMap<String, usize>, words: Vec<String>) -> bool {
+    let mut has_all = true;
+    for word in words {
+        match left.get_mut(&word) {
+            Some(count) if *count > 0 => *count -= 1,
+            Some(_) | None => has_all = false,
+        }
+    }
+    has_all
+}
+
+/// Every run of letters and digits in a text.
+fn tokens(text: &str) -> impl Iterator<Item = String> {
+    text.split(|character: char| !character.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
 }
 
 fn words(text: &str) -> impl Iterator<Item = String> {

@@ -70,6 +70,14 @@ pub enum Error {
         /// What it is now.
         found: String,
     },
+    /// It is a folder, and plans of the dialect that was said are files.
+    #[error("{} is a folder, and a plan of the dialect {dialect} is a file", path.display())]
+    NoFolder {
+        /// The folder.
+        path: PathBuf,
+        /// The dialect.
+        dialect: &'static str,
+    },
     /// Something is in the way that could lead out of the folder of the plan.
     #[error("{} leads elsewhere", path.display())]
     Astray {
@@ -103,6 +111,7 @@ impl Error {
             | Self::Restless { path }
             | Self::Moved { path, .. }
             | Self::Astray { path }
+            | Self::NoFolder { path, .. }
             | Self::Exists { path }
             | Self::Write { path, .. } => path,
         }
@@ -128,7 +137,11 @@ pub struct Reading {
 
 /// Reads a plan, which is a file or a folder; `name` is how the user calls it.
 pub fn read(path: &Path, name: &str, reading: Reading) -> Result<Text, Error> {
-    let text = match path.is_dir() {
+    let is_folder = path.is_dir();
+    if let Some(dialect) = reading.dialect.filter(|dialect| is_folder && dialect.name != folder::DIALECT) {
+        return Err(Error::NoFolder { path: path.to_owned(), dialect: dialect.name });
+    }
+    let text = match is_folder {
         true => folder::read(path, name, reading.bytes_max)?,
         false => read_file(path, name, reading.bytes_max)?,
     };
@@ -174,8 +187,20 @@ pub fn read_stream(stream: &mut dyn Read, name: &str, reading: Reading) -> io::R
     })
 }
 
-/// Reads a text that is no plan, up to `bytes_max`.
+/// Reads a file that is no plan, up to `bytes_max`. A pipe that nobody writes to is not waited for.
 pub fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let file = File::options().read(true).custom_flags(nix::libc::O_NONBLOCK).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let mut text = String::new();
+    file.take(bytes_max).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// Reads what the user points at, be it a file or a pipe, up to `bytes_max`.
+pub fn read_stream_at(path: &Path, bytes_max: u64) -> io::Result<String> {
     let mut text = String::new();
     File::open(path)?.take(bytes_max).read_to_string(&mut text)?;
     Ok(text)

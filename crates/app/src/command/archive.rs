@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let run = Runs::open_existing(&project)?.map(|runs| runs.latest(&path)).transpose()?.flatten();
     if let Some(run) = run.filter(|run| run.state.outcome().is_none()) {
         let message = format!("{} is being run (run {})", shown(&path), run.row.id.number());
-        let next = Next::new(["planwright", "cancel", shown(&path).as_str()]);
+        let next = Next::new(["planwright", "status", shown(&path).as_str()]);
         return Err(Failure::new(Exit::Moved, message)
             .hint("end the run first; nothing was moved")
             .next(next));

@@ -5,10 +5,10 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use planwright_engine::core::change::Change;
-use planwright_engine::core::dialect::{Dialect, Happening};
+use planwright_engine::core::dialect::{Dialect, Happening, detect};
 use planwright_engine::core::draft::Draft;
 use planwright_engine::core::plan;
-use planwright_engine::core::source::Source;
+use planwright_engine::core::source::{Source, Told};
 use planwright_engine::{clock, store};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -79,6 +79,7 @@ enum Wish<'a> {
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let Opened { path, source: old, .. } = open(&args.plan)?;
+    refuse_other_dialect(&old)?;
     let dialect = old.dialect();
     let mut edited = Edited {
         path: shown(&path),
@@ -91,7 +92,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let mut new = old.clone();
     for wish in wishes(args)? {
         let draft = (dialect.parse)(&new);
-        let (change, words) = wish.change(&draft, &edited.path)?;
+        let (change, words) = wish.change(&draft, (&edited.path, dialect))?;
         new = apply(dialect, &new, &change, &mut edited).map_err(|refusal| refused(&path, &refusal))?;
         edited.changes.push(words);
     }
@@ -116,6 +117,15 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
     let next = Next::new(["planwright", "verify", edited.path.as_str()]);
     Ok(Answer::done("edit", &edited).next(next))
+}
+
+/// Refuses to write in one dialect what is plainly written in another: the keys of both would stand in the file.
+fn refuse_other_dialect(plan: &Source) -> Result<(), Failure> {
+    let told = detect(plan.place(), plan.text()).ok().filter(|told| told.dialect != plan.dialect());
+    let Some(told) = told.filter(|_| *plan.told() == Told::Forced) else { return Ok(()) };
+    let message =
+        format!("{} is a plan of the dialect {} ({})", plan.name(), told.dialect.name, told.because);
+    Err(Failure::new(Exit::Usage, message).hint("leave --dialect out; nothing was written"))
 }
 
 /// Some dialects keep what is noted in a file of its own.
@@ -177,7 +187,7 @@ fn misuse(message: &str) -> Failure {
 
 impl Wish<'_> {
     /// The change that is wished for in this plan, and what it is in words.
-    fn change(&self, draft: &Draft, path: &str) -> Result<(Change, String), Failure> {
+    fn change(&self, draft: &Draft, (path, dialect): (&str, &Dialect)) -> Result<(Change, String), Failure> {
         let ids = plan::ids(draft);
         let step = |name: &str| find_step(draft, name, path);
         Ok(match *self {
@@ -212,7 +222,12 @@ impl Wish<'_> {
                 return Err(Failure::new(Exit::Person, "the status of a plan can't be set by hand")
                     .hint("it mirrors what was checked, approved and run; planwright writes it"));
             }
+            Wish::Set("title", _) if dialect.title_key.is_none() => {
+                return Err(Failure::new(Exit::No, "the title of this plan is its heading, not a key")
+                    .hint("change the heading in the file"));
+            }
             Wish::Set(key, value) => {
+                let key = dialect.title_key.filter(|_| key == "title").unwrap_or(key);
                 (Change::Set { key: key.to_owned(), value: value.to_owned() }, format!("{key} is `{value}`"))
             }
             Wish::Note(text) => (Change::Note { text: text.to_owned() }, format!("noted: {text}")),
@@ -227,7 +242,7 @@ fn items(file: &str) -> Result<Vec<String>, Failure> {
             let mut text = String::new();
             io::stdin().take(LIST_BYTES_MAX).read_to_string(&mut text).map(|_| text)
         }
-        file => store::read_text(file.as_ref(), LIST_BYTES_MAX),
+        file => store::read_stream_at(file.as_ref(), LIST_BYTES_MAX),
     };
     let text = text.map_err(|error| match error.kind() == io::ErrorKind::NotFound {
         true => Failure::new(Exit::Usage, format!("there is no list {file}")),

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use planwright_engine::clock;
 use planwright_engine::core::budget;
 use planwright_engine::core::dialect::{self, Birth, record};
-use planwright_engine::core::event::Event;
+use planwright_engine::core::event::{Answer as Said, Event};
 use planwright_engine::core::source::Source;
 use planwright_engine::runs::{self, Runs};
 use planwright_engine::store::journal::{Recorded, RunId};
@@ -167,6 +167,9 @@ fn record_line(runs: &Runs, fact: &Fact) -> Result<Option<String>, Failure> {
     if matches!(event, Event::RunStarted { .. }) && follows() {
         return Ok(Some(record::replanned_line(&source)));
     }
+    if let Event::AskAnswered { ask, answer: Said::Confirm, by } = event {
+        return confirmed_line(runs, fact, (ask, by));
+    }
     let said = match event {
         Event::ContractFinished { receipt, .. } => match receipt.verdict.failure() {
             Some(failure) => failure.to_string(),
@@ -184,6 +187,18 @@ fn record_line(runs: &Runs, fact: &Fact) -> Result<Option<String>, Failure> {
         | Event::RunFinished { .. } => String::new(),
     };
     Ok(record::event_line(&source, event, said.trim_end()))
+}
+
+/// The line for a step that a person confirmed.
+fn confirmed_line(runs: &Runs, fact: &Fact, (ask, by): (&str, &str)) -> Result<Option<String>, Failure> {
+    let run = runs.run(fact.run)?;
+    let opened = run.events.iter().find_map(|recorded| {
+        let Event::AskOpened { ask: known, step, .. } = &recorded.event else { return None };
+        step.clone().filter(|_| known == ask)
+    });
+    let index = opened.and_then(|step| run.plan.steps.iter().position(|known| known.id == step));
+    let line = |index: usize| serde_json::json!({"type": "STEP_COMPLETED", "stepIndex": index, "output": format!("confirmed by {by}")});
+    Ok(index.map(|index| line(index).to_string()))
 }
 
 /// A plan of any dialect as document B would have it.

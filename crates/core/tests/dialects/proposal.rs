@@ -284,7 +284,7 @@ fn an_execution_says_when_it_began_and_ended() {
     assert_eq!(times(&resumed), ["T5", "", ""]);
     assert!(resumed.text().contains("\nexecution_ended_at:\nresult_summary:\n---"), "{}", resumed.text());
     let done = become_at(&resumed, State::Done, "T6");
-    assert_eq!(times(&done), ["T5", "T6", "3 of 3 steps passed"]);
+    assert_eq!(times(&done), ["T5", "T6", "3 of 3 steps settled"]);
     assert_eq!(version(&done), Some(7), "six writes after the first");
     let never_ran = become_at(&proposal(DOCUMENT), State::Cancelled, "T1");
     assert_eq!(times(&never_ran), ["", "", ""]);

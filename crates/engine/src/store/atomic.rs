@@ -44,6 +44,10 @@ pub fn archive(path: &Path) -> Result<PathBuf, Error> {
     let real = path.canonicalize().map_err(write_error)?;
     let folder = real.parent().unwrap_or(Path::new("/")).join(ARCHIVE);
     std::fs::create_dir_all(&folder).map_err(write_error)?;
+    // A link would lead out of the folder of the plan.
+    if folder.canonicalize().map_err(write_error)? != folder {
+        return Err(Error::Astray { path: folder });
+    }
     let to = folder.join(real.file_name().unwrap_or_default());
     let exists = || Error::Exists { path: to.clone() };
     if real.is_dir() {

@@ -13,7 +13,7 @@ const PLAN: &str = "plan.md";
 /// The folder with a file for each task.
 const TASKS: &str = "tasks";
 /// The dialect of plans that are folders.
-const DIALECT: &str = "directory";
+pub(super) const DIALECT: &str = "directory";
 /// What the files of a folder end in that another tool wrote.
 const ENDINGS: &[&str] = &["md", "json", "jsonl"];
 /// How many files a folder may have.
@@ -104,7 +104,7 @@ fn names(folder: &Path, only: Only) -> Result<Vec<PathBuf>, Error> {
         let is_hidden = name.as_encoded_bytes().starts_with(b".");
         let is_line = !name.as_encoded_bytes().contains(&b'\n');
         let path = folder.join(&name);
-        let is_wanted = path.is_file() || (only == Only::Anything && path.is_dir());
+        let is_wanted = path.is_file() || only == Only::Anything;
         if !is_hidden && is_line && is_wanted {
             names.push(PathBuf::from(name));
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use planwright_engine::core::change::Change;
 use planwright_engine::core::plan;
-use planwright_engine::core::source::Source;
+use planwright_engine::core::source::{FILE_SEPARATOR, Source};
 use similar::{Algorithm, TextDiff};
 
 use crate::out::{Palette, Tone, clean};
@@ -22,8 +22,11 @@ const TIME_MAX: Duration = Duration::from_secs(1);
 pub(super) fn lines(approved: &Source, now: &Source, palette: Palette) -> Vec<String> {
     let dressed = with_marks_of(approved, now);
     let approved = dressed.as_ref().unwrap_or(approved).text();
+    // The files of a folder are set apart by a character that no terminal shows.
+    let readable = |text: &str| text.replace(FILE_SEPARATOR, "file: ");
+    let (approved, now) = (readable(approved), readable(now.text()));
     let found =
-        TextDiff::configure().algorithm(Algorithm::Myers).timeout(TIME_MAX).diff_lines(approved, now.text());
+        TextDiff::configure().algorithm(Algorithm::Myers).timeout(TIME_MAX).diff_lines(&approved, &now);
     let text = found.unified_diff().context_radius(CONTEXT_LINES).header("approved", "now").to_string();
     let all = text.lines().filter(|line| !line.starts_with('\\'));
     let mut lines: Vec<String> = all.map(|line| painted(&clean(line), palette)).collect();

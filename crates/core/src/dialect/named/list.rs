@@ -85,7 +85,7 @@ fn item_end(source: &Source, sections: &[Section], line: Span, next: usize) -> u
     while at < limit {
         let inner = Span::new(at, source.line_at(at).end.min(limit));
         let text = source.slice(inner);
-        let after = source.next_line(at).min(limit);
+        let after = source.next_line(at).max(at + 1).min(limit);
         let is_blank = text.trim().is_empty();
         if !is_blank && field::indent(text) <= indent {
             break;

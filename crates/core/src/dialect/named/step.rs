@@ -340,7 +340,7 @@ fn paragraph_end(source: &Source, blocks: &Blocks, line: Span, end: usize) -> us
         if is_other {
             break;
         }
-        at = source.next_line(at).min(end);
+        at = source.next_line(at).max(at + 1).min(end);
     }
     at.max(line.end.min(end))
 }

@@ -125,7 +125,7 @@ pub(super) fn text_lines<'a>(
     std::iter::from_fn(move || {
         while at < span.end {
             let line = Span::new(at, source.line_at(at).end.min(span.end));
-            at = source.next_line(at);
+            at = source.next_line(at).max(at + 1);
             if !blocks.is_opaque(line.start) {
                 return Some(line);
             }

@@ -169,7 +169,7 @@ fn space_out(source: &Source) -> String {
     let mut at = 0;
     while at < source.text().len() {
         let line = source.line_at(at);
-        let next = source.next_line(at);
+        let next = source.next_line(at).max(at + 1);
         let is_kept = kept.covers(line);
         let content = if is_kept { source.slice(line) } else { source.slice(line).trim_end_matches(BLANKS) };
         let is_blank = content.is_empty() && !is_kept;

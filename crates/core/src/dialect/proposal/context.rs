@@ -48,7 +48,7 @@ fn notes(source: &Source, outline: &Outline) -> Vec<Spanned<String>> {
     while at < section.reach.end {
         let line = source.line_at(at);
         let text = source.slice(line).trim();
-        at = source.next_line(at);
+        at = source.next_line(at).max(at + 1);
         let is_text = !outline.is_fenced(line.start) && outline.heading_at(line.start).is_none();
         let is_indented = source.slice(line).starts_with([' ', '\t']);
         let item = item::read(text).filter(|item| item.marker == Marker::Bullet && !is_indented && is_text);
@@ -78,7 +78,7 @@ fn text(source: &Source, outline: &Outline, gone: &[Span]) -> Option<Spanned<Str
     while at < outline.body.end {
         let line = source.line_at(at);
         let line = Span::new(line.start.max(at), line.end.max(at));
-        at = source.next_line(at);
+        at = source.next_line(at).max(at + 1);
         while gone.get(next_gone).is_some_and(|gone| gone.end <= line.start) {
             next_gone += 1;
         }

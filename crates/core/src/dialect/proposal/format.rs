@@ -59,7 +59,7 @@ fn spaced(source: &Source) -> String {
     let mut at = parts.body;
     while at < source.text().len() {
         let line = source.line_at(at);
-        let next = source.next_line(at);
+        let next = source.next_line(at).max(at + 1);
         let kept = line.start + source.slice(line).trim_end_matches([' ', '\t']).len();
         let is_blank = kept == line.start;
         if !outline.is_fenced(line.start) {

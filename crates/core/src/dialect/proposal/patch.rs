@@ -122,7 +122,7 @@ fn become_state(source: &Source, draft: &Draft, state: State) -> Result<Vec<Edit
     }
     if state == State::Done && keys.value("result_summary").is_empty() {
         let count = draft.steps.len();
-        edits.extend(keys.set("result_summary", &quoted(&format!("{count} of {count} steps passed"))));
+        edits.extend(keys.set("result_summary", &quoted(&format!("{count} of {count} steps settled"))));
     }
     Ok(edits)
 }

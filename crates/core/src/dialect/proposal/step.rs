@@ -52,7 +52,7 @@ fn lines<'a>(source: &'a Source, outline: &Outline, region: Span) -> Vec<Line<'a
         let text = raw.trim_matches(BLANKS);
         let first = span.end - raw.trim_start_matches(BLANKS).len();
         lines.push(Line { span, text, at: first, is_code: outline.is_fenced(span.start) });
-        at = source.next_line(at);
+        at = source.next_line(at).max(at + 1);
     }
     lines
 }
