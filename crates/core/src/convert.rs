@@ -1,7 +1,7 @@
 //! Carries what a plan of one dialect says over to another, and says what the other can't hold. Nothing is dropped in silence: what
 //! was written is read again and compared, field by field, and then word by word.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::change::unplaced;
@@ -178,20 +178,21 @@ fn words_of(text: &str) -> String {
 /// Lines that hold a word which the new text has nowhere: whatever a dialect does not read, such as a section of its own, is
 /// found here.
 fn text_losses(source: &Source, written: &str) -> Vec<Loss> {
-    // Each word of the new text answers for one of the old: one that is there for another reason hides no loss.
-    let mut kept: BTreeMap<String, usize> = BTreeMap::new();
-    tokens(written).for_each(|word| *kept.entry(word).or_default() += 1);
+    let kept: BTreeSet<String> = tokens(written).collect();
     let dialect = source.dialect();
     let mut losses = Vec::new();
     for part in source.parts() {
         let mut at = part.span.start;
         for line in pieces(source.slice(part.span)) {
             let (label, value) = labelled(line);
-            let is_read = label.is_some_and(|label| is_known(dialect, label)) || is_frame(line);
-            // In prose a number may be that of a step, which other dialects count in their own way.
-            let said: Vec<String> =
-                if label.is_some() { tokens(value).collect() } else { words(value).collect() };
-            let is_lost = !take(&mut kept, said) && !is_read;
+            let is_lost = match label {
+                _ if is_frame(line) => false,
+                Some(label) if is_known(dialect, label) || tokens(value).next().is_none() => false,
+                // The words of a key that nobody knows are common ones: it is kept only together with its name.
+                Some(label) => tokens(label).chain(tokens(value)).any(|word| !kept.contains(&word)),
+                // In prose a number may be that of a step, which other dialects count in their own way.
+                None => words(value).any(|word| !kept.contains(&word)),
+            };
             if is_lost {
                 let number = source.position(at).line;
                 let file = if part.path.is_empty() { String::new() } else { format!(" of {}", part.path) };
@@ -230,27 +231,20 @@ fn is_frame(line: &str) -> bool {
 
 /// The label in front of a value, as in `key: value` and `- **label:** value`, and the rest of the line.
 fn labelled(line: &str) -> (Option<&str>, &str) {
-    let bare = line.trim_start_matches([' ', '\t', '-', '*', '"', '#', '{', ',']);
+    // A heading names what follows it; the title was compared.
+    if line.starts_with('#') {
+        return (None, "");
+    }
+    let bare = line.trim_start_matches([' ', '\t', '-', '*', '"', '{', ',']);
     match bare.split_once(':') {
-        Some((label, value)) if label.chars().all(|c| c.is_alphanumeric() || "_-\"* ".contains(c)) => {
+        Some((label, value))
+            if label.chars().all(|c| c.is_alphanumeric() || "_-\"* ".contains(c))
+                && value.chars().next().is_none_or(|c| c.is_whitespace() || "*\"".contains(c)) =>
+        {
             (Some(label.trim_matches(['"', '*', ' '])), value)
         }
-        // A heading names what follows it.
-        Some(_) | None if line.starts_with("##") => (None, ""),
         Some(_) | None => (None, line),
     }
-}
-
-/// Takes these words out of those that are left; `false` where one is not among them.
-fn take(left: &mut BTreeMap<String, usize>, words: Vec<String>) -> bool {
-    let mut has_all = true;
-    for word in words {
-        match left.get_mut(&word) {
-            Some(count) if *count > 0 => *count -= 1,
-            Some(_) | None => has_all = false,
-        }
-    }
-    has_all
 }
 
 /// Every run of letters and digits in a text.

@@ -281,7 +281,7 @@ impl Project {
         };
         match found.as_slice() {
             [only] => Ok((*only).clone()),
-            [] if path.is_dir() => Ok(path.to_owned()),
+            [] if path.is_dir() || ending(path).is_some() => Ok(path.to_owned()),
             [] => {
                 let names: Vec<String> = plans.iter().map(|plan| name(plan)).collect();
                 let meant = planwright_core::suggest::nearest(address, names.iter().map(String::as_str));
