@@ -6,11 +6,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use planwright_core::dialect::proposal;
+
 use crate::config::{self, Config, Settings, Sources, setting};
 use crate::process::{self, How, Job, Stop};
 use crate::project::Project;
 use crate::store::journal::{RunId, Store};
-use crate::store::state;
+use crate::store::{self, state};
 use crate::{facts, setup};
 
 /// How long a program may take to say which version it is.
@@ -116,6 +118,7 @@ pub fn examine(root: &Path, flags: &[String]) -> Vec<Finding> {
     findings.extend(records(root));
     findings.extend(leftover_files(root));
     findings.extend(astray_plans(root));
+    findings.extend(proposal_settings(root));
     findings
 }
 
@@ -402,6 +405,26 @@ fn astray_plans(root: &Path) -> Vec<Finding> {
     // A folder that can't be searched was told of above.
     let faults = project.faults().unwrap_or_default();
     faults.into_iter().map(|fault| Finding::warn(fault, "planwright list")).collect()
+}
+
+/// The settings of proposals, where the project has some.
+fn proposal_settings(root: &Path) -> Vec<Finding> {
+    const FILE: &str = ".pi/plans.json";
+    const BYTES_MAX: u64 = 1 << 20;
+    let text = match store::read_text(&root.join(FILE), BYTES_MAX) {
+        Err(error) if state::is_absence(&error) => return Vec::new(),
+        Err(error) => return vec![Finding::failed(FILE, &error)],
+        Ok(text) => text,
+    };
+    let (config, wrong) = proposal::config(&text);
+    let said = format!(
+        "{FILE}: {} guarded tools, stale after {} days, stalled after {} minutes",
+        config.guarded_tools.len(),
+        config.stale_after_days,
+        config.executor_timeout_minutes
+    );
+    let wrong = wrong.into_iter().map(|wrong| Finding::new(Level::Warn, format!("{FILE}: {wrong}")));
+    std::iter::once(Finding::ok(said)).chain(wrong).collect()
 }
 
 /// Files beside plans that a write left behind when it was killed.

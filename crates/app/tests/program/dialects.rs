@@ -262,6 +262,42 @@ fn pointers_that_lead_nowhere_and_conflict_copies_are_told_of() {
     assert_eq!(place.read(copy), kind.files[0].1);
 }
 
+// C-14: the settings of proposals are read, and what is wrong with them is said.
+#[test]
+fn the_settings_of_proposals_are_looked_at() {
+    let place = KINDS[1].place();
+    place.write(".pi/plans.json", "{ \"guardedTools\": [\"gmail_send\"], \"stale_after_day\": 3 }");
+    let said = place.run(&["doctor"]).said();
+    for words in ["1 guarded tools, stale after 30 days", "did you mean `stale_after_days`?"] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}
+
+// D-11: a named plan goes by its slug, its stem and its file name; what leads elsewhere is none.
+#[test]
+fn a_named_plan_goes_by_slug_stem_and_file_name() {
+    let place = KINDS[2].place();
+    for address in ["make-files", "PLAN-make-files", "PLAN-make-files.md", ".harness/PLAN-make-files.md"] {
+        place.run(&["verify", address]).expect(0, &["2 steps"]);
+    }
+    place.run(&["verify", "../make-files"]).expect(2, &[]);
+}
+
+// E-07, E-09: every error of every folder is said in one run, an empty task among them.
+#[test]
+fn all_errors_of_all_folders_are_said_at_once() {
+    let place = KINDS[3].place();
+    place
+        .write("plans/make-files/tasks/1-x.md", "x\n")
+        .write("plans/other/plan.md", "---\ntitle: \"\"\n---\n")
+        .write("plans/other/tasks/01-a.md", "---\nid: a\ndepend_on: [b]\n---\n");
+    let ran = place.run(&["verify", "--format", "short"]);
+    for said in ["tasks/1-x.md", "PW0151", "plans/other", "PW0108", "unknown field `depend_on`", "PW0105"] {
+        assert!(ran.said().contains(said), "{said}: {ran:#?}");
+    }
+    assert_eq!(ran.code, 1);
+}
+
 // B-12, B-16, B-19: the next version of a plan, its history, its events by their names, and an archive that deletes nothing.
 #[test]
 fn a_plan_is_planned_anew_and_archived() {
