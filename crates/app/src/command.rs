@@ -154,7 +154,7 @@ pub(crate) fn here() -> Result<Project, Failure> {
 /// The project that a plan belongs to, which need not be the one that the user stands in.
 pub(crate) fn project_of(plan: &Path) -> Result<Project, Failure> {
     let dialect = DIALECT.get().copied().flatten();
-    Ok(Project { dialect, ..Project::find_with(plan, typed_settings())? })
+    Ok(Project { dialect, ..Project::find_with(&project::home_of(plan)?, typed_settings())? })
 }
 
 /// The dialect that was typed with the command.

@@ -334,11 +334,24 @@ pub fn root_of(start: &Path) -> Result<PathBuf, Error> {
     let is_folder = look(&start)?.is_some_and(|data| data.is_dir());
     let folder = if is_folder { start.as_path() } else { start.parent().unwrap_or(&start) };
     for above in folder.ancestors() {
-        if look(&above.join(config::FILE))?.is_some() || look(&above.join(".git"))?.is_some() {
+        if is_project(above)? {
             return Ok(above.to_owned());
         }
     }
     Ok(folder.to_owned())
+}
+
+/// Where to look for the project of a plan: at the plan, or where the user stands if the plan lies in no project. Some tools
+/// keep plans away from the repository that they are about.
+pub fn home_of(plan: &Path) -> Result<PathBuf, Error> {
+    let here = Path::new(".");
+    let is_homeless = !is_project(&root_of(plan)?)? && is_project(&root_of(here)?)?;
+    Ok(if is_homeless { here.to_owned() } else { plan.to_owned() })
+}
+
+/// Whether a folder is the root of a project.
+fn is_project(root: &Path) -> Result<bool, Error> {
+    Ok(look(&root.join(config::FILE))?.is_some() || look(&root.join(".git"))?.is_some())
 }
 
 /// What is at a path, if anything is.

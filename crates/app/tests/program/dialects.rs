@@ -298,6 +298,25 @@ fn all_errors_of_all_folders_are_said_at_once() {
     assert_eq!(ran.code, 1);
 }
 
+// E-01: a plan may lie away from the repository that it is about; the work is done where the user stands, and nothing of the
+// plan comes into the repository.
+#[test]
+fn a_folder_outside_of_the_repository_is_run_where_the_user_stands() {
+    let kind = &KINDS[3];
+    let place = Place::empty();
+    place.write("planwright.toml", format!("[agents.coder]\ncommand = [\"bash\", \"-c\", \"{AGENT}\"]\n"));
+    let outside = "../home/.agentflow/plans/session-1";
+    for (path, text) in kind.files {
+        place.write(&path.replace("plans/make-files", outside), text);
+    }
+    let kind = Kind { address: outside, told: kind.told, files: &[], done: &[] };
+    place.run(&["verify", outside]).expect(0, &["2 steps"]);
+    place.run(&["run", outside, "--rev", &kind.digest(&place)]).expect(0, &["2 of 2 steps settled"]);
+    place.run(&["status", outside]).expect(0, &["session-1"]);
+    let names = place.bash("ls").stdout;
+    assert_eq!(names, "agent\none\nplanwright.toml\ntwo\n");
+}
+
 // B-12, B-16, B-19: the next version of a plan, its history, its events by their names, and an archive that deletes nothing.
 #[test]
 fn a_plan_is_planned_anew_and_archived() {
