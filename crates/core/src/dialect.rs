@@ -5,6 +5,7 @@ mod detect;
 pub mod directory;
 pub mod named;
 pub mod native;
+mod needs;
 pub mod proposal;
 pub mod record;
 mod verification;

@@ -195,3 +195,24 @@ fn push_code(text: &mut Excerpt, piece: &str, span: Span) {
         at += line.len();
     }
 }
+
+/// What is still to be read of a heading, and where it begins in the file.
+pub(crate) struct Cursor<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) at: usize,
+}
+
+impl Cursor<'_> {
+    /// Leaves so many bytes behind; says where they were.
+    pub(crate) fn skip(&mut self, bytes: usize) -> Span {
+        let span = Span::new(self.at, self.at + bytes);
+        self.text = &self.text[bytes..];
+        self.at = span.end;
+        span
+    }
+
+    /// Leaves the blanks in front behind.
+    pub(crate) fn skip_blanks(&mut self) {
+        self.skip(self.text.len() - self.text.trim_start().len());
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::status;
 use crate::draft::{Mark, StepNumber};
+use crate::markdown::Cursor;
 use crate::source::{Source, Span, Spanned};
 
 /// What a heading says.
@@ -125,24 +126,7 @@ pub(super) fn content(source: &Source, heading: Span) -> Span {
     Span::new(start, start + if has_closing { unclosed.trim_end().len() } else { content.len() })
 }
 
-/// What is still to be read, and where it begins in the file.
-struct Cursor<'a> {
-    text: &'a str,
-    at: usize,
-}
-
 impl Cursor<'_> {
-    fn skip(&mut self, bytes: usize) -> Span {
-        let span = Span::new(self.at, self.at + bytes);
-        self.text = &self.text[bytes..];
-        self.at = span.end;
-        span
-    }
-
-    fn skip_blanks(&mut self) {
-        self.skip(self.text.len() - self.text.trim_start().len());
-    }
-
     fn leading_marks(&mut self, marks: &mut Vec<Spanned<Mark>>) {
         while let Some((length, mark)) = status::leading_box(self.text).or(status::leading_sign(self.text)) {
             let blanks = self.text[length..].len() - self.text[length..].trim_start().len();

@@ -3,6 +3,7 @@
 use super::outline::{Outline, Shape, Task};
 use super::{DIALECT, field, status};
 use crate::change::{self, Change, Refusal};
+use crate::dialect::needs::{self, Added};
 use crate::draft::{Draft, Field, Mark, StepDraft, StepNumber};
 use crate::frontmatter;
 use crate::markdown::Blocks;
@@ -175,11 +176,8 @@ fn rename(
     task: &Task,
     (place, id): (usize, &str),
 ) -> Result<Vec<Edit>, Refusal> {
-    let old = crate::plan::ids(draft).swap_remove(place);
     let step = &draft.steps[place];
-    let needs = draft.steps.iter().filter_map(|step| step.needs.as_ref()).flatten();
-    let mut edits: Vec<Edit> =
-        needs.filter(|need| need.value == old).map(|need| Edit::replace(need.span, id)).collect();
+    let mut edits = needs::followed(draft, place, id);
     edits.push(match &step.id {
         Some(present) => Edit::replace(present.span, id),
         None => insert_field(source, task, step, &format!("**Id:** {id}"))?,
@@ -195,15 +193,11 @@ fn add_need(
     (place, on): (usize, &str),
 ) -> Result<Option<Edit>, Refusal> {
     let step = &draft.steps[place];
-    let names = change::declared_needs(draft, place)?;
-    if names.iter().any(|name| name == on) {
-        return Ok(None);
-    }
-    if let Some(last) = step.needs.iter().flatten().last() {
-        let ticks = source.text()[last.span.end..].bytes().take_while(|&byte| byte == b'`').count();
-        return Ok(Some(Edit::insert(last.span.end + ticks, format!(", {on}"))));
-    }
-    let names = names.into_iter().chain([on.to_owned()]).collect::<Vec<_>>().join(", ");
+    let names = match needs::added(source, draft, place, on)? {
+        Added::Already => return Ok(None),
+        Added::Behind(edit) => return Ok(Some(edit)),
+        Added::First(names) => names,
+    };
     Ok(Some(match step.field(Field::Needs) {
         Some(field) => Edit::replace(field.value, names),
         None => insert_field(source, task, step, &format!("**Depends on:** {names}"))?,

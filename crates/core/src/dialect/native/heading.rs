@@ -1,7 +1,7 @@
 //! The heading of a step: number, mark and title, in all the ways in which people and models write them.
 
 use crate::draft::{Mark, StepNumber};
-use crate::markdown::Heading;
+use crate::markdown::{Cursor, Heading};
 use crate::source::{Source, Span, Spanned};
 
 /// What the heading of a step says.
@@ -72,24 +72,7 @@ pub(super) fn read(source: &Source, heading: &Heading) -> Option<StepHeading> {
     Some(StepHeading { number, marks, title })
 }
 
-/// What is still to be read of a heading, and where it begins in the file.
-struct Cursor<'a> {
-    text: &'a str,
-    at: usize,
-}
-
 impl Cursor<'_> {
-    fn skip(&mut self, bytes: usize) -> Span {
-        let span = Span::new(self.at, self.at + bytes);
-        self.text = &self.text[bytes..];
-        self.at = span.end;
-        span
-    }
-
-    fn skip_blanks(&mut self) {
-        self.skip(self.text.len() - self.text.trim_start().len());
-    }
-
     /// Takes a mark from the front, or an empty box, which claims nothing.
     fn leading_mark(&mut self) -> Option<Spanned<Option<Mark>>> {
         let (length, mark) = match leading_glyph(self.text).or_else(|| leading_word(self.text)) {

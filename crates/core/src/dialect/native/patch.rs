@@ -2,6 +2,7 @@
 
 use super::{Outline, step};
 use crate::change::{self, Change, Refusal};
+use crate::dialect::needs;
 use crate::draft::{Draft, Field, Mark, StepDraft, StepNumber};
 use crate::frontmatter;
 use crate::markdown::Blocks;
@@ -97,11 +98,8 @@ fn append_note(source: &Source, text: &str) -> Edit {
 }
 
 fn rename(source: &Source, draft: &Draft, step: usize, id: &str) -> Vec<Edit> {
-    let old = crate::plan::ids(draft).swap_remove(step);
+    let mut edits = needs::followed(draft, step, id);
     let step = &draft.steps[step];
-    let needs = draft.steps.iter().filter_map(|step| step.needs.as_ref()).flatten();
-    let mut edits: Vec<Edit> =
-        needs.filter(|need| need.value == old).map(|need| Edit::replace(need.span, id)).collect();
     edits.push(match (&step.id, step.field(Field::Id)) {
         (Some(present), _) => Edit::replace(present.span, id),
         (None, Some(empty)) => Edit::insert(empty.label.end, format!(" {id}")),

@@ -4,6 +4,7 @@
 use super::outline::Outline;
 use super::{DIALECT, KEYS, id_of, spell};
 use crate::change::{self, Change, Refusal};
+use crate::dialect::needs::{self, Added};
 use crate::draft::{Draft, Entry, Field, Frontmatter, Oddity, StepDraft, StepNumber};
 use crate::frontmatter::{self, Parts};
 use crate::source::{self, Edit, Source, Span};
@@ -217,11 +218,8 @@ pub(super) fn append_note(source: &Source, text: &str) -> Edit {
 }
 
 fn rename(source: &Source, draft: &Draft, step: usize, id: &str) -> Vec<Edit> {
-    let old = crate::plan::ids(draft).swap_remove(step);
+    let mut edits = needs::followed(draft, step, id);
     let step = &draft.steps[step];
-    let needs = draft.steps.iter().filter_map(|step| step.needs.as_ref()).flatten();
-    let mut edits: Vec<Edit> =
-        needs.filter(|need| need.value == old).map(|need| Edit::replace(need.span, id)).collect();
     edits.push(match (&step.id, step.field(Field::Id)) {
         (Some(present), _) => Edit::replace(present.span, id),
         (None, Some(empty)) => Edit::insert(empty.label.end, format!(" {id}")),
@@ -233,15 +231,11 @@ fn rename(source: &Source, draft: &Draft, step: usize, id: &str) -> Vec<Edit> {
 /// Adds a name to what a step waits for; `None` when it is there.
 fn add_need(source: &Source, draft: &Draft, place: usize, on: &str) -> Result<Option<Edit>, Refusal> {
     let step = &draft.steps[place];
-    let names = change::declared_needs(draft, place)?;
-    if names.iter().any(|name| name == on) {
-        return Ok(None);
-    }
-    if let Some(last) = step.needs.iter().flatten().last() {
-        let ticks = source.text()[last.span.end..].bytes().take_while(|&byte| byte == b'`').count();
-        return Ok(Some(Edit::insert(last.span.end + ticks, format!(", {on}"))));
-    }
-    let names = names.into_iter().chain([on.to_owned()]).collect::<Vec<_>>().join(", ");
+    let names = match needs::added(source, draft, place, on)? {
+        Added::Already => return Ok(None),
+        Added::Behind(edit) => return Ok(Some(edit)),
+        Added::First(names) => names,
+    };
     Ok(Some(match step.field(Field::Needs) {
         Some(field) if field.value.is_empty() => Edit::insert(field.label.end, format!(" {names}")),
         Some(field) => Edit::replace(field.value, names),

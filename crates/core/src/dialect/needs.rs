@@ -1,0 +1,37 @@
+//! Edits of names that several dialects make in the same way: those of steps, and of what they wait for.
+
+use crate::change::{self, Refusal};
+use crate::draft::Draft;
+use crate::source::{Edit, Source};
+
+/// The edits that let every step which waits for this one wait for its new name.
+pub(super) fn followed(draft: &Draft, step: usize, id: &str) -> Vec<Edit> {
+    let old = crate::plan::ids(draft).swap_remove(step);
+    let needs = draft.steps.iter().filter_map(|step| step.needs.as_ref()).flatten();
+    needs.filter(|need| need.value == old).map(|need| Edit::replace(need.span, id)).collect()
+}
+
+/// How one more name comes to what a step waits for.
+pub(super) enum Added {
+    /// It is there.
+    Already,
+    /// Behind the last one on its line.
+    Behind(Edit),
+    /// The step declares nothing yet: these are all the names.
+    First(String),
+}
+
+/// Adds a name to what a step waits for, where names stand on one line.
+pub(super) fn added(source: &Source, draft: &Draft, place: usize, on: &str) -> Result<Added, Refusal> {
+    let names = change::declared_needs(draft, place)?;
+    if names.iter().any(|name| name == on) {
+        return Ok(Added::Already);
+    }
+    Ok(match draft.steps[place].needs.iter().flatten().last() {
+        Some(last) => {
+            let ticks = source.text()[last.span.end..].bytes().take_while(|&byte| byte == b'`').count();
+            Added::Behind(Edit::insert(last.span.end + ticks, format!(", {on}")))
+        }
+        None => Added::First(names.into_iter().chain([on.to_owned()]).collect::<Vec<_>>().join(", ")),
+    })
+}
