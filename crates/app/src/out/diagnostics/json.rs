@@ -242,7 +242,8 @@ mod tests {
                 }
               ]
             }
-          ]
+          ],
+          "suggested":[]
         }
         "#);
     }
