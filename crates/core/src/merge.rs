@@ -1,9 +1,9 @@
 //! Three-way merge of plan files by what they say, for Git. Pure: three texts in, one text out.
 //!
-//! Every text is divided into units ([`unit`]): keys of the frontmatter, sections, steps, their fields, list items. Units are
+//! Every text is divided into units (`unit`): keys of the frontmatter, sections, steps, their fields, list items. Units are
 //! merged by what they are called, so that two changes clash only where both sides say something else of the same thing. What
 //! one side alone changed is taken byte for byte. In the end the merged text is read again and has to say what both sides said
-//! ([`fact`]); otherwise the merge is no clean one, whatever it looks like.
+//! (`fact`); otherwise the merge is no clean one, whatever it looks like.
 
 mod append;
 mod divide;
