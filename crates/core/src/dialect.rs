@@ -6,6 +6,7 @@ pub mod directory;
 pub mod named;
 pub mod native;
 mod needs;
+mod order;
 pub mod proposal;
 pub mod record;
 mod verification;
@@ -38,6 +39,8 @@ pub struct Dialect {
     pub spell: fn(State) -> Option<&'static str>,
     /// The marks that a step can carry.
     pub marks: &'static [Mark],
+    /// Whether plans hold traces of the execution of their steps; see [`crate::draft::Trace`].
+    pub has_traces: bool,
     /// The key of the frontmatter that holds the title, where one does.
     pub title_key: Option<&'static str>,
     /// The keys that the frontmatter may have.

@@ -216,3 +216,24 @@ impl Cursor<'_> {
         self.skip(self.text.len() - self.text.trim_start().len());
     }
 }
+
+/// Prose with every line outside of its code as `change` has it, and the sign of a fence that is never closed.
+pub(crate) fn outside_code<'a>(
+    text: &'a str,
+    mut change: impl FnMut(&'a str) -> String,
+) -> (String, Option<&'a str>) {
+    let mut fence: Option<&str> = None;
+    let lines = text.lines().map(|line| {
+        let bare = line.trim_start();
+        let ticks = &bare[..bare.len() - bare.trim_start_matches(['`', '~']).len()];
+        match fence {
+            Some(open) if ticks.starts_with(open) => fence = None,
+            Some(_) => return line.to_owned(),
+            None if ticks.len() >= 3 => fence = Some(ticks),
+            None => {}
+        }
+        change(line)
+    });
+    let changed = lines.collect::<Vec<_>>().join("\n");
+    (changed, fence)
+}

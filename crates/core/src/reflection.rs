@@ -166,7 +166,7 @@ impl Reflection {
             };
             (!dialect.marks.is_empty()).then_some(Change::Mark { step, mark })
         });
-        let traces = std::mem::take(&mut self.traces).into_iter();
+        let traces = std::mem::take(&mut self.traces).into_iter().filter(|_| dialect.has_traces);
         let state = self.state.take().map(|state| Change::Become { state });
         marks.chain(traces.map(|(step, trace)| Change::Trace { step, trace })).chain(state).collect()
     }

@@ -3,7 +3,6 @@
 //! can stand for more than it says.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::ops::{ControlFlow, Range};
 
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError};
@@ -154,6 +153,12 @@ pub fn quote(text: &str) -> String {
     if is_safe_plain(text) {
         return text.to_owned();
     }
+    let code = |character| is_unprintable(character).then(|| format!("\\U{:08X}", u32::from(character)));
+    double_quoted(text, code)
+}
+
+/// `text` in double quotes; `code` spells what can't be shown as it is, beside what both YAML and JSON have signs for.
+pub(crate) fn double_quoted(text: &str, code: impl Fn(char) -> Option<String>) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
     for character in text.chars() {
@@ -162,11 +167,10 @@ pub fn quote(text: &str) -> String {
             '\n' => quoted.push_str("\\n"),
             '\r' => quoted.push_str("\\r"),
             '\t' => quoted.push_str("\\t"),
-            _ if is_unprintable(character) => {
-                let code = u32::from(character);
-                write!(quoted, "\\U{code:08X}").expect("a string takes all that is written to it");
-            }
-            _ => quoted.push(character),
+            _ => match code(character) {
+                Some(code) => quoted.push_str(&code),
+                None => quoted.push(character),
+            },
         }
     }
     quoted.push('"');

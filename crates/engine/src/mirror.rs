@@ -78,7 +78,11 @@ impl Mirror {
 
     /// Notes what follows from an event; [`Mirror::settle`] writes it.
     pub(crate) fn note(&mut self, plan: &Plan, event: &Event, at_ms: u64) {
-        let said = if let Event::AttemptFinished { output: Some(output), .. } = event {
+        // What an agent said is long, and most plans have no place for it.
+        let has_traces = self.source.dialect().has_traces;
+        let said = if let Event::AttemptFinished { output: Some(output), .. } = event
+            && has_traces
+        {
             self.store.get(output).ok()
         } else {
             None

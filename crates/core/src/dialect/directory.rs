@@ -23,6 +23,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
     states: &[],
     spell: |_| None,
     marks: &[],
+    has_traces: false,
     title_key: Some("title"),
     keys: &["title", "priority", "estimated_effort", "tags", "timeout"],
     fields: FIELDS,

@@ -37,6 +37,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     states: STATES,
     spell,
     marks: &Mark::ALL,
+    has_traces: false,
     title_key: None,
     keys: &[
         "depends_on",

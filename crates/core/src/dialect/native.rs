@@ -28,6 +28,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     states: STATES,
     spell,
     marks: &[Mark::Done, Mark::Failed, Mark::Skipped],
+    has_traces: false,
     title_key: None,
     keys: &["type", "status", "owner"],
     fields: field::FIELDS,

@@ -42,6 +42,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     spell,
     // Steps of a proposal carry no marks: what became of them stands in `sessions/`.
     marks: &[],
+    has_traces: false,
     title_key: Some("title"),
     keys: KEYS,
     fields: field::FIELDS,

@@ -33,6 +33,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     states: STATES,
     spell,
     marks: &Mark::ALL,
+    has_traces: true,
     title_key: Some("task"),
     keys: PLAN_KEYS,
     fields: FIELDS,

@@ -2,14 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::dialect::{self, Dialect, HEAD_BYTES, directory};
+use planwright_core::dialect::directory::{self, PLAN_FILE as PLAN};
+use planwright_core::dialect::{self, Dialect, HEAD_BYTES};
 use planwright_core::source::Source;
 use planwright_core::verify;
 
 use super::{Error, Reading, Text, read_error, read_file, read_text, save};
 
-/// The file that tells what the plan is about.
-const PLAN: &str = "plan.md";
 /// The folder with a file for each task.
 const TASKS: &str = "tasks";
 /// The dialect of plans that are folders.

@@ -3,6 +3,7 @@
 use super::status;
 use crate::dialect::Birth;
 use crate::draft::{ContractDraft, Draft, StepDraft, StepNumber};
+use crate::markdown::outside_code;
 use crate::source::Spanned;
 use crate::yaml;
 
@@ -120,22 +121,14 @@ fn indented(text: &str) -> String {
 
 /// Prose that can stand in a section: headings that would end it, or be read as tasks, are bold instead.
 fn tame(text: &str) -> String {
-    let mut fence: Option<&str> = None;
-    let lines = text.trim().lines().map(|line| {
+    let (tamed, _) = outside_code(text.trim(), |line| {
         let bare = line.trim_start();
-        let ticks = &bare[..bare.len() - bare.trim_start_matches(['`', '~']).len()];
-        match fence {
-            Some(open) if ticks.starts_with(open) => fence = None,
-            Some(_) => return line.to_owned(),
-            None if ticks.len() >= 3 => fence = Some(ticks),
-            None => {}
-        }
         match bare.strip_prefix('#') {
             Some(heading) => format!("**{}**", heading.trim_start_matches('#').trim()),
             None => line.to_owned(),
         }
     });
-    lines.collect::<Vec<_>>().join("\n")
+    tamed
 }
 
 fn one_line(text: &str) -> String {

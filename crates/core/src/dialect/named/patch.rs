@@ -2,12 +2,13 @@
 
 use super::outline::{Outline, Shape, Task};
 use super::{DIALECT, field, status};
-use crate::change::{self, Change, Refusal};
+use crate::change::{Change, Refusal};
 use crate::dialect::needs::{self, Added};
-use crate::draft::{Draft, Field, Mark, StepDraft, StepNumber};
+use crate::dialect::order;
+use crate::draft::{Draft, Field, Mark, StepDraft};
 use crate::frontmatter;
 use crate::markdown::Blocks;
-use crate::source::{self, Edit, Source, Span};
+use crate::source::{Edit, Source, Span};
 use crate::state::State;
 
 /// The heading below which notes are kept.
@@ -219,56 +220,14 @@ fn insert_field(source: &Source, task: &Task, step: &StepDraft, line: &str) -> R
     Ok(Edit::insert(start, format!("{prefix}{line}{newline}{gap}")))
 }
 
-/// The task without the blank lines behind it.
-fn slot(source: &Source, step: &StepDraft) -> Span {
-    let whole = step.whole.0;
-    let end = whole.start + source.slice(whole).trim_end().len();
-    Span::new(whole.start, end.max(step.heading.0.end))
-}
-
-/// Numbers the tasks by their place in `order`, which lists where each stood. Needs that name a number follow; those that
-/// name a task by its heading do so by themselves.
+/// Numbers the tasks by their place in `order`. Needs that name a task by its heading follow by themselves.
 fn renumber(source: &Source, draft: &Draft, order: &[usize]) -> Vec<Edit> {
-    let steps: Vec<&StepDraft> = order.iter().map(|&place| &draft.steps[place]).collect();
-    let counted = |step: &StepDraft| match step.number.value {
-        StepNumber::Counted(number) => Some(number),
-        StepNumber::Template(_) => None,
-    };
-    let place_of = |number: u32| steps.iter().position(|step| counted(step) == Some(number));
-    let mut edits = Vec::new();
-    for (place, step) in steps.iter().enumerate() {
-        let now = change::number_at(place);
-        if counted(step).is_some_and(|number| number != now) && !step.number.span.is_empty() {
-            edits.push(Edit::replace(step.number.span, now.to_string()));
-        }
-        for need in step.needs.iter().flatten().filter(|need| source.slice(need.span) == need.value) {
-            let now = change::followed(&need.value, place_of).filter(|now| *now != need.value);
-            edits.extend(now.map(|now| Edit::replace(need.span, now)));
-        }
-    }
-    edits
+    order::renumber(draft, order, |need| source.slice(need.span) == need.value)
 }
 
 /// Moves a task: the texts of the tasks change places, what stands between them stays where it is.
 fn relocate(source: &Source, draft: &Draft, step: usize, to: usize) -> Vec<Edit> {
-    let mut order: Vec<usize> = (0..draft.steps.len()).collect();
-    let moved = order.remove(step);
-    order.insert(to, moved);
-    let renumbered = renumber(source, draft, &order);
-    let range = step.min(to)..=step.max(to);
-    let slots: Vec<Span> = draft.steps.iter().map(|step| slot(source, step)).collect();
-    let moving = Span::new(slots[*range.start()].start, slots[*range.end()].end);
-    let mut edits: Vec<Edit> = renumbered.iter().filter(|edit| !moving.covers(edit.span)).cloned().collect();
-    for place in range {
-        let from = slots[order[place]];
-        let within = renumbered.iter().filter(|edit| from.covers(edit.span));
-        let inner: Vec<Edit> = within
-            .map(|edit| {
-                let span = Span::new(edit.span.start - from.start, edit.span.end - from.start);
-                Edit::replace(span, edit.text.clone())
-            })
-            .collect();
-        edits.push(Edit::replace(slots[place], source::apply(source.slice(from), &inner)));
-    }
-    edits
+    let slots: Vec<Span> = draft.steps.iter().map(|step| order::slot(source, step)).collect();
+    let order = order::moved(slots.len(), step, to);
+    order::relocate(source, &slots, &order, &renumber(source, draft, &order))
 }

@@ -3,6 +3,7 @@
 use super::field;
 use crate::dialect::Birth;
 use crate::draft::{ContractDraft, Draft, Mark, StepDraft, StepNumber};
+use crate::markdown::outside_code;
 use crate::source::{Source, Spanned};
 use crate::yaml;
 
@@ -130,16 +131,8 @@ enum Where {
 /// labels that would be read as fields lose their stars, a fence is closed. Other code stays as it is. Prose that would be
 /// read in another way even so is kept as code.
 fn tame(text: &str, place: Where) -> String {
-    let mut fence: Option<&str> = None;
-    let lines = text.trim_end().lines().map(|line| {
+    let (mut tamed, fence) = outside_code(text.trim_end(), |line| {
         let bare = line.trim_start();
-        let ticks = &bare[..bare.len() - bare.trim_start_matches(['`', '~']).len()];
-        match fence {
-            Some(open) if ticks.starts_with(open) => fence = None,
-            Some(_) => return line.to_owned(),
-            None if ticks.len() >= 3 => fence = Some(ticks),
-            None => {}
-        }
         let marks = bare.bytes().take_while(|&byte| byte == b'#').count();
         if (1..=6).contains(&marks) && bare[marks..].starts_with([' ', '\t']) {
             let words = bare[marks..].trim();
@@ -153,7 +146,6 @@ fn tame(text: &str, place: Where) -> String {
             false => line.to_owned(),
         }
     });
-    let mut tamed = lines.collect::<Vec<_>>().join("\n");
     if let Some(open) = fence {
         tamed.push_str(&format!("\n{open}"));
     }

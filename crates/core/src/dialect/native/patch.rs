@@ -3,6 +3,7 @@
 use super::{Outline, step};
 use crate::change::{self, Change, Refusal};
 use crate::dialect::needs;
+use crate::dialect::order::{self, slot};
 use crate::draft::{Draft, Field, Mark, StepDraft, StepNumber};
 use crate::frontmatter;
 use crate::markdown::Blocks;
@@ -30,7 +31,7 @@ pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<V
         Change::Rename { step, id } => rename(source, draft, *step, id),
         Change::Need { step, on } => add_need(source, draft, *step, on)?.into_iter().collect(),
         Change::Move { step, to } => relocate(source, draft, *step, *to),
-        Change::Renumber => renumber(draft, &(0..draft.steps.len()).collect::<Vec<_>>()),
+        Change::Renumber => order::renumber(draft, &(0..draft.steps.len()).collect::<Vec<_>>(), |_| true),
         Change::Expand { step, items } => expand(source, draft, *step, items)?,
     })
 }
@@ -168,60 +169,11 @@ pub(super) fn insert_field(source: &Source, step: &StepDraft, line: &str) -> Edi
     }
 }
 
-/// The step without the blank lines behind it; blanks at the end of its heading are part of it.
-fn slot(source: &Source, step: &StepDraft) -> Span {
-    let whole = step.whole.0;
-    let end = whole.start + source.slice(whole).trim_end().len();
-    Span::new(whole.start, end.max(step.heading.0.end))
-}
-
-/// Numbers the steps by their place in `order`, which lists where each stood. Needs that name a number follow.
-fn renumber(draft: &Draft, order: &[usize]) -> Vec<Edit> {
-    let steps: Vec<&StepDraft> = order.iter().map(|&place| &draft.steps[place]).collect();
-    let counted = |step: &StepDraft| match step.number.value {
-        StepNumber::Counted(number) => Some(number),
-        StepNumber::Template(_) => None,
-    };
-    let place_of = |number: u32| steps.iter().position(|step| counted(step) == Some(number));
-    let mut edits = Vec::new();
-    for (place, step) in steps.iter().enumerate() {
-        let now = change::number_at(place);
-        if counted(step).is_some_and(|number| number != now) {
-            edits.push(Edit::replace(step.number.span, now.to_string()));
-        }
-        for need in step.needs.iter().flatten() {
-            let now = change::followed(&need.value, place_of).filter(|now| *now != need.value);
-            edits.extend(now.map(|now| Edit::replace(need.span, now)));
-        }
-    }
-    edits
-}
-
 /// Moves a step: the texts of the steps change places, what stands between them stays where it is.
 fn relocate(source: &Source, draft: &Draft, step: usize, to: usize) -> Vec<Edit> {
-    let mut order: Vec<usize> = (0..draft.steps.len()).collect();
-    let moved = order.remove(step);
-    order.insert(to, moved);
-    let renumbered = renumber(draft, &order);
-    let range = step.min(to)..=step.max(to);
     let slots: Vec<Span> = draft.steps.iter().map(|step| slot(source, step)).collect();
-    let moving = Span::new(slots[*range.start()].start, slots[*range.end()].end);
-    let mut edits: Vec<Edit> = renumbered.iter().filter(|edit| !moving.covers(edit.span)).cloned().collect();
-    for place in range {
-        let from = slots[order[place]];
-        let inner: Vec<Edit> = renumbered
-            .iter()
-            .filter(|edit| from.covers(edit.span))
-            .map(|edit| {
-                Edit::replace(
-                    Span::new(edit.span.start - from.start, edit.span.end - from.start),
-                    edit.text.clone(),
-                )
-            })
-            .collect();
-        edits.push(Edit::replace(slots[place], source::apply(source.slice(from), &inner)));
-    }
-    edits
+    let order = order::moved(slots.len(), step, to);
+    order::relocate(source, &slots, &order, &order::renumber(draft, &order, |_| true))
 }
 
 fn expand(source: &Source, draft: &Draft, at: usize, items: &[String]) -> Result<Vec<Edit>, Refusal> {

@@ -5,6 +5,7 @@ use super::{DIALECT, KEYS, field, item, patch, spell};
 use crate::change::number_at;
 use crate::dialect::Birth;
 use crate::draft::{ContractDraft, Draft, StepDraft};
+use crate::markdown::outside_code;
 use crate::plan;
 use crate::source::{Source, Spanned};
 use crate::yaml;
@@ -215,16 +216,8 @@ impl Prose {
 
 /// Prose that says nothing of steps: headings that would begin them become text, labels lose their stars. Code stays as it is.
 fn tamed(text: &str) -> String {
-    let mut fence: Option<&str> = None;
-    let lines = text.trim_end().lines().map(|line| {
+    let (tamed, _) = outside_code(text.trim_end(), |line| {
         let bare = line.trim_start();
-        let ticks = &bare[..bare.len() - bare.trim_start_matches(['`', '~']).len()];
-        match fence {
-            Some(open) if ticks.starts_with(open) => fence = None,
-            Some(_) => return line.to_owned(),
-            None if ticks.len() >= 3 => fence = Some(ticks),
-            None => {}
-        }
         let name = bare.trim_start_matches('#').trim();
         let is_divider = ["steps", "step", "context"].iter().any(|word| plan::slug(name).ends_with(word));
         if name.len() < bare.len() && bare.starts_with('#') && is_divider {
@@ -232,7 +225,7 @@ fn tamed(text: &str) -> String {
         }
         if field::is_field(bare) { line.replacen("**", "", 2) } else { line.to_owned() }
     });
-    lines.collect::<Vec<_>>().join("\n")
+    tamed
 }
 
 fn one_line(text: &str) -> String {

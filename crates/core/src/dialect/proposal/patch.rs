@@ -3,11 +3,12 @@
 
 use super::outline::Outline;
 use super::{DIALECT, KEYS, id_of, spell};
-use crate::change::{self, Change, Refusal};
+use crate::change::{Change, Refusal};
 use crate::dialect::needs::{self, Added};
-use crate::draft::{Draft, Entry, Field, Frontmatter, Oddity, StepDraft, StepNumber};
+use crate::dialect::order;
+use crate::draft::{Draft, Entry, Field, Frontmatter, Oddity, StepDraft};
 use crate::frontmatter::{self, Parts};
-use crate::source::{self, Edit, Source, Span};
+use crate::source::{Edit, Source, Span};
 use crate::state::State;
 use crate::yaml;
 
@@ -27,7 +28,7 @@ pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<V
         Change::Rename { step, id } => rename(source, draft, *step, id),
         Change::Need { step, on } => add_need(source, draft, *step, on)?.into_iter().collect(),
         Change::Move { step, to } => relocate(source, draft, *step, *to),
-        Change::Renumber => renumber(draft, &(0..draft.steps.len()).collect::<Vec<_>>()),
+        Change::Renumber => order::renumber(draft, &(0..draft.steps.len()).collect::<Vec<_>>(), |_| true),
         Change::Expand { step, .. } => return Err(Refusal::NotATemplate { step: *step }),
     })
 }
@@ -254,49 +255,9 @@ fn insert_field(source: &Source, step: &StepDraft, line: &str) -> Edit {
     Edit::insert(step.heading.0.end, format!("{}{indent}{line}", source.line_ending()))
 }
 
-/// Numbers the steps by their place in `order`, which lists where each stood. Needs that name a number follow; a step that
-/// begins with a dash has no number to write.
-fn renumber(draft: &Draft, order: &[usize]) -> Vec<Edit> {
-    let steps: Vec<&StepDraft> = order.iter().map(|&place| &draft.steps[place]).collect();
-    let counted = |step: &StepDraft| match step.number.value {
-        StepNumber::Counted(number) => Some(number),
-        StepNumber::Template(_) => None,
-    };
-    let place_of = |number: u32| steps.iter().position(|step| counted(step) == Some(number));
-    let mut edits = Vec::new();
-    for (place, step) in steps.iter().enumerate() {
-        let now = change::number_at(place);
-        if counted(step).is_some_and(|number| number != now) && !step.number.span.is_empty() {
-            edits.push(Edit::replace(step.number.span, now.to_string()));
-        }
-        for need in step.needs.iter().flatten() {
-            let now = change::followed(&need.value, place_of).filter(|now| *now != need.value);
-            edits.extend(now.map(|now| Edit::replace(need.span, now)));
-        }
-    }
-    edits
-}
-
 /// Moves a step: the texts of the steps change places, what stands between them stays where it is.
 fn relocate(source: &Source, draft: &Draft, step: usize, to: usize) -> Vec<Edit> {
-    let mut order: Vec<usize> = (0..draft.steps.len()).collect();
-    let moved = order.remove(step);
-    order.insert(to, moved);
-    let renumbered = renumber(draft, &order);
-    let range = step.min(to)..=step.max(to);
     let slots: Vec<Span> = draft.steps.iter().map(|step| step.whole.0).collect();
-    let moving = Span::new(slots[*range.start()].start, slots[*range.end()].end);
-    let mut edits: Vec<Edit> = renumbered.iter().filter(|edit| !moving.covers(edit.span)).cloned().collect();
-    for place in range {
-        let from = slots[order[place]];
-        let shifted = |edit: &Edit| {
-            Edit::replace(
-                Span::new(edit.span.start - from.start, edit.span.end - from.start),
-                edit.text.clone(),
-            )
-        };
-        let inner: Vec<Edit> = renumbered.iter().filter(|edit| from.covers(edit.span)).map(shifted).collect();
-        edits.push(Edit::replace(slots[place], source::apply(source.slice(from), &inner)));
-    }
-    edits
+    let order = order::moved(slots.len(), step, to);
+    order::relocate(source, &slots, &order, &order::renumber(draft, &order, |_| true))
 }

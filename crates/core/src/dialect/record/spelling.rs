@@ -168,21 +168,7 @@ fn unprintable(character: char) -> bool {
 
 /// A string of JSON, which YAML reads in the same way.
 pub(super) fn json(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('"');
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => quoted.extend(['\\', character]),
-            '\n' => quoted.push_str("\\n"),
-            '\r' => quoted.push_str("\\r"),
-            '\t' => quoted.push_str("\\t"),
-            _ if unprintable(character) => {
-                // All of them lie in the first plane: four digits hold them.
-                quoted.push_str(&format!("\\u{:04x}", u32::from(character)));
-            }
-            _ => quoted.push(character),
-        }
-    }
-    quoted.push('"');
-    quoted
+    // All of them lie in the first plane: four digits hold them.
+    let code = |character| unprintable(character).then(|| format!("\\u{:04x}", u32::from(character)));
+    yaml::double_quoted(text, code)
 }

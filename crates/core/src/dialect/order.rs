@@ -1,0 +1,68 @@
+//! Edits that put steps in another order, for the dialects that keep them one behind the other in a text.
+
+use crate::change;
+use crate::draft::{Draft, StepDraft, StepNumber};
+use crate::source::{self, Edit, Source, Span, Spanned};
+
+/// The step without the blank lines behind it; blanks at the end of its heading are part of it.
+pub(super) fn slot(source: &Source, step: &StepDraft) -> Span {
+    let whole = step.whole.0;
+    let end = whole.start + source.slice(whole).trim_end().len();
+    Span::new(whole.start, end.max(step.heading.0.end))
+}
+
+/// Numbers the steps by their place in `order`, which lists where each stood. Needs that name a number follow, if they are
+/// spelled as they are read; a step that begins with a dash has no number to write.
+pub(super) fn renumber(
+    draft: &Draft,
+    order: &[usize],
+    is_literal: impl Fn(&Spanned<String>) -> bool,
+) -> Vec<Edit> {
+    let steps: Vec<&StepDraft> = order.iter().map(|&place| &draft.steps[place]).collect();
+    let counted = |step: &StepDraft| match step.number.value {
+        StepNumber::Counted(number) => Some(number),
+        StepNumber::Template(_) => None,
+    };
+    let place_of = |number: u32| steps.iter().position(|step| counted(step) == Some(number));
+    let mut edits = Vec::new();
+    for (place, step) in steps.iter().enumerate() {
+        let now = change::number_at(place);
+        if counted(step).is_some_and(|number| number != now) && !step.number.span.is_empty() {
+            edits.push(Edit::replace(step.number.span, now.to_string()));
+        }
+        for need in step.needs.iter().flatten().filter(|need| is_literal(need)) {
+            let now = change::followed(&need.value, place_of).filter(|now| *now != need.value);
+            edits.extend(now.map(|now| Edit::replace(need.span, now)));
+        }
+    }
+    edits
+}
+
+/// The order of so many steps once one of them moved.
+pub(super) fn moved(count: usize, step: usize, to: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..count).collect();
+    let place = order.remove(step);
+    order.insert(to, place);
+    order
+}
+
+/// Lets the texts in `slots` change places as `order` says, with their new numbers; what stands between them stays where it is.
+pub(super) fn relocate(source: &Source, slots: &[Span], order: &[usize], renumbered: &[Edit]) -> Vec<Edit> {
+    let is_moved = |place: &usize| order[*place] != *place;
+    let range = (0..order.len()).find(is_moved).zip((0..order.len()).rfind(is_moved));
+    let Some((first, last)) = range else { return renumbered.to_vec() };
+    let moving = Span::new(slots[first].start, slots[last].end);
+    let mut edits: Vec<Edit> = renumbered.iter().filter(|edit| !moving.covers(edit.span)).cloned().collect();
+    for place in first..=last {
+        let from = slots[order[place]];
+        let shifted = |edit: &Edit| {
+            Edit::replace(
+                Span::new(edit.span.start - from.start, edit.span.end - from.start),
+                edit.text.clone(),
+            )
+        };
+        let inner: Vec<Edit> = renumbered.iter().filter(|edit| from.covers(edit.span)).map(shifted).collect();
+        edits.push(Edit::replace(slots[place], source::apply(source.slice(from), &inner)));
+    }
+    edits
+}
