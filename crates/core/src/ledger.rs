@@ -1,0 +1,308 @@
+//! The vocabulary of what was said about a plan before and between its runs: proposals, decisions, comments, in the order in
+//! which they were made. Owns no state: [`crate::standing`] folds entries into one.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::event::{Agents, Blob, Outcome};
+use crate::red::Red;
+
+/// One thing that was said about a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "entry")]
+pub enum Entry {
+    /// Somebody asks for an approval. Only a plan without errors gets here.
+    #[serde(rename = "plan.proposed")]
+    Proposed {
+        /// The revision, counted from 1; another text with the same meaning is the same revision.
+        revision: u32,
+        /// Exactly what is proposed.
+        subject: Subject,
+        /// Who asks.
+        by: Who,
+        /// The text, byte for byte.
+        text: Blob,
+        /// The dialect that it is written in.
+        dialect: String,
+        /// How many warnings the checker has.
+        warnings: u32,
+        /// What the contracts say before the work.
+        #[serde(default)]
+        red: Vec<Red>,
+    },
+    /// Somebody who may says yes.
+    #[serde(rename = "plan.approved")]
+    Approved {
+        /// The revision.
+        revision: u32,
+        /// Exactly what is approved.
+        subject: Subject,
+        /// Who.
+        by: Who,
+        /// In which way: `terminal`, `rev` or `policy`.
+        way: String,
+        /// What they say to whoever carries it out.
+        #[serde(default)]
+        note: String,
+        /// The rule that gave them the right.
+        rule: String,
+        /// How many different people have to say yes.
+        needed: u32,
+        /// The hash of the policy that held; empty where there is none.
+        #[serde(default)]
+        policy: String,
+        /// Until when it holds, in milliseconds since 1970.
+        #[serde(default)]
+        until_ms: Option<u64>,
+        /// The signature over [`statement`], in the format of `ssh-keygen -Y`.
+        #[serde(default)]
+        signature: Option<String>,
+    },
+    /// Somebody says no.
+    #[serde(rename = "plan.rejected")]
+    Rejected {
+        /// The revision.
+        revision: u32,
+        /// The digest of the plan.
+        digest: String,
+        /// Who.
+        by: Who,
+        /// What should change.
+        feedback: String,
+    },
+    /// A remark, which moves nothing.
+    #[serde(rename = "plan.commented")]
+    Commented {
+        /// Its number, counted from 1.
+        comment: u32,
+        /// The revision that it is about.
+        revision: u32,
+        /// The id of the step that it is about; `None`: the whole plan.
+        step: Option<String>,
+        /// Who.
+        by: Who,
+        /// What they say.
+        text: String,
+    },
+    /// A remark was seen to.
+    #[serde(rename = "comment.answered")]
+    Answered {
+        /// The remark.
+        comment: u32,
+        /// Who answers.
+        by: Who,
+        /// What they say.
+        text: String,
+    },
+    /// The plan goes back to its author.
+    #[serde(rename = "plan.reopened")]
+    Reopened {
+        /// Who says so.
+        by: Who,
+        /// Why.
+        why: String,
+    },
+    /// The plan is over before it ran.
+    #[serde(rename = "plan.cancelled")]
+    Cancelled {
+        /// Who says so: a person, or age.
+        by: Who,
+        /// Why.
+        why: String,
+    },
+    /// What was approved is not what would be run.
+    #[serde(rename = "plan.lapsed")]
+    Lapsed {
+        /// What moved, in words.
+        moved: Vec<String>,
+    },
+    /// A run began on the strength of the approval.
+    #[serde(rename = "plan.started")]
+    Started {
+        /// The number of the run.
+        run: i64,
+        /// Who started it.
+        by: Who,
+    },
+    /// That run is over.
+    #[serde(rename = "plan.ended")]
+    Ended {
+        /// The number of the run.
+        run: i64,
+        /// How.
+        outcome: Outcome,
+        /// Whether the plan was sent back to its author.
+        #[serde(default)]
+        is_revised: bool,
+    },
+    /// A decision was taken back before anybody acted on it.
+    #[serde(rename = "decision.undone")]
+    Undone {
+        /// The place of the decision in the ledger.
+        seq: u64,
+        /// Who took it back.
+        by: Who,
+    },
+    /// The plan was put out of the way.
+    #[serde(rename = "plan.archived")]
+    Archived {
+        /// Where it lies now, relative to the project.
+        to: String,
+        /// Who did it.
+        by: Who,
+    },
+    /// The plan was deleted.
+    #[serde(rename = "plan.deleted")]
+    Deleted {
+        /// Its last text, byte for byte.
+        backup: Blob,
+        /// Who did it.
+        by: Who,
+    },
+}
+
+impl Entry {
+    /// The name that people and programs see.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Proposed { .. } => "plan.proposed",
+            Self::Approved { .. } => "plan.approved",
+            Self::Rejected { .. } => "plan.rejected",
+            Self::Commented { .. } => "plan.commented",
+            Self::Answered { .. } => "comment.answered",
+            Self::Reopened { .. } => "plan.reopened",
+            Self::Cancelled { .. } => "plan.cancelled",
+            Self::Lapsed { .. } => "plan.lapsed",
+            Self::Started { .. } => "plan.started",
+            Self::Ended { .. } => "plan.ended",
+            Self::Undone { .. } => "decision.undone",
+            Self::Archived { .. } => "plan.archived",
+            Self::Deleted { .. } => "plan.deleted",
+        }
+    }
+
+    /// Who said it; `None`: the harness found it.
+    pub const fn by(&self) -> Option<&Who> {
+        match self {
+            Self::Proposed { by, .. }
+            | Self::Approved { by, .. }
+            | Self::Rejected { by, .. }
+            | Self::Commented { by, .. }
+            | Self::Answered { by, .. }
+            | Self::Reopened { by, .. }
+            | Self::Cancelled { by, .. }
+            | Self::Started { by, .. }
+            | Self::Undone { by, .. }
+            | Self::Archived { by, .. }
+            | Self::Deleted { by, .. } => Some(by),
+            Self::Lapsed { .. } | Self::Ended { .. } => None,
+        }
+    }
+}
+
+/// Exactly what somebody says yes to. If any of it moves, the yes is void.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Subject {
+    /// The digest of the plan: what it says, and the exact text of its contracts.
+    pub digest: String,
+    /// The hash of every sealed file, by its path.
+    #[serde(default)]
+    pub sealed: BTreeMap<String, String>,
+    /// Where the work begins, if that is a repository.
+    #[serde(default)]
+    pub base: Option<Base>,
+    /// The command lines of the agents, by the target of the steps that they do.
+    #[serde(default)]
+    pub agents: Agents,
+}
+
+/// Where the work begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Base {
+    /// The commit.
+    pub commit: String,
+    /// Its tree.
+    pub tree: String,
+    /// The branch that stood there; `None`: none did.
+    pub branch: Option<String>,
+}
+
+impl fmt::Display for Base {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let branch = self.branch.as_deref().unwrap_or("HEAD");
+        write!(f, "{branch}@{}", &self.commit[..self.commit.len().min(7)])
+    }
+}
+
+/// Who said something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Who {
+    /// The name, as far as it is known.
+    pub name: String,
+    /// What they are.
+    pub role: Role,
+}
+
+/// What somebody is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Somebody at a terminal, or with a key.
+    Person,
+    /// A program that writes or carries out plans.
+    Agent,
+    /// A rule that a person wrote.
+    Policy,
+    /// planwright itself, because time went by.
+    Age,
+}
+
+impl Who {
+    /// A person.
+    pub fn person(name: impl Into<String>) -> Self {
+        Self { name: name.into(), role: Role::Person }
+    }
+
+    /// An agent.
+    pub fn agent(name: impl Into<String>) -> Self {
+        Self { name: name.into(), role: Role::Agent }
+    }
+
+    /// A written rule.
+    pub fn policy(rule: impl Into<String>) -> Self {
+        Self { name: rule.into(), role: Role::Policy }
+    }
+
+    /// Nobody: time went by.
+    pub fn age() -> Self {
+        Self { name: "age".to_owned(), role: Role::Age }
+    }
+}
+
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.role {
+            Role::Person | Role::Age => f.write_str(&self.name),
+            Role::Agent => write!(f, "{} (an agent)", self.name),
+            Role::Policy => write!(f, "policy rule `{}`", self.name),
+        }
+    }
+}
+
+/// The text that is signed with an approval: one line of JSON whose fields stand in this order, without a line break.
+pub fn statement(plan: &str, entry: &Entry) -> Option<String> {
+    let Entry::Approved { revision, subject, by, note, until_ms, .. } = entry else { return None };
+    let statement = serde_json::json!({
+        "planwright": "approval/1",
+        "plan": plan,
+        "revision": revision,
+        "subject": subject,
+        "by": by.name,
+        "note": note,
+        "until_ms": until_ms,
+    });
+    Some(statement.to_string())
+}
