@@ -315,6 +315,9 @@ impl Worker {
             tier: "open".to_owned(),
             output: blob_of(output.as_bytes()),
             milliseconds,
+            tree: String::new(),
+            expect: None,
+            approvals: Vec::new(),
         };
         let event = Event::ContractFinished { step: step.id.clone(), attempt, receipt };
         Some(Done { event, blobs: vec![output.into_bytes()] })
