@@ -284,6 +284,9 @@ impl Worker {
             tier: "open".to_owned(),
             output: blob_of(seen.output.as_bytes()),
             milliseconds: seen.milliseconds,
+            tree: String::new(),
+            expect: None,
+            approvals: Vec::new(),
         };
         let event = Event::ContractFinished { step: step.id.clone(), attempt, receipt };
         Some(Done { event, blobs: vec![seen.output.into_bytes()] })
