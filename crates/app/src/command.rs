@@ -491,18 +491,38 @@ pub(crate) fn refused(path: &Path, refusal: &Refusal) -> Failure {
     Failure::new(Exit::No, format!("{} was left as it is", shown(path))).because(refusal)
 }
 
-/// Variables that agents set in the shells that they use.
-const AGENT_VARIABLES: &[&str] = &["CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE"];
+/// Variables that agents set in the shells that they use, and what these agents are called.
+const AGENT_VARIABLES: &[(&str, &str)] = &[
+    ("CLAUDECODE", "claude-code"),
+    ("CODEX_SANDBOX", "codex"),
+    ("GEMINI_CLI", "gemini"),
+    ("CURSOR_AGENT", "cursor"),
+    ("OPENCODE", "opencode"),
+];
 
-/// Refuses to take an agent's word. Whatever planwright itself has started is known for certain; of others a variable tells,
-/// which stops mistakes, not attacks.
+/// By what an agent at this terminal is known.
+pub(crate) struct AgentSign {
+    /// What the agent is called.
+    pub(crate) agent: String,
+    /// What gives it away.
+    pub(crate) sign: String,
+}
+
+/// Whether an agent is at this terminal. Whatever planwright itself has started is known for certain; of others a variable
+/// tells, which stops mistakes, not attacks.
+pub(crate) fn agent_sign() -> Option<AgentSign> {
+    let set = AGENT_VARIABLES.iter().find(|(name, _)| std::env::var_os(name).is_some());
+    let known = set.map(|(name, agent)| AgentSign { agent: (*agent).to_owned(), sign: (*name).to_owned() });
+    known.or_else(|| {
+        let tag = process::job_above()?;
+        Some(AgentSign { agent: "an attempt".to_owned(), sign: format!("{}={tag}", process::TAG) })
+    })
+}
+
+/// Refuses to take an agent's word.
 pub(crate) fn refuse_agents(verb: &str) -> Result<(), Failure> {
-    let variable = AGENT_VARIABLES.iter().find(|name| std::env::var_os(name).is_some());
-    let sign = variable
-        .map(|name| (*name).to_owned())
-        .or_else(|| process::job_above().map(|tag| format!("{}={tag}", process::TAG)));
-    match sign {
-        Some(sign) => {
+    match agent_sign() {
+        Some(AgentSign { sign, .. }) => {
             let message = format!("an agent is at this terminal ({sign}), and only a person may {verb}");
             Err(Failure::new(Exit::Person, message))
         }

@@ -4,6 +4,7 @@
 mod carry;
 pub mod cli;
 mod command;
+mod consent;
 mod fact;
 pub mod out;
 mod signal;

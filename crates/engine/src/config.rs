@@ -33,6 +33,8 @@ pub struct Config {
     pub limits: Limits,
     /// How plans are carried out.
     pub run: Run,
+    /// How plans are decided about.
+    pub review: Review,
     /// Where topics come from that are no file.
     pub topics: Topics,
     /// Which agent plays a role: `coder = "claude"`.
@@ -67,6 +69,15 @@ pub struct Run {
     pub output_bytes: usize,
     /// How much of a file or topic an agent is given to read.
     pub context_bytes: u64,
+    /// Minutes after which a run that nobody drives is stalled.
+    pub stalled_minutes: u64,
+}
+
+/// How plans are decided about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Review {
+    /// Days after which a proposal that nobody decided about is cancelled; 0: never.
+    pub stale_days: u64,
 }
 
 impl Run {
@@ -293,7 +304,9 @@ impl Settings {
                 warn_percent: self.number("run.warn_percent"),
                 output_bytes: size("run.output_bytes"),
                 context_bytes: self.number("run.context_bytes"),
+                stalled_minutes: self.number("run.stalled_minutes"),
             },
+            review: Review { stale_days: self.number("review.stale_days") },
             topics: Topics { command: Vec::new() },
             roles: BTreeMap::new(),
             agents: BTreeMap::new(),

@@ -15,10 +15,8 @@ use crate::driver::{self, Progress};
 use crate::host::{self, Embedded, Hands};
 use crate::mirror::Mirror;
 use crate::process::{Stop, Supervisors};
-use crate::project::{self, Project, Verified};
-use crate::store::journal::{
-    self, Appended, Health, Holder, Lease, NewRun, Recorded, RunId, RunLock, RunRow, Store,
-};
+use crate::project::{self, Project};
+use crate::store::journal::{self, Appended, Health, Holder, Lease, Recorded, RunId, RunLock, RunRow, Store};
 use crate::worker::Worker;
 
 /// How long somebody who follows a run waits for news before they look whether it is still driven.
@@ -201,7 +199,8 @@ impl Runs {
         Ok(self.store.get(blob)?)
     }
 
-    fn relative(&self, path: &Path) -> PathBuf {
+    /// The path of a plan as the store has it: relative to the root of the project.
+    pub fn relative(&self, path: &Path) -> PathBuf {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         path.strip_prefix(&self.project.root).map(Path::to_owned).unwrap_or(path)
     }
@@ -220,34 +219,6 @@ impl Runs {
     fn approved_plan(row: &RunRow) -> Result<Plan, Error> {
         let plan = row.source().as_ref().and_then(planwright_core::verify::trusted);
         plan.filter(|plan| Digest::of(plan).to_string() == row.digest).ok_or(Error::Plan { run: row.id })
-    }
-
-    /// Begins a run of a plan that somebody approved.
-    pub fn begin(
-        &self,
-        path: &Path,
-        verified: &Verified,
-        approval: &Approval,
-    ) -> Result<Option<RunId>, Error> {
-        let Some(plan) = &verified.plan else { return Ok(None) };
-        let digest = Digest::of(plan).to_string();
-        let new = NewRun {
-            root: self.project.root.clone(),
-            plan: self.relative(path),
-            name: project::name(path),
-            digest: digest.clone(),
-            text: verified.source.text().to_owned(),
-            dialect: verified.dialect().name.to_owned(),
-            created_at_ms: now(),
-        };
-        let started = Event::RunStarted {
-            digest,
-            approved_by: approval.by.clone(),
-            approved_at: approval.way.to_owned(),
-            base: None,
-            agents: self.project.config.commands_of(plan),
-        };
-        Ok(Some(self.store.begin_run(&new, &started)?))
     }
 
     /// The command lines of the agents as the settings have them now, where they are not what was approved.

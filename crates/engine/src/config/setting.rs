@@ -107,6 +107,16 @@ pub const SETTINGS: &[Setting] = &[
         [64 << 10, 1024, 1 << 20],
         "how much of a file or topic an agent is given to read",
     ),
+    number(
+        "run.stalled_minutes",
+        [30, 1, 525_600],
+        "after how many minutes a run that nobody drives is stalled",
+    ),
+    number(
+        "review.stale_days",
+        [30, 0, 36_500],
+        "after how many days a proposal that nobody decided about is cancelled; 0: never",
+    ),
     Setting {
         name: "topics.command",
         kind: Kind::Words,

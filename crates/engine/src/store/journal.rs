@@ -13,7 +13,7 @@ mod writer;
 
 pub use chain::{Book, Break, ChainReport, Fault, Head};
 pub use error::Error;
-pub use ledger::{LedgerRow, PlanId, Statement};
+pub use ledger::{Beginning, LedgerRow, PlanId, Statement, Summary};
 pub use lock::{Holder, RunLock};
 pub use queue::{BEAT_MS, Claim, Health, LEASE_MS, Lease, Queued};
 
@@ -241,30 +241,7 @@ impl Store {
     fn record_run(&self, new: &NewRun, events: Vec<Happened>) -> Result<RunId, Error> {
         within_limit("the plan", new.text.len())?;
         let run = new.clone();
-        let created = self.writer.write(move |connection| {
-            let head = run_genesis(&run.digest, run.text.as_bytes());
-            connection.execute(
-                "INSERT INTO run (plan, name, digest, text, created_at, root, dialect) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                params![
-                    run.plan.as_os_str().as_bytes(),
-                    run.name,
-                    run.digest,
-                    run.text,
-                    run.created_at_ms.cast_signed(),
-                    run.root.as_os_str().as_bytes(),
-                    run.dialect,
-                ],
-            )?;
-            let id = connection.last_insert_rowid();
-            connection.execute(
-                "INSERT INTO head (run, seq, hash) VALUES (?1, 0, ?2)",
-                params![id, head.as_bytes()],
-            )?;
-            // There is nothing in a new journal that could be in the way.
-            extend_run(connection, RunId(id), (0, run.created_at_ms), &events)?;
-            Ok(RunId(id))
-        });
+        let created = self.writer.write(move |connection| insert_run(connection, &run, &events));
         created.map_err(|source| {
             failed(&self.database, source, |path, source| Error::Create {
                 plan: new.plan.clone(),
@@ -554,6 +531,29 @@ fn intent(event: &Event) -> Option<(&str, u32)> {
         | Event::RunResumed { .. }
         | Event::RunFinished { .. } => None,
     }
+}
+
+/// Makes a run, with its first events. There is nothing in a new journal that could be in the way.
+fn insert_run(connection: &Connection, run: &NewRun, events: &[Happened]) -> rusqlite::Result<RunId> {
+    let head = run_genesis(&run.digest, run.text.as_bytes());
+    connection.execute(
+        "INSERT INTO run (plan, name, digest, text, created_at, root, dialect) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        params![
+            run.plan.as_os_str().as_bytes(),
+            run.name,
+            run.digest,
+            run.text,
+            run.created_at_ms.cast_signed(),
+            run.root.as_os_str().as_bytes(),
+            run.dialect,
+        ],
+    )?;
+    let id = connection.last_insert_rowid();
+    let insert = "INSERT INTO head (run, seq, hash) VALUES (?1, 0, ?2)";
+    connection.execute(insert, params![id, head.as_bytes()])?;
+    extend_run(connection, RunId(id), (0, run.created_at_ms), events)?;
+    Ok(RunId(id))
 }
 
 /// Adds events to a journal, with the tables that follow from them.

@@ -86,7 +86,12 @@ pub(super) const MIGRATIONS: &[&str] = &[
     "
     CREATE TABLE plan (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
-        path BLOB NOT NULL UNIQUE
+        path BLOB NOT NULL UNIQUE,
+        state TEXT NOT NULL DEFAULT 'draft',
+        since INTEGER NOT NULL DEFAULT 0,
+        revision INTEGER NOT NULL DEFAULT 0,
+        digest TEXT NOT NULL DEFAULT '',
+        proposer TEXT NOT NULL DEFAULT ''
     ) STRICT;
     CREATE TABLE ledger_head (
         plan INTEGER PRIMARY KEY REFERENCES plan (id),
