@@ -1,7 +1,9 @@
 //! The part of planwright that decides. Pure: no files, processes, clock, environment or threads; what a decision needs
 //! from the world comes in as data. Read the modules in this order.
 
+pub mod audit;
 pub mod budget;
+pub mod chain;
 pub mod change;
 pub mod contracts;
 pub mod convert;
@@ -22,6 +24,7 @@ mod markdown;
 pub mod merge;
 pub mod plan;
 pub mod prompt;
+pub mod receipts;
 pub mod red;
 pub mod reflection;
 pub mod rerun;
