@@ -11,7 +11,6 @@ use planwright_core::plan::{Contract, Plan, Reference, Step};
 use planwright_core::prompt::{Context, Feedback};
 
 use crate::config::{Config, TOPICS_KEY};
-use crate::facts;
 use crate::process::{self, Ended, How, Job, Stop, Supervisors};
 use crate::runs;
 use crate::store;
@@ -326,21 +325,13 @@ impl Worker {
         let mut env: Vec<(String, String)> = kept
             .iter()
             .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)))
-            .chain([("PATH".to_owned(), self.search_path())])
+            .chain([("PATH".to_owned(), process::path_outside(&self.root).to_string_lossy().into_owned())])
             .collect();
         let declared = step.env.iter().filter_map(|pair| pair.split_once('='));
         let declared = declared.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
         // The checker refuses these (PW0505); a plan that was approved by an older one still can't set them.
         env.extend(declared.filter(|(name, _)| !planwright_core::verify::is_obeyed(name)));
         env
-    }
-
-    /// The PATH without folders that an agent could put a program into: relative ones and those in the workspace.
-    fn search_path(&self) -> String {
-        let path = facts::search_path();
-        let folders = std::env::split_paths(&path)
-            .filter(|folder| folder.is_absolute() && !folder.starts_with(&self.root));
-        std::env::join_paths(folders).map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()
     }
 }
 
