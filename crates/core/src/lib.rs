@@ -1,6 +1,7 @@
 //! The part of planwright that decides. Pure: no files, processes, clock, environment or threads; what a decision needs
 //! from the world comes in as data. Read the modules in this order.
 
+pub mod audit;
 pub mod budget;
 pub mod chain;
 pub mod change;
@@ -23,8 +24,10 @@ mod markdown;
 pub mod merge;
 pub mod plan;
 pub mod prompt;
+pub mod receipts;
 pub mod red;
 pub mod reflection;
+pub mod rerun;
 pub mod run;
 pub mod shell;
 pub mod source;
