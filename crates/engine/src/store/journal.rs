@@ -8,12 +8,14 @@ mod lock;
 mod projection;
 mod queue;
 mod schema;
+mod tally;
 mod writer;
 
 pub use chain::{Break, ChainReport, Fault, Head};
 pub use error::Error;
 pub use lock::{Holder, RunLock};
 pub use queue::{BEAT_MS, Claim, Health, LEASE_MS, Lease, Queued};
+pub use tally::{Asked, Listed};
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -24,9 +26,12 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use blake3::Hash;
-use planwright_core::dialect;
+use planwright_core::digest::Digest;
 use planwright_core::event::{Blob, Event};
+use planwright_core::plan::Plan;
 use planwright_core::source::Source;
+use planwright_core::tally::Tally;
+use planwright_core::{dialect, verify};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::state;
@@ -110,13 +115,22 @@ pub struct RunRow {
 impl RunRow {
     /// The approved plan as it is read; `None` where it is written in a dialect that a later planwright brought.
     pub fn source(&self) -> Option<Source> {
-        let dialect = dialect::named(&self.dialect)?;
-        Some(
-            Source::new(self.name.as_str(), self.text.as_str())
-                .at(self.plan.to_string_lossy())
-                .written_in(dialect),
-        )
+        source_of((&self.name, &self.plan), (&self.text, &self.dialect))
     }
+
+    /// The plan that was approved; `None` where it can't be read, or is not the one that the digest names.
+    pub fn approved(&self) -> Option<Plan> {
+        approved(&self.source()?, &self.digest)
+    }
+}
+
+fn source_of((name, plan): (&str, &Path), (text, dialect): (&str, &str)) -> Option<Source> {
+    let dialect = dialect::named(dialect)?;
+    Some(Source::new(name, text).at(plan.to_string_lossy()).written_in(dialect))
+}
+
+fn approved(source: &Source, digest: &str) -> Option<Plan> {
+    verify::trusted(source).filter(|plan| Digest::of(plan).to_string() == digest)
 }
 
 /// An event as it was recorded.
@@ -143,6 +157,8 @@ pub struct Addition<'a> {
     pub blobs: Vec<Vec<u8>>,
     /// The worker that claims the attempts which the events intend; `None`: they are left to others.
     pub claim_for: Option<String>,
+    /// Where the run stands with them, for lists of many runs; `None`: the caller has not folded the journal.
+    pub tally: Option<Tally>,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
 }
@@ -226,16 +242,20 @@ impl Store {
 
     /// Records a new run, with the text that was approved.
     pub fn create_run(&self, new: &NewRun) -> Result<RunId, Error> {
-        self.record_run(new, Vec::new())
+        self.record_run(new, (Vec::new(), None))
     }
 
     /// Records a new run together with its first event: a run that has none can't go on, and nobody could tell why.
-    pub fn begin_run(&self, new: &NewRun, first: &Event) -> Result<RunId, Error> {
+    pub fn begin_run(&self, new: &NewRun, first: &Event, tally: &Tally) -> Result<RunId, Error> {
         // The number of a run that is not there yet is not known either.
-        self.record_run(new, vec![Entry::of(RunId(0), first)?])
+        self.record_run(new, (vec![Entry::of(RunId(0), first)?], Some(tally::text_of(tally))))
     }
 
-    fn record_run(&self, new: &NewRun, entries: Vec<Entry>) -> Result<RunId, Error> {
+    fn record_run(
+        &self,
+        new: &NewRun,
+        (entries, tally): (Vec<Entry>, Option<String>),
+    ) -> Result<RunId, Error> {
         within_limit("the plan", new.text.len())?;
         let run = new.clone();
         let created = self.writer.write(move |connection| {
@@ -259,7 +279,9 @@ impl Store {
                 params![id, head.as_bytes()],
             )?;
             // There is nothing in a new journal that could be in the way.
-            extend(connection, RunId(id), (0, run.created_at_ms), &entries)?;
+            let news =
+                News { after: 0, at_ms: run.created_at_ms, entries: &entries, tally: tally.as_deref() };
+            extend(connection, RunId(id), &news)?;
             Ok(RunId(id))
         });
         created.map_err(|source| {
@@ -274,6 +296,12 @@ impl Store {
     /// Every run, the oldest first.
     pub fn runs(&self) -> Result<Vec<RunRow>, Error> {
         self.rows("runs", "ORDER BY run.id", params![])
+    }
+
+    /// Every run of a plan, by its path relative to the project, the oldest first.
+    pub fn runs_of(&self, plan: &Path) -> Result<Vec<RunRow>, Error> {
+        let what = format!("the runs of {}", plan.display());
+        self.rows(&what, "WHERE run.plan = ?1 ORDER BY run.id", params![plan.as_os_str().as_bytes()])
     }
 
     /// One run.
@@ -294,19 +322,24 @@ impl Store {
 
     /// Adds events to a journal, if `after` is its last event. They are durable when this returns.
     pub fn append(&self, run: RunId, after: u64, events: &[Event], now_ms: u64) -> Result<Appended, Error> {
-        self.add(run, Addition { after, events, blobs: Vec::new(), claim_for: None, at_ms: now_ms })
+        self.add(
+            run,
+            Addition { after, events, blobs: Vec::new(), claim_for: None, tally: None, at_ms: now_ms },
+        )
     }
 
     /// Adds events to a journal together with the bytes that they name, if nothing was added meanwhile.
     pub fn add(&self, run: RunId, addition: Addition<'_>) -> Result<Appended, Error> {
-        let Addition { after, events, blobs, claim_for, at_ms } = addition;
+        let Addition { after, events, blobs, claim_for, tally, at_ms } = addition;
         let entries = events.iter().map(|event| Entry::of(run, event)).collect::<Result<Vec<_>, Error>>()?;
         within_limit("what happened", entries.iter().map(|entry| entry.text.len()).sum())?;
         for bytes in &blobs {
             within_limit("what is to be kept", bytes.len())?;
         }
+        let tally = tally.as_ref().map(tally::text_of);
         let written = self.writer.write(move |connection| {
-            let found = extend(connection, run, (after, at_ms), &entries)?;
+            let news = News { after, at_ms, entries: &entries, tally: tally.as_deref() };
+            let found = extend(connection, run, &news)?;
             if let Found::Run(Appended::Written { .. }) = found {
                 blobs.iter().try_for_each(|bytes| keep(connection, bytes))?;
                 if let Some(worker) = claim_for {
@@ -415,7 +448,7 @@ impl Store {
 
     /// Everything in which the tables differ from what the journals say, in words.
     pub fn check_projection(&self) -> Result<Vec<String>, Error> {
-        self.read("the queue and the asks", projection::check)
+        self.read("the tables that follow from the journals", projection::check)
     }
 
     /// Builds anew the tables that follow from the journals.
@@ -543,12 +576,16 @@ fn intent(event: &Event) -> Option<(&str, u32)> {
     }
 }
 
-fn extend(
-    connection: &Connection,
-    run: RunId,
-    (after, at_ms): (u64, u64),
-    entries: &[Entry],
-) -> rusqlite::Result<Found> {
+/// What is to be added to a journal, ready to be written.
+struct News<'a> {
+    after: u64,
+    at_ms: u64,
+    entries: &'a [Entry],
+    tally: Option<&'a str>,
+}
+
+fn extend(connection: &Connection, run: RunId, news: &News<'_>) -> rusqlite::Result<Found> {
+    let News { after, at_ms, entries, tally } = *news;
     let mut query = connection.prepare_cached(
         "SELECT head.seq, head.hash, journal.hash IS head.hash FROM head \
          LEFT JOIN journal ON journal.run = head.run AND journal.seq = head.seq WHERE head.run = ?1",
@@ -585,6 +622,9 @@ fn extend(
     }
     let mut update = connection.prepare_cached("UPDATE head SET seq = ?2, hash = ?3 WHERE run = ?1")?;
     update.execute(params![run.0, head.seq.cast_signed(), head.hash.as_bytes()])?;
+    if !entries.is_empty() {
+        tally::put(connection, run.0, (&head.hash, at_ms.cast_signed()), tally)?;
+    }
     Ok(Found::Run(Appended::Written { seq: head.seq }))
 }
 
