@@ -34,7 +34,6 @@ pub(crate) mod stop;
 pub(crate) mod verify;
 pub(crate) mod worker;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -315,18 +314,6 @@ pub(crate) fn step_of(run: &Run, name: &str) -> Result<usize, Failure> {
         let next = Next::new(["planwright", "show", shown(&run.row.plan).as_str()]);
         Failure::new(Exit::Usage, format!("{plan} has no step `{name}`")).hint(known).next(next)
     })
-}
-
-/// The newest run of every plan of this project, the oldest first.
-pub(crate) fn newest_runs(runs: &Runs) -> Result<Vec<Run>, Failure> {
-    let rows = runs.store().runs().map_err(runs::Error::from)?;
-    let plans: BTreeSet<PathBuf> = rows.into_iter().map(|row| row.plan).collect();
-    let mut newest = Vec::new();
-    for plan in plans {
-        newest.extend(runs.latest(&runs.project().root.join(plan))?);
-    }
-    newest.sort_by_key(|run| run.row.id);
-    Ok(newest)
 }
 
 /// How long a command waits for a driver to let go of a run.

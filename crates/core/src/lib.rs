@@ -34,6 +34,7 @@ pub mod source;
 pub mod standing;
 pub mod state;
 pub mod suggest;
+pub mod tally;
 pub mod verify;
 pub mod view;
 pub mod work;

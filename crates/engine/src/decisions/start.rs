@@ -5,11 +5,13 @@ use std::path::Path;
 
 use planwright_core::event::{ApprovedBy, Event};
 use planwright_core::ledger::{Entry, Who};
+use planwright_core::run::RunState;
 use planwright_core::standing::Approval;
+use planwright_core::tally::Tally;
 
 use super::{Case, Decisions, Error, shown};
 use crate::project::{self, Verified};
-use crate::runs::now;
+use crate::runs::{self, now};
 use crate::store::journal::{Beginning, NewRun, RunId};
 
 /// A run that began.
@@ -94,6 +96,14 @@ impl Decisions {
             }),
         }
     }
+}
+
+/// Where a run stands that has just begun.
+fn first_tally(verified: &Verified, started: &Event) -> Result<Tally, Error> {
+    let plan = verified.plan.as_ref().expect("what is approved has no errors");
+    let mut state = RunState::new(plan);
+    state.apply(started).map_err(runs::Error::Illegal)?;
+    Ok(Tally::of(plan, &state))
 }
 
 /// What those who approved say to whoever carries it out.

@@ -10,12 +10,13 @@ use planwright_core::chain::ledger_genesis;
 use planwright_core::event::Event;
 use planwright_core::ledger::{Entry, Who};
 use planwright_core::standing::{Said, Standing};
+use planwright_core::tally::Tally;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::error::failed;
 use super::{
     Appended, Book, ChainReport, Error, Found, Happened, Head, Line, NewRun, Recorded, RunId, Store, chain,
-    extend, insert_run, keep, within_limit,
+    extend, insert_run, keep, tally, within_limit,
 };
 
 /// The number of a plan, counted in its store.
@@ -84,6 +85,8 @@ pub struct Beginning<'a> {
     pub new: &'a NewRun,
     /// Its first event.
     pub first: &'a Event,
+    /// Where it stands by it.
+    pub tally: &'a Tally,
     /// The last entry of the ledger that the caller knows of.
     pub after: u64,
     /// What has to be said first.
@@ -115,19 +118,20 @@ impl Store {
         within_limit("the plan", new.text.len())?;
         let first = Happened::of(RunId(0), beginning.first)?;
         let due = beginning.due.iter().map(line).collect::<Result<Vec<_>, Error>>()?;
+        let tally = tally::text_of(beginning.tally);
         let (after, at_ms) = (beginning.after, new.created_at_ms);
         let plan = new.plan.clone();
         let begun = self.writer.write(move |connection| {
             let id = enter(connection, new.plan.as_os_str().as_bytes())?;
             // Looked at first: a run that was inserted could not be taken back in the middle of a transaction.
             let found = extend(connection, Book::Plan(id), (after, at_ms), &due.iter().collect::<Vec<_>>())?;
-            let Found::Book(Appended::Written { seq }) = found else { return Ok((id, None, found)) };
-            let run = insert_run(connection, &new, &[first])?;
+            let Found::Written(head) = found else { return Ok((id, None, found)) };
+            let run = insert_run(connection, &new, (&[first], Some(&tally)))?;
             let started = Entry::Started { run: run.0, by };
             let text = serde_json::to_vec(&started)
                 .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
             let started = Line { key: started.key(), text };
-            let found = extend(connection, Book::Plan(id), (seq, at_ms), &[&started])?;
+            let found = extend(connection, Book::Plan(id), (head.seq, at_ms), &[&started])?;
             connection
                 .prepare_cached("UPDATE plan SET state = 'running', since = ?2 WHERE id = ?1")?
                 .execute(params![id.0, at_ms.cast_signed()])?;
@@ -136,8 +140,8 @@ impl Store {
         let say = |path, source| Error::Say { plan: plan.clone(), path, source };
         let (id, run, found) = begun.map_err(|source| failed(&self.database, source, say))?;
         match found {
-            Found::Book(Appended::Written { .. }) => Ok(run),
-            Found::Book(Appended::Known | Appended::Moved) => Ok(None),
+            Found::Written(_) => Ok(run),
+            Found::Known | Found::Moved => Ok(None),
             Found::Broken(at) => Err(self.broken(Book::Plan(id), at)),
             Found::Nothing => Err(Error::NoLedger { plan: plan.clone(), path: self.database.clone() }),
         }
@@ -156,7 +160,7 @@ impl Store {
             let id = enter(connection, &path)?;
             let book = Book::Plan(id);
             let found = extend(connection, book, (after, at_ms), &lines.iter().collect::<Vec<_>>())?;
-            if let Found::Book(Appended::Written { .. }) = found {
+            if let Found::Written(_) = found {
                 summarise(connection, id, &summary)?;
                 blobs.iter().try_for_each(|bytes| keep(connection, bytes))?;
             }
@@ -165,7 +169,9 @@ impl Store {
         let say = |path, source| Error::Say { plan: plan.to_owned(), path, source };
         let (book, found) = written.map_err(|source| failed(&self.database, source, say))?;
         match found {
-            Found::Book(appended) => Ok(appended),
+            Found::Written(head) => Ok(Appended::Written { seq: head.seq }),
+            Found::Known => Ok(Appended::Known),
+            Found::Moved => Ok(Appended::Moved),
             Found::Broken(at) => Err(self.broken(book, at)),
             Found::Nothing => Err(Error::NoLedger { plan: plan.to_owned(), path: self.database.clone() }),
         }

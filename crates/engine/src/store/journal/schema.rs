@@ -110,10 +110,18 @@ pub(super) const MIGRATIONS: &[&str] = &[
         UNIQUE (plan, key)
     ) STRICT;
 ",
+    // The index begins as the one that it replaces, and has all that lists show of a run.
+    "
+    DROP INDEX run_of_plan;
+    CREATE INDEX run_listed ON run (plan, id, root, name, digest, created_at);
+    CREATE TABLE tally (
+        run INTEGER PRIMARY KEY REFERENCES run (id),
+        hash BLOB NOT NULL,
+        at INTEGER NOT NULL,
+        tally TEXT NOT NULL
+    ) STRICT;
+",
 ];
-
-/// The version from which on there are tables that follow from the journal.
-const PROJECTED: i64 = 2;
 
 /// Why a database could not be made ready.
 #[derive(Debug)]
@@ -189,7 +197,8 @@ fn migrate(connection: &mut Connection, migrations: &[&str]) -> Result<(), Unrea
     for step in migrations.iter().skip(usize::try_from(version).unwrap_or(0)) {
         transaction.execute_batch(step)?;
     }
-    if version < PROJECTED && transaction.table_exists(None, "work")? {
+    // What follows from the journal is made anew whenever the tables change: that is once for each new planwright.
+    if transaction.table_exists(None, "tally")? {
         super::projection::rebuild(&transaction)?;
     }
     transaction.pragma_update(None, "user_version", newest(migrations))?;
