@@ -184,6 +184,25 @@ impl Entry {
         }
     }
 
+    /// What makes the entry unique in its ledger: the same thing happens once. `None` for what may be said again.
+    pub fn key(&self) -> Option<String> {
+        match self {
+            Self::Started { run, .. } => Some(format!("{run}/plan.started")),
+            Self::Ended { run, .. } => Some(format!("{run}/plan.ended")),
+            Self::Undone { seq, .. } => Some(format!("{seq}/decision.undone")),
+            Self::Proposed { .. }
+            | Self::Approved { .. }
+            | Self::Rejected { .. }
+            | Self::Commented { .. }
+            | Self::Answered { .. }
+            | Self::Reopened { .. }
+            | Self::Cancelled { .. }
+            | Self::Lapsed { .. }
+            | Self::Archived { .. }
+            | Self::Deleted { .. } => None,
+        }
+    }
+
     /// Who said it; `None`: the harness found it.
     pub const fn by(&self) -> Option<&Who> {
         match self {

@@ -2,6 +2,7 @@
 //! from the world comes in as data. Read the modules in this order.
 
 pub mod budget;
+pub mod chain;
 pub mod change;
 pub mod contracts;
 pub mod convert;

@@ -83,6 +83,28 @@ pub(super) const MIGRATIONS: &[&str] = &[
     "
     ALTER TABLE run ADD COLUMN dialect TEXT NOT NULL DEFAULT 'native';
 ",
+    "
+    CREATE TABLE plan (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        path BLOB NOT NULL UNIQUE
+    ) STRICT;
+    CREATE TABLE ledger_head (
+        plan INTEGER PRIMARY KEY REFERENCES plan (id),
+        seq INTEGER NOT NULL,
+        hash BLOB NOT NULL
+    ) STRICT;
+    CREATE TABLE ledger (
+        plan INTEGER NOT NULL REFERENCES plan (id),
+        seq INTEGER NOT NULL,
+        key TEXT,
+        at INTEGER NOT NULL,
+        event BLOB NOT NULL,
+        prev BLOB NOT NULL,
+        hash BLOB NOT NULL,
+        PRIMARY KEY (plan, seq),
+        UNIQUE (plan, key)
+    ) STRICT;
+",
 ];
 
 /// The version from which on there are tables that follow from the journal.
