@@ -5,5 +5,6 @@ mod carry;
 pub mod cli;
 mod command;
 mod fact;
+mod herald;
 pub mod out;
 mod signal;

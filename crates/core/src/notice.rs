@@ -13,7 +13,7 @@ use crate::state::{Reason, State};
 /// One thing that happened, as listeners get it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Notice {
-    /// Its name, which it keeps for good: `run/12/61`, or `plan/plans%2Fx.md/3` where it is of no run.
+    /// Its name, which it keeps for good: `run/12/61`, or `plan/7/3` where it was said about a plan.
     pub id: String,
     /// The repository that it happened in; together with the id it is unique on a machine.
     pub project: String,
@@ -52,8 +52,8 @@ pub struct About<'a> {
     pub project: &'a str,
     /// The name of the plan.
     pub plan: &'a str,
-    /// The file of the plan, relative to the project: bytes, for its name need not be text.
-    pub path: &'a [u8],
+    /// The file of the plan, relative to the project.
+    pub path: &'a str,
 }
 
 impl Notice {
@@ -64,10 +64,11 @@ impl Notice {
         Self { run: Some(run), ..Self::new(about, id, (seq, at_ms), (occasion, event)) }
     }
 
-    /// The notice of the last of these entries, which are the beginning of a plan's ledger; `None` where there are none.
-    pub fn of_last(about: About<'_>, ledger: &[Said]) -> Option<Self> {
+    /// The notice of the last of these entries, which are the beginning of the ledger of the plan with this number; `None`
+    /// where there are none. The id names the plan by its number: a plan that is moved keeps it.
+    pub fn of_last(about: About<'_>, plan: i64, ledger: &[Said]) -> Option<Self> {
         let said = ledger.last()?;
-        let id = format!("plan/{}/{}", escaped(about.path), said.seq);
+        let id = format!("plan/{plan}/{}", said.seq);
         let told = (Occasion::of_last(ledger), named_event(&said.entry));
         Some(Self::new(about, id, (said.seq, said.at_ms), told))
     }
@@ -87,7 +88,7 @@ impl Notice {
             id,
             project: about.project.to_owned(),
             plan: about.plan.to_owned(),
-            path: String::from_utf8_lossy(about.path).into_owned(),
+            path: about.path.to_owned(),
             run: None,
             seq,
             at_ms,
@@ -161,14 +162,4 @@ fn named_event(entry: &Entry) -> Value {
         event.extend(fields.into_iter().filter(|(name, _)| name != "entry"));
     }
     Value::Object(event)
-}
-
-/// A path as one part of an id: every byte but letters, digits and `-._~` as `%XX`.
-fn escaped(path: &[u8]) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    let part = |&byte: &u8| match is_plain(byte) {
-        true => char::from(byte).to_string(),
-        false => format!("%{byte:02X}"),
-    };
-    path.iter().map(part).collect()
 }

@@ -6,6 +6,7 @@ mod error;
 mod integrity;
 mod ledger;
 mod lock;
+mod news;
 mod projection;
 mod queue;
 mod schema;
@@ -15,6 +16,7 @@ pub use chain::{Book, Break, ChainReport, Fault, Head};
 pub use error::Error;
 pub use ledger::{LedgerRow, PlanId, Statement};
 pub use lock::{Holder, RunLock};
+pub use news::{Delivery, Line as NewsLine, Wanted};
 pub use queue::{BEAT_MS, Claim, Health, LEASE_MS, Lease, Queued};
 
 use std::borrow::Cow;
