@@ -5,6 +5,7 @@ pub use planwright_core as core;
 
 pub mod clock;
 pub mod config;
+pub mod contract;
 pub mod crew;
 pub mod doctor;
 pub mod driver;

@@ -473,6 +473,9 @@ fn what_happens_is_told_in_the_events_of_the_document() {
             tier: String::new(),
             output: blob(),
             milliseconds: 1,
+            tree: String::new(),
+            expect: None,
+            approvals: Vec::new(),
         };
         Event::ContractFinished { step: step.clone(), attempt, receipt }
     };
