@@ -6,5 +6,6 @@ pub mod cli;
 mod command;
 mod consent;
 mod fact;
+mod herald;
 pub mod out;
 mod signal;

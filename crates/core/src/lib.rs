@@ -22,6 +22,7 @@ pub mod judge;
 pub mod ledger;
 mod markdown;
 pub mod merge;
+pub mod notice;
 pub mod plan;
 pub mod prompt;
 pub mod receipts;

@@ -85,8 +85,15 @@ impl Decisions {
             approvals: self.named(&case, &approvals)?,
             note: notes(&approvals),
         };
-        let entries: Vec<Entry> = case.due.clone();
-        let beginning = Beginning { new: &new, first: &started, after: last_seq(&case), due: &entries, by };
+        let tally = first_tally(verified, &started)?;
+        let beginning = Beginning {
+            new: &new,
+            first: &started,
+            tally: &tally,
+            after: last_seq(&case),
+            due: &case.due,
+            by,
+        };
         match self.store().begin_approved(&beginning)? {
             Some(run) => Ok(Started { run, approvals }),
             None => Err(Error::Moved {

@@ -6,6 +6,7 @@ mod error;
 mod integrity;
 mod ledger;
 mod lock;
+mod news;
 mod projection;
 mod queue;
 mod schema;
@@ -16,6 +17,7 @@ pub use chain::{Book, Break, ChainReport, Fault, Head};
 pub use error::Error;
 pub use ledger::{Beginning, LedgerRow, PlanId, Statement, Summary};
 pub use lock::{Holder, RunLock};
+pub use news::{Delivery, Line as NewsLine, Wanted};
 pub use queue::{BEAT_MS, Claim, Health, LEASE_MS, Lease, Queued};
 pub use tally::{Asked, Listed};
 
@@ -311,7 +313,8 @@ impl Store {
     /// Adds events to a journal together with the bytes that they name, if nothing was added meanwhile.
     pub fn add(&self, run: RunId, addition: Addition<'_>) -> Result<Appended, Error> {
         let Addition { after, events, blobs, claim_for, tally, at_ms } = addition;
-        let events = events.iter().map(|event| Happened::of(run, event)).collect::<Result<Vec<_>, Error>>()?;
+        let events =
+            events.iter().map(|event| Happened::of(run, event)).collect::<Result<Vec<_>, Error>>()?;
         within_limit("what happened", events.iter().map(|new| new.line.text.len()).sum())?;
         for bytes in &blobs {
             within_limit("what is to be kept", bytes.len())?;

@@ -121,6 +121,33 @@ pub(super) const MIGRATIONS: &[&str] = &[
         tally TEXT NOT NULL
     ) STRICT;
 ",
+    // The order in which everything was recorded, whichever book it is in: what listeners go by. Triggers keep it, so that no
+    // writer can forget to.
+    "
+    CREATE TABLE news (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        run INTEGER,
+        plan INTEGER,
+        seq INTEGER NOT NULL,
+        at INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO news (run, plan, seq, at)
+        SELECT run, NULL, seq, at FROM journal UNION ALL SELECT NULL, plan, seq, at FROM ledger ORDER BY 4, 1, 2, 3;
+    CREATE TRIGGER news_of_run AFTER INSERT ON journal BEGIN
+        INSERT INTO news (run, seq, at) VALUES (new.run, new.seq, new.at);
+    END;
+    CREATE TRIGGER news_of_plan AFTER INSERT ON ledger BEGIN
+        INSERT INTO news (plan, seq, at) VALUES (new.plan, new.seq, new.at);
+    END;
+    CREATE TABLE delivery (
+        hook TEXT PRIMARY KEY,
+        place INTEGER NOT NULL,
+        tries INTEGER NOT NULL,
+        skipped INTEGER NOT NULL,
+        why TEXT NOT NULL,
+        at INTEGER NOT NULL
+    ) STRICT;
+",
 ];
 
 /// Why a database could not be made ready.
