@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use planwright_core::decide::Limits;
-use planwright_core::digest::Digest;
 use planwright_core::event::{Agents, Answer, Event, Outcome, StopWhen};
 use planwright_core::plan::Plan;
 use planwright_core::run::{Illegal, Phase, RunState};
