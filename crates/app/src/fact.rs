@@ -1,6 +1,8 @@
 //! How facts about runs are said, wherever they are shown: times, ages, amounts, reasons, answers, and an event on one line.
 //! Knows no command, and decides nothing.
 
+pub(crate) mod entry;
+
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use planwright_engine::clock;
@@ -248,6 +250,10 @@ pub(crate) fn fields(event: &Event) -> String {
             fields.extend((!why.is_empty()).then(|| ("why", why.clone())));
         }
     }
+    words(&fields)
+}
+
+fn words(fields: &[(&str, String)]) -> String {
     let words = fields.iter().map(|(name, value)| format!("{name}={}", shell_word(value)));
     words.collect::<Vec<_>>().join(" ")
 }

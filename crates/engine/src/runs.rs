@@ -16,9 +16,9 @@ use crate::driver::{self, Progress};
 use crate::host::{self, Embedded, Hands};
 use crate::mirror::Mirror;
 use crate::process::{Stop, Supervisors};
-use crate::project::{self, Project, Verified};
+use crate::project::{self, Project};
 use crate::store::journal::{
-    self, Addition, Appended, Health, Holder, NewRun, Queued, Recorded, RunId, RunLock, RunRow, Store,
+    self, Addition, Appended, Health, Holder, Queued, Recorded, RunId, RunLock, RunRow, Store,
 };
 use crate::worker::Worker;
 
@@ -249,7 +249,8 @@ impl Runs {
         Ok(self.store.get(blob)?)
     }
 
-    fn relative(&self, path: &Path) -> PathBuf {
+    /// The path of a plan as the store has it: relative to the root of the project.
+    pub fn relative(&self, path: &Path) -> PathBuf {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         path.strip_prefix(&self.project.root).map(Path::to_owned).unwrap_or(path)
     }
@@ -263,36 +264,6 @@ impl Runs {
             state.apply(&recorded.event).map_err(|source| Error::Broken { run: row.id, source })?;
         }
         Ok(Run { row, plan, state, events })
-    }
-
-    /// Begins a run of a plan that somebody approved.
-    pub fn begin(
-        &self,
-        path: &Path,
-        verified: &Verified,
-        approval: &Approval,
-    ) -> Result<Option<RunId>, Error> {
-        let Some(plan) = &verified.plan else { return Ok(None) };
-        let digest = Digest::of(plan).to_string();
-        let new = NewRun {
-            root: self.project.root.clone(),
-            plan: self.relative(path),
-            name: project::name(path),
-            digest: digest.clone(),
-            text: verified.source.text().to_owned(),
-            dialect: verified.dialect().name.to_owned(),
-            created_at_ms: now(),
-        };
-        let started = Event::RunStarted {
-            digest,
-            approved_by: approval.by.clone(),
-            approved_at: approval.way.to_owned(),
-            base: None,
-            agents: self.project.config.commands_of(plan),
-        };
-        let mut state = RunState::new(plan);
-        state.apply(&started).map_err(Error::Illegal)?;
-        Ok(Some(self.store.begin_run(&new, &started, &Tally::of(plan, &state))?))
     }
 
     /// The command lines of the agents as the settings have them now, where they are not what was approved.

@@ -387,10 +387,8 @@ fn a_store_of_a_later_version_is_refused_and_left_alone() {
     drop(store);
     let before = std::fs::read(&path).expect("the file");
     let refused = words(&Store::open_folder(&folder).expect_err("refused"));
-    assert_eq!(
-        refused,
-        format!("the store {} has version 99; this planwright knows versions up to 3", path.display())
-    );
+    let said = format!("the store {} has version 99; this planwright knows versions up to ", path.display());
+    assert!(refused.starts_with(&said), "{refused}");
     assert_eq!(std::fs::read(&path).expect("the file"), before);
 }
 
