@@ -105,6 +105,16 @@ pub(super) const MIGRATIONS: &[&str] = &[
         UNIQUE (plan, key)
     ) STRICT;
 ",
+    "
+    CREATE TABLE unanchored (
+        book TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        PRIMARY KEY (book, number)
+    ) STRICT;
+    INSERT INTO unanchored SELECT 'journal', run, seq FROM head WHERE seq > 0;
+    INSERT INTO unanchored SELECT 'ledger', plan, seq FROM ledger_head WHERE seq > 0;
+",
 ];
 
 /// The version from which on there are tables that follow from the journal.
