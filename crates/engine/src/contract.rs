@@ -9,7 +9,6 @@ use planwright_core::judge::{Observation, Verdict, judge};
 use planwright_core::plan::{Contract, Step};
 
 use crate::config::Run;
-use crate::facts;
 use crate::process::{self, Ended, How, Job, Stop, Supervisors};
 
 /// How often a contract is run whose supervisor is killed each time.
@@ -101,12 +100,9 @@ impl Site<'_> {
 
     /// The PATH without folders that an agent could put a program into: relative ones and those in the workspace.
     fn search_path(&self) -> String {
-        let path = facts::search_path();
-        let is_closed = |folder: &Path| {
-            folder.starts_with(self.folder) || self.closed.iter().any(|closed| folder.starts_with(closed))
-        };
-        let folders =
-            std::env::split_paths(&path).filter(|folder| folder.is_absolute() && !is_closed(folder));
+        let path = process::path_outside(self.folder);
+        let is_open = |folder: &PathBuf| !self.closed.iter().any(|closed| folder.starts_with(closed));
+        let folders = std::env::split_paths(&path).filter(is_open);
         std::env::join_paths(folders).map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()
     }
 }
