@@ -148,7 +148,8 @@ impl From<decisions::Error> for Failure {
             decisions::Error::Running { ref plan, .. } => failure(Exit::Moved)
                 .hint("end the run first; nothing was recorded")
                 .next(Next::new(["planwright", "status", plan])),
-            decisions::Error::Journal(_)
+            decisions::Error::Base(_)
+            | decisions::Error::Journal(_)
             | decisions::Error::Broken { .. }
             | decisions::Error::Text { .. } => failure(Exit::Machine),
         }

@@ -26,8 +26,8 @@ use planwright_core::state::State;
 
 use crate::project::{Project, Verified};
 use crate::runs::{self, Run, Runs, now};
-use crate::store;
 use crate::store::journal::{self, Appended, Statement, Store, Summary, blob_of};
+use crate::{base, store};
 
 /// What can go wrong with a decision.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +38,9 @@ pub enum Error {
     /// The ledger.
     #[error("the ledger failed")]
     Journal(#[from] journal::Error),
+    /// The repository.
+    #[error("the repository can't be asked where the work would begin")]
+    Base(#[from] base::Error),
     /// The policy says no.
     #[error("{0}")]
     Refused(String),

@@ -1,21 +1,5 @@
 //! Stands in for what is being built beside this.
 
-pub(crate) mod base {
-    use std::path::Path;
-
-    use planwright_core::ledger::Base;
-
-    use crate::decisions::Error;
-
-    pub(crate) fn of(_root: &Path) -> Result<Option<Base>, Error> {
-        Ok(None)
-    }
-
-    pub(crate) fn moved(_root: &Path, _from: &Base, _to: &Base) -> Result<Vec<String>, Error> {
-        Ok(Vec::new())
-    }
-}
-
 pub(crate) mod seal {
     use std::collections::BTreeMap;
     use std::path::Path;

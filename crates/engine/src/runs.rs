@@ -192,7 +192,7 @@ impl Runs {
     /// The newest run of every plan of this workspace, the oldest first.
     pub fn newest(&self) -> Result<Vec<Glance>, Error> {
         let mut glances = Vec::new();
-        for row in self.store.newest(&self.project.root)? {
+        for row in self.store.newest_runs(&self.project.root)? {
             let (tally, changed_at_ms) = match row.tally {
                 Some(tally) => tally,
                 None => {

@@ -8,7 +8,8 @@ use planwright_core::ledger::Subject;
 use planwright_core::plan::{Plan, Reference};
 
 use super::{Decisions, Error};
-use crate::pending::{base, seal};
+use crate::base;
+use crate::pending::seal;
 
 /// How many files that moved are named; after that many, one more tells nothing new.
 const NAMED_MAX: usize = 5;

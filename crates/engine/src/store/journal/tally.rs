@@ -51,7 +51,7 @@ pub struct Asked {
 
 impl Store {
     /// The newest run of every plan in the workspace `root`, the oldest first.
-    pub fn newest(&self, root: &Path) -> Result<Vec<Listed>, Error> {
+    pub fn newest_runs(&self, root: &Path) -> Result<Vec<Listed>, Error> {
         let mut rows = self.read("runs", |connection| {
             // One index has all that is asked of a run: its row would bring the approved text along. Columns beside a
             // maximum are those of the row that has it.
@@ -173,7 +173,9 @@ fn fold(connection: &Connection, run: i64) -> rusqlite::Result<Option<(Hash, i64
         Ok(source.and_then(|source| approved(&source, row.get_ref(4).ok()?.as_str().ok()?)))
     });
     let Some(plan) = plan.optional()?.flatten() else { return Ok(None) };
-    let Some((events, breaks)) = chain::read(connection, RunId(run), 0)? else { return Ok(None) };
+    let Some((events, breaks)) = chain::read(connection, super::Book::Run(RunId(run)), 0)? else {
+        return Ok(None);
+    };
     let Some(last) = events.last().filter(|_| breaks.is_empty()) else { return Ok(None) };
     let mut state = RunState::new(&plan);
     if events.iter().any(|recorded| state.apply(&recorded.event).is_err()) {
