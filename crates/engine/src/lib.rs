@@ -17,6 +17,7 @@ pub mod merge;
 mod mirror;
 pub mod process;
 pub mod project;
+pub mod rerun;
 pub mod runs;
 #[cfg(test)]
 #[path = "../tests/scratch/folder.rs"]
