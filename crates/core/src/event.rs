@@ -34,6 +34,15 @@ pub enum Event {
         /// The command lines of the agents, by the target of the steps that they do: they are a part of what was approved.
         #[serde(default)]
         agents: Agents,
+        /// The hash of every sealed file, by its path.
+        #[serde(default)]
+        sealed: BTreeMap<String, String>,
+        /// The approvals that the run began on.
+        #[serde(default)]
+        approvals: Vec<ApprovedBy>,
+        /// What those who approved say to whoever carries it out.
+        #[serde(default)]
+        note: String,
     },
     /// Other command lines were approved for the agents.
     #[serde(rename = "agents.approved")]

@@ -159,6 +159,8 @@ pub enum Entry {
     Deleted {
         /// Its last text, byte for byte.
         backup: Blob,
+        /// The dialect that it is written in.
+        dialect: String,
         /// Who did it.
         by: Who,
     },

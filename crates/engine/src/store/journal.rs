@@ -6,16 +6,20 @@ mod error;
 mod integrity;
 mod ledger;
 mod lock;
+mod news;
 mod projection;
 mod queue;
 mod schema;
+mod tally;
 mod writer;
 
 pub use chain::{Book, Break, ChainReport, Fault, Head};
 pub use error::Error;
-pub use ledger::{LedgerRow, PlanId, Statement};
+pub use ledger::{Beginning, LedgerRow, PlanId, Statement, Summary};
 pub use lock::{Holder, RunLock};
+pub use news::{Delivery, Line as NewsLine, Wanted};
 pub use queue::{BEAT_MS, Claim, Health, LEASE_MS, Lease, Queued};
+pub use tally::{Asked, Listed};
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -27,9 +31,12 @@ use std::time::{Duration, Instant};
 
 use blake3::Hash;
 use planwright_core::chain::{link, run_genesis};
-use planwright_core::dialect;
+use planwright_core::digest::Digest;
 use planwright_core::event::{Blob, Event};
+use planwright_core::plan::Plan;
 use planwright_core::source::Source;
+use planwright_core::tally::Tally;
+use planwright_core::{dialect, verify};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::state;
@@ -113,13 +120,22 @@ pub struct RunRow {
 impl RunRow {
     /// The approved plan as it is read; `None` where it is written in a dialect that a later planwright brought.
     pub fn source(&self) -> Option<Source> {
-        let dialect = dialect::named(&self.dialect)?;
-        Some(
-            Source::new(self.name.as_str(), self.text.as_str())
-                .at(self.plan.to_string_lossy())
-                .written_in(dialect),
-        )
+        source_of((&self.name, &self.plan), (&self.text, &self.dialect))
     }
+
+    /// The plan that was approved; `None` where it can't be read, or is not the one that the digest names.
+    pub fn approved(&self) -> Option<Plan> {
+        approved(&self.source()?, &self.digest)
+    }
+}
+
+fn source_of((name, plan): (&str, &Path), (text, dialect): (&str, &str)) -> Option<Source> {
+    let dialect = dialect::named(dialect)?;
+    Some(Source::new(name, text).at(plan.to_string_lossy()).written_in(dialect))
+}
+
+fn approved(source: &Source, digest: &str) -> Option<Plan> {
+    verify::trusted(source).filter(|plan| Digest::of(plan).to_string() == digest)
 }
 
 /// An event as it was recorded, or an entry of a ledger.
@@ -146,6 +162,8 @@ pub struct Addition<'a> {
     pub blobs: Vec<Vec<u8>>,
     /// The worker that claims the attempts which the events intend; `None`: they are left to others.
     pub claim_for: Option<String>,
+    /// Where the run stands with them, for lists of many runs; `None`: the caller has not folded the journal.
+    pub tally: Option<Tally>,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
 }
@@ -229,42 +247,25 @@ impl Store {
 
     /// Records a new run, with the text that was approved.
     pub fn create_run(&self, new: &NewRun) -> Result<RunId, Error> {
-        self.record_run(new, Vec::new())
+        self.record_run(new, (Vec::new(), None))
     }
 
     /// Records a new run together with its first event: a run that has none can't go on, and nobody could tell why.
-    pub fn begin_run(&self, new: &NewRun, first: &Event) -> Result<RunId, Error> {
+    pub fn begin_run(&self, new: &NewRun, first: &Event, tally: &Tally) -> Result<RunId, Error> {
         // The number of a run that is not there yet is not known either.
-        self.record_run(new, vec![Happened::of(RunId(0), first)?])
+        let news = vec![Happened::of(RunId(0), first)?];
+        self.record_run(new, (news, Some(tally::text_of(tally))))
     }
 
-    fn record_run(&self, new: &NewRun, events: Vec<Happened>) -> Result<RunId, Error> {
+    fn record_run(
+        &self,
+        new: &NewRun,
+        (events, tally): (Vec<Happened>, Option<String>),
+    ) -> Result<RunId, Error> {
         within_limit("the plan", new.text.len())?;
         let run = new.clone();
-        let created = self.writer.write(move |connection| {
-            let head = run_genesis(&run.digest, run.text.as_bytes());
-            connection.execute(
-                "INSERT INTO run (plan, name, digest, text, created_at, root, dialect) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                params![
-                    run.plan.as_os_str().as_bytes(),
-                    run.name,
-                    run.digest,
-                    run.text,
-                    run.created_at_ms.cast_signed(),
-                    run.root.as_os_str().as_bytes(),
-                    run.dialect,
-                ],
-            )?;
-            let id = connection.last_insert_rowid();
-            connection.execute(
-                "INSERT INTO head (run, seq, hash) VALUES (?1, 0, ?2)",
-                params![id, head.as_bytes()],
-            )?;
-            // There is nothing in a new journal that could be in the way.
-            extend_run(connection, RunId(id), (0, run.created_at_ms), &events)?;
-            Ok(RunId(id))
-        });
+        let created =
+            self.writer.write(move |connection| insert_run(connection, &run, (&events, tally.as_deref())));
         created.map_err(|source| {
             failed(&self.database, source, |path, source| Error::Create {
                 plan: new.plan.clone(),
@@ -277,6 +278,12 @@ impl Store {
     /// Every run, the oldest first.
     pub fn runs(&self) -> Result<Vec<RunRow>, Error> {
         self.rows("runs", "ORDER BY run.id", params![])
+    }
+
+    /// Every run of a plan, by its path relative to the project, the oldest first.
+    pub fn runs_of(&self, plan: &Path) -> Result<Vec<RunRow>, Error> {
+        let what = format!("the runs of {}", plan.display());
+        self.rows(&what, "WHERE run.plan = ?1 ORDER BY run.id", params![plan.as_os_str().as_bytes()])
     }
 
     /// One run.
@@ -297,23 +304,29 @@ impl Store {
 
     /// Adds events to a journal, if `after` is its last event. They are durable when this returns.
     pub fn append(&self, run: RunId, after: u64, events: &[Event], now_ms: u64) -> Result<Appended, Error> {
-        self.add(run, Addition { after, events, blobs: Vec::new(), claim_for: None, at_ms: now_ms })
+        self.add(
+            run,
+            Addition { after, events, blobs: Vec::new(), claim_for: None, tally: None, at_ms: now_ms },
+        )
     }
 
     /// Adds events to a journal together with the bytes that they name, if nothing was added meanwhile.
     pub fn add(&self, run: RunId, addition: Addition<'_>) -> Result<Appended, Error> {
-        let Addition { after, events, blobs, claim_for, at_ms } = addition;
-        let news = events.iter().map(|event| Happened::of(run, event)).collect::<Result<Vec<_>, Error>>()?;
-        within_limit("what happened", news.iter().map(|new| new.line.text.len()).sum())?;
+        let Addition { after, events, blobs, claim_for, tally, at_ms } = addition;
+        let events =
+            events.iter().map(|event| Happened::of(run, event)).collect::<Result<Vec<_>, Error>>()?;
+        within_limit("what happened", events.iter().map(|new| new.line.text.len()).sum())?;
         for bytes in &blobs {
             within_limit("what is to be kept", bytes.len())?;
         }
+        let tally = tally.as_ref().map(tally::text_of);
         let written = self.writer.write(move |connection| {
-            let found = extend_run(connection, run, (after, at_ms), &news)?;
-            if let Found::Book(Appended::Written { .. }) = found {
+            let news = News { after, at_ms, events: &events, tally: tally.as_deref() };
+            let found = extend_run(connection, run, &news)?;
+            if let Found::Written(_) = found {
                 blobs.iter().try_for_each(|bytes| keep(connection, bytes))?;
                 if let Some(worker) = claim_for {
-                    for (step, attempt) in news.iter().filter_map(|new| intent(&new.event)) {
+                    for (step, attempt) in events.iter().filter_map(|new| intent(&new.event)) {
                         queue::lease(connection, (run.0, step, attempt), &worker, at_ms)?;
                     }
                 }
@@ -322,7 +335,9 @@ impl Store {
         });
         let append = |path, source| Error::Append { run, path, source };
         match written.map_err(|source| failed(&self.database, source, append))? {
-            Found::Book(appended) => Ok(appended),
+            Found::Written(head) => Ok(Appended::Written { seq: head.seq }),
+            Found::Known => Ok(Appended::Known),
+            Found::Moved => Ok(Appended::Moved),
             Found::Nothing => Err(self.no_run(run)),
             Found::Broken(at) => Err(self.broken(Book::Run(run), at)),
         }
@@ -419,7 +434,7 @@ impl Store {
 
     /// Everything in which the tables differ from what the journals say, in words.
     pub fn check_projection(&self) -> Result<Vec<String>, Error> {
-        self.read("the queue and the asks", projection::check)
+        self.read("the tables that follow from the journals", projection::check)
     }
 
     /// Builds anew the tables that follow from the journals.
@@ -516,7 +531,12 @@ impl Store {
 enum Found {
     Nothing,
     Broken(Break),
-    Book(Appended),
+    /// One of the records was there before.
+    Known,
+    /// There are records that the caller does not know of.
+    Moved,
+    /// They were added, and the book ends here now.
+    Written(Head),
 }
 
 /// A record on its way into a book.
@@ -556,18 +576,52 @@ fn intent(event: &Event) -> Option<(&str, u32)> {
     }
 }
 
-/// Adds events to a journal, with the tables that follow from them.
-fn extend_run(
+/// Makes a run, with its first events. There is nothing in a new journal that could be in the way.
+fn insert_run(
     connection: &Connection,
-    run: RunId,
-    (after, at_ms): (u64, u64),
-    news: &[Happened],
-) -> rusqlite::Result<Found> {
-    let lines: Vec<&Line> = news.iter().map(|new| &new.line).collect();
+    run: &NewRun,
+    (events, tally): (&[Happened], Option<&str>),
+) -> rusqlite::Result<RunId> {
+    let head = run_genesis(&run.digest, run.text.as_bytes());
+    connection.execute(
+        "INSERT INTO run (plan, name, digest, text, created_at, root, dialect) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        params![
+            run.plan.as_os_str().as_bytes(),
+            run.name,
+            run.digest,
+            run.text,
+            run.created_at_ms.cast_signed(),
+            run.root.as_os_str().as_bytes(),
+            run.dialect,
+        ],
+    )?;
+    let id = connection.last_insert_rowid();
+    let insert = "INSERT INTO head (run, seq, hash) VALUES (?1, 0, ?2)";
+    connection.execute(insert, params![id, head.as_bytes()])?;
+    extend_run(connection, RunId(id), &News { after: 0, at_ms: run.created_at_ms, events, tally })?;
+    Ok(RunId(id))
+}
+
+/// What is to be added to a journal, ready to be written.
+struct News<'a> {
+    after: u64,
+    at_ms: u64,
+    events: &'a [Happened],
+    tally: Option<&'a str>,
+}
+
+/// Adds events to a journal, with the tables that follow from them.
+fn extend_run(connection: &Connection, run: RunId, news: &News<'_>) -> rusqlite::Result<Found> {
+    let News { after, at_ms, events, tally } = *news;
+    let lines: Vec<&Line> = events.iter().map(|new| &new.line).collect();
     let found = extend(connection, Book::Run(run), (after, at_ms), &lines)?;
-    if let Found::Book(Appended::Written { .. }) = found {
-        for new in news {
+    if let Found::Written(head) = &found {
+        for new in events {
             projection::project(connection, run.0, at_ms.cast_signed(), &new.event)?;
+        }
+        if !events.is_empty() {
+            tally::put(connection, run.0, (&head.hash, at_ms.cast_signed()), tally)?;
         }
     }
     Ok(found)
@@ -601,11 +655,11 @@ fn extend(
     // Before the number: who reports a thing twice has mostly missed what came between.
     for key in lines.iter().filter_map(|line| line.key.as_ref()) {
         if query.exists(params![number, key])? {
-            return Ok(Found::Book(Appended::Known));
+            return Ok(Found::Known);
         }
     }
     if head.seq != after {
-        return Ok(Found::Book(Appended::Moved));
+        return Ok(Found::Moved);
     }
     let mut insert = connection.prepare_cached(&format!(
         "INSERT INTO {records} ({owner}, seq, key, at, event, prev, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -623,7 +677,7 @@ fn extend(
         head.seq.cast_signed(),
         head.hash.as_bytes()
     ])?;
-    Ok(Found::Book(Appended::Written { seq: head.seq }))
+    Ok(Found::Written(head))
 }
 
 fn keep(connection: &Connection, bytes: &[u8]) -> rusqlite::Result<()> {

@@ -101,6 +101,17 @@ pub enum Error {
         #[source]
         source: Cause,
     },
+    /// How far a hook was told can't be noted.
+    #[error("cannot note in {} what the hook `{hook}` was told", path.display())]
+    Note {
+        /// The hook.
+        hook: String,
+        /// The database.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: Cause,
+    },
     /// An event has no text. Only a fault in planwright makes one.
     #[error("cannot write down `{event}` of {book}")]
     Encode {
