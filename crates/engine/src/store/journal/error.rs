@@ -220,9 +220,9 @@ pub enum Error {
 /// The error for a cause: what ails the whole database is said before what was being done with it.
 pub(super) fn failed(path: &Path, source: Cause, otherwise: impl FnOnce(PathBuf, Cause) -> Error) -> Error {
     let path = path.to_owned();
-    if schema::is_damage(&source) {
+    if source.sql().is_some_and(schema::is_damage) {
         Error::Damaged { path, source }
-    } else if schema::is_busy(&source) {
+    } else if source.sql().is_some_and(schema::is_busy) {
         Error::Busy { path, source }
     } else {
         otherwise(path, source)
