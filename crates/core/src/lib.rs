@@ -21,6 +21,7 @@ pub mod ledger;
 mod markdown;
 pub mod merge;
 pub mod plan;
+pub mod policy;
 pub mod prompt;
 pub mod red;
 pub mod reflection;
