@@ -25,6 +25,7 @@ mod markdown;
 pub mod merge;
 pub mod notice;
 pub mod plan;
+pub mod policy;
 pub mod prompt;
 pub mod receipts;
 pub mod red;
