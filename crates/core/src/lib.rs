@@ -24,6 +24,7 @@ pub mod plan;
 pub mod prompt;
 pub mod red;
 pub mod reflection;
+pub mod review;
 pub mod run;
 pub mod shell;
 pub mod source;
