@@ -10,6 +10,7 @@ use crate::command::{
     fmt, help, history, import, inbox, init, list, log, man, merge_driver, new, queue, replan,
     run as run_command, schema, show, status, stop, verify, worker,
 };
+use crate::herald;
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
 
 /// Plans that AI coding agents carry out and only a shell command can finish.
@@ -134,8 +135,13 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
     }
     let mut out = Out::of_process(&flags);
     command::take_settings(cli.settings);
+    if records(&cli.command) {
+        herald::begin();
+    }
     let result = command::take_dialect(cli.dialect.as_deref()).and_then(|()| dispatch(cli.command, &mut out));
-    out.finish(&result)
+    let exit = out.finish(&result);
+    herald::finish();
+    exit
 }
 
 /// Drops the word `plan` in front of a command: `planwright plan verify x` is `planwright verify x`.
@@ -144,6 +150,44 @@ fn without_prefix(mut words: Vec<OsString>) -> Vec<OsString> {
         words.remove(1);
     }
     words
+}
+
+/// Whether a command records what listeners are told of, or may find that something lapsed.
+fn records(command: &Command) -> bool {
+    match command {
+        Command::Run(_)
+        | Command::Answer(_)
+        | Command::Stop(_)
+        | Command::Cancel(_)
+        | Command::Edit(_)
+        | Command::Replan(_)
+        | Command::Archive(_) => true,
+        Command::Init(_)
+        | Command::New(_)
+        | Command::Verify(_)
+        | Command::Show(_)
+        | Command::Status(_)
+        | Command::Log(_)
+        | Command::Inbox(_)
+        | Command::Events(_)
+        | Command::Queue(_)
+        | Command::Worker(_)
+        | Command::Config(_)
+        | Command::Doctor(_)
+        | Command::Demo(_)
+        | Command::List(_)
+        | Command::Fmt(_)
+        | Command::Convert(_)
+        | Command::Import(_)
+        | Command::Export(_)
+        | Command::History(_)
+        | Command::MergeDriver(_)
+        | Command::Explain(_)
+        | Command::Schema(_)
+        | Command::Completions(_)
+        | Command::Man(_)
+        | Command::Help(_) => false,
+    }
 }
 
 fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {

@@ -1,7 +1,9 @@
 //! The part of planwright that decides. Pure: no files, processes, clock, environment or threads; what a decision needs
 //! from the world comes in as data. Read the modules in this order.
 
+pub mod audit;
 pub mod budget;
+pub mod chain;
 pub mod change;
 pub mod contracts;
 pub mod convert;
@@ -20,10 +22,13 @@ pub mod judge;
 pub mod ledger;
 mod markdown;
 pub mod merge;
+pub mod notice;
 pub mod plan;
 pub mod prompt;
+pub mod receipts;
 pub mod red;
 pub mod reflection;
+pub mod rerun;
 pub mod review;
 pub mod run;
 pub mod shell;
@@ -31,6 +36,7 @@ pub mod source;
 pub mod standing;
 pub mod state;
 pub mod suggest;
+pub mod tally;
 pub mod verify;
 pub mod view;
 pub mod work;

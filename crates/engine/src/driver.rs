@@ -19,7 +19,8 @@ pub trait Host {
 
     /// Makes events durable, all or none: they are when this returns nothing. Where others recorded something that this
     /// driver has not seen, nothing is recorded and theirs is returned, or a cancelled run would get results behind its end.
-    fn record(&mut self, events: &[Event]) -> Result<Vec<Event>, Self::Error>;
+    /// `state` is the fold with them, for whoever keeps lists of runs.
+    fn record(&mut self, state: &RunState, events: &[Event]) -> Result<Vec<Event>, Self::Error>;
 
     /// What is to be recorded before an attempt begins.
     fn intend(&mut self, state: &RunState, step: usize, attempt: u32) -> Result<Event, Self::Error>;
@@ -301,7 +302,7 @@ impl<H: Host> Driver<'_, H> {
             return Ok(true);
         }
         let ours = std::mem::take(&mut self.unrecorded);
-        let theirs = self.host.record(&ours).map_err(Error::Host)?;
+        let theirs = self.host.record(&self.state, &ours).map_err(Error::Host)?;
         if theirs.is_empty() {
             self.recorded += ours.len();
             for event in &ours {

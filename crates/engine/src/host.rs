@@ -12,6 +12,7 @@ use planwright_core::plan::{Contract, Plan};
 use planwright_core::prompt;
 use planwright_core::run::{FailedAttempt, RunState, StepState};
 use planwright_core::source::Source;
+use planwright_core::tally::Tally;
 
 use crate::driver::{Happening, Host, Recovered, lost};
 use crate::mirror::Mirror;
@@ -298,7 +299,7 @@ impl Host for Embedded {
         Ok(recorded.into_iter().map(|recorded| recorded.event).collect())
     }
 
-    fn record(&mut self, events: &[Event]) -> Result<Vec<Event>, Error> {
+    fn record(&mut self, state: &RunState, events: &[Event]) -> Result<Vec<Event>, Error> {
         loop {
             if !self.foreign.is_empty() {
                 return Ok(self.foreign.drain(..).collect());
@@ -309,6 +310,7 @@ impl Host for Embedded {
                 events,
                 blobs: self.blobs.clone(),
                 claim_for: self.is_free().then(|| driver_name(self.run)),
+                tally: Some(Tally::of(self.plan(), state)),
                 at_ms,
             };
             match self.store().add(self.run, addition)? {

@@ -3,16 +3,22 @@
 
 pub use planwright_core as core;
 
+pub mod base;
 pub mod clock;
 pub mod config;
+pub mod contract;
 pub mod crew;
+pub mod decisions;
 pub mod doctor;
 pub mod driver;
 pub mod facts;
+pub mod feed;
 pub mod host;
 pub mod kind;
 pub mod merge;
 mod mirror;
+pub mod notify;
+mod pending;
 pub mod process;
 pub mod project;
 pub mod runs;

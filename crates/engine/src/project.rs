@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use ignore::{WalkBuilder, WalkState};
 use planwright_core::diagnostic::{Diagnostic, Severity};
-use planwright_core::dialect::{self, Dialect, HEAD_BYTES, named, record};
+use planwright_core::dialect::{self, Dialect, HEAD_BYTES, named, proposal, record};
 use planwright_core::draft::Draft;
 use planwright_core::plan::Plan;
 use planwright_core::source::Source;
@@ -23,6 +23,9 @@ const POINTER: &str = ".rawko/current-task.yaml";
 const POINTER_BYTES_MAX: u64 = 1 << 16;
 /// How deep folders are searched for plans.
 const DEPTH_MAX: usize = 32;
+/// Where proposals have settings of their own.
+pub const PROPOSAL_SETTINGS: &str = ".pi/plans.json";
+const SETTINGS_BYTES_MAX: u64 = 1 << 20;
 
 /// A project.
 #[derive(Debug, Clone)]
@@ -298,6 +301,16 @@ impl Project {
     /// Whether a folder is a plan.
     fn is_folder(&self, path: &Path) -> bool {
         path.is_dir() && store::plan_at(&path.join("plan.md"), self.dialect) == path
+    }
+
+    /// How proposals are handled in this project: what `.pi/plans.json` says, and what is wrong with it. `None` where there is
+    /// no such file.
+    pub fn proposal_settings(&self) -> io::Result<Option<(proposal::Config, Vec<String>)>> {
+        match store::read_text(&self.root.join(PROPOSAL_SETTINGS), SETTINGS_BYTES_MAX) {
+            Err(error) if state::is_absence(&error) => Ok(None),
+            Err(error) => Err(error),
+            Ok(text) => Ok(Some(proposal::config(&text))),
+        }
     }
 
     /// Reads and checks a plan; `shown` is how the user calls it.

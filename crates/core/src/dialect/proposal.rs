@@ -18,7 +18,8 @@ mod step;
 pub use config::{Config, config};
 pub use operation::Operation;
 pub use section::{
-    Artifact, CONTEXT_BYTES_MAX, Overflow, Section, artifacts, context_bytes, overflow, section, sections,
+    Artifact, CONTEXT_BYTES_MAX, Overflow, Section, artifacts, context_bytes, overflow, rejected, section,
+    sections,
 };
 pub use session::{Checkpoint, Outcome, checkpoints};
 

@@ -88,7 +88,7 @@ impl Host for SimHost {
         Ok(history)
     }
 
-    fn record(&mut self, events: &[Event]) -> Result<Vec<Event>, Crash> {
+    fn record(&mut self, state: &RunState, events: &[Event]) -> Result<Vec<Event>, Crash> {
         let world = Rc::clone(&self.world);
         let mut world = world.borrow_mut();
         world.point()?;
@@ -104,6 +104,10 @@ impl Host for SimHost {
             if world.sabotage == Sabotage::RecordsTwice && world.random.once_in(8) {
                 world.append(event);
             }
+        }
+        // What lists of runs are made of: the fold that comes with the events is that of the journal with them.
+        if world.sabotage != Sabotage::RecordsTwice && world.state != *state {
+            world.fault("the driver's fold is not that of the journal");
         }
         self.seen = world.journal.len();
         world.point()?;

@@ -333,6 +333,9 @@ impl World {
                     tier: "open".to_owned(),
                     output: Blob(format!("run {}", self.points)),
                     milliseconds: 1,
+                    tree: String::new(),
+                    expect: None,
+                    approvals: Vec::new(),
                 };
                 Event::ContractFinished { step, attempt: work.attempt, receipt }
             }
