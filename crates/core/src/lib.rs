@@ -31,6 +31,7 @@ pub mod receipts;
 pub mod red;
 pub mod reflection;
 pub mod rerun;
+pub mod review;
 pub mod run;
 pub mod shell;
 pub mod source;
