@@ -33,6 +33,8 @@ pub struct Config {
     pub limits: Limits,
     /// How plans are carried out.
     pub run: Run,
+    /// How contracts are run before the work.
+    pub red: Red,
     /// Where topics come from that are no file.
     pub topics: Topics,
     /// Which agent plays a role: `coder = "claude"`.
@@ -79,6 +81,15 @@ impl Run {
             steps: None,
         }
     }
+}
+
+/// How contracts are run before the work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Red {
+    /// How long one contract may take, where the step does not say less.
+    pub seconds: u64,
+    /// How long all contracts of a plan may take together.
+    pub total_seconds: u64,
 }
 
 /// Where topics come from that are no file.
@@ -294,6 +305,7 @@ impl Settings {
                 output_bytes: size("run.output_bytes"),
                 context_bytes: self.number("run.context_bytes"),
             },
+            red: Red { seconds: self.number("red.seconds"), total_seconds: self.number("red.total_seconds") },
             topics: Topics { command: Vec::new() },
             roles: BTreeMap::new(),
             agents: BTreeMap::new(),

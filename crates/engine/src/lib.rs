@@ -6,6 +6,7 @@ pub use planwright_core as core;
 pub mod base;
 pub mod clock;
 pub mod config;
+pub mod contract;
 pub mod crew;
 pub mod doctor;
 pub mod driver;
@@ -16,10 +17,12 @@ pub mod merge;
 mod mirror;
 pub mod process;
 pub mod project;
+pub mod red;
 pub mod runs;
 #[cfg(test)]
 #[path = "../tests/scratch/folder.rs"]
 mod scratch;
+pub mod seal;
 pub mod setup;
 pub mod store;
 mod topic;

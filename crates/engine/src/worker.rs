@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::event::{Agents, AttemptEnd, Blob, Event, Receipt, Usage};
-use planwright_core::judge::{Observation, judge};
+use planwright_core::judge::judge;
 use planwright_core::plan::{Contract, Plan, Reference, Step};
 use planwright_core::prompt::{Context, Feedback};
 
 use crate::config::{Config, TOPICS_KEY};
+use crate::contract::{self, Place, Seen};
 use crate::process::{self, Ended, How, Job, Stop, Supervisors};
 use crate::runs;
 use crate::store;
@@ -22,8 +23,6 @@ use crate::workspace::Snapshot;
 const SHELL: &str = "shell";
 /// How much of what an agent says about its usage is read.
 const USAGE_BYTES_MAX: u64 = 4 << 10;
-/// How often a contract is run whose supervisor is killed each time.
-const CONTRACT_TRIES: usize = 3;
 /// How much of a contract's output goes into the next prompt.
 const FEEDBACK_BYTES_MAX: usize = 4 << 10;
 
@@ -249,12 +248,12 @@ impl Worker {
 
     fn attempt_job(&self, agent: &Agent, (step, attempt): (&Step, u32), told: &Told, files: &Files) -> Job {
         let deadline = Duration::from_secs(step.timeout_seconds.unwrap_or(self.config.run.step_seconds));
-        let mut env = self.environment(step);
+        let mut env = contract::environment(step, &[&self.root]);
         env.push(("PLANWRIGHT_USAGE".to_owned(), files.usage.to_string_lossy().into_owned()));
         let (argv, input) = match agent {
             Agent::Shell => {
                 env.push(("PLANWRIGHT_FEEDBACK".to_owned(), files.feedback(&told.feedback)));
-                (bash(&script(&step.task)), Vec::new())
+                (contract::bash(&script(&step.task)), Vec::new())
             }
             Agent::Command(argv) => {
                 // Agents bring their own credentials and settings: they get the environment of the harness.
@@ -279,33 +278,16 @@ impl Worker {
         let Contract::Shell { command, expect } = &step.contract else {
             panic!("a step without a contract is never judged by one")
         };
-        let deadline =
-            Duration::from_secs(step.contract_timeout_seconds.unwrap_or(self.config.run.contract_seconds));
-        let observed = |command: &str| {
-            let job = Job {
-                argv: bash(command),
-                folder: self.root.clone(),
-                env: self.environment(step),
-                input: Vec::new(),
-                deadline,
-                output_bytes_max: self.config.run.output_bytes,
-                tag: format!("{}/{}/{attempt}/contract", self.tag, step.id),
-            };
-            observe(look(&self.for_contracts, &job, stop), deadline)
+        let seconds = step.contract_timeout_seconds.unwrap_or(self.config.run.contract_seconds);
+        let place = Place {
+            folder: &self.root,
+            root: &self.root,
+            supervisors: &self.for_contracts,
+            deadline: Duration::from_secs(seconds),
+            output_bytes_max: self.config.run.output_bytes,
+            tag: &format!("{}/{}/{attempt}/contract", self.tag, step.id),
         };
-        let prepared =
-            step.setup.as_ref().map(|setup| observed(setup)).map_or(Some(None), |seen| seen.map(Some))?;
-        let (observation, output, milliseconds) = match prepared {
-            None | Some((Observation::Exited(0), ..)) => observed(command)?,
-            // What could not be prepared can't be looked at; that is no verdict about the work, but it is none for it either.
-            Some((unprepared, output, milliseconds)) => {
-                let why = format!(
-                    "the setup did not work ({})",
-                    judge(0, &unprepared).failure().map(ToString::to_string).unwrap_or_default()
-                );
-                (Observation::NotStarted(why), output, milliseconds)
-            }
-        };
+        let Seen { observation, output, milliseconds } = contract::look(&place, step, stop)?;
         let receipt = Receipt {
             verdict: judge(*expect, &observation),
             observation,
@@ -318,37 +300,6 @@ impl Worker {
         let event = Event::ContractFinished { step: step.id.clone(), attempt, receipt };
         Some(Done { event, blobs: vec![output.into_bytes()] })
     }
-
-    /// The environment of contracts and scripts: these few variables, and what the step declares.
-    fn environment(&self, step: &Step) -> Vec<(String, String)> {
-        let kept = ["HOME", "LANG", "TMPDIR", "USER"];
-        let mut env: Vec<(String, String)> = kept
-            .iter()
-            .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)))
-            .chain([("PATH".to_owned(), process::path_outside(&self.root).to_string_lossy().into_owned())])
-            .collect();
-        let declared = step.env.iter().filter_map(|pair| pair.split_once('='));
-        let declared = declared.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
-        // The checker refuses these (PW0505); a plan that was approved by an older one still can't set them.
-        env.extend(declared.filter(|(name, _)| !planwright_core::verify::is_obeyed(name)));
-        env
-    }
-}
-
-/// Runs a contract. One whose supervisor was killed has told nothing, so it is run again: it only looks.
-fn look(supervisors: &Supervisors, job: &Job, stop: &Stop) -> Result<Ended, process::Error> {
-    let mut ended = supervisors.run(job, stop);
-    for _ in 1..CONTRACT_TRIES {
-        if !matches!(ended, Err(process::Error::Lost { .. })) {
-            break;
-        }
-        ended = supervisors.run(job, stop);
-    }
-    ended
-}
-
-fn bash(command: &str) -> Vec<String> {
-    ["bash", "-euo", "pipefail", "-c", command].map(str::to_owned).to_vec()
 }
 
 /// The script of a task for the agent `shell`: what stands in its only block of code, or the whole text.
@@ -381,20 +332,4 @@ fn attempt_end(ended: Result<Ended, process::Error>, deadline: Duration) -> (Att
         How::NotStarted(why) => AttemptEnd::Parked { why, until: None },
     };
     (end, ended.output.text().into_bytes(), milliseconds(ended.duration))
-}
-
-/// What was seen of a contract; `None` when it was stopped.
-fn observe(ended: Result<Ended, process::Error>, deadline: Duration) -> Option<(Observation, String, u64)> {
-    let ended = match ended {
-        Ok(ended) => ended,
-        Err(error) => return Some((Observation::NotStarted(error.to_string()), String::new(), 0)),
-    };
-    let observation = match ended.how {
-        How::Exited(code) => Observation::Exited(code),
-        How::Signalled(signal) => Observation::Signalled(signal),
-        How::TimedOut => Observation::TimedOut(deadline.as_secs()),
-        How::Stopped => return None,
-        How::NotStarted(why) => Observation::NotStarted(why),
-    };
-    Some((observation, ended.output.text(), milliseconds(ended.duration)))
 }

@@ -107,6 +107,8 @@ pub const SETTINGS: &[Setting] = &[
         [64 << 10, 1024, 1 << 20],
         "how much of a file or topic an agent is given to read",
     ),
+    number("red.seconds", [60, 1, 86_400], "how long a contract may take in the red check, at most"),
+    number("red.total_seconds", [300, 1, 604_800], "how long the red check of a plan may take"),
     Setting {
         name: "topics.command",
         kind: Kind::Words,
