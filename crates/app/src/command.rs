@@ -26,6 +26,7 @@ pub(crate) mod merge_driver;
 pub(crate) mod new;
 pub(crate) mod queue;
 pub(crate) mod replan;
+pub(crate) mod review;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod show;
@@ -98,6 +99,8 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("new", made::<Envelope<new::Created>>),
     ("queue", made::<Envelope<queue::Listed>>),
     ("replan", made::<Envelope<replan::Replanned>>),
+    ("review", made::<Envelope<planwright_engine::core::review::Review>>),
+    ("reviews", made::<Envelope<review::Reviews>>),
     ("run", made::<Envelope<run::Ran>>),
     ("schema", made::<Envelope<schema::Schemas>>),
     ("show", made::<Envelope<show::Shown>>),
