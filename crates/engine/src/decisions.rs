@@ -9,7 +9,7 @@ mod show;
 mod start;
 mod subject;
 
-pub use age::Notice;
+pub use age::Expired;
 pub use review::{Asked, Reviewed};
 pub use start::Started;
 pub use subject::moved;
