@@ -34,6 +34,7 @@ pub(crate) mod reject;
 pub(crate) mod reopen;
 pub(crate) mod replan;
 pub(crate) mod retry;
+pub(crate) mod review;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod show;
@@ -170,6 +171,8 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("reject", made::<Envelope<reject::RejectedData>>),
     ("reopen", made::<Envelope<reopen::Reopened>>),
     ("replan", made::<Envelope<replan::Replanned>>),
+    ("review", made::<Envelope<planwright_engine::core::review::Review>>),
+    ("reviews", made::<Envelope<review::Reviews>>),
     ("run", made::<Envelope<run::Ran>>),
     ("schema", made::<Envelope<schema::Schemas>>),
     ("show", made::<Envelope<show::Shown>>),

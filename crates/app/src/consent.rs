@@ -149,6 +149,9 @@ impl From<decisions::Error> for Failure {
                 .hint("end the run first; nothing was recorded")
                 .next(Next::new(["planwright", "status", plan])),
             decisions::Error::Seal(_) => failure(Exit::No).hint("nothing was proposed"),
+            decisions::Error::Revision { ref plan, .. } => {
+                failure(Exit::Usage).next(Next::new(["planwright", "review", plan]))
+            }
             decisions::Error::Base(_)
             | decisions::Error::Journal(_)
             | decisions::Error::Broken { .. }

@@ -84,6 +84,14 @@ pub enum What {
 }
 
 impl What {
+    /// The sign that lists of changes begin with.
+    pub fn sign(self) -> char {
+        if self == Self::Added {
+            return '+';
+        }
+        if self == Self::Removed { '-' } else { '~' }
+    }
+
     /// The word for it.
     pub const fn word(self) -> &'static str {
         match self {
@@ -311,7 +319,7 @@ fn references(reads: &[Reference]) -> String {
 fn declared(touches: Option<&[String]>) -> String {
     match touches {
         None => "not declared".to_owned(),
-        Some(globs) if globs.is_empty() => "nothing".to_owned(),
+        Some([]) => "nothing".to_owned(),
         Some(globs) => globs.join("\n"),
     }
 }
