@@ -8,10 +8,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use planwright_engine::clock;
 use planwright_engine::core::decide;
 use planwright_engine::core::event::{Answer, AttemptEnd, Event, Outcome, Reason, StopWhen, Usage};
+use planwright_engine::core::forecast::Forecast;
 use planwright_engine::core::run::Ask;
 use planwright_engine::runs::Run;
 
-use crate::out::{clean, shell_word};
+use crate::out::{Exit, Failure, clean, shell_word};
 
 /// The time, in milliseconds since 1970.
 pub(crate) fn now() -> u64 {
@@ -48,6 +49,52 @@ fn duration(milliseconds: u64) -> String {
         60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
         _ => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
     }
+}
+
+/// How long something took, as a clock shows it: `6:10`, `1:02:03`.
+pub(crate) fn clock_span(milliseconds: u64) -> String {
+    let seconds = milliseconds.div_ceil(1000);
+    match seconds {
+        0..3600 => format!("{}:{:02}", seconds / 60, seconds % 60),
+        _ => format!("{}:{:02}:{:02}", seconds / 3600, seconds % 3600 / 60, seconds % 60),
+    }
+}
+
+/// A count with its word: `1 file`, `2 files`; the first word gets the ending.
+pub(crate) fn number(count: usize, word: &str) -> String {
+    match (count, word.split_once(' ')) {
+        (1, _) => format!("1 {word}"),
+        (_, None) => format!("{count} {word}s"),
+        (_, Some((word, rest))) => format!("{count} {word}s {rest}"),
+    }
+}
+
+/// A length of time that was typed after an option: `7d`, `12h`, `30 min`, `4w`; in milliseconds.
+pub(crate) fn span(option: &str, text: &str) -> Result<u64, Failure> {
+    let typed = text.trim();
+    let digits = typed.trim_end_matches(|sign: char| !sign.is_ascii_digit());
+    let unit: u64 = match typed[digits.len()..].trim() {
+        "s" => 1,
+        "m" | "min" => 60,
+        "h" => 3600,
+        "d" | "day" | "days" => 86_400,
+        "w" | "week" | "weeks" => 7 * 86_400,
+        _ => 0,
+    };
+    let length = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(unit)?.checked_mul(1000));
+    length.filter(|&length| length > 0).ok_or_else(|| {
+        Failure::new(Exit::Usage, format!("`{text}` is no length of time")).hint(format!("{option} 7d, 12h, 30min or 4w"))
+    })
+}
+
+/// What work will likely take: `likely $1.20 ($0.80 to $1.90), 22 min (14 to 31)`.
+pub(crate) fn forecast(forecast: &Forecast) -> String {
+    let Forecast { seconds, micro_dollars, .. } = forecast;
+    let money = micro_dollars
+        .map(|range| format!("{} ({} to {}), ", money(range.likely), money(range.low), money(range.high)));
+    let time = |seconds: u64| age(0, seconds * 1000);
+    let times = format!("{} ({} to {})", time(seconds.likely), time(seconds.low), time(seconds.high));
+    format!("likely {}{times}", money.unwrap_or_default())
 }
 
 /// An amount of money: `$0.62`.

@@ -12,6 +12,7 @@ pub mod decisions;
 pub mod doctor;
 pub mod driver;
 pub mod facts;
+pub mod figures;
 pub mod feed;
 pub mod host;
 pub mod kind;
