@@ -22,6 +22,7 @@ pub mod notify;
 mod pending;
 pub mod process;
 pub mod project;
+pub mod rerun;
 pub mod runs;
 #[cfg(test)]
 #[path = "../tests/scratch/folder.rs"]
