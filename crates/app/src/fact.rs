@@ -6,6 +6,7 @@ pub(crate) mod entry;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use planwright_engine::clock;
+use planwright_engine::core::budget;
 use planwright_engine::core::decide;
 use planwright_engine::core::event::{Answer, AttemptEnd, Event, Outcome, Reason, StopWhen, Usage};
 use planwright_engine::core::forecast::Forecast;
@@ -60,6 +61,17 @@ pub(crate) fn clock_span(milliseconds: u64) -> String {
     }
 }
 
+/// An amount of bytes: `812 bytes`, `3.1 MB`.
+pub(crate) fn size(bytes: u64) -> String {
+    let tenths = |unit: u64| format!("{}.{}", bytes / unit, bytes % unit * 10 / unit);
+    match bytes {
+        0..1000 => format!("{bytes} bytes"),
+        1000..1_000_000 => format!("{} kB", tenths(1000)),
+        1_000_000..1_000_000_000 => format!("{} MB", tenths(1_000_000)),
+        _ => format!("{} GB", tenths(1_000_000_000)),
+    }
+}
+
 /// A count with its word: `1 file`, `2 files`; the first word gets the ending.
 pub(crate) fn number(count: usize, word: &str) -> String {
     match (count, word.split_once(' ')) {
@@ -69,21 +81,13 @@ pub(crate) fn number(count: usize, word: &str) -> String {
     }
 }
 
-/// A length of time that was typed after an option: `7d`, `12h`, `30 min`, `4w`; in milliseconds.
+/// A length of time that was typed after an option: `7d`, `12h`, `30 min`; in milliseconds.
 pub(crate) fn span(option: &str, text: &str) -> Result<u64, Failure> {
-    let typed = text.trim();
-    let digits = typed.trim_end_matches(|sign: char| !sign.is_ascii_digit());
-    let unit: u64 = match typed[digits.len()..].trim() {
-        "s" => 1,
-        "m" | "min" => 60,
-        "h" => 3600,
-        "d" | "day" | "days" => 86_400,
-        "w" | "week" | "weeks" => 7 * 86_400,
-        _ => 0,
-    };
-    let length = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(unit)?.checked_mul(1000));
-    length.filter(|&length| length > 0).ok_or_else(|| {
-        Failure::new(Exit::Usage, format!("`{text}` is no length of time")).hint(format!("{option} 7d, 12h, 30min or 4w"))
+    // A bare number has no unit that everybody would guess.
+    let seconds = budget::seconds(text).filter(|&seconds| seconds > 0 && text.trim().parse::<u64>().is_err());
+    seconds.map(|seconds| seconds.saturating_mul(1000)).ok_or_else(|| {
+        let hint = format!("{option} 7d, 12h or 30min");
+        Failure::new(Exit::Usage, format!("`{text}` is no length of time")).hint(hint)
     })
 }
 

@@ -36,6 +36,8 @@ pub struct Config {
     pub run: Run,
     /// How plans are decided about.
     pub review: Review,
+    /// How long things are kept.
+    pub retention: Retention,
     /// Where topics come from that are no file.
     pub topics: Topics,
     /// Which agent plays a role: `coder = "claude"`.
@@ -81,6 +83,13 @@ pub struct Run {
 pub struct Review {
     /// Days after which a proposal that nobody decided about is cancelled; 0: never.
     pub stale_days: u64,
+}
+
+/// How long things are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retention {
+    /// Days after which what agents and contracts printed in a run that is over may go; 0: never.
+    pub days: u64,
 }
 
 impl Run {
@@ -323,6 +332,7 @@ impl Settings {
                 stalled_minutes: self.number("run.stalled_minutes"),
             },
             review: Review { stale_days: self.number("review.stale_days") },
+            retention: Retention { days: self.number("retention.days") },
             topics: Topics { command: Vec::new() },
             roles: BTreeMap::new(),
             agents: BTreeMap::new(),

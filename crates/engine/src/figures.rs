@@ -17,8 +17,20 @@ use crate::runs::{Error, Run, Runs, now};
 
 /// Tools that agents bring along.
 const AGENT_TOOLS: &[&str] = &[
-    "bash", "edit", "glob", "grep", "ls", "multiedit", "notebookedit", "read", "shell", "task", "todowrite", "webfetch",
-    "websearch", "write",
+    "bash",
+    "edit",
+    "glob",
+    "grep",
+    "ls",
+    "multiedit",
+    "notebookedit",
+    "read",
+    "shell",
+    "task",
+    "todowrite",
+    "webfetch",
+    "websearch",
+    "write",
 ];
 /// Forecasts rest on this many runs, the newest: what was long ago is no measure.
 const RUNS_MAX: usize = 200;
@@ -75,7 +87,8 @@ fn outputs(runs: &Runs, events: &[(u64, Event)]) -> BTreeMap<Blob, String> {
     let named = events.iter().filter_map(|(_, event)| match event {
         Event::ContractFinished { receipt, .. } => match receipt.verdict.failure() {
             Some(Failure::CannotRun(_)) => Some(&receipt.output),
-            Some(Failure::Code(_) | Failure::Signal(_) | Failure::Timeout(_) | Failure::NotStarted(_)) | None => None,
+            Some(Failure::Code(_) | Failure::Signal(_) | Failure::Timeout(_) | Failure::NotStarted(_))
+            | None => None,
         },
         Event::RunStarted { .. }
         | Event::AgentsApproved { .. }
@@ -120,7 +133,7 @@ pub fn forecast(project: &Project, plan: &Plan) -> Result<Option<Forecast>, Erro
 }
 
 /// The plans whose runs and decisions were over before a time, by path.
-pub fn over_since(runs: &Runs, before_ms: u64) -> Result<Vec<PathBuf>, Error> {
+pub fn over_before(runs: &Runs, before_ms: u64) -> Result<Vec<PathBuf>, Error> {
     let root = &runs.project().root;
     let mut ends: BTreeMap<PathBuf, Option<u64>> = BTreeMap::new();
     let mut ran = BTreeSet::new();
@@ -130,7 +143,8 @@ pub fn over_since(runs: &Runs, before_ms: u64) -> Result<Vec<PathBuf>, Error> {
     }
     for row in runs.store().ledgers()? {
         // The ledger hears of the end of a run only with the next thing that is said.
-        let is_told_by_run = matches!(row.summary.state.as_str(), "running" | "done" | "failed") && ran.contains(&row.plan);
+        let is_told_by_run =
+            matches!(row.summary.state.as_str(), "running" | "done" | "failed") && ran.contains(&row.plan);
         let is_over = ["done", "failed", "rejected", "cancelled"].contains(&row.summary.state.as_str());
         let end = ends.entry(row.plan).or_insert(Some(0));
         *end = match *end {
@@ -140,7 +154,9 @@ pub fn over_since(runs: &Runs, before_ms: u64) -> Result<Vec<PathBuf>, Error> {
         };
     }
     let old = ends.into_iter().filter(|(_, end)| end.is_some_and(|end| end < before_ms));
-    let is_archived = |path: &Path| path.parent().and_then(Path::file_name).is_some_and(|name| name == crate::store::ARCHIVE);
+    let is_archived = |path: &Path| {
+        path.parent().and_then(Path::file_name).is_some_and(|name| name == crate::store::ARCHIVE)
+    };
     Ok(old.map(|(path, _)| path).filter(|path| !is_archived(path) && root.join(path).exists()).collect())
 }
 

@@ -84,8 +84,11 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let path = shown(&path);
     // The checker would start bash; what it alone can find out is `verify`'s to say.
     let plan = verify::trusted(&source).ok_or_else(|| {
-        Failure::new(Exit::No, format!("{path} has errors, so nothing would be run"))
-            .next(Next::new(["planwright", "verify", path.as_str()]))
+        Failure::new(Exit::No, format!("{path} has errors, so nothing would be run")).next(Next::new([
+            "planwright",
+            "verify",
+            path.as_str(),
+        ]))
     })?;
     let simulation = simulate(&project, &plan)?;
     print(&simulation, out);
@@ -187,6 +190,9 @@ fn touches(step: &Ahead) -> Option<String> {
 }
 
 fn judge(step: &Ahead) -> Option<String> {
-    let command = step.contract.as_ref().map(|command| clean_line(command.lines().next().unwrap_or_default()).into_owned());
+    let command = step
+        .contract
+        .as_ref()
+        .map(|command| clean_line(command.lines().next().unwrap_or_default()).into_owned());
     Some(command.map_or_else(|| "a person confirms it".to_owned(), |command| format!("must pass: {command}")))
 }

@@ -15,7 +15,7 @@ use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only what happened in this time, such as 7d, 12h or 4w
+    /// Only what happened in this time, such as 7d, 12h or 30min
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     /// Only this plan
@@ -67,11 +67,13 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         None => Counted { stats: Stats::default(), unread: 0 },
     };
     print(args, &counted, out);
-    let never = counted.stats.contracts.iter().filter(|contract| contract.has_never_failed).count();
-    let next = match () {
-        () if never > 0 && !args.contracts => Next::new(["planwright", "stats", "--contracts"]),
-        () if !counted.stats.gaps.is_empty() && !args.tools => Next::new(["planwright", "stats", "--tools"]),
-        () => Next::new(["planwright", "status"]),
+    let has_idle = counted.stats.contracts.iter().any(|contract| contract.has_never_failed);
+    let next = if has_idle && !args.contracts {
+        Next::new(["planwright", "stats", "--contracts"])
+    } else if !counted.stats.gaps.is_empty() && !args.tools {
+        Next::new(["planwright", "stats", "--tools"])
+    } else {
+        Next::new(["planwright", "status"])
     };
     let Counted { stats: Stats { runs, all, agents, plans, waiting, contracts, gaps }, unread } = counted;
     let data = Statistics { since_ms, runs, unread, all, agents, plans, waiting, contracts, gaps };
@@ -82,7 +84,7 @@ fn print(args: &Args, counted: &Counted, out: &mut Out<'_>) {
     let stats = &counted.stats;
     if counted.unread > 0 {
         let runs = fact::number(counted.unread, "run");
-        out.warn(&format!("{runs} can't be read and is not counted: planwright doctor"));
+        out.warn(&format!("not counted, since the record can't be read: {runs}; planwright doctor says why"));
     }
     if stats.all.steps == 0 {
         out.line("no history yet: no agent has settled a step here in that time");
@@ -103,7 +105,10 @@ fn print(args: &Args, counted: &Counted, out: &mut Out<'_>) {
     if args.tools {
         print_gaps(&stats.gaps, out);
     } else if !stats.gaps.is_empty() {
-        out.line(&format!("{} here", fact::number(stats.gaps.len(), "thing that plans need is not")));
+        out.line(&match stats.gaps.len() {
+            1 => "1 thing that plans need is not here".to_owned(),
+            count => format!("{count} things that plans need are not here"),
+        });
     }
 }
 
@@ -127,7 +132,8 @@ fn print_figures(args: &Args, stats: &Stats, out: &mut Out<'_>) {
 }
 
 fn row(name: &str, figures: &Figures) -> Vec<Cell> {
-    let percent = |count: usize| figures.percent(count).map_or_else(|| "-".to_owned(), |share| format!("{share} %"));
+    let percent =
+        |count: usize| figures.percent(count).map_or_else(|| "-".to_owned(), |share| format!("{share} %"));
     let price = figures.micro_dollars_per_step();
     let cells = [
         figures.steps.to_string(),
@@ -137,7 +143,9 @@ fn row(name: &str, figures: &Figures) -> Vec<Cell> {
         figures.median_ms.map_or_else(|| "-".to_owned(), fact::clock_span),
         price.map_or_else(|| "-".to_owned(), |price| fact::money(price)[1..].to_owned()),
     ];
-    std::iter::once(Cell::new(name).tone(Tone::Strong)).chain(cells.map(|cell| Cell::new(cell).right())).collect()
+    std::iter::once(Cell::new(name).tone(Tone::Strong))
+        .chain(cells.map(|cell| Cell::new(cell).right()))
+        .collect()
 }
 
 fn print_waiting(waiting: &Waiting, out: &mut Out<'_>) {
@@ -161,7 +169,12 @@ fn print_contracts(contracts: &[ContractFigures], out: &mut Out<'_>) {
         table.row(vec![
             if contract.has_never_failed { name.tone(Tone::Attention) } else { name },
             Cell::new(contract.passed.to_string()).right(),
-            Cell::new(if contract.has_never_failed { "never".to_owned() } else { contract.failed.to_string() }).right(),
+            Cell::new(if contract.has_never_failed {
+                "never".to_owned()
+            } else {
+                contract.failed.to_string()
+            })
+            .right(),
             Cell::new(if contract.fails_before { "fails" } else { "-" }),
             Cell::new(contract.command.lines().next().unwrap_or_default()),
         ]);

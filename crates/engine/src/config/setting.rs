@@ -117,6 +117,11 @@ pub const SETTINGS: &[Setting] = &[
         [30, 0, 36_500],
         "after how many days a proposal that nobody decided about is cancelled; 0: never",
     ),
+    number(
+        "retention.days",
+        [0, 0, 36_500],
+        "after how many days `doctor` offers to let go of what agents and contracts printed in a run that is over; 0: never",
+    ),
     Setting {
         name: "topics.command",
         kind: Kind::Words,
