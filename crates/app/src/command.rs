@@ -38,6 +38,8 @@ pub(crate) mod review;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod show;
+pub(crate) mod simulate;
+pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod undo;
@@ -176,6 +178,8 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("run", made::<Envelope<run::Ran>>),
     ("schema", made::<Envelope<schema::Schemas>>),
     ("show", made::<Envelope<show::Shown>>),
+    ("simulate", made::<Envelope<simulate::Simulated>>),
+    ("stats", made::<Envelope<stats::Statistics>>),
     ("status", made::<Envelope<status::Standing>>),
     ("stop", made::<Envelope<stop::Stopped>>),
     ("undo", made::<Envelope<undo::Undone>>),
@@ -485,6 +489,15 @@ impl From<runs::Error> for Failure {
             | runs::Error::Drive(_)
             | runs::Error::Plan { .. }
             | runs::Error::Broken { .. } => Self::from_error(Exit::Machine, &error),
+        }
+    }
+}
+
+impl From<planwright_engine::simulate::Error> for Failure {
+    fn from(error: planwright_engine::simulate::Error) -> Self {
+        match error {
+            planwright_engine::simulate::Error::Project(error) => error.into(),
+            planwright_engine::simulate::Error::Runs(error) => error.into(),
         }
     }
 }

@@ -38,6 +38,8 @@ pub struct Config {
     pub review: Review,
     /// How contracts are run before the work.
     pub red: Red,
+    /// How long things are kept.
+    pub retention: Retention,
     /// Where topics come from that are no file.
     pub topics: Topics,
     /// Which agent plays a role: `coder = "claude"`.
@@ -83,6 +85,13 @@ pub struct Run {
 pub struct Review {
     /// Days after which a proposal that nobody decided about is cancelled; 0: never.
     pub stale_days: u64,
+}
+
+/// How long things are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retention {
+    /// Days after which what agents and contracts printed in a run that is over may go; 0: never.
+    pub days: u64,
 }
 
 impl Run {
@@ -335,6 +344,7 @@ impl Settings {
             },
             review: Review { stale_days: self.number("review.stale_days") },
             red: Red { seconds: self.number("red.seconds"), total_seconds: self.number("red.total_seconds") },
+            retention: Retention { days: self.number("retention.days") },
             topics: Topics { command: Vec::new() },
             roles: BTreeMap::new(),
             agents: BTreeMap::new(),

@@ -159,6 +159,13 @@ pub(super) const MIGRATIONS: &[&str] = &[
     INSERT INTO unanchored SELECT 'journal', run, seq FROM head WHERE seq > 0;
     INSERT INTO unanchored SELECT 'ledger', plan, seq FROM ledger_head WHERE seq > 0;
 ",
+    // Outputs that were let go of: their hashes stay in the journals, and nobody need think that they were stolen.
+    "
+    CREATE TABLE gone (
+        hash TEXT PRIMARY KEY,
+        at INTEGER NOT NULL
+    ) STRICT;
+",
 ];
 
 /// Why a database could not be made ready.
