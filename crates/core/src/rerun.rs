@@ -15,7 +15,7 @@ use crate::verify::Claim;
 
 pub use beyond::beyond;
 pub use history::{History, Proof, Recorded, Work};
-pub use suspect::{Broke, Suspect, first_bad, suspect};
+pub use suspect::{Broke, Known, Suspect, first_bad, suspect};
 
 /// What a contract says now, on a fresh checkout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

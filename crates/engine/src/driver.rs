@@ -60,7 +60,7 @@ pub enum Recovered {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Happening {
     /// An attempt or a contract ended. Not recorded yet.
-    Ended(Event),
+    Ended(Box<Event>),
     /// A contract was ended before it could tell anything.
     Dropped {
         /// The step, as a place in the plan.
@@ -217,7 +217,7 @@ impl<H: Host> Driver<'_, H> {
     /// Waits for what happens next, and returns whether the user has left.
     fn wait(&mut self, wake: Option<u64>) -> Result<bool, Error<H::Error>> {
         match self.host.next(wake).map_err(Error::Host)? {
-            Happening::Ended(event) => self.end(event)?,
+            Happening::Ended(event) => self.end(*event)?,
             Happening::Dropped { step, attempt } => {
                 self.under_way.remove(&Command::Contract { step, attempt }.key(self.plan));
             }

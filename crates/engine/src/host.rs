@@ -190,13 +190,13 @@ impl Embedded {
             Ok(Report::Attempt(attempt, done)) => {
                 self.own.remove(&attempt);
                 self.blobs.extend(done.blobs);
-                Some(Happening::Ended(done.event))
+                Some(Happening::Ended(Box::new(done.event)))
             }
             Ok(Report::Contract((step, attempt), done)) => {
                 self.contracts -= 1;
                 let Some(done) = done else { return Some(Happening::Dropped { step, attempt }) };
                 self.blobs.extend(done.blobs);
-                Some(Happening::Ended(done.event))
+                Some(Happening::Ended(Box::new(done.event)))
             }
             Err(mpsc::RecvTimeoutError::Timeout | mpsc::RecvTimeoutError::Disconnected) => None,
         }
@@ -210,7 +210,8 @@ impl Embedded {
         self.end_others()?;
         for event in self.store().delivered(self.run)? {
             let Some(key) = self.key_of(&event).filter(|key| self.others.remove(key)) else { continue };
-            return Ok(Some(Happening::Ended(if self.ended.remove(&key) { stopped(event) } else { event })));
+            let event = if self.ended.remove(&key) { stopped(event) } else { event };
+            return Ok(Some(Happening::Ended(Box::new(event))));
         }
         if self.visited.elapsed() < WORKERS {
             return Ok(None);
@@ -223,7 +224,7 @@ impl Embedded {
             if self.others.contains(&key) && self.store().health(&lease, self.now())? == Health::Dead {
                 process::reclaim(&self.tag(key))?;
                 self.others.remove(&key);
-                return Ok(Some(Happening::Ended(lost(&queued.step, queued.attempt))));
+                return Ok(Some(Happening::Ended(Box::new(lost(&queued.step, queued.attempt)))));
             }
         }
         Ok(None)

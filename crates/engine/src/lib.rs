@@ -21,10 +21,12 @@ pub mod notify;
 mod pending;
 pub mod process;
 pub mod project;
+pub mod rerun;
 pub mod runs;
 #[cfg(test)]
 #[path = "../tests/scratch/folder.rs"]
 mod scratch;
+mod seen;
 pub mod setup;
 pub mod store;
 mod topic;

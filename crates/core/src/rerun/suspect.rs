@@ -36,20 +36,60 @@ pub enum Broke {
         /// Those that changed files meanwhile, the earliest first.
         suspects: Vec<Suspect>,
     },
-    /// After the last attempt that is recorded.
-    Afterwards,
+    /// Since the last commit, by nobody who is recorded.
+    Uncommitted,
     /// The content is the one that passed: the contract hangs on something that is no part of it, like an ignored file.
     Outside,
     /// Since its receipt; nothing is recorded that could have done it.
     Since,
 }
 
+impl Broke {
+    /// What is known, in words that go on after "step 2 ". `number` is the number of a step of the same plan.
+    pub fn sentence(&self, number: impl Fn(&str) -> Option<String>) -> String {
+        let named = |suspect: &Suspect| match (&suspect.plan, number(&suspect.step)) {
+            (Some(plan), _) => format!("step `{}` of {plan}", suspect.step),
+            (None, Some(number)) => format!("step {number} `{}`", suspect.step),
+            (None, None) => format!("step `{}`", suspect.step),
+        };
+        match self {
+            Self::At { suspect, known } => {
+                let files = suspect.files.join(", ");
+                let why = match known {
+                    Known::NamedFile => format!("which changed {files}"),
+                    Known::OnlyChange => format!("the only one that changed anything since: {files}"),
+                };
+                format!("broke at {}, {why}", named(suspect))
+            }
+            Self::Commit { commit, by: Some(by), .. } => {
+                format!("broke at {}: it passes before commit {} and fails after it", named(by), short(commit))
+            }
+            Self::Commit { commit, subject, by: None } => {
+                format!("broke at commit {} \"{subject}\": it passes before that and fails after it", short(commit))
+            }
+            Self::Among { suspects } => {
+                let names: Vec<String> = suspects.iter().map(named).collect();
+                format!("broke since its receipt, at one of these: {}", names.join(", "))
+            }
+            Self::Uncommitted => "broke since the last commit, which it passes on".to_owned(),
+            Self::Outside => {
+                "fails on the very content that its receipt is about: it hangs on something that is no part of the checkout, \
+                 like an ignored file, the network or the clock"
+                    .to_owned()
+            }
+            Self::Since => "broke since its receipt; nothing is recorded that could have done it".to_owned(),
+        }
+    }
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..7).unwrap_or(commit)
+}
+
 /// How it is known who broke a contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Known {
-    /// The contract passes on the content before it and fails on the content after it.
-    Tried,
     /// It alone changed a file that the contract names.
     NamedFile,
     /// It alone changed anything.

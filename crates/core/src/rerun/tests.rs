@@ -149,7 +149,7 @@ fn who(history: &History, named: &[&str], tree: &str) -> String {
             let steps: Vec<String> = suspects.into_iter().map(|suspect| suspect.step).collect();
             format!("among {}", steps.join(" "))
         }
-        other @ (Broke::Commit { .. } | Broke::Afterwards | Broke::Outside | Broke::Since) => {
+        other @ (Broke::Commit { .. } | Broke::Uncommitted | Broke::Outside | Broke::Since) => {
             format!("{other:?}")
         }
     }

@@ -1,6 +1,7 @@
 //! What happened: runs, their journals and the bytes that these name, in one database outside the workspace. Everything
 //! that a call has reported as written is durable. Never decides what an event means, and never writes a plan file.
 
+mod anchor;
 mod chain;
 mod error;
 mod integrity;
@@ -9,16 +10,19 @@ mod lock;
 mod news;
 mod projection;
 mod queue;
+mod record;
 mod schema;
 mod tally;
 mod writer;
 
+pub use anchor::Anchored;
 pub use chain::{Book, Break, ChainReport, Fault, Head};
 pub use error::Error;
 pub use ledger::{Beginning, LedgerRow, PlanId, Statement, Summary};
 pub use lock::{Holder, RunLock};
 pub use news::{Delivery, Line as NewsLine, Wanted};
 pub use queue::{BEAT_MS, Claim, Health, LEASE_MS, Lease, Queued};
+pub use record::{Outputs, Recording};
 pub use tally::{Asked, Listed};
 
 use std::borrow::Cow;
@@ -40,6 +44,7 @@ use planwright_core::{dialect, verify};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::state;
+use anchor::Anchors;
 use error::failed;
 use schema::Unready;
 use writer::Writer;
@@ -197,6 +202,7 @@ pub fn blob_of(bytes: &[u8]) -> Blob {
 pub struct Store {
     folder: PathBuf,
     database: PathBuf,
+    anchors: Anchors,
     writer: Writer,
     readers: Mutex<Vec<Connection>>,
 }
@@ -230,9 +236,11 @@ impl Store {
             }
             Unready::Sql(source) => failed(&path, source.into(), |path, source| Error::Open { path, source }),
         })?;
-        let writer =
-            Writer::start(connection).map_err(|source| Error::Start { path: path.clone(), source })?;
-        Ok(Self { folder: folder.to_owned(), database: path, writer, readers: Mutex::default() })
+        let anchors = Anchors::beside(folder);
+        let catch_up = anchors.clone();
+        let writer = Writer::start(connection, move |connection| catch_up.catch_up(connection))
+            .map_err(|source| Error::Start { path: path.clone(), source })?;
+        Ok(Self { folder: folder.to_owned(), database: path, anchors, writer, readers: Mutex::default() })
     }
 
     /// Names the repository: the last part of the store's folder.
@@ -677,6 +685,9 @@ fn extend(
         head.seq.cast_signed(),
         head.hash.as_bytes()
     ])?;
+    if !lines.is_empty() {
+        anchor::note(connection, book, head.seq)?;
+    }
     Ok(Found::Written(head))
 }
 

@@ -206,6 +206,15 @@ pub enum Error {
         /// How large it is.
         bytes: usize,
     },
+    /// What is noted outside of the database can't be read.
+    #[error("cannot read the heads that are kept in {}", path.display())]
+    Anchors {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
     /// The lock of a run can't be used.
     #[error("cannot use the lock {}", path.display())]
     Lock {
@@ -220,9 +229,9 @@ pub enum Error {
 /// The error for a cause: what ails the whole database is said before what was being done with it.
 pub(super) fn failed(path: &Path, source: Cause, otherwise: impl FnOnce(PathBuf, Cause) -> Error) -> Error {
     let path = path.to_owned();
-    if schema::is_damage(&source) {
+    if source.sql().is_some_and(schema::is_damage) {
         Error::Damaged { path, source }
-    } else if schema::is_busy(&source) {
+    } else if source.sql().is_some_and(schema::is_busy) {
         Error::Busy { path, source }
     } else {
         otherwise(path, source)

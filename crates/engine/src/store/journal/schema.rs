@@ -148,6 +148,17 @@ pub(super) const MIGRATIONS: &[&str] = &[
         at INTEGER NOT NULL
     ) STRICT;
 ",
+    // The books whose ends are yet to be noted outside of the database.
+    "
+    CREATE TABLE unanchored (
+        book TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        PRIMARY KEY (book, number)
+    ) STRICT;
+    INSERT INTO unanchored SELECT 'journal', run, seq FROM head WHERE seq > 0;
+    INSERT INTO unanchored SELECT 'ledger', plan, seq FROM ledger_head WHERE seq > 0;
+",
 ];
 
 /// Why a database could not be made ready.
