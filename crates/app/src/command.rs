@@ -2,11 +2,15 @@
 //! which way the engine failed. No command knows another.
 
 pub(crate) mod answer;
+pub(crate) mod approve;
 pub(crate) mod archive;
 pub(crate) mod cancel;
+pub(crate) mod clone;
+pub(crate) mod comment;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod convert;
+pub(crate) mod delete;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod edit;
@@ -24,13 +28,18 @@ pub(crate) mod log;
 pub(crate) mod man;
 pub(crate) mod merge_driver;
 pub(crate) mod new;
+pub(crate) mod propose;
 pub(crate) mod queue;
+pub(crate) mod reject;
+pub(crate) mod reopen;
 pub(crate) mod replan;
+pub(crate) mod retry;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod show;
 pub(crate) mod status;
 pub(crate) mod stop;
+pub(crate) mod undo;
 pub(crate) mod verify;
 pub(crate) mod worker;
 
@@ -72,11 +81,15 @@ pub(crate) type Make = fn(SchemaGenerator) -> Value;
 /// Every schema with its name. A command that prints an envelope has a line here.
 pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("answer", made::<Envelope<answer::Answered>>),
+    ("approve", made::<Envelope<approve::ApprovedData>>),
     ("archive", made::<Envelope<archive::Archived>>),
     ("cancel", made::<Envelope<cancel::Cancelled>>),
+    ("clone", made::<Envelope<clone::Cloned>>),
+    ("comment", made::<Envelope<comment::Comments>>),
     ("completions", made::<Envelope<Page>>),
     ("config", made::<Envelope<config::Configured>>),
     ("convert", made::<Envelope<crate::carry::Carried>>),
+    ("delete", made::<Envelope<delete::Deleted>>),
     ("demo", made::<Envelope<demo::Made>>),
     ("doctor", made::<Envelope<doctor::Examined>>),
     ("edit", made::<Envelope<edit::Edited>>),
@@ -96,13 +109,17 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("man", made::<Envelope<Page>>),
     ("merge-driver", made::<Envelope<merge_driver::Merged>>),
     ("new", made::<Envelope<new::Created>>),
+    ("propose", made::<Envelope<propose::ProposedData>>),
     ("queue", made::<Envelope<queue::Listed>>),
+    ("reject", made::<Envelope<reject::RejectedData>>),
+    ("reopen", made::<Envelope<reopen::Reopened>>),
     ("replan", made::<Envelope<replan::Replanned>>),
     ("run", made::<Envelope<run::Ran>>),
     ("schema", made::<Envelope<schema::Schemas>>),
     ("show", made::<Envelope<show::Shown>>),
     ("status", made::<Envelope<status::Standing>>),
     ("stop", made::<Envelope<stop::Stopped>>),
+    ("undo", made::<Envelope<undo::Undone>>),
     ("verify", made::<Envelope<VerifyData>>),
     ("worker", made::<Envelope<worker::Worked>>),
 ];

@@ -8,7 +8,7 @@ mod show;
 mod start;
 mod subject;
 
-pub use age::Notice;
+pub use age::Expired;
 pub use start::Started;
 pub use subject::moved;
 

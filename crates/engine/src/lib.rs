@@ -26,6 +26,7 @@ pub mod runs;
 #[cfg(test)]
 #[path = "../tests/scratch/folder.rs"]
 mod scratch;
+mod seen;
 pub mod setup;
 pub mod store;
 mod topic;

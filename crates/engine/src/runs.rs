@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use planwright_core::decide::Limits;
-use planwright_core::digest::Digest;
-use planwright_core::event::{Agents, Answer, Event, Outcome, StopWhen};
+use planwright_core::event::{Agents, Answer, ApprovedBy, Event, Outcome, StopWhen};
 use planwright_core::plan::Plan;
 use planwright_core::run::{Illegal, Phase, RunState};
 use planwright_core::tally::{Tally, UnderWay};
@@ -107,6 +106,14 @@ impl Run {
             | Event::RunFinished { .. } => None,
         });
         approved.unwrap_or_default()
+    }
+
+    /// The approvals that it began on.
+    pub fn approvals(&self) -> Vec<ApprovedBy> {
+        match self.events.first().map(|recorded| &recorded.event) {
+            Some(Event::RunStarted { approvals, .. }) => approvals.clone(),
+            Some(_) | None => Vec::new(),
+        }
     }
 }
 
@@ -316,6 +323,7 @@ impl Runs {
             plan: Arc::new(run.plan.clone()),
             plan_file: run.row.plan.clone(),
             digest: run.row.digest.clone(),
+            approvals: run.approvals(),
             tag: format!("{}/{}", self.store.key(), run.row.id.number()),
             store: Arc::clone(&self.store),
             for_agents: Supervisors::new(),

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::event::{Agents, AttemptEnd, Blob, Event, Receipt, Usage};
-use planwright_core::plan::{Plan, Reference, Step};
+use planwright_core::event::{Agents, ApprovedBy, AttemptEnd, Blob, Event, Receipt, Usage};
+use planwright_core::plan::{Contract, Plan, Reference, Step};
 use planwright_core::prompt::{Context, Feedback};
 
+use crate::base;
 use crate::config::{Config, TOPICS_KEY};
 use crate::contract::{Site, bash, milliseconds};
 use crate::process::{self, Ended, How, Job, Stop, Supervisors};
@@ -40,6 +41,8 @@ pub struct Worker {
     pub plan_file: PathBuf,
     /// Its digest.
     pub digest: String,
+    /// The approvals that the run began on.
+    pub approvals: Vec<ApprovedBy>,
     /// Names the run in the environment of its processes.
     pub tag: String,
     /// Where outputs go.
@@ -275,6 +278,13 @@ impl Worker {
     /// Runs the contract of a step and has it judged. `None` when it was stopped before it could tell anything.
     pub fn contract(&self, step: &Step, attempt: u32, stop: &Stop) -> Option<Done> {
         let tag = format!("{}/{}/{attempt}/contract", self.tag, step.id);
+        // Before the contract, which may leave things behind. Without the plan: the harness writes marks into it at any time.
+        // Content that can't be told is not told: that takes nothing from what the contract says.
+        let tree = base::tree_of_workspace(&self.root, std::slice::from_ref(&self.plan_file));
+        let expect = match step.contract {
+            Contract::Shell { expect, .. } => Some(expect),
+            Contract::Manual => None,
+        };
         let seen = self.site().look(step, (&self.for_contracts, &tag), stop)?;
         let receipt = Receipt {
             verdict: seen.verdict,
@@ -284,9 +294,9 @@ impl Worker {
             tier: "open".to_owned(),
             output: blob_of(seen.output.as_bytes()),
             milliseconds: seen.milliseconds,
-            tree: String::new(),
-            expect: None,
-            approvals: Vec::new(),
+            tree: tree.unwrap_or_default(),
+            expect,
+            approvals: self.approvals.clone(),
         };
         let event = Event::ContractFinished { step: step.id.clone(), attempt, receipt };
         Some(Done { event, blobs: vec![seen.output.into_bytes()] })

@@ -23,7 +23,7 @@ pub(super) fn approvals(bundle: &Bundle, world: &World<'_>, found: &mut Found<'_
     }
     for run in &bundle.runs {
         let started = starts.iter().find(|(number, _)| *number == run.book.number);
-        start(run, started.map(|(_, standing)| standing), found);
+        start(bundle, run, started.map(|(_, standing)| standing), found);
         for (link, event) in run.events() {
             let Event::ContractFinished { step, receipt, .. } = event else { continue };
             let where_ = format!("event {} of run {}", link.seq, run.book.number);
@@ -56,51 +56,55 @@ fn starts(bundle: &Bundle) -> Vec<(i64, Standing)> {
 }
 
 /// One run against what had been said when it began.
-fn start(run: &RunBook, standing: Option<&Standing>, found: &mut Found<'_>) {
+fn start(bundle: &Bundle, run: &RunBook, standing: Option<&Standing>, found: &mut Found<'_>) {
     let where_ = format!("run {}", run.book.number);
-    let begun = run.events().find_map(|(_, event)| match event {
-        Event::RunStarted { digest, approved_by, base, agents, .. } => {
-            Some((digest, approved_by, base, agents))
-        }
-        Event::AgentsApproved { .. }
-        | Event::AttemptStarted { .. }
-        | Event::AttemptFinished { .. }
-        | Event::ContractFinished { .. }
-        | Event::AskOpened { .. }
-        | Event::AskAnswered { .. }
-        | Event::BudgetWarned { .. }
-        | Event::RunStopped { .. }
-        | Event::RunResumed { .. }
-        | Event::RunFinished { .. } => None,
-    });
-    let Some((digest, approved_by, base, agents)) = begun else { return };
+    let first = run.events().next().map(|(_, event)| event);
+    let Some(begun @ Event::RunStarted { digest, approved_by, approvals: named, .. }) = &first else {
+        return;
+    };
     let approvals = standing.map(|standing| standing.approvals.as_slice()).unwrap_or_default();
     let Some((standing, newest)) = standing.zip(approvals.last()) else {
         let text = format!("no approval in the ledger; the run itself says that {approved_by} approved it");
         return found.find(Kind::Unapproved, where_, text);
     };
-    if digest != run.digest || newest.subject.digest != run.digest {
+    if *digest != run.digest || newest.subject.digest != run.digest {
         let text =
             format!("{} was approved, and {} was run", short(&newest.subject.digest), short(&run.digest));
         found.find(Kind::OtherApproval, where_.clone(), text);
     }
-    if !approvals.iter().any(|approval| approval.by.name == approved_by) {
-        let by: Vec<&str> = approvals.iter().map(|approval| approval.by.name.as_str()).collect();
+    let by: Vec<&str> = approvals.iter().map(|approval| approval.by.name.as_str()).collect();
+    if by.join(", ") != *approved_by {
         let text = format!("the run says that {approved_by} approved it, the ledger says {}", by.join(", "));
         found.find(Kind::OtherApproval, where_.clone(), text);
     }
-    let approved_base = newest.subject.base.as_ref().map(|base| base.commit.as_str());
-    if let (Some(base), Some(approved)) = (&base, approved_base)
-        && base != approved
-    {
-        let text = format!("it began at {}, and {} was approved", short(base), short(approved));
-        found.find(Kind::Moved, where_.clone(), text);
+    for why in named.iter().filter_map(|approval| other_entry(bundle, approval, &run.digest)) {
+        found.find(Kind::OtherApproval, where_.clone(), format!("its first event names {why}"));
     }
-    if !newest.subject.agents.is_empty() && agents != newest.subject.agents {
-        let text = "the command lines of the agents are not those that were approved".to_owned();
+    for text in moved(begun, newest) {
         found.find(Kind::Moved, where_.clone(), text);
     }
     in_time(standing, &where_, found);
+}
+
+/// What of the approved is not what the run began with.
+fn moved(begun: &Event, approval: &Approval) -> Vec<String> {
+    let Event::RunStarted { base, agents, sealed, .. } = begun else { return Vec::new() };
+    let subject = &approval.subject;
+    let mut moved = Vec::new();
+    let approved = subject.base.as_ref().map(|base| &base.commit);
+    if base.as_ref() != approved {
+        let name = |commit: Option<&String>| commit.map_or("no commit", |commit| short(commit)).to_owned();
+        moved.push(format!("it began at {}, and {} was approved", name(base.as_ref()), name(approved)));
+    }
+    if *agents != subject.agents {
+        moved.push("the command lines of the agents are not those that were approved".to_owned());
+    }
+    for (path, hash) in &subject.sealed {
+        if sealed.get(path) != Some(hash) {
+            moved.push(format!("the sealed file {path} is not the one that was approved"));
+        }
+    }
+    moved
 }
 
 /// Whether enough approvals held when the run began.

@@ -13,7 +13,7 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// Something that happened because time went by.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notice {
+pub struct Expired {
     /// The plan, relative to the root of the project.
     pub plan: PathBuf,
     /// What happened, in words.
@@ -22,8 +22,8 @@ pub struct Notice {
 
 impl Decisions {
     /// Cancels what was proposed too long ago, and says so.
-    pub fn sweep(&self) -> Result<Vec<Notice>, Error> {
-        let mut notices = Vec::new();
+    pub fn sweep(&self) -> Result<Vec<Expired>, Error> {
+        let mut expired = Vec::new();
         let now = now();
         // Proposals have settings of their own; what can't be read is told by doctor, and is as usual.
         let own = self.project().proposal_settings().ok().flatten().map(|(own, _)| own.stale_after_days);
@@ -44,8 +44,8 @@ impl Decisions {
             let entry = Entry::Cancelled { by: Who::age(), why: why.clone() };
             let case = self.say(&case, vec![entry], Vec::new())?;
             self.show(&self.root().join(&row.plan), &case);
-            notices.push(Notice { plan: row.plan, text: format!("expired: {why}") });
+            expired.push(Expired { plan: row.plan, text: format!("expired: {why}") });
         }
-        Ok(notices)
+        Ok(expired)
     }
 }

@@ -7,6 +7,7 @@ use planwright_core::event::{ApprovedBy, Event};
 use planwright_core::ledger::{Entry, Who};
 use planwright_core::run::RunState;
 use planwright_core::standing::Approval;
+use planwright_core::state::State;
 use planwright_core::tally::Tally;
 
 use super::{Case, Decisions, Error, shown};
@@ -31,13 +32,22 @@ impl Decisions {
         let plan = verified.plan.as_ref().ok_or_else(unapproved)?;
         let approvals = case.standing.approved(now()).ok_or_else(unapproved)?.to_vec();
         let first = approvals.first().ok_or_else(unapproved)?;
-        let subject = self.subject(plan)?;
+        let mut subject = self.subject(plan)?;
+        let has_failed = case.state() == State::Failed;
+        if has_failed {
+            // What the run that failed has done moved it.
+            subject.base.clone_from(&first.subject.base);
+        }
         let mut moved = super::moved(self.root(), (&case.plan, plan), &first.subject, &subject)?;
         if self.policy_digest()? != first.policy {
             moved.push("the policy is not the one by which it was approved".to_owned());
         }
         if moved.is_empty() {
             return Ok(approvals);
+        }
+        if has_failed {
+            // There is nothing left that could lapse: it has to be proposed again.
+            return Err(unapproved());
         }
         let case = self.say(&case, vec![Entry::Lapsed { moved: moved.clone() }], Vec::new())?;
         self.show(path, &case);

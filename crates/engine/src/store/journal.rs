@@ -10,6 +10,7 @@ mod lock;
 mod news;
 mod projection;
 mod queue;
+mod record;
 mod schema;
 mod tally;
 mod writer;
@@ -21,6 +22,7 @@ pub use ledger::{Beginning, LedgerRow, PlanId, Statement, Summary};
 pub use lock::{Holder, RunLock};
 pub use news::{Delivery, Line as NewsLine, Wanted};
 pub use queue::{BEAT_MS, Claim, Health, LEASE_MS, Lease, Queued};
+pub use record::{Outputs, Recording};
 pub use tally::{Asked, Listed};
 
 use std::borrow::Cow;

@@ -221,7 +221,7 @@ pub(super) fn outstanding(connection: &Connection) -> rusqlite::Result<Vec<Ancho
     query.query_map([], anchor_at)?.collect()
 }
 
-fn anchor_at(row: &Row<'_>) -> rusqlite::Result<Anchor> {
+pub(super) fn anchor_at(row: &Row<'_>) -> rusqlite::Result<Anchor> {
     let number = row.get(0)?;
     let book = match row.get::<_, Option<Vec<u8>>>(4)? {
         None => Named::Run(number),

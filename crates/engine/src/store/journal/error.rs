@@ -206,6 +206,15 @@ pub enum Error {
         /// How large it is.
         bytes: usize,
     },
+    /// What is noted outside of the database can't be read.
+    #[error("cannot read the heads that are kept in {}", path.display())]
+    Anchors {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
     /// The lock of a run can't be used.
     #[error("cannot use the lock {}", path.display())]
     Lock {

@@ -261,7 +261,7 @@ fn line(entry: &Entry) -> Result<Line, Error> {
     Ok(Line { key: entry.key(), text: serde_json::to_vec(entry).map_err(encode)? })
 }
 
-fn number(connection: &Connection, path: &[u8]) -> rusqlite::Result<Option<PlanId>> {
+pub(super) fn number(connection: &Connection, path: &[u8]) -> rusqlite::Result<Option<PlanId>> {
     let mut query = connection.prepare_cached("SELECT id FROM plan WHERE path = ?1")?;
     query.query_row([path], |row| row.get(0).map(PlanId)).optional()
 }
