@@ -43,10 +43,8 @@ impl Audit<'_> {
             }
             Tried::NotYet(commits) => {
                 let history = self.not_committed(history, &commits)?;
-                match suspect(&history, proof, &named, "") {
-                    Broke::Since => Ok(Broke::Uncommitted),
-                    recorded => Ok(recorded),
-                }
+                let left = suspect(&history, proof, &named, "");
+                Ok(if left == Broke::Since { Broke::Uncommitted } else { left })
             }
             Tried::Untold => Ok(recorded),
         }
