@@ -6,8 +6,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    self, answer, archive, cancel, completions, config, convert, demo, doctor, edit, events, explain, export,
-    fmt, help, history, import, inbox, init, list, log, man, merge_driver, new, queue, replan,
+    self, answer, archive, audit, cancel, completions, config, convert, demo, doctor, edit, events, explain,
+    export, fmt, help, history, import, inbox, init, list, log, man, merge_driver, new, queue, replan,
     run as run_command, schema, show, status, stop, verify, worker,
 };
 use crate::herald;
@@ -90,6 +90,8 @@ enum Command {
     Replan(replan::Args),
     /// Show the versions of a plan and their runs
     History(history::Args),
+    /// Check what is recorded: that it is what was written, and proves what it says
+    Audit(audit::Args),
     /// Put a plan that is over out of the way
     Archive(archive::Args),
     /// Merge a plan or a progress file by what it says; called by Git
@@ -181,6 +183,7 @@ fn records(command: &Command) -> bool {
         | Command::Import(_)
         | Command::Export(_)
         | Command::History(_)
+        | Command::Audit(_)
         | Command::MergeDriver(_)
         | Command::Explain(_)
         | Command::Schema(_)
@@ -217,6 +220,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Export(args) => export::run(&args, out),
         Command::Replan(args) => replan::run(&args, out),
         Command::History(args) => history::run(&args, out),
+        Command::Audit(args) => audit::run(&args, out),
         Command::Archive(args) => archive::run(&args, out),
         Command::MergeDriver(args) => merge_driver::run(&args, out),
         Command::Explain(args) => explain::run(&args, out),

@@ -3,6 +3,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod archive;
+pub(crate) mod audit;
 pub(crate) mod cancel;
 pub(crate) mod completions;
 pub(crate) mod config;
@@ -73,6 +74,7 @@ pub(crate) type Make = fn(SchemaGenerator) -> Value;
 pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("answer", made::<Envelope<answer::Answered>>),
     ("archive", made::<Envelope<archive::Archived>>),
+    ("audit", made::<Envelope<audit::Audited>>),
     ("cancel", made::<Envelope<cancel::Cancelled>>),
     ("completions", made::<Envelope<Page>>),
     ("config", made::<Envelope<config::Configured>>),

@@ -90,6 +90,11 @@ impl Home {
     }
 }
 
+/// The repository that the project is in.
+pub fn repository(root: &Path) -> Result<Option<Repository>, Error> {
+    Ok(Home::of(root)?.map(|home| home.repository))
+}
+
 /// Asks something that must have an answer.
 fn asked(repository: &Repository, act: &'static str, words: &[&str]) -> Result<Answer, Error> {
     let answer = repository.ask(words)?;

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use planwright_core::decide::Limits;
 use planwright_core::digest::Digest;
-use planwright_core::event::{Agents, ApprovedBy, Answer, Event, Outcome, StopWhen};
+use planwright_core::event::{Agents, Answer, ApprovedBy, Event, Outcome, StopWhen};
 use planwright_core::plan::Plan;
 use planwright_core::run::{Illegal, Phase, RunState};
 use planwright_core::tally::{Tally, UnderWay};
