@@ -13,6 +13,7 @@ pub mod host;
 pub mod kind;
 pub mod merge;
 mod mirror;
+pub mod policy;
 pub mod process;
 pub mod project;
 pub mod runs;
@@ -20,6 +21,7 @@ pub mod runs;
 #[path = "../tests/scratch/folder.rs"]
 mod scratch;
 pub mod setup;
+pub mod signature;
 pub mod store;
 mod topic;
 pub mod versions;

@@ -10,7 +10,7 @@ mod save;
 pub mod state;
 mod writer;
 
-pub use atomic::{ARCHIVE, archive, create, create_folder, fill_in};
+pub use atomic::{ARCHIVE, archive, create, create_folder, fill_in, put_private};
 pub use beside::{append, keep};
 pub use chance::chance;
 pub use folder::{plan_at, read_foreign};

@@ -128,7 +128,7 @@ fn stderr_of(command: &mut Command, program: &str, input: &[u8]) -> Result<(Stri
 }
 
 /// Waits for the end of a process and returns whether that was 0; kills it when it takes too long.
-fn wait(child: &mut Child, program: &str, limit: Duration) -> Result<bool, Error> {
+pub(super) fn wait(child: &mut Child, program: &str, limit: Duration) -> Result<bool, Error> {
     let talk = |source| Error::Talk { program: program.to_owned(), source };
     let begin = Instant::now();
     loop {
