@@ -6,10 +6,12 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    self, answer, archive, cancel, completions, config, convert, demo, doctor, edit, events, explain, export,
-    fmt, help, history, import, inbox, init, list, log, man, merge_driver, new, queue, replan,
-    run as run_command, schema, show, status, stop, verify, worker,
+    self, answer, approve, archive, cancel, clone, comment, completions, config, convert, delete, demo,
+    doctor, edit, events, explain, export, fmt, help, history, import, inbox, init, list, log, man,
+    merge_driver, new, propose, queue, reject, reopen, replan, retry, run as run_command, schema, show,
+    status, stop, undo, verify, worker,
 };
+use crate::herald;
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
 
 /// Plans that AI coding agents carry out and only a shell command can finish.
@@ -59,7 +61,25 @@ enum Command {
     Inbox(inbox::Args),
     /// Stop a run for now
     Stop(stop::Args),
-    /// End a run for good
+    /// Ask for an approval of a plan
+    Propose(propose::Args),
+    /// Say yes to exactly one revision of a plan
+    Approve(approve::Args),
+    /// Say no to a plan, and what should change
+    Reject(reject::Args),
+    /// Remark something about a plan or a step, or answer a remark
+    Comment(comment::Args),
+    /// Take back your last decision about a plan, while nobody acted on it
+    Undo(undo::Args),
+    /// Give a plan back to its author
+    Reopen(reopen::Args),
+    /// Carry a plan that failed through once more
+    Retry(retry::Args),
+    /// Write a new plan that says the same as another
+    Clone(clone::Args),
+    /// Remove a plan; its text is kept
+    Delete(delete::Args),
+    /// End a plan or its run for good
     Cancel(cancel::Args),
     /// Show what happens to all runs, one line per fact
     Events(events::Args),
@@ -134,8 +154,13 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
     }
     let mut out = Out::of_process(&flags);
     command::take_settings(cli.settings);
+    if records(&cli.command) {
+        herald::begin();
+    }
     let result = command::take_dialect(cli.dialect.as_deref()).and_then(|()| dispatch(cli.command, &mut out));
-    out.finish(&result)
+    let exit = out.finish(&result);
+    herald::finish();
+    exit
 }
 
 /// Drops the word `plan` in front of a command: `planwright plan verify x` is `planwright verify x`.
@@ -144,6 +169,53 @@ fn without_prefix(mut words: Vec<OsString>) -> Vec<OsString> {
         words.remove(1);
     }
     words
+}
+
+/// Whether a command records what listeners are told of, or may find that something lapsed.
+fn records(command: &Command) -> bool {
+    match command {
+        Command::Run(_)
+        | Command::Answer(_)
+        | Command::Stop(_)
+        | Command::Cancel(_)
+        | Command::Propose(_)
+        | Command::Approve(_)
+        | Command::Reject(_)
+        | Command::Comment(_)
+        | Command::Undo(_)
+        | Command::Reopen(_)
+        | Command::Retry(_)
+        | Command::Delete(_)
+        | Command::Edit(_)
+        | Command::Replan(_)
+        | Command::Archive(_) => true,
+        Command::Init(_)
+        | Command::New(_)
+        | Command::Clone(_)
+        | Command::Verify(_)
+        | Command::Show(_)
+        | Command::Status(_)
+        | Command::Log(_)
+        | Command::Inbox(_)
+        | Command::Events(_)
+        | Command::Queue(_)
+        | Command::Worker(_)
+        | Command::Config(_)
+        | Command::Doctor(_)
+        | Command::Demo(_)
+        | Command::List(_)
+        | Command::Fmt(_)
+        | Command::Convert(_)
+        | Command::Import(_)
+        | Command::Export(_)
+        | Command::History(_)
+        | Command::MergeDriver(_)
+        | Command::Explain(_)
+        | Command::Schema(_)
+        | Command::Completions(_)
+        | Command::Man(_)
+        | Command::Help(_) => false,
+    }
 }
 
 fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
@@ -158,6 +230,21 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Answer(args) => answer::run(&args, out),
         Command::Inbox(args) => inbox::run(&args, out),
         Command::Stop(args) => stop::run(&args, out),
+        Command::Propose(args) => propose::run(&args, out),
+        Command::Approve(args) => {
+            let approved = approve::run(&args, out)?;
+            if args.run { run_command::run(&run_command::Args::of(args.plan()), out) } else { Ok(approved) }
+        }
+        Command::Reject(args) => reject::run(&args, out),
+        Command::Comment(args) => comment::run(&args, out),
+        Command::Undo(args) => undo::run(&args, out),
+        Command::Reopen(args) => reopen::run(&args, out),
+        Command::Retry(args) => {
+            retry::check(&args)?;
+            run_command::run(&run_command::Args::of(&args.plan), out)
+        }
+        Command::Clone(args) => clone::run(&args, out),
+        Command::Delete(args) => delete::run(&args, out),
         Command::Cancel(args) => cancel::run(&args, out),
         Command::Events(args) => events::run(&args, out),
         Command::Queue(args) => queue::run(&args, out),

@@ -1,6 +1,8 @@
 //! How facts about runs are said, wherever they are shown: times, ages, amounts, reasons, answers, and an event on one line.
 //! Knows no command, and decides nothing.
 
+pub(crate) mod entry;
+
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use planwright_engine::clock;
@@ -78,26 +80,31 @@ pub(crate) fn subject(run: &Run, ask: &Ask) -> String {
     }
 }
 
-/// Since when it is asked, in milliseconds since 1970.
-pub(crate) fn asked_since(run: &Run, name: &str) -> u64 {
-    let opened = run
-        .events
-        .iter()
-        .rev()
-        .find(|recorded| matches!(&recorded.event, Event::AskOpened { ask, .. } if ask == name));
-    opened.map_or(run.row.created_at_ms, |recorded| recorded.at_ms)
-}
-
 /// The commands that answer an ask, each with what it does.
 pub(crate) fn choices(run: &Run, ask: &Ask) -> Vec<(String, &'static str)> {
     let contract = ask.step.map(|place| &run.plan.steps[place].contract);
-    let words = decide::choices(ask.reason, contract);
+    choices_of(&subject(run, ask), decide::choices(ask.reason, contract))
+}
+
+/// The commands that answer what is asked about `subject`, each with what it does.
+pub(crate) fn choices_of(subject: &str, words: &str) -> Vec<(String, &'static str)> {
     let flags = words.split(';').next().unwrap_or_default().split(',').map(str::trim);
-    let subject = shell_word(&subject(run, ask));
+    let subject = shell_word(subject);
     flags.map(|flag| choice(&subject, flag)).collect()
 }
 
 fn choice(subject: &str, flag: &str) -> (String, &'static str) {
+    match flag {
+        "resume" => return (format!("planwright run {subject}"), "go on where it stands"),
+        "fail" => {
+            return (
+                format!("planwright cancel {subject} --failed -m '...'"),
+                "it has failed, for your reason",
+            );
+        }
+        "cancel" => return (format!("planwright cancel {subject} -m '...'"), "it is not wanted any more"),
+        _ => {}
+    }
     let (more, what) = match flag {
         "--retry" => (" --hint '...'", "one more attempt; the agent is told the hint"),
         "--take-over" => ("", "you have done it by hand; the contract judges"),
@@ -119,6 +126,7 @@ pub(crate) const fn reason_words(reason: Reason) -> &'static str {
         Reason::Budget => "the budget is spent",
         Reason::Lost => "attempts were lost too often",
         Reason::Parked => "the agent can't be had",
+        Reason::Stalled => "nobody has driven it for a long time",
     }
 }
 
@@ -130,6 +138,7 @@ pub(crate) const fn reason_word(reason: Reason) -> &'static str {
         Reason::Budget => "budget",
         Reason::Lost => "lost",
         Reason::Parked => "parked",
+        Reason::Stalled => "stalled",
     }
 }
 
@@ -254,6 +263,10 @@ pub(crate) fn fields(event: &Event) -> String {
             fields.extend((!why.is_empty()).then(|| ("why", why.clone())));
         }
     }
+    words(&fields)
+}
+
+fn words(fields: &[(&str, String)]) -> String {
     let words = fields.iter().map(|(name, value)| format!("{name}={}", shell_word(value)));
     words.collect::<Vec<_>>().join(" ")
 }

@@ -6,13 +6,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use planwright_core::dialect::proposal;
-
 use crate::config::{self, Config, Settings, Sources, setting};
 use crate::process::{self, How, Job, Stop};
-use crate::project::Project;
+use crate::project::{self, Project};
 use crate::store::journal::{RunId, Store};
-use crate::store::{self, state};
+use crate::store::state;
 use crate::{facts, setup};
 
 /// How long a program may take to say which version it is.
@@ -409,14 +407,13 @@ fn astray_plans(root: &Path) -> Vec<Finding> {
 
 /// The settings of proposals, where the project has some.
 fn proposal_settings(root: &Path) -> Vec<Finding> {
-    const FILE: &str = ".pi/plans.json";
-    const BYTES_MAX: u64 = 1 << 20;
-    let text = match store::read_text(&root.join(FILE), BYTES_MAX) {
-        Err(error) if state::is_absence(&error) => return Vec::new(),
+    const FILE: &str = project::PROPOSAL_SETTINGS;
+    let project = Project { root: root.to_owned(), config: Config::default(), dialect: None };
+    let (config, wrong) = match project.proposal_settings() {
         Err(error) => return vec![Finding::failed(FILE, &error)],
-        Ok(text) => text,
+        Ok(None) => return Vec::new(),
+        Ok(Some(said)) => said,
     };
-    let (config, wrong) = proposal::config(&text);
     let said = format!(
         "{FILE}: {} guarded tools, stale after {} days, stalled after {} minutes",
         config.guarded_tools.len(),

@@ -3,23 +3,31 @@
 
 pub use planwright_core as core;
 
+pub mod base;
 pub mod clock;
 pub mod config;
+pub mod contract;
 pub mod crew;
+pub mod decisions;
 pub mod doctor;
 pub mod driver;
 pub mod facts;
+pub mod feed;
 pub mod host;
 pub mod kind;
 pub mod merge;
 mod mirror;
+pub mod notify;
+mod pending;
 pub mod policy;
 pub mod process;
 pub mod project;
+pub mod rerun;
 pub mod runs;
 #[cfg(test)]
 #[path = "../tests/scratch/folder.rs"]
 mod scratch;
+mod seen;
 pub mod setup;
 pub mod signature;
 pub mod store;

@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use planwright_core::policy::{Policy, Signed};
+use planwright_core::policy::Policy;
 
 use crate::config::{self, Fault};
 use crate::signature::{self, Signer, Signers};
@@ -230,6 +230,53 @@ pub fn install(root: &Path, file: &Path) -> Result<Installed, Error> {
     Places::of(root)?.install(file)
 }
 
+/// Why a signature does not count, or can't be told to.
+#[derive(Debug, thiserror::Error)]
+pub enum Unverified {
+    /// The policy or its list of signers can't be used.
+    #[error(transparent)]
+    Policy(#[from] Error),
+    /// The signature does not count.
+    #[error(transparent)]
+    Signature(#[from] signature::Error),
+}
+
+/// Checks that a signature over a text counts as somebody's, as it stood at a time in milliseconds since 1970: by the policy of the
+/// project at `root`, or by its list of signers where there is no policy.
+pub fn verify(
+    root: &Path,
+    text: &str,
+    armored: &str,
+    (name, at_ms): (&str, u64),
+) -> Result<Signer, Unverified> {
+    let places = Places::of(root)?;
+    let loaded = places.load()?;
+    let (policy, signers) = match loaded {
+        Some(loaded) => (loaded.policy, loaded.signers),
+        None => (Policy::default(), places.signers()?),
+    };
+    Ok(verify_by((&policy, signers.as_ref()), text, armored, (name, at_ms))?)
+}
+
+fn verify_by(
+    (policy, signers): (&Policy, Option<&Signers>),
+    text: &str,
+    armored: &str,
+    (name, at_ms): (&str, u64),
+) -> Result<Signer, signature::Error> {
+    let signer = signature::verify(text, armored, signers.ok_or(signature::Error::NoList)?, at_ms)?;
+    let is_theirs =
+        signer.speaks_for(policy.principal_of(name)) && policy.takes_key(name, &signer.fingerprint);
+    match is_theirs {
+        true => Ok(signer),
+        false => Err(signature::Error::Another {
+            name: name.to_owned(),
+            fingerprint: signer.fingerprint,
+            principals: signer.principals.join(" "),
+        }),
+    }
+}
+
 /// Reads a policy wherever it lies, without asking whether it holds.
 pub fn check(path: &Path) -> Result<Loaded, Error> {
     check_with(path, &[path.with_file_name(SIGNERS)])
@@ -254,17 +301,8 @@ fn check_with(path: &Path, usual: &[PathBuf]) -> Result<Loaded, Error> {
 }
 
 impl Loaded {
-    /// Whether a signature is one that somebody's approval counts by: the list of signers has the key for them, and the policy
-    /// names no other.
-    pub fn is_signed_by(&self, name: &str, signer: &Signer) -> Signed {
-        let is_theirs = signer.speaks_for(self.policy.principal_of(name));
-        match is_theirs && self.policy.takes_key(name, &signer.fingerprint) {
-            true => Signed::Yes,
-            false => Signed::No,
-        }
-    }
-
-    /// Checks a signature over a text as it stood at a time, for somebody.
+    /// Checks that a signature over a text counts as somebody's, as it stood at a time in milliseconds since 1970: the list of
+    /// signers has the key for them, and the policy names no other.
     pub fn verify(
         &self,
         text: &str,
@@ -272,16 +310,7 @@ impl Loaded {
         name: &str,
         at_ms: u64,
     ) -> Result<Signer, signature::Error> {
-        let signers = self.signers.as_ref().ok_or(signature::Error::NoList)?;
-        let signer = signature::verify(text, armored, signers, at_ms)?;
-        match self.is_signed_by(name, &signer) {
-            Signed::Yes => Ok(signer),
-            Signed::No => Err(signature::Error::Another {
-                name: name.to_owned(),
-                fingerprint: signer.fingerprint,
-                principals: signer.principals.join(" "),
-            }),
-        }
+        verify_by((&self.policy, self.signers.as_ref()), text, armored, (name, at_ms))
     }
 }
 

@@ -2,6 +2,7 @@
 //! interprets what a process says, except for the syntax check of bash, which is asked here because nobody else may.
 
 mod capture;
+mod git;
 mod keygen;
 mod listen;
 mod outputs;
@@ -23,6 +24,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 pub use capture::Capture;
+pub(crate) use git::path_outside;
+pub use git::{Answer, Repository};
 pub use keygen::sign_with_ssh;
 pub use shim::{SHIM, shim_main, shim_main_without_sweep};
 pub use supervise::{Supervisors, run};

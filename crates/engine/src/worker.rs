@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::event::{Agents, AttemptEnd, Blob, Event, Receipt, Usage};
-use planwright_core::judge::{Observation, judge};
+use planwright_core::event::{Agents, ApprovedBy, AttemptEnd, Blob, Event, Receipt, Usage};
 use planwright_core::plan::{Contract, Plan, Reference, Step};
 use planwright_core::prompt::{Context, Feedback};
 
+use crate::base;
 use crate::config::{Config, TOPICS_KEY};
-use crate::facts;
+use crate::contract::{Site, bash, milliseconds};
 use crate::process::{self, Ended, How, Job, Stop, Supervisors};
 use crate::runs;
 use crate::store;
@@ -23,8 +23,6 @@ use crate::workspace::Snapshot;
 const SHELL: &str = "shell";
 /// How much of what an agent says about its usage is read.
 const USAGE_BYTES_MAX: u64 = 4 << 10;
-/// How often a contract is run whose supervisor is killed each time.
-const CONTRACT_TRIES: usize = 3;
 /// How much of a contract's output goes into the next prompt.
 const FEEDBACK_BYTES_MAX: usize = 4 << 10;
 
@@ -43,6 +41,8 @@ pub struct Worker {
     pub plan_file: PathBuf,
     /// Its digest.
     pub digest: String,
+    /// The approvals that the run began on.
+    pub approvals: Vec<ApprovedBy>,
     /// Names the run in the environment of its processes.
     pub tag: String,
     /// Where outputs go.
@@ -250,7 +250,7 @@ impl Worker {
 
     fn attempt_job(&self, agent: &Agent, (step, attempt): (&Step, u32), told: &Told, files: &Files) -> Job {
         let deadline = Duration::from_secs(step.timeout_seconds.unwrap_or(self.config.run.step_seconds));
-        let mut env = self.environment(step);
+        let mut env = self.site().environment(step);
         env.push(("PLANWRIGHT_USAGE".to_owned(), files.usage.to_string_lossy().into_owned()));
         let (argv, input) = match agent {
             Agent::Shell => {
@@ -277,87 +277,35 @@ impl Worker {
 
     /// Runs the contract of a step and has it judged. `None` when it was stopped before it could tell anything.
     pub fn contract(&self, step: &Step, attempt: u32, stop: &Stop) -> Option<Done> {
-        let Contract::Shell { command, expect } = &step.contract else {
-            panic!("a step without a contract is never judged by one")
+        let tag = format!("{}/{}/{attempt}/contract", self.tag, step.id);
+        // Before the contract, which may leave things behind. Without the plan: the harness writes marks into it at any time.
+        // Content that can't be told is not told: that takes nothing from what the contract says.
+        let tree = base::tree_of_workspace(&self.root, std::slice::from_ref(&self.plan_file));
+        let expect = match step.contract {
+            Contract::Shell { expect, .. } => Some(expect),
+            Contract::Manual => None,
         };
-        let deadline =
-            Duration::from_secs(step.contract_timeout_seconds.unwrap_or(self.config.run.contract_seconds));
-        let observed = |command: &str| {
-            let job = Job {
-                argv: bash(command),
-                folder: self.root.clone(),
-                env: self.environment(step),
-                input: Vec::new(),
-                deadline,
-                output_bytes_max: self.config.run.output_bytes,
-                tag: format!("{}/{}/{attempt}/contract", self.tag, step.id),
-            };
-            observe(look(&self.for_contracts, &job, stop), deadline)
-        };
-        let prepared =
-            step.setup.as_ref().map(|setup| observed(setup)).map_or(Some(None), |seen| seen.map(Some))?;
-        let (observation, output, milliseconds) = match prepared {
-            None | Some((Observation::Exited(0), ..)) => observed(command)?,
-            // What could not be prepared can't be looked at; that is no verdict about the work, but it is none for it either.
-            Some((unprepared, output, milliseconds)) => {
-                let why = format!(
-                    "the setup did not work ({})",
-                    judge(0, &unprepared).failure().map(ToString::to_string).unwrap_or_default()
-                );
-                (Observation::NotStarted(why), output, milliseconds)
-            }
-        };
+        let seen = self.site().look(step, (&self.for_contracts, &tag), stop)?;
         let receipt = Receipt {
-            verdict: judge(*expect, &observation),
-            observation,
+            verdict: seen.verdict,
+            observation: seen.observation,
             digest: self.digest.clone(),
-            contract: blake3::hash(command.as_bytes()).to_hex().to_string(),
+            contract: seen.contract,
             tier: "open".to_owned(),
-            output: blob_of(output.as_bytes()),
-            milliseconds,
+            output: blob_of(seen.output.as_bytes()),
+            milliseconds: seen.milliseconds,
+            tree: tree.unwrap_or_default(),
+            expect,
+            approvals: self.approvals.clone(),
         };
         let event = Event::ContractFinished { step: step.id.clone(), attempt, receipt };
-        Some(Done { event, blobs: vec![output.into_bytes()] })
+        Some(Done { event, blobs: vec![seen.output.into_bytes()] })
     }
 
-    /// The environment of contracts and scripts: these few variables, and what the step declares.
-    fn environment(&self, step: &Step) -> Vec<(String, String)> {
-        let kept = ["HOME", "LANG", "TMPDIR", "USER"];
-        let mut env: Vec<(String, String)> = kept
-            .iter()
-            .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)))
-            .chain([("PATH".to_owned(), self.search_path())])
-            .collect();
-        let declared = step.env.iter().filter_map(|pair| pair.split_once('='));
-        let declared = declared.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
-        // The checker refuses these (PW0505); a plan that was approved by an older one still can't set them.
-        env.extend(declared.filter(|(name, _)| !planwright_core::verify::is_obeyed(name)));
-        env
+    /// Where contracts look: in the workspace.
+    fn site(&self) -> Site<'_> {
+        Site { folder: &self.root, closed: &[], limits: &self.config.run }
     }
-
-    /// The PATH without folders that an agent could put a program into: relative ones and those in the workspace.
-    fn search_path(&self) -> String {
-        let path = facts::search_path();
-        let folders = std::env::split_paths(&path)
-            .filter(|folder| folder.is_absolute() && !folder.starts_with(&self.root));
-        std::env::join_paths(folders).map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()
-    }
-}
-
-/// Runs a contract. One whose supervisor was killed has told nothing, so it is run again: it only looks.
-fn look(supervisors: &Supervisors, job: &Job, stop: &Stop) -> Result<Ended, process::Error> {
-    let mut ended = supervisors.run(job, stop);
-    for _ in 1..CONTRACT_TRIES {
-        if !matches!(ended, Err(process::Error::Lost { .. })) {
-            break;
-        }
-        ended = supervisors.run(job, stop);
-    }
-    ended
-}
-
-fn bash(command: &str) -> Vec<String> {
-    ["bash", "-euo", "pipefail", "-c", command].map(str::to_owned).to_vec()
 }
 
 /// The script of a task for the agent `shell`: what stands in its only block of code, or the whole text.
@@ -368,10 +316,6 @@ fn script(task: &str) -> String {
         Some((_, body)) if fence.len() >= 3 && !body.contains(&format!("\n{fence}\n")) => body.to_owned(),
         Some(_) | None => task.to_owned(),
     }
-}
-
-fn milliseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// How an attempt ended. One that was stopped by a person is neither failed nor lost.
@@ -390,20 +334,4 @@ fn attempt_end(ended: Result<Ended, process::Error>, deadline: Duration) -> (Att
         How::NotStarted(why) => AttemptEnd::Parked { why, until: None },
     };
     (end, ended.output.text().into_bytes(), milliseconds(ended.duration))
-}
-
-/// What was seen of a contract; `None` when it was stopped.
-fn observe(ended: Result<Ended, process::Error>, deadline: Duration) -> Option<(Observation, String, u64)> {
-    let ended = match ended {
-        Ok(ended) => ended,
-        Err(error) => return Some((Observation::NotStarted(error.to_string()), String::new(), 0)),
-    };
-    let observation = match ended.how {
-        How::Exited(code) => Observation::Exited(code),
-        How::Signalled(signal) => Observation::Signalled(signal),
-        How::TimedOut => Observation::TimedOut(deadline.as_secs()),
-        How::Stopped => return None,
-        How::NotStarted(why) => Observation::NotStarted(why),
-    };
-    Some((observation, ended.output.text(), milliseconds(ended.duration)))
 }

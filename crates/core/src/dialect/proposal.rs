@@ -7,6 +7,7 @@ mod config;
 mod context;
 mod field;
 mod format;
+mod inline;
 mod item;
 mod operation;
 mod outline;
@@ -16,9 +17,11 @@ mod session;
 mod step;
 
 pub use config::{Config, config};
+pub use inline::inline;
 pub use operation::Operation;
 pub use section::{
-    Artifact, CONTEXT_BYTES_MAX, Overflow, Section, artifacts, context_bytes, overflow, section, sections,
+    Artifact, CONTEXT_BYTES_MAX, Overflow, Section, artifacts, context_bytes, overflow, rejected, section,
+    sections,
 };
 pub use session::{Checkpoint, Outcome, checkpoints};
 

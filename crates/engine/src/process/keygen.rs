@@ -32,7 +32,7 @@ pub fn sign_with_ssh(key: &Path, namespace: &str, text: &str) -> Result<Option<S
             let mut said = String::new();
             stdout.take(OUTPUT_BYTES_MAX).read_to_string(&mut said).map(|_| said)
         });
-        let is_signed = wait(&mut child, PROGRAM, DEADLINE)?;
+        let is_signed = wait(&mut child, PROGRAM, DEADLINE)?.success();
         // It may give up before it has read the text: then it has no signature either.
         if let Ok(Err(error)) = writer.join()
             && error.kind() != io::ErrorKind::BrokenPipe

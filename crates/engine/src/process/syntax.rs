@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Read, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use planwright_core::shell;
@@ -121,19 +121,19 @@ fn stderr_of(command: &mut Command, program: &str, input: &[u8]) -> Result<(Stri
         {
             return Err(talk(error));
         }
-        let is_content = ended?;
+        let is_content = ended?.success();
         let said = reader.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into())).map_err(talk)?;
         Ok((String::from_utf8_lossy(&said).into_owned(), is_content))
     })
 }
 
-/// Waits for the end of a process and returns whether that was 0; kills it when it takes too long.
-pub(super) fn wait(child: &mut Child, program: &str, limit: Duration) -> Result<bool, Error> {
+/// Waits for the end of a process; kills it when it takes too long.
+pub(super) fn wait(child: &mut Child, program: &str, limit: Duration) -> Result<ExitStatus, Error> {
     let talk = |source| Error::Talk { program: program.to_owned(), source };
     let begin = Instant::now();
     loop {
         if let Some(status) = child.try_wait().map_err(talk)? {
-            return Ok(status.success());
+            return Ok(status);
         }
         if begin.elapsed() > limit {
             child.kill().map_err(talk)?;

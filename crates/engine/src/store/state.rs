@@ -62,7 +62,7 @@ pub fn folder_of(states: &Path, root: &Path) -> Result<PathBuf, Error> {
 
 /// The nearest folder with a `.git`. A disk that can't tell is an error: taken for "none", it would lead to another state
 /// folder, where nothing of what was done is known.
-fn tree_of(root: &Path) -> Result<Option<&Path>, Error> {
+pub(crate) fn tree_of(root: &Path) -> Result<Option<&Path>, Error> {
     for folder in root.ancestors() {
         let git = folder.join(".git");
         match git.symlink_metadata() {

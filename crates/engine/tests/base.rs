@@ -1,0 +1,401 @@
+//! Where the work begins: real repositories, real git, and an agent that has laid its traps in them.
+
+#[path = "scratch/folder.rs"]
+mod scratch;
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use planwright_engine::base::{self, Base, Checkout, tree_of_workspace};
+use planwright_engine::store::state;
+use scratch::Scratch;
+
+/// A repository, and the state folder that belongs to it, both gone at the end.
+struct Repository {
+    scratch: Scratch,
+}
+
+impl Repository {
+    fn new(name: &str) -> Self {
+        let repository = Self::empty(name);
+        repository.git(&["init", "--quiet", "--initial-branch=main"]);
+        repository
+    }
+
+    /// A folder without a repository.
+    fn empty(name: &str) -> Self {
+        Self { scratch: Scratch::new(name) }
+    }
+
+    fn root(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "lays out a workspace")]
+    fn write(&self, path: &str, text: &str) -> &Self {
+        let path = self.root().join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        std::fs::write(path, text).expect("written");
+        self
+    }
+
+    fn program(&self, path: &str, text: &str) -> PathBuf {
+        self.write(path, text);
+        let path = self.root().join(path);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+        path
+    }
+
+    fn git(&self, words: &[&str]) -> String {
+        let ended = Command::new("git")
+            .args(words)
+            .current_dir(self.root())
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .envs([("GIT_AUTHOR_NAME", "a"), ("GIT_AUTHOR_EMAIL", "a@b")])
+            .envs([("GIT_COMMITTER_NAME", "a"), ("GIT_COMMITTER_EMAIL", "a@b")])
+            .output()
+            .expect("git is here");
+        assert!(ended.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&ended.stderr));
+        String::from_utf8_lossy(&ended.stdout).trim().to_owned()
+    }
+
+    fn commit(&self) -> Base {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--message=x"]);
+        self.base()
+    }
+
+    fn base(&self) -> Base {
+        base::of(self.root()).expect("told").expect("a commit")
+    }
+
+    fn tree(&self) -> String {
+        tree_of_workspace(self.root(), &[]).expect("hashed")
+    }
+
+    fn state(&self) -> PathBuf {
+        state::folder_of(&state::folder(), self.root()).expect("a folder")
+    }
+
+    /// Throw-away trees that are there.
+    fn trees(&self) -> usize {
+        let entries = std::fs::read_dir(self.state().join("checkouts")).into_iter().flatten().flatten();
+        entries.filter(|entry| entry.path().is_dir()).count()
+    }
+}
+
+impl Drop for Repository {
+    fn drop(&mut self) {
+        // What is left of it harms nobody.
+        std::fs::remove_dir_all(self.state()).ok();
+    }
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn the_base_is_commit_tree_and_branch_of_head() {
+    let repository = Repository::new("base-of");
+    assert_eq!(base::of(repository.root()).expect("told"), None, "nothing was committed yet");
+    let base = repository.write("a", "1").commit();
+    assert_eq!(base.commit, repository.git(&["rev-parse", "HEAD"]));
+    assert_eq!(base.tree, repository.git(&["rev-parse", "HEAD^{tree}"]));
+    assert_eq!(base.branch.as_deref(), Some("main"));
+    repository.git(&["checkout", "--quiet", "--detach"]);
+    assert_eq!(repository.base().branch, None);
+    let bare = Repository::empty("base-none");
+    assert_eq!(base::of(bare.root()).expect("told"), None);
+    repository.write(".git/HEAD", "garbage");
+    base::of(repository.root()).expect_err("a broken repository is no missing one");
+}
+
+#[test]
+fn what_moved_between_two_commits_is_named_as_the_project_calls_it() {
+    let repository = Repository::new("base-moved");
+    let first = repository.write("app/a", "1").write("app/b", "1").write("lib/c", "1").commit();
+    let second = repository.write("app/b", "2").write("lib/c", "2").write("app/new\nline", "1").commit();
+    let moved = |root: &Path| base::moved(root, &first, &second).expect("compared");
+    assert_eq!(moved(repository.root()), ["app/b", "app/new\nline", "lib/c"]);
+    assert_eq!(moved(&repository.root().join("app")), ["b", "new\nline", "../lib/c"]);
+    assert!(base::moved(repository.root(), &first, &first).expect("compared").is_empty());
+    let unknown = Base { commit: "0".repeat(40), tree: String::new(), branch: None };
+    let error = base::moved(repository.root(), &unknown, &second).expect_err("no such commit").to_string();
+    assert!(error.contains("compare two commits"), "{error}");
+    let option = Base { commit: "--output=/tmp/x".to_owned(), ..unknown };
+    base::moved(repository.root(), &option, &second).expect_err("no name of a commit");
+}
+
+#[test]
+fn a_checkout_is_the_commit_and_nothing_else() {
+    let repository = Repository::new("base-checkout");
+    repository.write("app/a", "committed").write("lib/b", "beside").program("app/run", "#!/bin/sh\n");
+    symlink("/etc/passwd", repository.root().join("app/link")).expect("a link");
+    repository.write(".gitattributes", "crlf text eol=crlf\nlib/b export-ignore\n").write("crlf", "x\n");
+    let base = repository.commit();
+    repository.write("app/a", "changed").write("app/new", "untracked");
+    let checkout = Checkout::of_commit(&repository.root().join("app"), &base.commit).expect("laid out");
+    let path = checkout.path();
+    assert!(!path.starts_with(repository.root()));
+    assert_eq!(read(&path.join("a")), "committed");
+    assert_eq!(read(&path.join("../lib/b")), "beside");
+    assert_eq!(read(&path.join("../crlf")), "x\r\n", "as git lays it out");
+    assert!(!path.join("new").exists());
+    assert_eq!(std::fs::read_link(path.join("link")).expect("a link"), Path::new("/etc/passwd"));
+    assert!(path.join("run").metadata().expect("there").permissions().mode() & 0o100 != 0);
+    let asked = |words: &[&str]| {
+        let ended = Command::new("git").args(words).current_dir(&path).output().expect("git is here");
+        String::from_utf8_lossy(&ended.stdout).trim().to_owned()
+    };
+    assert_eq!(asked(&["status", "--porcelain"]), "");
+    assert_eq!(asked(&["rev-parse", "HEAD"]), base.commit);
+    assert_eq!(asked(&["log", "--format=%s"]), "x");
+    drop(checkout);
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_part_of_the_repository_that_no_commit_has_yet_is_an_empty_folder() {
+    let repository = Repository::new("base-part");
+    let base = repository.write("a", "1").commit();
+    repository.write("new/planwright.toml", "");
+    let root = repository.root().join("new");
+    let checkout = Checkout::of_commit(&root, &base.commit).expect("laid out");
+    assert_eq!(std::fs::read_dir(checkout.path()).expect("a folder").count(), 0);
+}
+
+#[test]
+fn a_checkout_of_the_workspace_is_what_lies_there_but_for_what_is_ignored() {
+    let repository = Repository::new("base-workspace");
+    repository.write(".gitignore", "*.log\n").write("a", "1").write("gone", "1").write("kept.log", "tracked");
+    repository.git(&["add", "--force", "kept.log"]);
+    repository.commit();
+    repository.write("a", "2").write("sub/new", "3").write("x.log", "ignored").write("nested/.git/HEAD", "");
+    repository.write("nested/file", "4");
+    std::fs::remove_file(repository.root().join("gone")).expect("removed");
+    symlink("a", repository.root().join("link")).expect("a link");
+    let checkout = Checkout::of_workspace(repository.root()).expect("copied");
+    let path = checkout.path();
+    let there = |name: &str| path.join(name).symlink_metadata().is_ok();
+    assert_eq!(read(&path.join("a")), "2");
+    assert_eq!(read(&path.join("kept.log")), "tracked");
+    assert_eq!((read(&path.join("sub/new")), read(&path.join("nested/file"))), ("3".into(), "4".into()));
+    assert_eq!((there("x.log"), there("gone"), there("nested/.git")), (false, false, false));
+    assert!(path.join("link").is_symlink());
+    let plain = Repository::empty("base-workspace-plain");
+    plain.write("x", "1");
+    let copy = Checkout::of_workspace(plain.root()).expect("copied");
+    assert_eq!(read(&copy.path().join("x")), "1");
+    assert!(!copy.path().join(".git").exists());
+}
+
+/// Lays every trap that git has for whoever works in a repository. Each of them makes the file `sprung`.
+fn lay_traps(repository: &Repository) -> PathBuf {
+    let sprung = repository
+        .root()
+        .parent()
+        .expect("a folder")
+        .join(format!("{}-sprung", repository.root().file_name().expect("a name").to_string_lossy()));
+    let trap =
+        repository.program(".git/trap", &format!("#!/bin/sh\necho \"$0 $*\" >> {}\ncat\n", sprung.display()));
+    let trap = trap.to_str().expect("text").to_owned();
+    for hook in ["post-checkout", "post-index-change", "pre-commit", "reference-transaction", "post-rewrite"]
+    {
+        repository.program(
+            &format!(".git/hooks/{hook}"),
+            &format!("#!/bin/sh\necho {hook} >> {}\n", sprung.display()),
+        );
+    }
+    let settings = [
+        "core.fsmonitor",
+        "filter.trap.smudge",
+        "filter.trap.clean",
+        "filter.trap.process",
+        "core.pager",
+        "diff.external",
+        "diff.trap.textconv",
+        "diff.trap.command",
+        "core.sshCommand",
+        "core.gitProxy",
+        "alias.ls-files",
+        "alias.checkout-index",
+        "alias.diff-tree",
+        "core.alternateRefsCommand",
+        "credential.helper",
+    ];
+    for name in settings {
+        repository.git(&["config", name, &trap]);
+    }
+    repository.git(&["config", "filter.trap.required", "true"]);
+    repository.git(&["config", "core.worktree", "/tmp"]);
+    sprung
+}
+
+// M-01: the harness looks at a repository that an agent can write to, and nothing that the agent configured is run.
+#[test]
+fn no_hook_monitor_or_filter_of_the_repository_runs() {
+    let repository = Repository::new("base-hostile");
+    repository.write("a", "1").write("b", "1").write(".gitattributes", "* filter=trap diff=trap\n");
+    let first = repository.commit();
+    let second = repository.write("a", "2").commit();
+    let sprung = lay_traps(&repository);
+    std::fs::remove_file(&sprung).ok();
+    let root = repository.root();
+    repository.write("a", "3");
+    assert_eq!(base::of(root).expect("told"), Some(second.clone()));
+    assert_eq!(base::moved(root, &first, &second).expect("compared"), ["a"]);
+    let checkout = Checkout::of_commit(root, &first.commit).expect("laid out");
+    assert_eq!(read(&checkout.path().join("a")), "1");
+    assert_eq!(read(&Checkout::of_workspace(root).expect("copied").path().join("a")), "3");
+    repository.tree();
+    assert!(!sprung.exists(), "{}", read(&sprung));
+    // The twin: git as everybody runs it springs them.
+    let worktree = format!("core.worktree={}", root.display());
+    let mut git = Command::new("git");
+    git.args(["-c", &worktree, "status"]).current_dir(root).output().expect("git is here");
+    assert!(sprung.exists(), "the traps are none");
+    std::fs::remove_file(&sprung).ok();
+}
+
+// The user's repository is never written: not an object, not the index, not a reference.
+#[test]
+fn the_repository_of_the_user_stays_as_it_is() {
+    let repository = Repository::new("base-untouched");
+    let first = repository.write("a", "1").commit();
+    let second = repository.write("a", "2").commit();
+    repository.write("b", "new");
+    let look = || {
+        let ended = Command::new("bash")
+            .args([
+                "-c",
+                "find . -printf '%p %s %T@ %i\\n' | sort; find . -type f -exec sha256sum {} + | sort",
+            ])
+            .current_dir(repository.root())
+            .output();
+        String::from_utf8_lossy(&ended.expect("bash is here").stdout).into_owned()
+    };
+    let before = look();
+    assert!(before.contains("./.git/index"), "{before}");
+    base::moved(repository.root(), &first, &second).expect("compared");
+    let checkout = Checkout::of_commit(repository.root(), &first.commit).expect("laid out");
+    let words =
+        "git config user.name x; git config user.email x@y; echo 1 > new; git add new; git commit -qm new";
+    let ended = Command::new("bash").args(["-ec", words]).current_dir(checkout.path()).status();
+    assert!(ended.expect("bash is here").success());
+    Checkout::of_workspace(repository.root()).expect("copied");
+    repository.tree();
+    assert_eq!(look(), before);
+}
+
+#[test]
+fn what_a_dead_process_left_is_swept_and_what_a_living_one_uses_is_not() {
+    let repository = Repository::new("base-sweep");
+    let base = repository.write("a", "1").commit();
+    let used = Checkout::of_commit(repository.root(), &base.commit).expect("laid out");
+    let left = repository.state().join("checkouts/1-0-0/tree/closed");
+    std::fs::create_dir_all(&left).expect("made");
+    std::fs::set_permissions(&left, std::fs::Permissions::from_mode(0o000)).expect("a mode");
+    assert_eq!(repository.trees(), 2);
+    let other = Checkout::of_commit(repository.root(), &base.commit).expect("laid out");
+    assert_eq!(repository.trees(), 2, "the one that nobody uses is gone");
+    assert!(used.path().join("a").exists() && other.path().join("a").exists());
+    std::fs::create_dir(other.path().join("closed")).expect("made");
+    std::fs::set_permissions(other.path(), std::fs::Permissions::from_mode(0o500)).expect("a mode");
+    drop((used, other));
+    assert_eq!(repository.trees(), 0);
+}
+
+#[test]
+fn the_hash_of_a_workspace_is_its_content_and_nothing_of_the_machine() {
+    let [one, other] = ["base-hash-one", "base-hash-other"].map(|name| {
+        let repository = Repository::new(name);
+        repository.write("a", "1").write("sub/b", "2").write(".gitignore", "*.log\n").program("run", "x");
+        repository
+    });
+    one.commit();
+    assert_eq!(one.tree(), other.tree(), "committed or not, here or there");
+    one.write("x.log", "ignored");
+    assert_eq!(one.tree(), other.tree(), "what is ignored");
+    let mut seen = vec![one.tree()];
+    let mut differs = |what: &str, repository: &Repository| {
+        let hash = repository.tree();
+        assert!(!seen.contains(&hash), "{what}");
+        assert_eq!(repository.tree(), hash, "{what}, again");
+        seen.push(hash);
+    };
+    one.write("a", "3");
+    differs("content", &one);
+    one.write("new", "");
+    differs("a new file", &one);
+    std::fs::set_permissions(one.root().join("new"), std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    differs("a mode", &one);
+    std::fs::remove_file(one.root().join("new")).expect("removed");
+    symlink("a", one.root().join("new")).expect("a link");
+    differs("a link", &one);
+    one.git(&["add", "--force", "x.log"]);
+    differs("tracked, though ignored", &one);
+    std::fs::create_dir(one.root().join("c")).expect("made");
+    std::fs::remove_dir_all(one.root().join("sub")).expect("removed");
+    symlink("c", one.root().join("sub")).expect("a link");
+    one.write("c/b", "2");
+    differs("a link in place of a folder", &one);
+}
+
+#[test]
+fn a_file_that_is_left_out_of_the_hash_moves_nothing() {
+    let repository = Repository::new("base-hash-plan");
+    repository.write("app/plans/p.md", "pending").write("app/a", "1").commit();
+    let root = repository.root().join("app");
+    let hash = |without: &[&str]| {
+        let without: Vec<PathBuf> = without.iter().map(PathBuf::from).collect();
+        tree_of_workspace(&root, &without).expect("hashed")
+    };
+    let (with, without) = (hash(&[]), hash(&["plans/p.md"]));
+    assert_eq!(without, hash(&["plans"]));
+    repository.write("app/plans/p.md", "done");
+    assert_eq!(hash(&["plans/p.md"]), without);
+    assert_ne!(hash(&[]), with);
+}
+
+// The twin of the cache: a file that is changed to the same size, with its times set back, is read again.
+#[test]
+fn a_change_that_hides_behind_its_times_is_seen() {
+    let repository = Repository::new("base-hash-times");
+    repository.write("a", "1").commit();
+    let path = repository.root().join("a");
+    let touched =
+        |word: &str| Command::new("touch").args(["-d", word]).arg(&path).status().expect("touch is here");
+    touched("2001-01-01T00:00:00");
+    let before = repository.tree();
+    let cache = repository.state().join("tree-cache");
+    // As if it had been written long after, so that its entries are believed.
+    let known = read(&cache);
+    let (_, rest) = known.split_once('\0').expect("a time first");
+    lay(&cache, &format!("99999999999999\0{rest}"));
+    assert_eq!(repository.tree(), before);
+    repository.write("a", "2");
+    touched("2001-01-01T00:00:00");
+    assert_ne!(repository.tree(), before);
+    lay(&cache, "garbage");
+    assert_ne!(repository.tree(), before);
+}
+
+#[expect(clippy::disallowed_methods, reason = "plays somebody who writes without asking us")]
+fn lay(path: &Path, text: &str) {
+    std::fs::write(path, text).expect("written");
+}
+
+#[test]
+fn without_a_repository_there_is_a_hash_and_no_commit() {
+    let plain = Repository::empty("base-hash-plain");
+    plain.write("a", "1").write("sub/b", "2");
+    let before = plain.tree();
+    assert_eq!(plain.tree(), before);
+    plain.write("sub/b", "3");
+    assert_ne!(plain.tree(), before);
+    let error = Checkout::of_commit(plain.root(), &"0".repeat(40)).expect_err("no repository").to_string();
+    assert!(error.contains("not in a git repository"), "{error}");
+}
