@@ -3,6 +3,7 @@
 
 mod capture;
 mod git;
+mod keygen;
 mod listen;
 mod outputs;
 mod shim;
@@ -25,6 +26,7 @@ use std::time::Duration;
 pub use capture::Capture;
 pub(crate) use git::path_outside;
 pub use git::{Answer, Repository};
+pub use keygen::sign_with_ssh;
 pub use shim::{SHIM, shim_main, shim_main_without_sweep};
 pub use supervise::{Supervisors, run};
 pub use syntax::check_bash;
