@@ -117,6 +117,8 @@ fn the_base_is_commit_tree_and_branch_of_head() {
     assert_eq!(repository.base().branch, None);
     let bare = Repository::empty("base-none");
     assert_eq!(base::of(bare.root()).expect("told"), None);
+    bare.write(".git/config", "");
+    assert_eq!(base::of(bare.root()).expect("told"), None, "an empty `.git` only marks a root");
     repository.write(".git/HEAD", "garbage");
     base::of(repository.root()).expect_err("a broken repository is no missing one");
 }
