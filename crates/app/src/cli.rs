@@ -6,10 +6,12 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    self, answer, archive, cancel, completions, config, convert, demo, doctor, edit, events, explain, export,
-    fmt, help, history, import, inbox, init, list, log, man, merge_driver, new, queue, replan,
-    run as run_command, schema, show, status, stop, verify, worker,
+    self, answer, approve, archive, cancel, clone, comment, completions, config, convert, delete, demo,
+    doctor, edit, events, explain, export, fmt, help, history, import, inbox, init, list, log, man,
+    merge_driver, new, propose, queue, reject, reopen, replan, retry, review, run as run_command, schema,
+    show, simulate, stats, status, stop, undo, verify, worker,
 };
+use crate::herald;
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
 
 /// Plans that AI coding agents carry out and only a shell command can finish.
@@ -47,6 +49,8 @@ enum Command {
     Verify(verify::Args),
     /// Show a plan, one of its steps, or its graph
     Show(show::Args),
+    /// Show what decides and what changed, and say yes or no
+    Review(review::Args),
     /// Carry a plan through; only contracts say what is done
     Run(run_command::Args),
     /// Show where runs stand and what needs you
@@ -59,7 +63,25 @@ enum Command {
     Inbox(inbox::Args),
     /// Stop a run for now
     Stop(stop::Args),
-    /// End a run for good
+    /// Ask for an approval of a plan
+    Propose(propose::Args),
+    /// Say yes to exactly one revision of a plan
+    Approve(approve::Args),
+    /// Say no to a plan, and what should change
+    Reject(reject::Args),
+    /// Remark something about a plan or a step, or answer a remark
+    Comment(comment::Args),
+    /// Take back your last decision about a plan, while nobody acted on it
+    Undo(undo::Args),
+    /// Give a plan back to its author
+    Reopen(reopen::Args),
+    /// Carry a plan that failed through once more
+    Retry(retry::Args),
+    /// Write a new plan that says the same as another
+    Clone(clone::Args),
+    /// Remove a plan; its text is kept
+    Delete(delete::Args),
+    /// End a plan or its run for good
     Cancel(cancel::Args),
     /// Show what happens to all runs, one line per fact
     Events(events::Args),
@@ -89,7 +111,11 @@ enum Command {
     Replan(replan::Args),
     /// Show the versions of a plan and their runs
     History(history::Args),
-    /// Put a plan that is over out of the way
+    /// Show what carrying out a plan would do, and do nothing
+    Simulate(simulate::Args),
+    /// Show how work goes: first tries, retries, waits, contracts that never failed
+    Stats(stats::Args),
+    /// Put plans that are over out of the way
     Archive(archive::Args),
     /// Merge a plan or a progress file by what it says; called by Git
     MergeDriver(merge_driver::Args),
@@ -128,14 +154,22 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
         Err(error) => return refuse(&words, &error),
     };
     let mut flags = cli.flags;
+    // One format, two ways to ask for it.
     if let Command::Verify(args) = &cli.command {
-        // One format, two ways to ask for it.
+        flags.json |= args.wants_json();
+    }
+    if let Command::Review(args) = &cli.command {
         flags.json |= args.wants_json();
     }
     let mut out = Out::of_process(&flags);
     command::take_settings(cli.settings);
+    if records(&cli.command) {
+        herald::begin();
+    }
     let result = command::take_dialect(cli.dialect.as_deref()).and_then(|()| dispatch(cli.command, &mut out));
-    out.finish(&result)
+    let exit = out.finish(&result);
+    herald::finish();
+    exit
 }
 
 /// Drops the word `plan` in front of a command: `planwright plan verify x` is `planwright verify x`.
@@ -146,18 +180,84 @@ fn without_prefix(mut words: Vec<OsString>) -> Vec<OsString> {
     words
 }
 
+/// Whether a command records what listeners are told of, or may find that something lapsed.
+fn records(command: &Command) -> bool {
+    match command {
+        Command::Review(_)
+        | Command::Run(_)
+        | Command::Answer(_)
+        | Command::Stop(_)
+        | Command::Cancel(_)
+        | Command::Propose(_)
+        | Command::Approve(_)
+        | Command::Reject(_)
+        | Command::Comment(_)
+        | Command::Undo(_)
+        | Command::Reopen(_)
+        | Command::Retry(_)
+        | Command::Delete(_)
+        | Command::Edit(_)
+        | Command::Replan(_)
+        | Command::Archive(_) => true,
+        Command::Init(_)
+        | Command::New(_)
+        | Command::Clone(_)
+        | Command::Verify(_)
+        | Command::Show(_)
+        | Command::Simulate(_)
+        | Command::Stats(_)
+        | Command::Status(_)
+        | Command::Log(_)
+        | Command::Inbox(_)
+        | Command::Events(_)
+        | Command::Queue(_)
+        | Command::Worker(_)
+        | Command::Config(_)
+        | Command::Doctor(_)
+        | Command::Demo(_)
+        | Command::List(_)
+        | Command::Fmt(_)
+        | Command::Convert(_)
+        | Command::Import(_)
+        | Command::Export(_)
+        | Command::History(_)
+        | Command::MergeDriver(_)
+        | Command::Explain(_)
+        | Command::Schema(_)
+        | Command::Completions(_)
+        | Command::Man(_)
+        | Command::Help(_) => false,
+    }
+}
+
 fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
     match command {
         Command::Init(args) => init::run(&args, out),
         Command::New(args) => new::run(&args, out),
         Command::Verify(args) => verify::run(&args, out),
         Command::Show(args) => show::run(&args, out),
+        Command::Review(args) => review::run(&args, out),
         Command::Run(args) => run_command::run(&args, out),
         Command::Status(args) => status::run(&args, out),
         Command::Log(args) => log::run(&args, out),
         Command::Answer(args) => answer::run(&args, out),
         Command::Inbox(args) => inbox::run(&args, out),
         Command::Stop(args) => stop::run(&args, out),
+        Command::Propose(args) => propose::run(&args, out),
+        Command::Approve(args) => {
+            let approved = approve::run(&args, out)?;
+            if args.run { run_command::run(&run_command::Args::of(args.plan()), out) } else { Ok(approved) }
+        }
+        Command::Reject(args) => reject::run(&args, out),
+        Command::Comment(args) => comment::run(&args, out),
+        Command::Undo(args) => undo::run(&args, out),
+        Command::Reopen(args) => reopen::run(&args, out),
+        Command::Retry(args) => {
+            retry::check(&args)?;
+            run_command::run(&run_command::Args::of(&args.plan), out)
+        }
+        Command::Clone(args) => clone::run(&args, out),
+        Command::Delete(args) => delete::run(&args, out),
         Command::Cancel(args) => cancel::run(&args, out),
         Command::Events(args) => events::run(&args, out),
         Command::Queue(args) => queue::run(&args, out),
@@ -173,6 +273,8 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Export(args) => export::run(&args, out),
         Command::Replan(args) => replan::run(&args, out),
         Command::History(args) => history::run(&args, out),
+        Command::Simulate(args) => simulate::run(&args, out),
+        Command::Stats(args) => stats::run(&args, out),
         Command::Archive(args) => archive::run(&args, out),
         Command::MergeDriver(args) => merge_driver::run(&args, out),
         Command::Explain(args) => explain::run(&args, out),

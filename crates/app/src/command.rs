@@ -2,11 +2,15 @@
 //! which way the engine failed. No command knows another.
 
 pub(crate) mod answer;
+pub(crate) mod approve;
 pub(crate) mod archive;
 pub(crate) mod cancel;
+pub(crate) mod clone;
+pub(crate) mod comment;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod convert;
+pub(crate) mod delete;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod edit;
@@ -24,17 +28,24 @@ pub(crate) mod log;
 pub(crate) mod man;
 pub(crate) mod merge_driver;
 pub(crate) mod new;
+pub(crate) mod propose;
 pub(crate) mod queue;
+pub(crate) mod reject;
+pub(crate) mod reopen;
 pub(crate) mod replan;
+pub(crate) mod retry;
+pub(crate) mod review;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod show;
+pub(crate) mod simulate;
+pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod stop;
+pub(crate) mod undo;
 pub(crate) mod verify;
 pub(crate) mod worker;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -44,20 +55,22 @@ use planwright_engine::core::change::Refusal;
 use planwright_engine::core::dialect::Dialect;
 use planwright_engine::core::draft::Draft;
 use planwright_engine::core::event::Outcome;
+use planwright_engine::core::notice::{About, Notice};
 use planwright_engine::core::run::{CLAIM, Phase, Status};
 use planwright_engine::core::source::{Source, Told};
 use planwright_engine::core::{dialect, plan, suggest};
+use planwright_engine::decisions::Decisions;
 use planwright_engine::runs::{Run, Runs};
-use planwright_engine::store::journal::Holder;
+use planwright_engine::store::journal::{Holder, Recorded};
 use planwright_engine::store::{self, Text};
 use planwright_engine::{Project, merge, process, project, runs};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::cli;
 use crate::out::diagnostics::VerifyData;
-use crate::out::{Envelope, ErrorEnvelope, Exit, Failure, Next};
+use crate::out::{Envelope, ErrorEnvelope, Exit, Failure, Next, Out};
+use crate::{cli, herald};
 
 /// The data of envelopes that hold a text.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -66,19 +79,59 @@ pub(crate) struct Page {
     pub(crate) text: String,
 }
 
-/// The data of the envelope of one event of a run.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct EventData {
+/// A plan that waits for a yes or a no.
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct ReviewData {
     /// The plan.
     pub(crate) plan: String,
-    /// The number of the run.
-    pub(crate) run: i64,
-    /// Its place in the journal of the run.
-    pub(crate) seq: u64,
-    /// When, in milliseconds since 1970.
-    pub(crate) at_ms: u64,
-    /// What happened.
-    pub(crate) event: Value,
+    /// Its file, relative to the root of the project.
+    pub(crate) path: String,
+    /// The revision.
+    pub(crate) revision: u32,
+    /// The first digits of its digest.
+    pub(crate) digest: String,
+    /// Where it stands: `proposed`, `waiting (lapsed)` or `waiting (revisions-spent)`.
+    pub(crate) state: String,
+    /// Who proposed it.
+    pub(crate) by: String,
+    /// Since when, in milliseconds since 1970.
+    pub(crate) since_ms: u64,
+}
+
+impl ReviewData {
+    /// What it waits for, in words.
+    pub(crate) fn words(&self) -> String {
+        let revision = self.revision;
+        match self.state.as_str() {
+            "proposed" => format!("r{revision} waits for review"),
+            "waiting (lapsed)" => format!("the approval of r{revision} has lapsed"),
+            _ => format!("r{revision} was rejected too often: a person has to look"),
+        }
+    }
+
+    /// The command that a person types next.
+    pub(crate) fn command(&self) -> Next {
+        let verb = if self.state == "waiting (revisions-spent)" { "reopen" } else { "review" };
+        Next::new(["planwright", verb, self.path.as_str()])
+    }
+}
+
+/// Every plan that waits for a yes or a no, the oldest first. What time has ended meanwhile is ended first, and said.
+pub(crate) fn reviews(project: &Project, out: &mut Out<'_>) -> Result<Vec<ReviewData>, Failure> {
+    let Some(decisions) = Decisions::open_existing(project)? else { return Ok(Vec::new()) };
+    for expired in decisions.sweep()? {
+        out.warn(&format!("{}: {}", expired.plan.display(), expired.text));
+    }
+    let data = decisions.waiting()?.into_iter().map(|row| ReviewData {
+        plan: project::name(&row.plan),
+        path: row.plan.to_string_lossy().into_owned(),
+        revision: row.summary.revision,
+        digest: row.summary.digest.get(..8).unwrap_or_default().to_owned(),
+        state: row.summary.state,
+        by: row.summary.proposer,
+        since_ms: row.summary.since_ms,
+    });
+    Ok(data.collect())
 }
 
 /// How a schema is made.
@@ -87,16 +140,20 @@ pub(crate) type Make = fn(SchemaGenerator) -> Value;
 /// Every schema with its name. A command that prints an envelope has a line here.
 pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("answer", made::<Envelope<answer::Answered>>),
+    ("approve", made::<Envelope<approve::ApprovedData>>),
     ("archive", made::<Envelope<archive::Archived>>),
     ("cancel", made::<Envelope<cancel::Cancelled>>),
+    ("clone", made::<Envelope<clone::Cloned>>),
+    ("comment", made::<Envelope<comment::Comments>>),
     ("completions", made::<Envelope<Page>>),
     ("config", made::<Envelope<config::Configured>>),
     ("convert", made::<Envelope<crate::carry::Carried>>),
+    ("delete", made::<Envelope<delete::Deleted>>),
     ("demo", made::<Envelope<demo::Made>>),
     ("doctor", made::<Envelope<doctor::Examined>>),
     ("edit", made::<Envelope<edit::Edited>>),
     ("error", made::<ErrorEnvelope>),
-    ("event", made::<Envelope<EventData>>),
+    ("event", made::<Envelope<Notice>>),
     ("events", made::<Envelope<events::Told>>),
     ("explain", made::<Envelope<explain::Rules>>),
     ("export", made::<Envelope<export::Exported>>),
@@ -111,13 +168,21 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("man", made::<Envelope<Page>>),
     ("merge-driver", made::<Envelope<merge_driver::Merged>>),
     ("new", made::<Envelope<new::Created>>),
+    ("propose", made::<Envelope<propose::ProposedData>>),
     ("queue", made::<Envelope<queue::Listed>>),
+    ("reject", made::<Envelope<reject::RejectedData>>),
+    ("reopen", made::<Envelope<reopen::Reopened>>),
     ("replan", made::<Envelope<replan::Replanned>>),
+    ("review", made::<Envelope<planwright_engine::core::review::Review>>),
+    ("reviews", made::<Envelope<review::Reviews>>),
     ("run", made::<Envelope<run::Ran>>),
     ("schema", made::<Envelope<schema::Schemas>>),
     ("show", made::<Envelope<show::Shown>>),
+    ("simulate", made::<Envelope<simulate::Simulated>>),
+    ("stats", made::<Envelope<stats::Statistics>>),
     ("status", made::<Envelope<status::Standing>>),
     ("stop", made::<Envelope<stop::Stopped>>),
+    ("undo", made::<Envelope<undo::Undone>>),
     ("verify", made::<Envelope<VerifyData>>),
     ("worker", made::<Envelope<worker::Worked>>),
 ];
@@ -154,7 +219,9 @@ pub(crate) fn here() -> Result<Project, Failure> {
 /// The project that a plan belongs to, which need not be the one that the user stands in.
 pub(crate) fn project_of(plan: &Path) -> Result<Project, Failure> {
     let dialect = DIALECT.get().copied().flatten();
-    Ok(Project { dialect, ..Project::find_with(&project::home_of(plan)?, typed_settings())? })
+    let project = Project { dialect, ..Project::find_with(&project::home_of(plan)?, typed_settings())? };
+    herald::serve(&project);
+    Ok(project)
 }
 
 /// The dialect that was typed with the command.
@@ -188,6 +255,14 @@ pub(crate) fn run_word(run: &Run) -> &'static str {
         Phase::New | Phase::Running if run.state.asks.is_empty() => "running",
         Phase::New | Phase::Running => "waiting for a person",
     }
+}
+
+/// What listeners are told of an event of a run.
+pub(crate) fn notice_of(runs: &Runs, run: &Run, recorded: &Recorded) -> Notice {
+    let (row, project) = (&run.row, runs.store().key());
+    let path = row.plan.to_string_lossy();
+    let about = About { project: &project, plan: &row.name, path: &path };
+    Notice::of_event(about, row.id.number(), (recorded.seq, recorded.at_ms), &recorded.event)
 }
 
 /// What is known of a step of a run, in a few words.
@@ -317,18 +392,6 @@ pub(crate) fn step_of(run: &Run, name: &str) -> Result<usize, Failure> {
     })
 }
 
-/// The newest run of every plan of this project, the oldest first.
-pub(crate) fn newest_runs(runs: &Runs) -> Result<Vec<Run>, Failure> {
-    let rows = runs.store().runs().map_err(runs::Error::from)?;
-    let plans: BTreeSet<PathBuf> = rows.into_iter().map(|row| row.plan).collect();
-    let mut newest = Vec::new();
-    for plan in plans {
-        newest.extend(runs.latest(&runs.project().root.join(plan))?);
-    }
-    newest.sort_by_key(|run| run.row.id);
-    Ok(newest)
-}
-
 /// How long a command waits for a driver to let go of a run.
 const LET_GO: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(20);
@@ -431,6 +494,15 @@ impl From<runs::Error> for Failure {
     }
 }
 
+impl From<planwright_engine::simulate::Error> for Failure {
+    fn from(error: planwright_engine::simulate::Error) -> Self {
+        match error {
+            planwright_engine::simulate::Error::Project(error) => error.into(),
+            planwright_engine::simulate::Error::Runs(error) => error.into(),
+        }
+    }
+}
+
 impl From<merge::Error> for Failure {
     fn from(error: merge::Error) -> Self {
         match error {
@@ -492,18 +564,38 @@ pub(crate) fn refused(path: &Path, refusal: &Refusal) -> Failure {
     Failure::new(Exit::No, format!("{} was left as it is", shown(path))).because(refusal)
 }
 
-/// Variables that agents set in the shells that they use.
-const AGENT_VARIABLES: &[&str] = &["CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE"];
+/// Variables that agents set in the shells that they use, and what these agents are called.
+const AGENT_VARIABLES: &[(&str, &str)] = &[
+    ("CLAUDECODE", "claude-code"),
+    ("CODEX_SANDBOX", "codex"),
+    ("GEMINI_CLI", "gemini"),
+    ("CURSOR_AGENT", "cursor"),
+    ("OPENCODE", "opencode"),
+];
 
-/// Refuses to take an agent's word. Whatever planwright itself has started is known for certain; of others a variable tells,
-/// which stops mistakes, not attacks.
+/// By what an agent at this terminal is known.
+pub(crate) struct AgentSign {
+    /// What the agent is called.
+    pub(crate) agent: String,
+    /// What gives it away.
+    pub(crate) sign: String,
+}
+
+/// Whether an agent is at this terminal. Whatever planwright itself has started is known for certain; of others a variable
+/// tells, which stops mistakes, not attacks.
+pub(crate) fn agent_sign() -> Option<AgentSign> {
+    let set = AGENT_VARIABLES.iter().find(|(name, _)| std::env::var_os(name).is_some());
+    let known = set.map(|(name, agent)| AgentSign { agent: (*agent).to_owned(), sign: (*name).to_owned() });
+    known.or_else(|| {
+        let tag = process::job_above()?;
+        Some(AgentSign { agent: "an attempt".to_owned(), sign: format!("{}={tag}", process::TAG) })
+    })
+}
+
+/// Refuses to take an agent's word.
 pub(crate) fn refuse_agents(verb: &str) -> Result<(), Failure> {
-    let variable = AGENT_VARIABLES.iter().find(|name| std::env::var_os(name).is_some());
-    let sign = variable
-        .map(|name| (*name).to_owned())
-        .or_else(|| process::job_above().map(|tag| format!("{}={tag}", process::TAG)));
-    match sign {
-        Some(sign) => {
+    match agent_sign() {
+        Some(AgentSign { sign, .. }) => {
             let message = format!("an agent is at this terminal ({sign}), and only a person may {verb}");
             Err(Failure::new(Exit::Person, message))
         }

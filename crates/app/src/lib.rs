@@ -4,6 +4,8 @@
 mod carry;
 pub mod cli;
 mod command;
+mod consent;
 mod fact;
+mod herald;
 pub mod out;
 mod signal;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::judge::{Observation, Verdict};
+use crate::ledger::Who;
 
 /// The name of some bytes that the store keeps: their BLAKE3 hash in hex.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -33,6 +34,15 @@ pub enum Event {
         /// The command lines of the agents, by the target of the steps that they do: they are a part of what was approved.
         #[serde(default)]
         agents: Agents,
+        /// The hash of every sealed file, by its path.
+        #[serde(default)]
+        sealed: BTreeMap<String, String>,
+        /// The approvals that the run began on.
+        #[serde(default)]
+        approvals: Vec<ApprovedBy>,
+        /// What those who approved say to whoever carries it out.
+        #[serde(default)]
+        note: String,
     },
     /// Other command lines were approved for the agents.
     #[serde(rename = "agents.approved")]
@@ -269,6 +279,26 @@ pub struct Receipt {
     pub output: Blob,
     /// How long it took, in milliseconds.
     pub milliseconds: u64,
+    /// The hash of everything in the workspace that was judged; empty where it was not recorded.
+    #[serde(default)]
+    pub tree: String,
+    /// The exit code that means done; `None` where it was not recorded.
+    #[serde(default)]
+    pub expect: Option<u8>,
+    /// The approvals that the run began on.
+    #[serde(default)]
+    pub approvals: Vec<ApprovedBy>,
+}
+
+/// An approval, by its place in the ledger of the plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApprovedBy {
+    /// Who approved.
+    pub by: Who,
+    /// The place of the entry.
+    pub seq: u64,
+    /// The hash of the entry, which names everything before it, too.
+    pub hash: String,
 }
 
 /// What an ask is about.
@@ -285,6 +315,8 @@ pub enum Reason {
     Lost,
     /// The agent can't be had.
     Parked,
+    /// The run was begun, and nobody has driven it for a long time.
+    Stalled,
 }
 
 /// What a person says to an ask.

@@ -4,6 +4,7 @@
 use std::fmt;
 
 mod automaton;
+mod inclusion;
 
 use automaton::{Automaton, Set};
 
@@ -176,6 +177,19 @@ pub fn intersection(a: &Glob, b: &Glob) -> Option<String> {
         (end > 0 && a.matches(&path) && b.matches(&path)).then_some(path)
     };
     below(a, from_b).or_else(|| below(b, from_a)).or_else(|| a.automaton.meet(&b.automaton))
+}
+
+/// Whether every path that `inner` means is meant by one of `outer`: proven, not guessed. A pattern that means no path at all is
+/// in none, and one that would take too long to prove is not either.
+pub fn is_within(inner: &Glob, outer: &[Glob]) -> bool {
+    match &inner.example {
+        None => false,
+        Some(path) if inner.is_literal => outer.iter().any(|glob| glob.matches(path)),
+        Some(_) => {
+            let outer: Vec<&Automaton> = outer.iter().map(|glob| &glob.automaton).collect();
+            inclusion::is_proven(&inner.automaton, &outer)
+        }
+    }
 }
 
 /// What every match has in front and behind in one of its names.

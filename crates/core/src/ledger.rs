@@ -159,6 +159,8 @@ pub enum Entry {
     Deleted {
         /// Its last text, byte for byte.
         backup: Blob,
+        /// The dialect that it is written in.
+        dialect: String,
         /// Who did it.
         by: Who,
     },
@@ -181,6 +183,25 @@ impl Entry {
             Self::Undone { .. } => "decision.undone",
             Self::Archived { .. } => "plan.archived",
             Self::Deleted { .. } => "plan.deleted",
+        }
+    }
+
+    /// What makes the entry unique in its ledger: the same thing happens once. `None` for what may be said again.
+    pub fn key(&self) -> Option<String> {
+        match self {
+            Self::Started { run, .. } => Some(format!("{run}/plan.started")),
+            Self::Ended { run, .. } => Some(format!("{run}/plan.ended")),
+            Self::Undone { seq, .. } => Some(format!("{seq}/decision.undone")),
+            Self::Proposed { .. }
+            | Self::Approved { .. }
+            | Self::Rejected { .. }
+            | Self::Commented { .. }
+            | Self::Answered { .. }
+            | Self::Reopened { .. }
+            | Self::Cancelled { .. }
+            | Self::Lapsed { .. }
+            | Self::Archived { .. }
+            | Self::Deleted { .. } => None,
         }
     }
 

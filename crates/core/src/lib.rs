@@ -1,7 +1,9 @@
 //! The part of planwright that decides. Pure: no files, processes, clock, environment or threads; what a decision needs
 //! from the world comes in as data. Read the modules in this order.
 
+pub mod audit;
 pub mod budget;
+pub mod chain;
 pub mod change;
 pub mod contracts;
 pub mod convert;
@@ -11,6 +13,7 @@ pub mod dialect;
 pub mod digest;
 pub mod draft;
 pub mod event;
+pub mod forecast;
 pub mod foreign;
 pub mod frontmatter;
 pub mod glob;
@@ -20,16 +23,23 @@ pub mod judge;
 pub mod ledger;
 mod markdown;
 pub mod merge;
+pub mod notice;
 pub mod plan;
+pub mod policy;
 pub mod prompt;
+pub mod receipts;
 pub mod red;
 pub mod reflection;
+pub mod rerun;
+pub mod review;
 pub mod run;
 pub mod shell;
 pub mod source;
 pub mod standing;
 pub mod state;
+pub mod stats;
 pub mod suggest;
+pub mod tally;
 pub mod verify;
 pub mod view;
 pub mod work;

@@ -143,15 +143,12 @@ impl Reflection {
             };
             self.marks.insert(step, mark);
         }
-        let is_manual = |reason: Reason| reason == Reason::Manual;
-        let asks = || state.asks.values().map(|ask| ask.reason);
-        let waits = asks().find(|reason| !is_manual(*reason)).or_else(|| asks().next());
-        self.state = Some(match (state.outcome(), waits) {
-            (Some(_), _) if state.is_revised => State::Draft,
-            (Some(outcome), _) => ended(outcome),
-            (None, Some(reason)) => State::Waiting(waits_for(reason)),
-            (None, None) => State::Running,
-        });
+        self.state = Some(state_of(state));
+    }
+
+    /// Takes over where a plan stands that is not being run.
+    pub fn rest(&mut self, state: State, at: &str, tell: &mut dyn FnMut(&Happening<'_>)) {
+        self.reach(state, at, tell);
     }
 
     /// What is to be changed in a plan of this dialect. What it has no word for is left out.
@@ -172,6 +169,19 @@ impl Reflection {
     }
 }
 
+/// Where a plan stands by its run.
+pub fn state_of(run: &RunState) -> State {
+    let is_manual = |reason: Reason| reason == Reason::Manual;
+    let asks = || run.asks.values().map(|ask| ask.reason);
+    let waits = asks().find(|reason| !is_manual(*reason)).or_else(|| asks().next());
+    match (run.outcome(), waits) {
+        (Some(_), _) if run.is_revised => State::Draft,
+        (Some(outcome), _) => ended(outcome),
+        (None, Some(reason)) => State::Waiting(waits_for(reason)),
+        (None, None) => State::Running,
+    }
+}
+
 const fn ended(outcome: Outcome) -> State {
     match outcome {
         Outcome::Done => State::Done,
@@ -185,6 +195,6 @@ const fn waits_for(reason: Reason) -> state::Reason {
         Reason::AttemptsSpent => state::Reason::Failed,
         Reason::Manual => state::Reason::Question,
         Reason::Budget => state::Reason::Budget,
-        Reason::Lost | Reason::Parked => state::Reason::Stalled,
+        Reason::Lost | Reason::Parked | Reason::Stalled => state::Reason::Stalled,
     }
 }

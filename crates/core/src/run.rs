@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::draft::Mark;
 use crate::event::{Answer, AttemptEnd, Blob, Event, Outcome, Reason, Usage};
 use crate::judge::Failure;
@@ -27,6 +29,8 @@ pub struct RunState {
     pub asked: u32,
     /// Whether the plan was sent back to its author.
     pub is_revised: bool,
+    /// Who stopped the run last.
+    pub stopped_by: Option<String>,
     /// The place of each step in `steps`, by its id: every event names one, and plans are long.
     places: BTreeMap<String, usize>,
 }
@@ -43,7 +47,8 @@ pub struct Grant {
 }
 
 /// Whether a run goes on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Phase {
     /// Nothing was recorded yet.
     New,
@@ -226,6 +231,7 @@ impl RunState {
             warned: Vec::new(),
             asked: 0,
             is_revised: false,
+            stopped_by: None,
             places: plan.steps.iter().map(|step| step.id.clone()).zip(0..).collect(),
         }
     }
@@ -297,7 +303,7 @@ impl RunState {
             Event::BudgetWarned { limit, .. } => self.warned.push(limit.clone()),
             // Which command lines hold is for the engine; a status does not hang on them.
             Event::AgentsApproved { .. } => {}
-            Event::RunStopped { .. } => self.phase = Phase::Stopped,
+            Event::RunStopped { by, .. } => self.stop(by),
             Event::RunResumed { .. } => self.phase = Phase::Running,
             Event::RunFinished { outcome, .. } => self.phase = Phase::Finished(*outcome),
         }
@@ -419,19 +425,26 @@ impl RunState {
         };
         match open.step {
             Some(place) => self.settle(event, (place, open.reason), (answer, by))?,
-            None => self.grant(event, answer)?,
+            None => self.grant(event, (open.reason, answer))?,
         }
         if matches!(answer, Answer::Stop | Answer::Revise { .. }) {
-            self.phase = Phase::Stopped;
+            self.stop(by);
         }
         self.is_revised |= matches!(answer, Answer::Revise { .. });
         self.asks.remove(ask);
         Ok(())
     }
 
-    fn grant(&mut self, event: &Event, answer: &Answer) -> Result<(), Illegal> {
+    fn stop(&mut self, by: &str) {
+        self.phase = Phase::Stopped;
+        self.stopped_by = Some(by.to_owned());
+    }
+
+    fn grant(&mut self, event: &Event, (reason, answer): (Reason, &Answer)) -> Result<(), Illegal> {
         match answer {
-            Answer::Budget { micro_dollars, tokens, seconds } => {
+            // Whoever takes it up again has answered why it stood still.
+            Answer::Retry { .. } if reason == Reason::Stalled => Ok(()),
+            Answer::Budget { micro_dollars, tokens, seconds } if reason == Reason::Budget => {
                 let add = |total: &mut u64, more: u64| *total = total.saturating_add(more);
                 add(&mut self.granted.micro_dollars, *micro_dollars);
                 add(&mut self.granted.tokens, *tokens);
@@ -439,8 +452,14 @@ impl RunState {
                 Ok(())
             }
             Answer::Stop | Answer::Revise { .. } => Ok(()),
-            Answer::Retry { .. } | Answer::TakeOver | Answer::Confirm | Answer::Skip { .. } => {
-                Err(self.illegal(event, None, "budget, revise, stop"))
+            Answer::Retry { .. }
+            | Answer::TakeOver
+            | Answer::Confirm
+            | Answer::Skip { .. }
+            | Answer::Budget { .. } => {
+                let allowed =
+                    if reason == Reason::Stalled { "retry, revise, stop" } else { "budget, revise, stop" };
+                Err(self.illegal(event, None, allowed))
             }
         }
     }

@@ -1,6 +1,7 @@
 //! What a contract does, told from its text: programs called, files named, exit codes possible. Owns every reading of bash;
 //! never starts a process, looks at a disk, or decides what to complain about.
 
+mod demand;
 mod gauge;
 mod operand;
 mod outcome;
@@ -9,6 +10,8 @@ mod walk;
 mod word;
 
 use std::collections::BTreeSet;
+
+pub use demand::{Demand, Nature, Place, Single, demands};
 
 use crate::source::Span;
 

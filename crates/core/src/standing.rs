@@ -388,9 +388,9 @@ impl Standing {
         self.state.to(to).map_err(Unfit::Way)
     }
 
-    /// Every way but the one to a run makes the approvals void.
+    /// Every way but the one to a run makes the approvals void. A run that failed may be tried again on the same yes.
     fn reach(&mut self, state: State, at_ms: u64) {
-        if state != State::Running {
+        if !matches!(state, State::Running | State::Failed) {
             self.approvals.clear();
         }
         self.moved.clear();
@@ -424,7 +424,8 @@ pub fn undoable<'a>(ledger: &'a [Said], by: &Who) -> Result<&'a Said, Unfit> {
         | Entry::Commented { by: who, .. }
         | Entry::Answered { by: who, .. }
         | Entry::Reopened { by: who, .. }
-        | Entry::Cancelled { by: who, .. } => match who == by {
+        | Entry::Cancelled { by: who, .. }
+        | Entry::Deleted { by: who, .. } => match who == by {
             true => Ok(last),
             false => Err(Unfit::Undo(format!("the last thing that was said is {name}, by {who}"))),
         },
@@ -432,7 +433,7 @@ pub fn undoable<'a>(ledger: &'a [Said], by: &Who) -> Result<&'a Said, Unfit> {
         Entry::Started { run, .. } => Err(Unfit::Undo(format!("run {run} has begun on the strength of it"))),
         Entry::Ended { run, .. } => Err(Unfit::Undo(format!("run {run} has ended since"))),
         Entry::Lapsed { .. } => Err(Unfit::Undo("the approval has lapsed since".to_owned())),
-        Entry::Archived { .. } | Entry::Deleted { .. } | Entry::Undone { .. } => {
+        Entry::Archived { .. } | Entry::Undone { .. } => {
             Err(Unfit::Undo(format!("the last thing that was said is {name}")))
         }
     }

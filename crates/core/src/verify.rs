@@ -3,6 +3,7 @@
 //! [`Facts`].
 
 mod subject;
+pub(crate) use lower::step_as_read;
 pub use subject::{BashFault, Facts, Limits, Questions, Study, Subject};
 
 use std::collections::HashSet;

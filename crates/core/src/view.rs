@@ -2,7 +2,7 @@
 //! faults can be looked at; what is a hole in the draft is empty here.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::budget::{self, Budget};
 use crate::digest::Digest;
@@ -12,7 +12,7 @@ use crate::plan::{self, OnFail, Plan};
 use crate::source::{Source, text, texts};
 
 /// A plan in one line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// The name of the file, without the extension.
     pub name: String,

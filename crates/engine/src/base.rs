@@ -2,6 +2,7 @@
 //! workspace. Never writes to the repository and never obeys it: git is asked by [`Repository`] alone.
 
 mod checkout;
+mod log;
 mod place;
 mod tree;
 
@@ -9,6 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub use checkout::Checkout;
+pub use log::{Commit, changed_by, commits_since, named};
 pub use planwright_core::ledger::Base;
 pub use tree::{Files, tree_of_workspace};
 

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::decide;
 use planwright_core::event::Agents;
+use planwright_core::notice::Occasion;
 use planwright_core::plan::{Plan, Reference};
 
 use layer::Layer;
@@ -33,14 +34,20 @@ pub struct Config {
     pub limits: Limits,
     /// How plans are carried out.
     pub run: Run,
+    /// How plans are decided about.
+    pub review: Review,
     /// How contracts are run before the work.
     pub red: Red,
+    /// How long things are kept.
+    pub retention: Retention,
     /// Where topics come from that are no file.
     pub topics: Topics,
     /// Which agent plays a role: `coder = "claude"`.
     pub roles: BTreeMap<String, String>,
     /// Agents that are command lines.
     pub agents: BTreeMap<String, Agent>,
+    /// Who is told of what happens.
+    pub hooks: Hooks,
 }
 
 /// Limits that plans are held to.
@@ -69,6 +76,22 @@ pub struct Run {
     pub output_bytes: usize,
     /// How much of a file or topic an agent is given to read.
     pub context_bytes: u64,
+    /// Minutes after which a run that nobody drives is stalled.
+    pub stalled_minutes: u64,
+}
+
+/// How plans are decided about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Review {
+    /// Days after which a proposal that nobody decided about is cancelled; 0: never.
+    pub stale_days: u64,
+}
+
+/// How long things are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retention {
+    /// Days after which what agents and contracts printed in a run that is over may go; 0: never.
+    pub days: u64,
 }
 
 impl Run {
@@ -104,6 +127,19 @@ pub struct Topics {
 pub struct Agent {
     /// The command line; the prompt comes on its stdin.
     pub command: Vec<String>,
+}
+
+/// Who is told of what happens. Never from a file that an agent could have written: see [`Setting::is_personal`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hooks {
+    /// The command for each occasion; the event comes on its stdin.
+    pub commands: BTreeMap<Occasion, Vec<String>>,
+    /// The address that events are sent to.
+    pub webhook_url: Option<String>,
+    /// The file with the secret that they are signed with.
+    pub webhook_secret_file: Option<PathBuf>,
+    /// How long one delivery may take.
+    pub seconds: u64,
 }
 
 /// Where a value comes from; the first of these that has one wins.
@@ -240,7 +276,7 @@ impl Settings {
         let mut settings = Self::default();
         // The weakest first: what comes later replaces it.
         settings.lay(file(&sources.user)?, Origin::User);
-        settings.lay(file(&sources.project)?, Origin::Project);
+        settings.lay(read_project(sources)?, Origin::Project);
         let environment = layer::of_environment(&sources.environment);
         settings.lay(environment.map_err(|faults| Error::Environment { faults })?, Origin::Environment);
         let flags = layer::of_flags(&sources.flags);
@@ -304,11 +340,20 @@ impl Settings {
                 warn_percent: self.number("run.warn_percent"),
                 output_bytes: size("run.output_bytes"),
                 context_bytes: self.number("run.context_bytes"),
+                stalled_minutes: self.number("run.stalled_minutes"),
             },
+            review: Review { stale_days: self.number("review.stale_days") },
             red: Red { seconds: self.number("red.seconds"), total_seconds: self.number("red.total_seconds") },
+            retention: Retention { days: self.number("retention.days") },
             topics: Topics { command: Vec::new() },
             roles: BTreeMap::new(),
             agents: BTreeMap::new(),
+            hooks: Hooks {
+                commands: BTreeMap::new(),
+                webhook_url: None,
+                webhook_secret_file: None,
+                seconds: self.number("hooks.seconds"),
+            },
         };
         for (path, (value, _)) in &self.said {
             let path: Vec<&str> = path.iter().map(String::as_str).collect();
@@ -319,6 +364,16 @@ impl Settings {
                 }
                 (["agents", name, "command"], Value::Words(words)) => {
                     config.agents.insert((*name).to_owned(), Agent { command: words.clone() });
+                }
+                (["hooks", name], Value::Words(words)) => {
+                    let occasion = Occasion::ALL.into_iter().find(|known| hook_name(*known) == *name);
+                    config.hooks.commands.extend(occasion.map(|occasion| (occasion, words.clone())));
+                }
+                (["hooks", "webhook", "url"], Value::Text(url)) => {
+                    config.hooks.webhook_url = Some(url.clone());
+                }
+                (["hooks", "webhook", "secret_file"], Value::Text(path)) => {
+                    config.hooks.webhook_secret_file = Some(path.into());
                 }
                 (_, Value::Number(_) | Value::Text(_) | Value::Words(_)) => {}
             }
@@ -371,8 +426,25 @@ impl Config {
     }
 }
 
+/// The name of the hook for an occasion, as the settings spell it.
+pub const fn hook_name(occasion: Occasion) -> &'static str {
+    match occasion {
+        Occasion::NeedsYou => "needs_you",
+        Occasion::Done => "done",
+        Occasion::Failed => "failed",
+    }
+}
+
 fn parts(setting: &Setting) -> Vec<String> {
     setting.name.split('.').map(str::to_owned).collect()
+}
+
+/// What the file of the project says, which may be anybody's word: what is for the user alone to say is refused.
+fn read_project(sources: &Sources) -> Result<Layer, Error> {
+    let Some(path) = &sources.project else { return Ok(Layer::new()) };
+    let text = read_text(path)?.unwrap_or_default();
+    let layer = layer::of_project(&text, sources.user.as_deref());
+    layer.map_err(|faults| Error::Invalid { path: path.clone(), faults })
 }
 
 /// What a file says; nothing where there is none.

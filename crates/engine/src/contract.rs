@@ -1,89 +1,114 @@
-//! Runs a contract: in a fresh supervised process, with few variables, in a folder that the caller chooses. A run, the red check
-//! and an audit all look in this way; what was seen is judged by [`planwright_core::judge`] alone.
+//! Runs one contract in a given folder and has it judged: in the workspace during a run, on a checkout when a contract is
+//! looked at before the work or run again after it. The same environment, limits and judge everywhere, or a verdict would
+//! hang on who asked.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use planwright_core::judge::{Observation, judge};
+use planwright_core::judge::{Observation, Verdict, judge};
 use planwright_core::plan::{Contract, Step};
 
+use crate::config::Run;
 use crate::process::{self, Ended, How, Job, Stop, Supervisors};
 
 /// How often a contract is run whose supervisor is killed each time.
 const TRIES: usize = 3;
+/// The variables that contracts and scripts get of the harness's environment, apart from a PATH.
+const KEPT: [&str; 4] = ["HOME", "LANG", "TMPDIR", "USER"];
 
-/// Where and how a contract is run.
+/// Where contracts look.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
-    /// The folder that it runs in: the root of the project, or of a throw-away tree of it.
+pub struct Site<'a> {
+    /// The folder that they run in.
     pub folder: &'a Path,
-    /// The root of the project. No program is taken from it, nor from the folder.
-    pub root: &'a Path,
-    /// Supervise it. They must be others than those of agents, which can reach theirs.
-    pub supervisors: &'a Supervisors,
-    /// How long the contract may take, and its setup.
-    pub deadline: Duration,
-    /// How much of its output is kept.
-    pub output_bytes_max: usize,
-    /// Names its processes.
-    pub tag: &'a str,
+    /// Further folders that no program is taken from: the workspace, where the folder is a checkout of it.
+    pub closed: &'a [PathBuf],
+    /// The limits of a run.
+    pub limits: &'a Run,
 }
 
-/// What was seen of a contract.
+/// What was seen of a contract, and what follows from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// How it ended.
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What was seen.
     pub observation: Observation,
-    /// What it said.
+    /// The hash of the command.
+    pub contract: String,
+    /// What it printed.
     pub output: String,
     /// How long it took.
     pub milliseconds: u64,
 }
 
-/// Runs the contract of a step, after its setup. `None` when it was stopped before it could tell anything, or when the step has
-/// no contract.
-pub fn look(place: &Place<'_>, step: &Step, stop: &Stop) -> Option<Seen> {
-    let Contract::Shell { command, .. } = &step.contract else { return None };
-    let observed = |command: &str| {
-        let job = Job {
-            argv: bash(command),
-            folder: place.folder.to_owned(),
-            env: environment(step, &[place.root, place.folder]),
-            input: Vec::new(),
-            deadline: place.deadline,
-            output_bytes_max: place.output_bytes_max,
-            tag: place.tag.to_owned(),
+impl Site<'_> {
+    /// Runs the contract of a step, its setup first, and has it judged. `None` when it was stopped before it could tell
+    /// anything. A step that has no contract is never judged by one.
+    pub fn look(&self, step: &Step, (supervisors, tag): (&Supervisors, &str), stop: &Stop) -> Option<Seen> {
+        let Contract::Shell { command, expect } = &step.contract else {
+            panic!("a step without a contract is never judged by one")
         };
-        observe(supervised(place.supervisors, &job, stop), place.deadline)
-    };
-    let prepared =
-        step.setup.as_ref().map(|setup| observed(setup)).map_or(Some(None), |seen| seen.map(Some))?;
-    match prepared {
-        None | Some(Seen { observation: Observation::Exited(0), .. }) => observed(command),
-        // What could not be prepared can't be looked at; that is no verdict about the work, but it is none for it either.
-        Some(unprepared) => {
-            let why = judge(0, &unprepared.observation).failure().map(ToString::to_string);
-            let why = format!("the setup did not work ({})", why.unwrap_or_default());
-            Some(Seen { observation: Observation::NotStarted(why), ..unprepared })
-        }
+        let deadline = self.deadline(step);
+        let observed = |command: &str| {
+            let job = Job {
+                argv: bash(command),
+                folder: self.folder.to_owned(),
+                env: self.environment(step),
+                input: Vec::new(),
+                deadline,
+                output_bytes_max: self.limits.output_bytes,
+                tag: tag.to_owned(),
+            };
+            observe(run(supervisors, &job, stop), deadline)
+        };
+        let prepared =
+            step.setup.as_ref().map(|setup| observed(setup)).map_or(Some(None), |seen| seen.map(Some))?;
+        let (observation, output, milliseconds) = match prepared {
+            None | Some((Observation::Exited(0), ..)) => observed(command)?,
+            // What could not be prepared can't be looked at; that is no verdict about the work, but it is none for it either.
+            Some((unprepared, output, milliseconds)) => {
+                let why = format!(
+                    "the setup did not work ({})",
+                    judge(0, &unprepared).failure().map(ToString::to_string).unwrap_or_default()
+                );
+                (Observation::NotStarted(why), output, milliseconds)
+            }
+        };
+        let verdict = judge(*expect, &observation);
+        Some(Seen { verdict, observation, contract: hash(command), output, milliseconds })
+    }
+
+    /// How long the contract of a step may take.
+    pub fn deadline(&self, step: &Step) -> Duration {
+        Duration::from_secs(step.contract_timeout_seconds.unwrap_or(self.limits.contract_seconds))
+    }
+
+    /// The environment of contracts and scripts: these few variables, and what the step declares.
+    pub fn environment(&self, step: &Step) -> Vec<(String, String)> {
+        let mut env: Vec<(String, String)> = KEPT
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)))
+            .chain([("PATH".to_owned(), self.search_path())])
+            .collect();
+        let declared = step.env.iter().filter_map(|pair| pair.split_once('='));
+        let declared = declared.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
+        // The checker refuses these (PW0505); a plan that was approved by an older one still can't set them.
+        env.extend(declared.filter(|(name, _)| !planwright_core::verify::is_obeyed(name)));
+        env
+    }
+
+    /// The PATH without folders that an agent could put a program into: relative ones and those in the workspace.
+    fn search_path(&self) -> String {
+        let closed: Vec<&Path> =
+            std::iter::once(self.folder).chain(self.closed.iter().map(PathBuf::as_path)).collect();
+        process::path_outside(&closed).to_string_lossy().into_owned()
     }
 }
 
-/// The environment of contracts and scripts: these few variables, and what the step declares. No program is looked for below
-/// these roots.
-pub(crate) fn environment(step: &Step, roots: &[&Path]) -> Vec<(String, String)> {
-    let kept = ["HOME", "LANG", "TMPDIR", "USER"];
-    let path = process::path_outside(roots).to_string_lossy().into_owned();
-    let mut env: Vec<(String, String)> = kept
-        .iter()
-        .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)))
-        .chain([("PATH".to_owned(), path)])
-        .collect();
-    let declared = step.env.iter().filter_map(|pair| pair.split_once('='));
-    let declared = declared.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
-    // The checker refuses these (PW0505); a plan that was approved by an older one still can't set them.
-    env.extend(declared.filter(|(name, _)| !planwright_core::verify::is_obeyed(name)));
-    env
+/// The hash by which receipts name a contract.
+pub fn hash(command: &str) -> String {
+    blake3::hash(command.as_bytes()).to_hex().to_string()
 }
 
 /// The command line that runs a contract or a script.
@@ -91,8 +116,12 @@ pub(crate) fn bash(command: &str) -> Vec<String> {
     ["bash", "-euo", "pipefail", "-c", command].map(str::to_owned).to_vec()
 }
 
+pub(crate) fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// Runs a contract. One whose supervisor was killed has told nothing, so it is run again: it only looks.
-fn supervised(supervisors: &Supervisors, job: &Job, stop: &Stop) -> Result<Ended, process::Error> {
+fn run(supervisors: &Supervisors, job: &Job, stop: &Stop) -> Result<Ended, process::Error> {
     let mut ended = supervisors.run(job, stop);
     for _ in 1..TRIES {
         if !matches!(ended, Err(process::Error::Lost { .. })) {
@@ -104,13 +133,10 @@ fn supervised(supervisors: &Supervisors, job: &Job, stop: &Stop) -> Result<Ended
 }
 
 /// What was seen of a contract; `None` when it was stopped.
-fn observe(ended: Result<Ended, process::Error>, deadline: Duration) -> Option<Seen> {
+fn observe(ended: Result<Ended, process::Error>, deadline: Duration) -> Option<(Observation, String, u64)> {
     let ended = match ended {
         Ok(ended) => ended,
-        Err(error) => {
-            let observation = Observation::NotStarted(error.to_string());
-            return Some(Seen { observation, output: String::new(), milliseconds: 0 });
-        }
+        Err(error) => return Some((Observation::NotStarted(error.to_string()), String::new(), 0)),
     };
     let observation = match ended.how {
         How::Exited(code) => Observation::Exited(code),
@@ -119,6 +145,5 @@ fn observe(ended: Result<Ended, process::Error>, deadline: Duration) -> Option<S
         How::Stopped => return None,
         How::NotStarted(why) => Observation::NotStarted(why),
     };
-    let milliseconds = u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX);
-    Some(Seen { observation, output: ended.output.text(), milliseconds })
+    Some((observation, ended.output.text(), milliseconds(ended.duration)))
 }

@@ -19,7 +19,8 @@ pub trait Host {
 
     /// Makes events durable, all or none: they are when this returns nothing. Where others recorded something that this
     /// driver has not seen, nothing is recorded and theirs is returned, or a cancelled run would get results behind its end.
-    fn record(&mut self, events: &[Event]) -> Result<Vec<Event>, Self::Error>;
+    /// `state` is the fold with them, for whoever keeps lists of runs.
+    fn record(&mut self, state: &RunState, events: &[Event]) -> Result<Vec<Event>, Self::Error>;
 
     /// What is to be recorded before an attempt begins.
     fn intend(&mut self, state: &RunState, step: usize, attempt: u32) -> Result<Event, Self::Error>;
@@ -59,7 +60,7 @@ pub enum Recovered {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Happening {
     /// An attempt or a contract ended. Not recorded yet.
-    Ended(Event),
+    Ended(Box<Event>),
     /// A contract was ended before it could tell anything.
     Dropped {
         /// The step, as a place in the plan.
@@ -216,7 +217,7 @@ impl<H: Host> Driver<'_, H> {
     /// Waits for what happens next, and returns whether the user has left.
     fn wait(&mut self, wake: Option<u64>) -> Result<bool, Error<H::Error>> {
         match self.host.next(wake).map_err(Error::Host)? {
-            Happening::Ended(event) => self.end(event)?,
+            Happening::Ended(event) => self.end(*event)?,
             Happening::Dropped { step, attempt } => {
                 self.under_way.remove(&Command::Contract { step, attempt }.key(self.plan));
             }
@@ -301,7 +302,7 @@ impl<H: Host> Driver<'_, H> {
             return Ok(true);
         }
         let ours = std::mem::take(&mut self.unrecorded);
-        let theirs = self.host.record(&ours).map_err(Error::Host)?;
+        let theirs = self.host.record(&self.state, &ours).map_err(Error::Host)?;
         if theirs.is_empty() {
             self.recorded += ours.len();
             for event in &ours {

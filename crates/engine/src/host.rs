@@ -12,6 +12,7 @@ use planwright_core::plan::{Contract, Plan};
 use planwright_core::prompt;
 use planwright_core::run::{FailedAttempt, RunState, StepState};
 use planwright_core::source::Source;
+use planwright_core::tally::Tally;
 
 use crate::driver::{Happening, Host, Recovered, lost};
 use crate::mirror::Mirror;
@@ -189,13 +190,13 @@ impl Embedded {
             Ok(Report::Attempt(attempt, done)) => {
                 self.own.remove(&attempt);
                 self.blobs.extend(done.blobs);
-                Some(Happening::Ended(done.event))
+                Some(Happening::Ended(Box::new(done.event)))
             }
             Ok(Report::Contract((step, attempt), done)) => {
                 self.contracts -= 1;
                 let Some(done) = done else { return Some(Happening::Dropped { step, attempt }) };
                 self.blobs.extend(done.blobs);
-                Some(Happening::Ended(done.event))
+                Some(Happening::Ended(Box::new(done.event)))
             }
             Err(mpsc::RecvTimeoutError::Timeout | mpsc::RecvTimeoutError::Disconnected) => None,
         }
@@ -209,7 +210,8 @@ impl Embedded {
         self.end_others()?;
         for event in self.store().delivered(self.run)? {
             let Some(key) = self.key_of(&event).filter(|key| self.others.remove(key)) else { continue };
-            return Ok(Some(Happening::Ended(if self.ended.remove(&key) { stopped(event) } else { event })));
+            let event = if self.ended.remove(&key) { stopped(event) } else { event };
+            return Ok(Some(Happening::Ended(Box::new(event))));
         }
         if self.visited.elapsed() < WORKERS {
             return Ok(None);
@@ -222,7 +224,7 @@ impl Embedded {
             if self.others.contains(&key) && self.store().health(&lease, self.now())? == Health::Dead {
                 process::reclaim(&self.tag(key))?;
                 self.others.remove(&key);
-                return Ok(Some(Happening::Ended(lost(&queued.step, queued.attempt))));
+                return Ok(Some(Happening::Ended(Box::new(lost(&queued.step, queued.attempt)))));
             }
         }
         Ok(None)
@@ -298,7 +300,7 @@ impl Host for Embedded {
         Ok(recorded.into_iter().map(|recorded| recorded.event).collect())
     }
 
-    fn record(&mut self, events: &[Event]) -> Result<Vec<Event>, Error> {
+    fn record(&mut self, state: &RunState, events: &[Event]) -> Result<Vec<Event>, Error> {
         loop {
             if !self.foreign.is_empty() {
                 return Ok(self.foreign.drain(..).collect());
@@ -309,6 +311,7 @@ impl Host for Embedded {
                 events,
                 blobs: self.blobs.clone(),
                 claim_for: self.is_free().then(|| driver_name(self.run)),
+                tally: Some(Tally::of(self.plan(), state)),
                 at_ms,
             };
             match self.store().add(self.run, addition)? {
@@ -362,7 +365,9 @@ impl Host for Embedded {
                 why.unwrap_or_else(|| "The agent can't be had.".to_owned())
             }
             (_, Reason::Budget) => format!("The budget is spent: {}.", outlook(self.plan(), state)),
-            (None, Reason::AttemptsSpent | Reason::Manual | Reason::Parked) => String::new(),
+            (_, Reason::Stalled) | (None, Reason::AttemptsSpent | Reason::Manual | Reason::Parked) => {
+                String::new()
+            }
         })
     }
 

@@ -14,6 +14,7 @@ use planwright_core::plan::Plan;
 use planwright_core::reflection::{Reflection, Seen};
 use planwright_core::run::RunState;
 use planwright_core::source::Source;
+use planwright_core::state::State;
 
 use crate::clock;
 use crate::store::journal::{Recorded, Store};
@@ -106,6 +107,17 @@ impl Mirror {
         }
         self.drop_known();
         self.news.stand(state);
+        self.settle();
+    }
+
+    /// Mirrors where a plan stands that is not being run.
+    pub(crate) fn rest(&mut self, state: State, at_ms: u64) {
+        let (source, draft) = &self.approved;
+        let beside = &mut self.beside;
+        self.news.rest(state, &clock::utc(at_ms), &mut |happening| {
+            beside.extend(source.dialect().beside(source, draft, happening));
+        });
+        self.drop_known();
         self.settle();
     }
 

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use ignore::{WalkBuilder, WalkState};
 use planwright_core::diagnostic::{Diagnostic, Severity};
-use planwright_core::dialect::{self, Dialect, HEAD_BYTES, named, record};
+use planwright_core::dialect::{self, Dialect, HEAD_BYTES, named, proposal, record};
 use planwright_core::draft::Draft;
 use planwright_core::ledger::Base;
 use planwright_core::plan::Plan;
@@ -18,6 +18,7 @@ use planwright_core::verify::{self, Facts, Study};
 use planwright_core::view::Summary;
 
 use crate::config::{self, Config, Settings, Sources};
+use crate::seen::{self, Known, Seen, Stamp};
 use crate::store::{self, Reading, Text, state};
 use crate::{base, facts, process, red};
 
@@ -26,6 +27,9 @@ const POINTER: &str = ".rawko/current-task.yaml";
 const POINTER_BYTES_MAX: u64 = 1 << 16;
 /// How deep folders are searched for plans.
 const DEPTH_MAX: usize = 32;
+/// Where proposals have settings of their own.
+pub const PROPOSAL_SETTINGS: &str = ".pi/plans.json";
+const SETTINGS_BYTES_MAX: u64 = 1 << 20;
 
 /// A project.
 #[derive(Debug, Clone)]
@@ -111,6 +115,23 @@ pub struct Survey {
 /// A conflict copy, and the service that made it.
 type Copy = (PathBuf, &'static str);
 
+/// A plan that was found.
+enum Found<'a> {
+    /// It is as it was when it was last listed.
+    Known { path: &'a Path, summary: &'a Summary },
+    /// It has to be read.
+    New { path: PathBuf, shown: String, stamp: Option<Stamp> },
+}
+
+impl Found<'_> {
+    fn path(&self) -> &Path {
+        match self {
+            Self::Known { path, .. } => path,
+            Self::New { path, .. } => path,
+        }
+    }
+}
+
 /// A plan and what the checker says of it.
 pub struct Verified {
     /// The text that was checked.
@@ -166,25 +187,36 @@ impl Project {
 
     /// A line about every plan below the root, by path, and what should not be there.
     pub fn survey(&self) -> Result<Survey, Error> {
-        let (plans, copies) = self.search(|path| {
-            let shown = path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().into_owned();
-            match store::read(path, &shown, self.reading()) {
-                Ok(Text::Plan(source)) => {
-                    let draft = (source.dialect().skim)(&source);
-                    Summary::of(name(path), shown, (source.dialect().name, &draft))
-                }
-                Ok(Text::Unreadable(unreadable)) => {
-                    Summary::unreadable(name(path), shown, unreadable.diagnostic.message)
-                }
-                Err(error) => Summary::unreadable(name(path), shown, error.to_string()),
-            }
-        })?;
+        let seen = Seen::of(self);
+        let (plans, copies) = self.search(&seen, |found| self.summary(found, &seen))?;
+        seen.keep();
         Ok(Survey { plans, faults: self.faults_with(copies) })
+    }
+
+    fn summary(&self, found: Found<'_>, seen: &Seen) -> Summary {
+        let (path, shown, stamp) = match found {
+            Found::Known { summary, .. } => return summary.clone(),
+            Found::New { path, shown, stamp } => (path, shown, stamp),
+        };
+        let summary = match store::read(&path, &shown, self.reading()) {
+            Ok(Text::Plan(source)) => {
+                let draft = (source.dialect().skim)(&source);
+                Summary::of(name(&path), shown.clone(), (source.dialect().name, &draft))
+            }
+            Ok(Text::Unreadable(unreadable)) => {
+                Summary::unreadable(name(&path), shown.clone(), unreadable.diagnostic.message)
+            }
+            Err(error) => Summary::unreadable(name(&path), shown.clone(), error.to_string()),
+        };
+        if let Some(stamp) = stamp {
+            seen.note(shown, stamp, Some(summary.clone()));
+        }
+        summary
     }
 
     /// What should not be there: conflict copies of plans, pointers that lead nowhere.
     pub fn faults(&self) -> Result<Vec<String>, Error> {
-        let (_, copies) = self.search(|_| ())?;
+        let (_, copies) = self.search(&Seen::of(self), |_| ())?;
         Ok(self.faults_with(copies))
     }
 
@@ -215,32 +247,87 @@ impl Project {
 
     /// Every plan below the root, by path.
     pub fn plans(&self) -> Result<Vec<PathBuf>, Error> {
-        Ok(self.search(Path::to_owned)?.0)
+        Ok(self.search(&Seen::of(self), |found| found.path().to_owned())?.0)
+    }
+
+    /// Every file below the root that is not ignored, relative to it, by path.
+    pub fn files(&self) -> Result<Vec<String>, Error> {
+        let found: Mutex<Vec<String>> = Mutex::default();
+        self.walk(&|path| {
+            if let Ok(shown) = path.strip_prefix(&self.root)
+                && path.is_file()
+            {
+                lock(&found).push(shown.to_string_lossy().into_owned());
+            }
+        })?;
+        let mut files = std::mem::take(&mut *lock(&found));
+        files.sort();
+        Ok(files)
     }
 
     /// Looks at every plan below the root, on all cores, and returns what was seen in the order of the paths, and the conflict
     /// copies of plans that services made.
-    fn search<T: Send>(&self, look: impl Fn(&Path) -> T + Sync) -> Result<(Vec<T>, Vec<Copy>), Error> {
+    fn search<T: Send>(
+        &self,
+        seen: &Seen,
+        look: impl Fn(Found<'_>) -> T + Sync,
+    ) -> Result<(Vec<T>, Vec<Copy>), Error> {
         let found: Mutex<Vec<(PathBuf, T)>> = Mutex::default();
         let copies: Mutex<Vec<Copy>> = Mutex::default();
         self.walk(&|path| {
             if let Some(service) = copy_of(path) {
                 lock(&copies).push((path.to_owned(), service));
-            } else if let Some(plan) = plan_of(path, self.dialect) {
-                let seen = look(&plan);
-                lock(&found).push((plan, seen));
+            } else if let Some(plan) = self.plan_of(path, seen) {
+                let path = plan.path().to_owned();
+                let sight = look(plan);
+                lock(&found).push((path, sight));
             }
         })?;
         let mut plans = std::mem::take(&mut *lock(&found));
         plans.sort_by(|(one, _), (other, _)| one.cmp(other));
         let mut copies = std::mem::take(&mut *lock(&copies));
         copies.sort();
-        Ok((plans.into_iter().map(|(_, seen)| seen).collect(), copies))
+        Ok((plans.into_iter().map(|(_, sight)| sight).collect(), copies))
+    }
+
+    /// The plan that a file below the root is, or begins. Of a file that is not known only the first bytes are read.
+    fn plan_of<'a>(&self, path: &'a Path, seen: &'a Seen) -> Option<Found<'a>> {
+        use io::Read as _;
+        let ending = ending(path)?;
+        let above = path.parent().and_then(Path::file_name).unwrap_or_default();
+        // Data of all kinds is written in these; plans lie in folders that are called so.
+        if (ending != "md" && above != "plans") || above == store::ARCHIVE {
+            return None;
+        }
+        let data = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
+        let plan = store::plan_at(path, self.dialect);
+        let shown =
+            |path: &Path| path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().into_owned();
+        if plan != path {
+            let is_first = above != "tasks" || path.ends_with("tasks/plan.md");
+            // Several files are one plan: the stamp of one of them tells nothing.
+            return is_first.then(|| Found::New { shown: shown(&plan), path: plan, stamp: None });
+        }
+        let (shown, stamp) = (shown(path), seen::stamp(&data));
+        match seen.known(&shown, &stamp) {
+            Known::NoPlan => return None,
+            Known::Plan(summary) => return Some(Found::Known { path, summary }),
+            Known::Nothing => {}
+        }
+        let mut head = Vec::with_capacity(HEAD_BYTES);
+        // A file that can't be opened can't say that it is a plan.
+        std::fs::File::open(path).ok()?.take(HEAD_BYTES as u64).read_to_end(&mut head).ok()?;
+        let head = String::from_utf8_lossy(&head);
+        if dialect::detect(&path.to_string_lossy(), &head).is_ok() {
+            return Some(Found::New { path: plan, shown, stamp: Some(stamp) });
+        }
+        seen.note(shown, stamp, None);
+        None
     }
 
     /// Shows every file below the root to `see`, from several threads. Ignored files (`.gitignore`) are no files of the
     /// project; hidden folders are searched, since some tools keep their plans there.
-    fn walk(&self, see: &(dyn Fn(&Path) + Sync)) -> Result<(), Error> {
+    pub(crate) fn walk(&self, see: &(dyn Fn(&Path) + Sync)) -> Result<(), Error> {
         let failed: Mutex<Option<ignore::Error>> = Mutex::default();
         let walk = WalkBuilder::new(&self.root)
             .hidden(false)
@@ -315,6 +402,16 @@ impl Project {
     /// Whether a folder is a plan.
     fn is_folder(&self, path: &Path) -> bool {
         path.is_dir() && store::plan_at(&path.join("plan.md"), self.dialect) == path
+    }
+
+    /// How proposals are handled in this project: what `.pi/plans.json` says, and what is wrong with it. `None` where there is
+    /// no such file.
+    pub fn proposal_settings(&self) -> io::Result<Option<(proposal::Config, Vec<String>)>> {
+        match store::read_text(&self.root.join(PROPOSAL_SETTINGS), SETTINGS_BYTES_MAX) {
+            Err(error) if state::is_absence(&error) => Ok(None),
+            Err(error) => Err(error),
+            Ok(text) => Ok(Some(proposal::config(&text))),
+        }
     }
 
     /// Reads and checks a plan; `shown` is how the user calls it.
@@ -475,26 +572,6 @@ const ENDINGS: &[&str] = &["md", "yaml", "yml", "json"];
 fn ending(path: &Path) -> Option<&'static str> {
     let ending = path.extension()?;
     ENDINGS.iter().copied().find(|known| ending == *known)
-}
-
-/// The plan that a file below the root is, or begins. Only its first bytes are read.
-fn plan_of(path: &Path, forced: Option<&'static Dialect>) -> Option<PathBuf> {
-    use io::Read as _;
-    let ending = ending(path)?;
-    let above = path.parent().and_then(Path::file_name).unwrap_or_default();
-    // Data of all kinds is written in these; plans lie in folders that are called so.
-    if (ending != "md" && above != "plans") || above == store::ARCHIVE || !path.is_file() {
-        return None;
-    }
-    let plan = store::plan_at(path, forced);
-    if plan != path {
-        return (above != "tasks" || path.ends_with("tasks/plan.md")).then_some(plan);
-    }
-    let mut head = Vec::with_capacity(HEAD_BYTES);
-    // A file that can't be opened can't say that it is a plan.
-    std::fs::File::open(path).ok()?.take(HEAD_BYTES as u64).read_to_end(&mut head).ok()?;
-    let head = String::from_utf8_lossy(&head);
-    dialect::detect(&path.to_string_lossy(), &head).is_ok().then_some(plan)
 }
 
 /// The service that made this file when two machines had changed the same plan.

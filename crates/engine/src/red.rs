@@ -17,7 +17,7 @@ use planwright_core::red::{Before, Red};
 
 use crate::base::{self, Checkout};
 use crate::config::Config;
-use crate::contract::{self, Place};
+use crate::contract::{self, Site};
 use crate::process::{Stop, Supervisors};
 use crate::project::Project;
 use memory::Memory;
@@ -132,7 +132,7 @@ fn judged(plan: &Plan) -> impl Iterator<Item = &Step> {
 
 fn red(step: &Step, before: Before, milliseconds: u64) -> Red {
     let contract = match &step.contract {
-        Contract::Shell { command, .. } => blake3::hash(command.as_bytes()).to_hex().to_string(),
+        Contract::Shell { command, .. } => contract::hash(command),
         Contract::Manual => String::new(),
     };
     Red { step: step.id.clone(), contract, before, milliseconds }
@@ -194,15 +194,14 @@ impl Check<'_> {
             None => self.tree()?,
         };
         let path = checkout.path();
-        let place = Place {
-            folder: &path,
-            root: &self.project.root,
-            supervisors: &self.supervisors,
-            deadline: allowed.min(left),
-            output_bytes_max: self.project.config.run.output_bytes,
-            tag: &format!("red-{}/{}/contract", std::process::id(), step.id),
+        let closed = [self.project.root.clone()];
+        let site = Site { folder: &path, closed: &closed, limits: &self.project.config.run };
+        let mut bounded = step.clone();
+        bounded.contract_timeout_seconds = Some(allowed.min(left).as_secs().max(1));
+        let tag = format!("red-{}/{}/contract", std::process::id(), step.id);
+        let Some(seen) = site.look(&bounded, (&self.supervisors, &tag), &self.limits.stop) else {
+            return cannot("stopped");
         };
-        let Some(seen) = contract::look(&place, step, &self.limits.stop) else { return cannot("stopped") };
         // What the contract wrote is not for the next one to see.
         if look_of(&checkout.tree()) == look {
             *tree = Some(Tree { checkout, look });

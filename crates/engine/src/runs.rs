@@ -5,19 +5,19 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use planwright_core::decide::Limits;
-use planwright_core::digest::Digest;
-use planwright_core::event::{Agents, Answer, Event, Outcome, StopWhen};
+use planwright_core::event::{Agents, Answer, ApprovedBy, Event, Outcome, Reason, StopWhen};
 use planwright_core::plan::Plan;
 use planwright_core::run::{Illegal, Phase, RunState};
-use planwright_core::work::WorkItem;
+use planwright_core::tally::{Tally, UnderWay};
+use planwright_core::work::{WorkItem, WorkKind};
 
 use crate::driver::{self, Progress};
 use crate::host::{self, Embedded, Hands};
 use crate::mirror::Mirror;
 use crate::process::{Stop, Supervisors};
-use crate::project::{self, Project, Verified};
+use crate::project::{self, Project};
 use crate::store::journal::{
-    self, Appended, Health, Holder, Lease, NewRun, Recorded, RunId, RunLock, RunRow, Store,
+    self, Addition, Appended, Health, Holder, Queued, Recorded, RunId, RunLock, RunRow, Store,
 };
 use crate::worker::Worker;
 
@@ -107,6 +107,14 @@ impl Run {
         });
         approved.unwrap_or_default()
     }
+
+    /// The approvals that it began on.
+    pub fn approvals(&self) -> Vec<ApprovedBy> {
+        match self.events.first().map(|recorded| &recorded.event) {
+            Some(Event::RunStarted { approvals, .. }) => approvals.clone(),
+            Some(_) | None => Vec::new(),
+        }
+    }
 }
 
 /// How a run is to be driven.
@@ -120,19 +128,37 @@ pub struct Drive {
     pub leave: Stop,
 }
 
-/// An attempt on the queue.
+/// The newest run of a plan, as lists show it: from a row, without its plan and without its journal. Never the ground for a
+/// decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
+pub struct Glance {
     /// The run.
     pub run: RunId,
+    /// The plan file, relative to the root of the project.
+    pub path: PathBuf,
     /// The name of the plan.
     pub plan: String,
-    /// What is to be done.
-    pub item: WorkItem,
-    /// Since when, in milliseconds since 1970.
-    pub queued_at_ms: u64,
-    /// Who is at it, and how well that one is.
-    pub lease: Option<(Lease, Health)>,
+    /// The digest that was approved.
+    pub digest: String,
+    /// When it began, in milliseconds since 1970.
+    pub started_at_ms: u64,
+    /// When something was last recorded, in milliseconds since 1970.
+    pub changed_at_ms: u64,
+    /// Where it stands.
+    pub tally: Tally,
+}
+
+/// An attempt on the queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pending {
+    /// What the queue has.
+    pub queued: Queued,
+    /// The name of the plan.
+    pub plan: String,
+    /// What kind of work it is.
+    pub kind: WorkKind,
+    /// How well the one is who is at it.
+    pub health: Option<Health>,
 }
 
 /// Who approved, and in which way.
@@ -162,13 +188,37 @@ impl Runs {
     /// Every run of a plan, the newest last.
     pub fn of_plan(&self, path: &Path) -> Result<Vec<Run>, Error> {
         let plan = self.relative(path);
-        let rows = self.store.runs()?.into_iter().filter(|row| row.plan == plan);
-        rows.map(|row| self.load(row)).collect()
+        self.store.runs_of(&plan)?.into_iter().map(|row| self.load(row)).collect()
     }
 
     /// Every run, newest last.
     pub fn all(&self) -> Result<Vec<Run>, Error> {
         self.store.runs()?.into_iter().map(|row| self.load(row)).collect()
+    }
+
+    /// The newest run of every plan of this workspace, the oldest first.
+    pub fn newest(&self) -> Result<Vec<Glance>, Error> {
+        let mut glances = Vec::new();
+        for row in self.store.newest_runs(&self.project.root)? {
+            let (tally, changed_at_ms) = match row.tally {
+                Some(tally) => tally,
+                None => {
+                    let run = self.run(row.id)?;
+                    let changed = run.events.last().map_or(row.created_at_ms, |last| last.at_ms);
+                    (Tally::of(&run.plan, &run.state), changed)
+                }
+            };
+            glances.push(Glance {
+                run: row.id,
+                path: row.plan,
+                plan: row.name,
+                digest: row.digest,
+                started_at_ms: row.created_at_ms,
+                changed_at_ms,
+                tally,
+            });
+        }
+        Ok(glances)
     }
 
     /// Whether a process drives the run now.
@@ -183,7 +233,12 @@ impl Runs {
 
     /// Who drives the run now.
     pub fn holder(&self, run: &Run) -> Result<Option<Holder>, Error> {
-        Ok(self.store.holder(run.row.id)?)
+        self.holder_of(run.row.id)
+    }
+
+    /// Who drives the run with this number now.
+    pub fn holder_of(&self, run: RunId) -> Result<Option<Holder>, Error> {
+        Ok(self.store.holder(run)?)
     }
 
     /// Where all of it is kept.
@@ -201,53 +256,21 @@ impl Runs {
         Ok(self.store.get(blob)?)
     }
 
-    fn relative(&self, path: &Path) -> PathBuf {
+    /// The path of a plan as the store has it: relative to the root of the project.
+    pub fn relative(&self, path: &Path) -> PathBuf {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         path.strip_prefix(&self.project.root).map(Path::to_owned).unwrap_or(path)
     }
 
+    /// The plan is read from the bytes that the store keeps, never from the workspace.
     fn load(&self, row: RunRow) -> Result<Run, Error> {
-        let plan = Self::approved_plan(&row)?;
+        let plan = row.approved().ok_or(Error::Plan { run: row.id })?;
         let events = self.store.events(row.id, 0)?;
         let mut state = RunState::new(&plan);
         for recorded in &events {
             state.apply(&recorded.event).map_err(|source| Error::Broken { run: row.id, source })?;
         }
         Ok(Run { row, plan, state, events })
-    }
-
-    /// The plan that was approved: read from the bytes that the store keeps, never from the workspace.
-    fn approved_plan(row: &RunRow) -> Result<Plan, Error> {
-        let plan = row.source().as_ref().and_then(planwright_core::verify::trusted);
-        plan.filter(|plan| Digest::of(plan).to_string() == row.digest).ok_or(Error::Plan { run: row.id })
-    }
-
-    /// Begins a run of a plan that somebody approved.
-    pub fn begin(
-        &self,
-        path: &Path,
-        verified: &Verified,
-        approval: &Approval,
-    ) -> Result<Option<RunId>, Error> {
-        let Some(plan) = &verified.plan else { return Ok(None) };
-        let digest = Digest::of(plan).to_string();
-        let new = NewRun {
-            root: self.project.root.clone(),
-            plan: self.relative(path),
-            name: project::name(path),
-            digest: digest.clone(),
-            text: verified.source.text().to_owned(),
-            dialect: verified.dialect().name.to_owned(),
-            created_at_ms: now(),
-        };
-        let started = Event::RunStarted {
-            digest,
-            approved_by: approval.by.clone(),
-            approved_at: approval.way.to_owned(),
-            base: None,
-            agents: self.project.config.commands_of(plan),
-        };
-        Ok(Some(self.store.begin_run(&new, &started)?))
     }
 
     /// The command lines of the agents as the settings have them now, where they are not what was approved.
@@ -276,6 +299,9 @@ impl Runs {
         if run.state.phase == Phase::Stopped {
             self.record(run, &Event::RunResumed { by: user() })?;
         }
+        for (ask, _) in run.state.asks.iter().filter(|(_, ask)| ask.reason == Reason::Stalled) {
+            self.answer(run, ask, Answer::Retry { hint: String::new() })?;
+        }
         host.mirror.show(&run.plan, &run.state, &run.events);
         let progress = driver::drive(&run.plan, &drive.limits, &mut host, watch)?;
         let now = self.load(run.row.clone())?;
@@ -300,6 +326,7 @@ impl Runs {
             plan: Arc::new(run.plan.clone()),
             plan_file: run.row.plan.clone(),
             digest: run.row.digest.clone(),
+            approvals: run.approvals(),
             tag: format!("{}/{}", self.store.key(), run.row.id.number()),
             store: Arc::clone(&self.store),
             for_agents: Supervisors::new(),
@@ -337,30 +364,36 @@ impl Runs {
     }
 
     /// Everything on the queue, the oldest first.
-    pub fn queue(&self) -> Result<Vec<Waiting>, Error> {
-        let mut waiting = Vec::new();
-        let mut known: Option<Run> = None;
+    pub fn pending(&self) -> Result<Vec<Pending>, Error> {
+        let runs = self.store.queued_runs()?;
+        let mut pending = Vec::new();
         for queued in self.store.queue()? {
-            let run = match known.take().filter(|run| run.row.id == queued.run) {
-                Some(run) => run,
-                None => self.run(queued.run)?,
+            // An attempt that was queued since is in the next list.
+            let Some((plan, tally)) = runs.get(&queued.run) else { continue };
+            let is_it = |one: &&UnderWay| one.step == queued.step && one.attempt == queued.attempt;
+            let known = tally.as_ref().and_then(|tally| tally.attempts.iter().find(is_it));
+            let kind = match known {
+                Some(attempt) => attempt.kind,
+                None => self.kind_of(&queued)?,
             };
-            let prompt = String::from_utf8_lossy(&self.store.get(&queued.prompt)?).into_owned();
-            let step = run.plan.steps.iter().find(|step| step.id == queued.step);
-            let step = step.ok_or(Error::Plan { run: queued.run })?;
-            let plan = run.row.plan.to_string_lossy();
-            let item = WorkItem::new(&plan, step, queued.attempt, (&queued.agent, prompt));
             let health = queued.lease.as_ref().map(|lease| self.store.health(lease, now())).transpose()?;
-            waiting.push(Waiting {
-                run: queued.run,
-                plan: run.row.name.clone(),
-                item,
-                queued_at_ms: queued.queued_at_ms,
-                lease: queued.lease.zip(health),
-            });
-            known = Some(run);
+            pending.push(Pending { plan: plan.clone(), kind, health, queued });
         }
-        Ok(waiting)
+        Ok(pending)
+    }
+
+    /// What the agent of an attempt of `run` is given.
+    pub fn work_item(&self, run: &Run, queued: &Queued) -> Result<WorkItem, Error> {
+        let prompt = String::from_utf8_lossy(&self.store.get(&queued.prompt)?).into_owned();
+        let step = run.plan.steps.iter().find(|step| step.id == queued.step);
+        let step = step.ok_or(Error::Plan { run: queued.run })?;
+        Ok(WorkItem::new(&run.row.plan.to_string_lossy(), step, queued.attempt, (&queued.agent, prompt)))
+    }
+
+    fn kind_of(&self, queued: &Queued) -> Result<WorkKind, Error> {
+        let run = self.run(queued.run)?;
+        let step = run.plan.steps.iter().find(|step| step.id == queued.step);
+        step.map(|step| WorkKind::of(&step.target)).ok_or(Error::Plan { run: queued.run })
     }
 
     fn lock(&self, run: RunId) -> Result<RunLock, Error> {
@@ -404,7 +437,16 @@ impl Runs {
             // They must fit what is recorded now, not what the person saw.
             news.iter().try_for_each(|event| state.apply(event)).map_err(Error::Illegal)?;
             let seen = events.last().map_or(0, |last| last.seq);
-            match self.store.append(run.row.id, seen, news, now())? {
+            let tally = Some(Tally::of(&run.plan, &state));
+            let addition = Addition {
+                after: seen,
+                events: news,
+                blobs: Vec::new(),
+                claim_for: None,
+                tally,
+                at_ms: now(),
+            };
+            match self.store.add(run.row.id, addition)? {
                 Appended::Written { .. } | Appended::Known => return Ok(()),
                 Appended::Moved => {}
             }
@@ -437,7 +479,47 @@ impl Runs {
 
     /// Ends a run for good. Whoever drives it ends what is under way.
     pub fn cancel(&self, run: &Run, why: &str) -> Result<(), Error> {
-        self.record(run, &Event::RunFinished { outcome: Outcome::Cancelled, why: why.to_owned() })
+        self.end(run, Outcome::Cancelled, why)
+    }
+
+    /// Ends a run for good, in this way.
+    pub fn end(&self, run: &Run, outcome: Outcome, why: &str) -> Result<(), Error> {
+        self.record(run, &Event::RunFinished { outcome, why: why.to_owned() })
+    }
+
+    /// Asks what shall become of runs that nobody has driven for a long time; `minutes_of` says how long that is for a plan.
+    /// Returns those that were asked about now, each with what is asked.
+    pub fn ask_about_stalled(
+        &self,
+        minutes_of: impl Fn(&Path) -> u64,
+    ) -> Result<Vec<(PathBuf, String)>, Error> {
+        let now = now();
+        let mut asked = Vec::new();
+        for glance in self.newest()? {
+            let patience_ms = minutes_of(&glance.path).saturating_mul(60_000);
+            let is_silent = now.saturating_sub(glance.changed_at_ms) >= patience_ms;
+            if glance.tally.phase != Phase::Running || !glance.tally.asks.is_empty() || !is_silent {
+                continue;
+            }
+            if self.holder_of(glance.run)?.is_some() {
+                continue;
+            }
+            let hours = now.saturating_sub(glance.started_at_ms) / 3_600_000;
+            let (settled, steps) = (glance.tally.settled(), glance.tally.steps.len());
+            let text =
+                format!("Started {hours} h ago, {settled} of {steps} steps done, and nobody drives it.");
+            let run = self.run(glance.run)?;
+            let opened = Event::AskOpened {
+                ask: format!("stalled/{}", run.state.asked + 1),
+                step: None,
+                reason: Reason::Stalled,
+                text: text.clone(),
+            };
+            self.record(&run, &opened)?;
+            self.mirror(glance.run, &self.project.root.join(&glance.path))?;
+            asked.push((glance.path, text));
+        }
+        Ok(asked)
     }
 
     /// Sets marks and status in the plan file to where the run stands; says what went wrong. For when nobody drives it.

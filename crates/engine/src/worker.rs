@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::event::{Agents, AttemptEnd, Blob, Event, Receipt, Usage};
-use planwright_core::judge::judge;
+use planwright_core::event::{Agents, ApprovedBy, AttemptEnd, Blob, Event, Receipt, Usage};
 use planwright_core::plan::{Contract, Plan, Reference, Step};
 use planwright_core::prompt::{Context, Feedback};
 
+use crate::base;
 use crate::config::{Config, TOPICS_KEY};
-use crate::contract::{self, Place, Seen};
+use crate::contract::{Site, bash, milliseconds};
 use crate::process::{self, Ended, How, Job, Stop, Supervisors};
 use crate::runs;
 use crate::store;
@@ -41,6 +41,8 @@ pub struct Worker {
     pub plan_file: PathBuf,
     /// Its digest.
     pub digest: String,
+    /// The approvals that the run began on.
+    pub approvals: Vec<ApprovedBy>,
     /// Names the run in the environment of its processes.
     pub tag: String,
     /// Where outputs go.
@@ -248,12 +250,12 @@ impl Worker {
 
     fn attempt_job(&self, agent: &Agent, (step, attempt): (&Step, u32), told: &Told, files: &Files) -> Job {
         let deadline = Duration::from_secs(step.timeout_seconds.unwrap_or(self.config.run.step_seconds));
-        let mut env = contract::environment(step, &[&self.root]);
+        let mut env = self.site().environment(step);
         env.push(("PLANWRIGHT_USAGE".to_owned(), files.usage.to_string_lossy().into_owned()));
         let (argv, input) = match agent {
             Agent::Shell => {
                 env.push(("PLANWRIGHT_FEEDBACK".to_owned(), files.feedback(&told.feedback)));
-                (contract::bash(&script(&step.task)), Vec::new())
+                (bash(&script(&step.task)), Vec::new())
             }
             Agent::Command(argv) => {
                 // Agents bring their own credentials and settings: they get the environment of the harness.
@@ -275,30 +277,34 @@ impl Worker {
 
     /// Runs the contract of a step and has it judged. `None` when it was stopped before it could tell anything.
     pub fn contract(&self, step: &Step, attempt: u32, stop: &Stop) -> Option<Done> {
-        let Contract::Shell { command, expect } = &step.contract else {
-            panic!("a step without a contract is never judged by one")
+        let tag = format!("{}/{}/{attempt}/contract", self.tag, step.id);
+        // Before the contract, which may leave things behind. Without the plan: the harness writes marks into it at any time.
+        // Content that can't be told is not told: that takes nothing from what the contract says.
+        let tree = base::tree_of_workspace(&self.root, std::slice::from_ref(&self.plan_file));
+        let expect = match step.contract {
+            Contract::Shell { expect, .. } => Some(expect),
+            Contract::Manual => None,
         };
-        let seconds = step.contract_timeout_seconds.unwrap_or(self.config.run.contract_seconds);
-        let place = Place {
-            folder: &self.root,
-            root: &self.root,
-            supervisors: &self.for_contracts,
-            deadline: Duration::from_secs(seconds),
-            output_bytes_max: self.config.run.output_bytes,
-            tag: &format!("{}/{}/{attempt}/contract", self.tag, step.id),
-        };
-        let Seen { observation, output, milliseconds } = contract::look(&place, step, stop)?;
+        let seen = self.site().look(step, (&self.for_contracts, &tag), stop)?;
         let receipt = Receipt {
-            verdict: judge(*expect, &observation),
-            observation,
+            verdict: seen.verdict,
+            observation: seen.observation,
             digest: self.digest.clone(),
-            contract: blake3::hash(command.as_bytes()).to_hex().to_string(),
+            contract: seen.contract,
             tier: "open".to_owned(),
-            output: blob_of(output.as_bytes()),
-            milliseconds,
+            output: blob_of(seen.output.as_bytes()),
+            milliseconds: seen.milliseconds,
+            tree: tree.unwrap_or_default(),
+            expect,
+            approvals: self.approvals.clone(),
         };
         let event = Event::ContractFinished { step: step.id.clone(), attempt, receipt };
-        Some(Done { event, blobs: vec![output.into_bytes()] })
+        Some(Done { event, blobs: vec![seen.output.into_bytes()] })
+    }
+
+    /// Where contracts look: in the workspace.
+    fn site(&self) -> Site<'_> {
+        Site { folder: &self.root, closed: &[], limits: &self.config.run }
     }
 }
 
@@ -310,10 +316,6 @@ fn script(task: &str) -> String {
         Some((_, body)) if fence.len() >= 3 && !body.contains(&format!("\n{fence}\n")) => body.to_owned(),
         Some(_) | None => task.to_owned(),
     }
-}
-
-fn milliseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// How an attempt ended. One that was stopped by a person is neither failed nor lost.

@@ -17,9 +17,11 @@ use nix::unistd::Pid;
 use planwright_engine::Project;
 use planwright_engine::core::decide::Limits;
 use planwright_engine::core::event::{Event, Outcome};
+use planwright_engine::core::ledger::Who;
 use planwright_engine::crew::{Shift, Until, work};
+use planwright_engine::decisions::{Decisions, Yes};
 use planwright_engine::process::{SHIM, Stop, shim_main};
-use planwright_engine::runs::{Approval, Drive, Runs};
+use planwright_engine::runs::{Drive, Runs};
 use planwright_engine::store::journal::{Health, LEASE_MS, Lease, RunId};
 use planwright_engine::store::{self, Store, Text};
 use runner::{Case, run_cases};
@@ -56,8 +58,12 @@ fn drive(root: &Path) -> ExitCode {
         let text = store::read(&path, "plans/it.md", project.reading()).expect("a plan");
         assert!(matches!(text, Text::Plan(_)));
         let verified = project.check(text).expect("checked");
-        let approval = Approval { by: "ada".to_owned(), way: "rev" };
-        runs.begin(&path, &verified, &approval).expect("begun").expect("a plan without faults");
+        let decisions = Decisions::open(&project).expect("decisions");
+        let ada = Who::person("ada");
+        let proposed = decisions.propose(&path, &verified, &ada).expect("a plan without faults");
+        let yes = Yes { by: ada.clone(), way: "rev", note: String::new(), key: None };
+        decisions.approve(&path, &proposed.revision.subject, &yes).expect("approved");
+        decisions.start(&path, &verified, &ada).expect("begun");
     }
     let run = runs.latest(&path).expect("read").expect("a run");
     let drive = Drive { limits: Limits::default(), workers: 0, leave: Stop::new() };

@@ -119,8 +119,14 @@ fn what_a_driver_claims_with_the_intent_is_never_free() {
     let (store, run) = store("own");
     let events = [started("a", 1)];
     let claim_for = Some(driver_name(run));
-    let addition =
-        Addition { after: 0, events: &events, blobs: vec![b"do it".to_vec()], claim_for, at_ms: 5 };
+    let addition = Addition {
+        after: 0,
+        events: &events,
+        blobs: vec![b"do it".to_vec()],
+        claim_for,
+        tally: None,
+        at_ms: 5,
+    };
     store.add(run, addition).expect("added");
     assert_eq!(claim(&store, "w1"), None);
     let lease = queue(&store)[0].lease.clone().expect("a lease");

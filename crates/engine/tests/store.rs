@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use planwright_engine::core::event::{Blob, Event, Outcome, Reason, StopWhen};
+use planwright_engine::core::event::{Blob, Event, Outcome, Reason, StopWhen, Usage};
+use planwright_engine::core::run::Phase;
+use planwright_engine::core::tally::Tally;
 use planwright_engine::store::Store;
 use planwright_engine::store::journal::{
     Addition, Appended, BYTES_MAX, Break, Error, Fault, NewRun, RunId, blob_of,
@@ -93,6 +95,23 @@ fn ask(name: &str) -> Event {
     }
 }
 
+/// What a caller that has folded nothing adds.
+fn nothing() -> Addition<'static> {
+    Addition { after: 0, events: &[], blobs: Vec::new(), claim_for: None, tally: None, at_ms: 1 }
+}
+
+/// Where a run of no steps stands.
+fn tally() -> Tally {
+    Tally {
+        phase: Phase::Stopped,
+        steps: String::new(),
+        attempts: Vec::new(),
+        asks: Vec::new(),
+        spent: Usage::default(),
+        stopped_by: None,
+    }
+}
+
 fn stop(by: &str) -> Event {
     Event::RunStopped { by: by.to_owned(), when: StopWhen::AfterAttempts }
 }
@@ -128,16 +147,16 @@ fn words(error: &dyn std::error::Error) -> String {
 fn a_run_begins_with_its_first_event_in_one_act() {
     let folder = Scratch::new("store-begun");
     let store = Store::open_folder(&folder.path().join("state")).expect("a store");
-    let run = store.begin_run(&new_run("plans/a.md"), &stop("ada")).expect("a run");
+    let run = store.begin_run(&new_run("plans/a.md"), &stop("ada"), &tally()).expect("a run");
     assert_eq!(events(&store, run), [stop("ada")]);
     let refused = NewRun { text: "x".repeat(BYTES_MAX + 1), ..new_run("plans/b.md") };
-    assert!(store.begin_run(&refused, &stop("ada")).is_err());
+    assert!(store.begin_run(&refused, &stop("ada"), &tally()).is_err());
     // A first event that can't be written takes the run with it.
     let burglar = burgle(&store);
     burglar
         .execute_batch("CREATE TRIGGER t BEFORE INSERT ON journal BEGIN SELECT RAISE(ABORT, 'no'); END")
         .expect("laid");
-    assert!(store.begin_run(&new_run("plans/c.md"), &stop("ada")).is_err());
+    assert!(store.begin_run(&new_run("plans/c.md"), &stop("ada"), &tally()).is_err());
     assert_eq!(store.runs().expect("runs").len(), 1);
 }
 
@@ -326,18 +345,12 @@ fn bytes_are_kept_once_and_checked_when_they_are_read() {
     assert_eq!(blob, store.put(b"some output").expect("kept"));
     assert_eq!(blob, blob_of(b"some output"));
     assert_eq!(store.get(&blob).expect("read"), b"some output");
-    let addition = Addition {
-        after: 0,
-        events: &[ask("a")],
-        blobs: vec![b"with an event".to_vec(), Vec::new()],
-        claim_for: None,
-        at_ms: 1,
-    };
+    let blobs = vec![b"with an event".to_vec(), Vec::new()];
+    let addition = Addition { events: &[ask("a")], blobs, ..nothing() };
     assert_eq!(store.add(run, addition).expect("added"), Appended::Written { seq: 1 });
     assert_eq!(store.get(&blob_of(b"with an event")).expect("read"), b"with an event");
     assert_eq!(store.get(&blob_of(b"")).expect("read"), b"");
-    let refused =
-        Addition { after: 0, events: &[ask("b")], blobs: vec![b"never".to_vec()], claim_for: None, at_ms: 1 };
+    let refused = Addition { events: &[ask("b")], blobs: vec![b"never".to_vec()], ..nothing() };
     assert_eq!(store.add(run, refused).expect("asked"), Appended::Moved);
     assert!(matches!(store.get(&blob_of(b"never")), Err(Error::NoBlob { .. })));
     let count = burgle(&store).query_row("SELECT count(*) FROM blob", [], |row| row.get::<_, i64>(0));
@@ -374,10 +387,8 @@ fn a_store_of_a_later_version_is_refused_and_left_alone() {
     drop(store);
     let before = std::fs::read(&path).expect("the file");
     let refused = words(&Store::open_folder(&folder).expect_err("refused"));
-    assert_eq!(
-        refused,
-        format!("the store {} has version 99; this planwright knows versions up to 3", path.display())
-    );
+    let said = format!("the store {} has version 99; this planwright knows versions up to ", path.display());
+    assert!(refused.starts_with(&said), "{refused}");
     assert_eq!(std::fs::read(&path).expect("the file"), before);
 }
 

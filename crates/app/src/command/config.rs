@@ -95,7 +95,16 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         (None, None) => show_all(&sources, out),
         (None, Some(key)) => show_one(&sources, key, out),
         (Some(Act::Set { key, value, whose }), _) => {
-            let edited = config::set(&whose.file(&sources)?, key, value).map_err(refusal)?;
+            let edited =
+                config::set(&whose.file(&sources)?, key, value).map_err(|refused| match refused {
+                    Refused::Personal { .. } => Failure::from_error(Exit::Usage, &refused)
+                        .hint("set it for yourself: --user")
+                        .next(Next::new(["planwright", "config", "set", key, value, "--user"])),
+                    Refused::Setting { .. }
+                    | Refused::NotThere { .. }
+                    | Refused::Config(_)
+                    | Refused::Store(_) => refusal(refused),
+                })?;
             Ok(changed("set", &sources, &edited, out))
         }
         (Some(Act::Unset { key, whose }), _) => {
@@ -221,6 +230,7 @@ fn refusal(refused: Refused) -> Failure {
                 key.as_str(),
             ]))
         }
+        Refused::Personal { .. } => Failure::from_error(Exit::Usage, &refused),
         Refused::Config(error) => error.into(),
         Refused::Store(error) => error.into(),
     }

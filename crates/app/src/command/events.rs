@@ -1,26 +1,26 @@
-//! `events`: the journals of all runs of this project as one stream, one line per fact. Only reads: whoever listens, and
-//! however they end, changes nothing.
+//! `events`: the journals of all runs and the ledgers of all plans of this project as one stream, one line per fact. Only reads:
+//! whoever listens, and however they end, changes nothing. With `--deliver` the hooks are told what they have missed.
 
-use std::collections::BTreeMap;
+mod record;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
 use planwright_engine::clock;
 use planwright_engine::core::budget;
-use planwright_engine::core::dialect::{self, Birth, record};
-use planwright_engine::core::event::{Answer as Said, Event};
-use planwright_engine::core::source::Source;
+use planwright_engine::feed::{Fact, Feed, Filter, What};
+use planwright_engine::notify::{self, Rest};
+use planwright_engine::process;
 use planwright_engine::runs::{self, Runs};
-use planwright_engine::store::journal::{Recorded, RunId};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{EventData, here, project_of};
-use crate::fact;
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use super::{here, project_of};
+use crate::out::{Answer, Exit, Failure, Next, Out, Table, Tone, clean_line};
+use crate::{fact, herald};
 
-/// How often the journals are looked at for news.
+/// How often the store is looked at for news.
 const LOOK: Duration = Duration::from_millis(100);
 
 #[derive(Debug, clap::Args)]
@@ -31,18 +31,22 @@ pub(crate) struct Args {
     /// Only what came after this: a number in the journal, a time (14:30, 2026-01-31T14:30:00Z) or an age (14m)
     #[arg(long, value_name = "SEQ|TIME|AGE")]
     since: Option<String>,
-    /// Only the runs of this plan
+    /// Only what is about this plan
     #[arg(long)]
     plan: Option<String>,
     /// Print JSON lines in the names of another tool, and nothing that it has no name for
     #[arg(long, value_enum, value_name = "TOOL", conflicts_with = "json")]
     names: Option<Names>,
+    /// Tell the hooks of the settings what they have missed, and print no event
+    #[arg(long, conflicts_with_all = ["follow", "since", "plan", "names"])]
+    deliver: bool,
 }
 
 /// Whose names events go by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Names {
     /// `PLAN_CREATED`, `STEP_STARTED`, `STEP_COMPLETED`, `STEP_FAILED`, `PLAN_REPLANNED`
+    #[value(alias = "rawko")]
     Record,
 }
 
@@ -50,27 +54,38 @@ enum Names {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Told {
     /// How many events were told.
-    pub(crate) events: usize,
+    pub(crate) events: u64,
+    /// What became of them for each hook, with `--deliver`.
+    pub(crate) hooks: Vec<HookData>,
+}
+
+/// What became of the news for one hook.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct HookData {
+    /// Its name: `needs_you`, `done`, `failed` or `webhook`.
+    pub(crate) hook: String,
+    /// How many events it took.
+    pub(crate) delivered: u64,
+    /// How many were given up since this was last asked.
+    pub(crate) skipped: u64,
+    /// Why not everything was delivered; `None` where all of it was.
+    pub(crate) left: Option<String>,
 }
 
 /// Where to begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Since {
     Begin,
-    /// After the event with this number, in each journal.
+    /// After the event with this number, in each journal and ledger.
     Seq(u64),
     /// After this time, in milliseconds since 1970.
     Time(u64),
 }
 
-/// One event, and which run it belongs to.
-struct Fact {
-    plan: String,
-    run: RunId,
-    recorded: Recorded,
-}
-
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    if args.deliver {
+        return deliver(out);
+    }
     let since = match &args.since {
         None => Since::Begin,
         Some(text) => since(text, fact::now()).ok_or_else(|| {
@@ -84,20 +99,27 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let project = path.as_deref().map_or_else(here, project_of)?;
     let runs = Runs::open(&project)?;
     let plan = path.map(|path| path.strip_prefix(&project.root).map(PathBuf::from).unwrap_or(path));
-    let mut stream = Stream { runs, plan, since, seen: BTreeMap::new() };
+    let (after_seq, since_ms) = match since {
+        Since::Begin => (0, 0),
+        Since::Seq(seq) => (seq, 0),
+        Since::Time(at) => (0, at),
+    };
+    let mut feed = Feed::after(runs.store(), &project.root, Filter { plan, after_seq, since_ms }, 0);
     let mut told = 0;
     loop {
-        for fact in stream.news()? {
-            match args.names {
-                None => tell(&fact, out),
-                Some(Names::Record) => {
-                    let Some(line) = record_line(&stream.runs, &fact)? else { continue };
-                    out.line(&clean_line(&line));
+        while let Some(batch) = feed.next_batch().map_err(runs::Error::from)? {
+            for fact in &batch {
+                match args.names {
+                    None => tell(fact, out),
+                    Some(Names::Record) => {
+                        let Some(line) = record::line(&runs, fact)? else { continue };
+                        out.line(&clean_line(&line));
+                    }
                 }
+                told += 1;
             }
-            told += 1;
+            out.flush();
         }
-        out.flush();
         if !args.follow || !out.is_open() {
             break;
         }
@@ -106,7 +128,48 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     if told == 0 {
         out.talk("nothing has happened yet");
     }
-    Ok(Answer::done("events", &Told { events: told }).next(Next::new(["planwright", "status"])))
+    let next = Next::new(["planwright", "status"]);
+    Ok(Answer::done("events", &Told { events: told, hooks: Vec::new() }).next(next))
+}
+
+/// Tells the hooks what they have missed.
+fn deliver(out: &mut Out<'_>) -> Result<Answer, Failure> {
+    if process::job_above().is_some() {
+        let message = "an agent at work in a run can't deliver: what its hooks take, the user's would miss";
+        return Err(Failure::new(Exit::No, message).next(Next::new(["planwright", "events"])));
+    }
+    let project = here()?;
+    let runs = Runs::open(&project)?;
+    let told = notify::deliver(&project, runs.store(), herald::encode).map_err(runs::Error::from)?;
+    let hooks: Vec<HookData> = told.iter().map(data).collect();
+    let mut table = Table::new();
+    for hook in &hooks {
+        let skipped = if hook.skipped > 0 { format!("gave up {}", hook.skipped) } else { String::new() };
+        let left = hook.left.as_deref().unwrap_or_default();
+        let delivered = format!("delivered {}", hook.delivered);
+        table.row([hook.hook.as_str(), &delivered, &skipped, &clean_line(left)]);
+    }
+    out.table(&table);
+    if hooks.is_empty() {
+        out.talk("no hook is set");
+    }
+    let exit = if hooks.iter().any(|hook| hook.left.is_some()) { Exit::No } else { Exit::Done };
+    let next = match (hooks.is_empty(), exit) {
+        (true, _) => ["planwright", "config", "hooks.needs_you"],
+        (false, Exit::Done) => ["planwright", "events", "--since=1h"],
+        (false, _) => ["planwright", "events", "--deliver"],
+    };
+    let events = hooks.iter().map(|hook| hook.delivered).sum();
+    Ok(Answer::new(exit, "events", &Told { events, hooks }).next(Next::new(next)))
+}
+
+fn data(told: &notify::Told) -> HookData {
+    let left = match &told.rest {
+        Rest::Nothing => None,
+        Rest::Later(why) => Some(why.clone()),
+        Rest::Busy => Some("another process is at it".to_owned()),
+    };
+    HookData { hook: told.hook.to_owned(), delivered: told.delivered, skipped: told.skipped, left }
 }
 
 /// Reads where to begin. A bare number is a place in the journal.
@@ -122,133 +185,25 @@ fn since(text: &str, now_ms: u64) -> Option<Since> {
     Some(Since::Time(now_ms.saturating_sub(age.saturating_mul(1000))))
 }
 
-struct Stream {
-    runs: Runs,
-    /// Relative to the root of the project.
-    plan: Option<PathBuf>,
-    since: Since,
-    /// The last event that was told, by run.
-    seen: BTreeMap<RunId, u64>,
-}
-
-impl Stream {
-    /// What happened since the last call, in the order in which it did.
-    fn news(&mut self) -> Result<Vec<Fact>, Failure> {
-        let store = self.runs.store();
-        let mut news = Vec::new();
-        for row in store.runs().map_err(runs::Error::from)? {
-            if self.plan.as_ref().is_some_and(|plan| *plan != row.plan) {
-                continue;
-            }
-            let first = if let Since::Seq(seq) = self.since { seq } else { 0 };
-            let seen = self.seen.entry(row.id).or_insert(first);
-            if row.head.seq <= *seen {
-                continue;
-            }
-            for recorded in store.events(row.id, *seen).map_err(runs::Error::from)? {
-                *seen = recorded.seq;
-                let is_wanted = !matches!(self.since, Since::Time(at) if recorded.at_ms < at);
-                if is_wanted {
-                    news.push(Fact { plan: row.name.clone(), run: row.id, recorded });
-                }
-            }
-        }
-        news.sort_by_key(|fact| (fact.recorded.at_ms, fact.run, fact.recorded.seq));
-        Ok(news)
-    }
-}
-
-/// The line for what happened in the names of document B; `None` where it has none.
-fn record_line(runs: &Runs, fact: &Fact) -> Result<Option<String>, Failure> {
-    let run = runs.store().run(fact.run).map_err(runs::Error::from)?;
-    let Some(source) = run.source().map(|source| as_record(&source)) else { return Ok(None) };
-    let event = &fact.recorded.event;
-    let follows = || source.draft().frontmatter.value("previousPlanId").is_some();
-    if matches!(event, Event::RunStarted { .. }) && follows() {
-        return Ok(Some(record::replanned_line(&source)));
-    }
-    if let Event::AskAnswered { ask, answer: Said::Confirm, by } = event {
-        return confirmed_line(runs, fact, (ask, by));
-    }
-    let said = match event {
-        Event::ContractFinished { receipt, .. } => match receipt.verdict.failure() {
-            Some(failure) => failure.to_string(),
-            None => said_by_agent(runs, fact)?,
-        },
-        Event::AttemptFinished { end, .. } => format!("{end:?}"),
-        Event::RunStarted { .. }
-        | Event::AgentsApproved { .. }
-        | Event::AttemptStarted { .. }
-        | Event::AskOpened { .. }
-        | Event::AskAnswered { .. }
-        | Event::BudgetWarned { .. }
-        | Event::RunStopped { .. }
-        | Event::RunResumed { .. }
-        | Event::RunFinished { .. } => String::new(),
-    };
-    Ok(record::event_line(&source, event, said.trim_end()))
-}
-
-/// The line for a step that a person confirmed.
-fn confirmed_line(runs: &Runs, fact: &Fact, (ask, by): (&str, &str)) -> Result<Option<String>, Failure> {
-    let run = runs.run(fact.run)?;
-    let opened = run.events.iter().find_map(|recorded| {
-        let Event::AskOpened { ask: known, step, .. } = &recorded.event else { return None };
-        step.clone().filter(|_| known == ask)
-    });
-    let index = opened.and_then(|step| run.plan.steps.iter().position(|known| known.id == step));
-    let line = |index: usize| serde_json::json!({"type": "STEP_COMPLETED", "stepIndex": index, "output": format!("confirmed by {by}")});
-    Ok(index.map(|index| line(index).to_string()))
-}
-
-/// A plan of any dialect as document B would have it.
-fn as_record(source: &Source) -> Source {
-    match dialect::named("record") {
-        Some(record) if source.dialect() != record => {
-            let birth = Birth { id: source.name(), now: "" };
-            source.with(record.compose(&source.draft(), &birth)).written_in(record)
-        }
-        Some(_) | None => source.clone(),
-    }
-}
-
-/// What the agent said in the attempt that a contract judged.
-fn said_by_agent(runs: &Runs, fact: &Fact) -> Result<String, Failure> {
-    let judged = (fact.recorded.event.step(), fact.recorded.event.attempt());
-    for recorded in runs.store().events(fact.run, 0).map_err(runs::Error::from)? {
-        if let Event::AttemptFinished { output: Some(output), .. } = &recorded.event
-            && (recorded.event.step(), recorded.event.attempt()) == judged
-        {
-            return Ok(String::from_utf8_lossy(&runs.blob(output)?).into_owned());
-        }
-    }
-    Ok(String::new())
-}
-
 fn tell(fact: &Fact, out: &mut Out<'_>) {
-    let Fact { plan, run, recorded } = fact;
+    let Fact { notice, what, .. } = fact;
     let palette = out.palette();
-    let time = fact::clock_time(recorded.at_ms, fact::now());
-    let place = fact::place(plan, &recorded.event);
-    let fields = fact::fields(&recorded.event);
+    let time = fact::clock_time(notice.at_ms, fact::now());
+    let (place, fields) = match what {
+        What::Event(_, event) => (fact::place(&notice.plan, event), fact::fields(event)),
+        What::Entry(_, entry) => (fact::entry::place(&notice.plan, entry), fact::entry::fields(entry)),
+    };
     out.line(
         format!(
             "{} {} {:<17} {}",
             palette.paint(Tone::Muted, &time),
             palette.paint(Tone::Strong, &clean_line(&place)),
-            recorded.event.name(),
+            notice.name(),
             clean_line(&fields)
         )
         .trim_end(),
     );
-    let data = EventData {
-        plan: plan.clone(),
-        run: run.number(),
-        seq: recorded.seq,
-        at_ms: recorded.at_ms,
-        event: serde_json::to_value(&recorded.event).unwrap_or_default(),
-    };
-    out.event(&Answer::done("event", &data));
+    out.event(&Answer::done("event", notice));
 }
 
 #[cfg(test)]

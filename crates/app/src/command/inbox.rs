@@ -1,10 +1,15 @@
 //! `inbox`: everything in this project that waits for a person, and what they can say to it. Answers nothing itself.
 
-use planwright_engine::runs::Runs;
+use std::collections::BTreeMap;
+
+use planwright_engine::core::decide;
+use planwright_engine::core::plan::Contract;
+use planwright_engine::runs::{self, Glance, Runs};
+use planwright_engine::store::journal::RunId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{here, newest_runs};
+use super::{ReviewData, here, reviews};
 use crate::fact;
 use crate::out::{Answer, Failure, Glyph, Next, Out, Table, Tone, clean_line};
 
@@ -14,8 +19,10 @@ pub(crate) struct Args {}
 /// The data of the envelope.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Inbox {
-    /// What waits, the oldest first.
+    /// What runs ask, the oldest first.
     pub(crate) asks: Vec<AskData>,
+    /// Plans that wait for a yes or a no, the oldest first.
+    pub(crate) reviews: Vec<ReviewData>,
 }
 
 /// Something that only a person can settle.
@@ -46,38 +53,61 @@ struct Shown {
 }
 
 pub(crate) fn run(_: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
-    let runs = Runs::open(&here()?)?;
+    let here = here()?;
+    let reviews = reviews(&here, out)?;
+    let runs = Runs::open(&here)?;
+    let newest: BTreeMap<RunId, Glance> = runs.newest()?.into_iter().map(|run| (run.run, run)).collect();
     let mut asks = Vec::new();
-    for run in newest_runs(&runs)? {
-        for (name, ask) in &run.state.asks {
-            let choices = fact::choices(&run, ask);
-            let data = AskData {
-                plan: run.row.name.clone(),
-                run: run.row.id.number(),
-                step: ask.step.map(|place| run.plan.steps[place].id.clone()),
-                reason: fact::reason_word(ask.reason).to_owned(),
-                since_ms: fact::asked_since(&run, name),
-                text: ask.text.clone(),
-                answers: choices.iter().map(|(command, _)| command.clone()).collect(),
-            };
-            let subject = fact::subject(&run, ask);
-            asks.push(Shown { data, subject, words: fact::reason_words(ask.reason), choices });
-        }
+    for ask in runs.store().asks().map_err(runs::Error::from)? {
+        // Older runs of a plan ask nothing any more.
+        let Some(run) = newest.get(&ask.run) else { continue };
+        let subject = match &ask.step {
+            Some(step) => format!("{}/{step}", run.plan),
+            None => run.plan.clone(),
+        };
+        let is_manual = run.tally.asks.iter().any(|open| open.ask == ask.ask && open.is_manual);
+        let words = decide::choices(ask.reason, is_manual.then_some(&Contract::Manual));
+        let choices = fact::choices_of(&subject, words);
+        let data = AskData {
+            plan: run.plan.clone(),
+            run: ask.run.number(),
+            step: ask.step,
+            reason: fact::reason_word(ask.reason).to_owned(),
+            since_ms: ask.opened_at_ms,
+            text: ask.text,
+            answers: choices.iter().map(|(command, _)| command.clone()).collect(),
+        };
+        asks.push(Shown { data, subject, words: fact::reason_words(ask.reason), choices });
     }
     asks.sort_by_key(|ask| ask.data.since_ms);
     let now = fact::now();
     for ask in &asks {
         print(ask, now, out);
     }
-    if asks.is_empty() {
+    reviews.iter().for_each(|review| print_review(review, now, out));
+    if asks.is_empty() && reviews.is_empty() {
         out.line("nothing waits for you");
     }
-    let next = match asks.first() {
-        Some(ask) => Next::new(["planwright", "answer", ask.subject.as_str()]),
-        None => Next::new(["planwright", "status"]),
+    let next = match (asks.first(), reviews.first()) {
+        (Some(ask), _) if ask.data.reason == "stalled" => {
+            Next::new(["planwright", "run", ask.subject.as_str()])
+        }
+        (Some(ask), _) => Next::new(["planwright", "answer", ask.subject.as_str()]),
+        (None, Some(review)) => review.command(),
+        (None, None) => Next::new(["planwright", "status"]),
     };
     let asks = asks.into_iter().map(|ask| ask.data).collect();
-    Ok(Answer::done("inbox", &Inbox { asks }).next(next))
+    Ok(Answer::done("inbox", &Inbox { asks, reviews }).next(next))
+}
+
+fn print_review(review: &ReviewData, now: u64, out: &mut Out<'_>) {
+    let palette = out.palette();
+    let (glyph, name) = (palette.glyph(Glyph::NeedsYou), clean_line(&review.plan));
+    let age = fact::age(review.since_ms, now);
+    let (words, by) = (review.words(), clean_line(&review.by).into_owned());
+    out.line(&format!("{glyph} {}   {words}, {age} ago, by {by}", palette.paint(Tone::Strong, &name)));
+    out.line(&format!("  {}", clean_line(&review.command().command)));
+    out.line("");
 }
 
 fn print(ask: &Shown, now: u64, out: &mut Out<'_>) {

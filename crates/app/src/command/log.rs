@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{EventData, RunOf, run_of, shown, step_of};
+use super::{RunOf, notice_of, run_of, shown, step_of};
 use crate::fact;
 use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
 
@@ -210,9 +210,7 @@ fn follow(found: &RunOf, wanted: &Wanted, out: &mut Out<'_>) -> Result<Answer, F
             is_over |= matches!(recorded.event, Event::RunFinished { .. });
             if wanted.has(name, &recorded.event) {
                 print(&[recorded], out);
-                let Entry { seq, at_ms, event } = entry(recorded);
-                let data = EventData { plan: name.to_owned(), run: id.number(), seq, at_ms, event };
-                out.event(&Answer::done("event", &data));
+                out.event(&Answer::done("event", &notice_of(runs, run, recorded)));
             }
         }
         out.flush();

@@ -1,6 +1,7 @@
 //! `queue`: the attempts that wait for a worker or are under way, and what is in one of them. Takes none.
 
-use planwright_engine::runs::{Runs, Waiting};
+use planwright_engine::core::work::WorkItem;
+use planwright_engine::runs::{Pending, Runs};
 use planwright_engine::store::journal::Health;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -69,7 +70,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
 
 fn list(out: &mut Out<'_>) -> Result<Answer, Failure> {
     let runs = Runs::open(&here()?)?;
-    let items: Vec<ItemData> = runs.queue()?.iter().map(item_data).collect();
+    let items: Vec<ItemData> = runs.pending()?.iter().map(item_data).collect();
     let now = fact::now();
     let mut table = Table::new();
     for item in &items {
@@ -95,8 +96,9 @@ fn list(out: &mut Out<'_>) -> Result<Answer, Failure> {
     Ok(Answer::done("queue", &Listed { items, item: None }).next(next))
 }
 
-fn item_data(waiting: &Waiting) -> ItemData {
-    let (state, health) = match &waiting.lease {
+fn item_data(pending: &Pending) -> ItemData {
+    let queued = &pending.queued;
+    let (state, health) = match queued.lease.as_ref().zip(pending.health) {
         None => ("queued", None),
         Some((lease, health)) => {
             let health = match health {
@@ -108,16 +110,16 @@ fn item_data(waiting: &Waiting) -> ItemData {
         }
     };
     ItemData {
-        agent_id: waiting.item.agent_id.clone(),
-        r#type: waiting.item.kind.word().to_owned(),
-        plan: waiting.plan.clone(),
-        step: waiting.item.payload.step_id.clone(),
-        attempt: waiting.item.payload.attempt,
-        run: waiting.run.number(),
+        agent_id: queued.agent.clone(),
+        r#type: pending.kind.word().to_owned(),
+        plan: pending.plan.clone(),
+        step: queued.step.clone(),
+        attempt: queued.attempt,
+        run: queued.run.number(),
         state: state.to_owned(),
-        worker: waiting.lease.as_ref().map(|(lease, _)| lease.worker.clone()),
+        worker: queued.lease.as_ref().map(|lease| lease.worker.clone()),
         health,
-        queued_at_ms: waiting.queued_at_ms,
+        queued_at_ms: queued.queued_at_ms,
     }
 }
 
@@ -129,20 +131,20 @@ fn show(address: &str, out: &mut Out<'_>) -> Result<Answer, Failure> {
             .next(Next::new(["planwright", "queue"])));
     };
     let step = &found.run.plan.steps[place].id;
-    let is_it = |waiting: &&Waiting| waiting.run == found.run.row.id && waiting.item.payload.step_id == *step;
-    let queue = found.runs.queue()?;
-    let Some(waiting) = queue.iter().find(is_it) else {
+    let is_it = |one: &&Pending| one.queued.run == found.run.row.id && one.queued.step == *step;
+    let queue = found.runs.pending()?;
+    let Some(pending) = queue.iter().find(is_it) else {
         let name = format!("{}/{step}", found.run.row.name);
         return Err(Failure::new(Exit::No, format!("no attempt of {name} waits or is under way"))
             .next(Next::new(["planwright", "log", name.as_str()])));
     };
-    print(waiting, out);
-    let item = serde_json::to_value(&waiting.item).unwrap_or_default();
-    Ok(Answer::done("queue", &Listed { items: vec![item_data(waiting)], item: Some(item) }))
+    let item = found.runs.work_item(&found.run, &pending.queued)?;
+    print(&item, out);
+    let value = serde_json::to_value(&item).unwrap_or_default();
+    Ok(Answer::done("queue", &Listed { items: vec![item_data(pending)], item: Some(value) }))
 }
 
-fn print(waiting: &Waiting, out: &mut Out<'_>) {
-    let item = &waiting.item;
+fn print(item: &WorkItem, out: &mut Out<'_>) {
     let payload = &item.payload;
     let subscriptions = payload.subscriptions.join(", ");
     let mut table = Table::new();

@@ -55,6 +55,22 @@ pub(crate) struct Args {
     dry_run: bool,
 }
 
+impl Args {
+    /// A plan as a whole, as it stands.
+    pub(crate) fn of(plan: &str) -> Self {
+        Self {
+            plan: plan.to_owned(),
+            rev: None,
+            until: None,
+            only: None,
+            jobs: None,
+            workers: None,
+            plain: false,
+            dry_run: false,
+        }
+    }
+}
+
 /// The data of the envelope.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Ran {

@@ -92,6 +92,11 @@ pub(super) enum Layout {
 }
 
 impl Answer {
+    /// The envelope on one line, with its line break.
+    pub fn line(&self) -> String {
+        self.json(Layout::Compact)
+    }
+
     pub(super) fn json(&self, layout: Layout) -> String {
         let schema = format!("planwright.{}/1", self.name);
         let next = commands(&self.next);

@@ -7,6 +7,7 @@ mod config;
 mod context;
 mod field;
 mod format;
+mod inline;
 mod item;
 mod operation;
 mod outline;
@@ -16,9 +17,11 @@ mod session;
 mod step;
 
 pub use config::{Config, config};
+pub use inline::inline;
 pub use operation::Operation;
 pub use section::{
-    Artifact, CONTEXT_BYTES_MAX, Overflow, Section, artifacts, context_bytes, overflow, section, sections,
+    Artifact, CONTEXT_BYTES_MAX, Overflow, Section, artifacts, context_bytes, overflow, rejected, section,
+    sections,
 };
 pub use session::{Checkpoint, Outcome, checkpoints};
 
@@ -44,7 +47,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     marks: &[],
     has_traces: false,
     title_key: Some("title"),
-    keys: KEYS,
+    keys: ALL_KEYS,
     fields: field::FIELDS,
     is_strict: false,
     owned: &[
@@ -68,8 +71,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     beside: session::beside,
 };
 
-/// The keys of the frontmatter, in the order of the document.
-const KEYS: &[&str] = &[
+/// The keys of the frontmatter: those of the document, in its order, and the one that it puts off.
+const ALL_KEYS: &[&str] = &[
     "id",
     "title",
     "status",
@@ -83,7 +86,11 @@ const KEYS: &[&str] = &[
     "execution_started_at",
     "execution_ended_at",
     "result_summary",
+    crate::policy::REQUIRED_FROM,
 ];
+
+/// The keys of the document, which every plan has.
+const KEYS: &[&str] = ALL_KEYS.split_at(ALL_KEYS.len() - 1).0;
 
 /// The states of a plan, as document C spells them.
 const STATES: &[(&str, State)] = &[

@@ -16,7 +16,7 @@ pub(super) enum Set {
 }
 
 impl Set {
-    fn contains(&self, character: char) -> bool {
+    pub(super) fn contains(&self, character: char) -> bool {
         match self {
             Self::Single(single) => *single == character,
             Self::Name => character != '/',
@@ -45,7 +45,7 @@ impl Set {
         }
     }
 
-    fn ranges(&self) -> &[(char, char)] {
+    pub(super) fn ranges(&self) -> &[(char, char)] {
         match self {
             Self::Ranges(ranges) => ranges,
             Self::Single(_) | Self::Name | Self::All => &[],
@@ -80,9 +80,9 @@ pub(super) fn without_slash(ranges: Vec<(char, char)>) -> Vec<(char, char)> {
 
 /// One place in a pattern: reads a character of `set` and goes on to one of `next`.
 #[derive(Debug, Clone)]
-struct State {
-    set: Set,
-    next: Vec<usize>,
+pub(super) struct State {
+    pub(super) set: Set,
+    pub(super) next: Vec<usize>,
     /// Whether this is a dot that the author wrote, and not behind a `*` that could be empty: `.py` is a poor example of `*.py`.
     spells_dot: bool,
 }
@@ -92,12 +92,12 @@ struct State {
 /// Invariant: every number in `starts` and in a `next` is a state or [`END`].
 #[derive(Debug, Clone)]
 pub(super) struct Automaton {
-    states: Vec<State>,
-    starts: Vec<usize>,
+    pub(super) states: Vec<State>,
+    pub(super) starts: Vec<usize>,
 }
 
 /// The place behind the last part.
-const END: usize = usize::MAX;
+pub(super) const END: usize = usize::MAX;
 
 impl Automaton {
     pub(super) fn len(&self) -> usize {
@@ -201,8 +201,8 @@ fn is_name_start(before: &[Part]) -> bool {
 }
 
 /// What was read since the last `/`. Only a full name may be followed by `/` or by the end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Name {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Name {
     Nothing,
     Dot,
     DotDot,
@@ -212,7 +212,7 @@ enum Name {
 impl Name {
     const COUNT: usize = 4;
 
-    fn then(self, character: char) -> Self {
+    pub(super) fn then(self, character: char) -> Self {
         match (self, character) {
             (_, '/') => Self::Nothing,
             (Self::Nothing, '.') => Self::Dot,

@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, prop_assert, prop_assert_eq, proptest};
 use proptest::sample::select;
 
-use super::{ALTERNATIVES_MAX, Error, Glob, STATES_MAX, intersection};
+use super::{ALTERNATIVES_MAX, Error, Glob, STATES_MAX, intersection, is_within};
 
 fn glob(pattern: &str) -> Glob {
     Glob::new(pattern).unwrap_or_else(|error| panic!("`{pattern}`: {error}"))
@@ -180,8 +180,71 @@ fn means(pattern: &[char], at: usize, path: &[char]) -> bool {
     }
 }
 
+// A-19: a policy may take a pattern for a part of another only where that is certain.
+#[test]
+fn a_pattern_lies_within_others_only_if_all_that_it_means_does() {
+    let cases: &[(&str, &[&str], bool)] = &[
+        ("src/a.rs", &["src/**"], true),
+        ("src/a.rs", &["src/"], true),
+        ("src/", &["src/**"], true),
+        ("src/**", &["src/"], true),
+        ("src/**/*.rs", &["src/**"], true),
+        ("src/**", &["src/**/*.rs"], false),
+        ("**", &["src/**"], false),
+        ("**", &["**"], true),
+        ("**/*", &["**"], true),
+        ("*", &["**"], true),
+        ("**", &["*"], false),
+        ("src*", &["src/**"], false),
+        ("src**", &["src/**"], false),
+        ("src", &["src/**"], false),
+        ("src", &["src"], true),
+        ("src/?", &["src/*"], true),
+        ("src/*", &["src/?"], false),
+        ("{src,docs}/x", &["src/**", "docs/**"], true),
+        ("{src,docs,etc}/x", &["src/**", "docs/**"], false),
+        ("src/[a-c]", &["src/[a-b]", "src/[c-d]"], true),
+        ("src/[a-c]", &["src/[a-b]", "src/[d-e]"], false),
+        ("src/[!a]", &["src/[!ab]", "src/b"], true),
+        ("src/[!a]", &["src/[!ab]"], false),
+        ("*.md", &["*.[a-m]d", "*.[n-z]d"], true),
+        ("a/**/b", &["a/b", "a/*/b", "a/*/**/b"], true),
+        ("a/**/b", &["a/b", "a/*/b"], false),
+        ("SRC/a", &["src/**"], false),
+        ("ѕrc/a", &["src/**"], false),
+        ("src/a", &[], false),
+        ("x*", &["xa*", "x[!a]*", "x"], true),
+        ("x*", &["xa*", "x[!a]*"], false),
+    ];
+    for (inner, outer, expected) in cases {
+        let outer_globs: Vec<Glob> = outer.iter().map(|pattern| glob(pattern)).collect();
+        assert_eq!(is_within(&glob(inner), &outer_globs), *expected, "`{inner}` within {outer:?}");
+    }
+}
+
+#[test]
+fn what_would_take_too_long_to_prove_is_not_taken_for_proven() {
+    let within = |count: usize| {
+        let ends = ["a", "b"].map(|letter| glob(&format!("**{letter}{}", "?".repeat(count))));
+        is_within(&glob(&"[ab]".repeat(2 * count)), &ends)
+    };
+    assert!(within(3), "both are true, and only the first is small enough to be seen");
+    assert!(!within(24));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 1_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_path_within_is_outside(a in any_pattern(PIECES), b in any_pattern(PIECES), paths in vec(any_path(), 40)) {
+        let (a, b) = (glob(&a), glob(&b));
+        if is_within(&a, std::slice::from_ref(&b)) {
+            for path in paths {
+                prop_assert!(!a.matches(&path) || b.matches(&path), "{}", path);
+            }
+        }
+        prop_assert!(is_within(&a, std::slice::from_ref(&a)) || intersection(&a, &a).is_none());
+    }
 
     #[test]
     fn a_witness_is_meant_by_both_and_is_a_path(a in any_pattern(PIECES), b in any_pattern(PIECES)) {

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::Outcome;
 use super::operand::{self, ShellInput};
-use super::tree::{self, Command, Condition, Kind, Link, Way};
+use super::tree::{self, Command, Condition, Kind, Link, Way, statements};
 use super::word::{Hazard, Word};
 
 /// Tells what the exit code of a script can be.
@@ -167,11 +167,6 @@ impl Verdict {
     fn code(&self) -> Option<u8> {
         if self.is_unsure { None } else { self.codes.only() }
     }
-}
-
-/// The commands that a script consists of.
-fn statements(tree: &Command) -> &[Command] {
-    if let Kind::Sequence(commands) = &tree.kind { commands } else { std::slice::from_ref(tree) }
 }
 
 /// A body that runs any number of times.

@@ -115,6 +115,11 @@ pub(super) fn read(script: &str) -> Result<Command, Fault> {
     Ok(reader.sequence(&nodes, Span::new(0, script.len())))
 }
 
+/// The commands that a script consists of.
+pub(super) fn statements(tree: &Command) -> &[Command] {
+    if let Kind::Sequence(commands) = &tree.kind { commands } else { std::slice::from_ref(tree) }
+}
+
 /// Reads a script that stands inside a word at `span`; nothing if that cannot be done.
 pub(super) fn read_within(text: &str, span: Span, depth: usize) -> Option<Command> {
     if depth >= DEPTH_MAX {

@@ -27,9 +27,34 @@ fn step(subject: &Subject<'_>, place: usize, draft: &StepDraft) -> Step {
     let StepNumber::Counted(number) = draft.number.value else {
         panic!("a template step passed the rule unexpanded-template")
     };
+    let on_fail = draft.on_fail.as_ref().map_or(OnFail::DEFAULT, |text| {
+        OnFail::read(&text.value).expect("the rule unreadable-on-fail refuses what can't be read")
+    });
+    let contract = draft.contract.as_ref().map_or(Some(Contract::Manual), contract);
     Step {
         number,
-        id: subject.ids[place].clone(),
+        contract: contract.expect("the rule bad-exit-code refuses what is no exit code"),
+        on_fail,
+        needs: subject.graph.needs(place).to_vec(),
+        ..plain(draft, subject.ids[place].clone())
+    }
+}
+
+/// The step of a plan that may have faults, for whoever wants to know what its contract says. `Err` says why nobody can.
+pub(crate) fn step_as_read(draft: &StepDraft, id: String) -> Result<Step, &'static str> {
+    let StepNumber::Counted(number) = draft.number.value else {
+        return Err("it stands for steps that are still to be written");
+    };
+    let contract = draft.contract.as_ref().map_or(Some(Contract::Manual), contract);
+    let contract = contract.ok_or("the exit code that means done can't be read")?;
+    Ok(Step { number, contract, ..plain(draft, id) })
+}
+
+/// What can be taken over as it stands; the rest is for the caller.
+fn plain(draft: &StepDraft, id: String) -> Step {
+    Step {
+        number: 0,
+        id,
         title: draft.title.value.clone(),
         mark: draft.mark(),
         target: draft
@@ -37,11 +62,9 @@ fn step(subject: &Subject<'_>, place: usize, draft: &StepDraft) -> Step {
             .as_ref()
             .map_or_else(|| DEFAULT_TARGET.to_owned(), |target| target.value.clone()),
         task: text(draft.task.as_ref()),
-        contract: draft.contract.as_ref().map_or(Contract::Manual, contract),
-        on_fail: draft.on_fail.as_ref().map_or(OnFail::DEFAULT, |text| {
-            OnFail::read(&text.value).expect("the rule unreadable-on-fail refuses what can't be read")
-        }),
-        needs: subject.graph.needs(place).to_vec(),
+        contract: Contract::Manual,
+        on_fail: OnFail::DEFAULT,
+        needs: Vec::new(),
         reads: draft.reads.iter().filter_map(|read| Reference::read(&read.value)).collect(),
         touches: draft.touches.as_ref().map(|touches| texts(touches)),
         sealed: texts(&draft.sealed),
@@ -59,13 +82,9 @@ fn step(subject: &Subject<'_>, place: usize, draft: &StepDraft) -> Step {
     }
 }
 
-fn contract(draft: &ContractDraft) -> Contract {
-    match &draft.command {
-        Some(command) => {
-            let expect = draft.expect.as_ref().map_or(Ok(0), |code| code.value.parse());
-            let expect = expect.expect("the rule bad-exit-code refuses what is no exit code");
-            Contract::Shell { command: command.value.clone(), expect }
-        }
-        None => Contract::Manual,
-    }
+/// `None` where the exit code is none.
+fn contract(draft: &ContractDraft) -> Option<Contract> {
+    let Some(command) = &draft.command else { return Some(Contract::Manual) };
+    let expect = draft.expect.as_ref().map_or(Some(0), |code| code.value.parse().ok())?;
+    Some(Contract::Shell { command: command.value.clone(), expect })
 }

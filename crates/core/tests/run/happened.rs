@@ -40,6 +40,9 @@ pub(crate) fn judged(step: &str, attempt: u32, code: i32) -> Event {
         tier: "open".to_owned(),
         output: Blob(format!("said {code}")),
         milliseconds: 1,
+        tree: String::new(),
+        expect: None,
+        approvals: Vec::new(),
     };
     Event::ContractFinished { step: step.to_owned(), attempt, receipt }
 }

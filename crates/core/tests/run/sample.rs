@@ -87,5 +87,8 @@ pub(crate) fn run_started() -> Event {
         approved_at: text("terminal"),
         base: None,
         agents: Agents::new(),
+        sealed: std::collections::BTreeMap::new(),
+        approvals: Vec::new(),
+        note: String::new(),
     }
 }

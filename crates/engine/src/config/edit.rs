@@ -32,6 +32,14 @@ pub enum Refused {
         /// The key, or the one that was probably meant.
         meant: Option<String>,
     },
+    /// It is the user's alone to say, and the file is a project's.
+    #[error(
+        "`{key}` can't be set for a project: whoever can write its file, an agent too, would have it run"
+    )]
+    Personal {
+        /// The key.
+        key: String,
+    },
     /// The file does not hold it.
     #[error("{} does not set `{key}`", path.display())]
     NotThere {
@@ -56,6 +64,10 @@ pub fn set(file: &Path, name: &str, text: &str) -> Result<Edited, Refused> {
     };
     let (names, value) =
         typed((name, text)).map_err(|message| Refused::Setting { message, meant: meant() })?;
+    let is_personal = Setting::find(&names).is_some_and(Setting::is_personal);
+    if is_personal && file.file_name().is_some_and(|name| name == super::FILE) {
+        return Err(Refused::Personal { key: key(&names) });
+    }
     let old = read_text(file)?;
     let new =
         with(old.as_deref().unwrap_or_default(), &names, &value).map_err(|fault| invalid(file, fault))?;

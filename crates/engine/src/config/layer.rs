@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 
 use toml_edit::{Document, Item, TableLike};
 
@@ -42,9 +43,44 @@ impl std::error::Error for Fault {}
 
 /// Reads the text of a file.
 pub(super) fn of_file(text: &str) -> Result<Layer, Vec<Fault>> {
+    read(text, Owner::User)
+}
+
+/// Reads the text of the project's file. What is the user's alone to say is a fault that names the file of the user.
+pub(super) fn of_project(text: &str, user: Option<&Path>) -> Result<Layer, Vec<Fault>> {
+    read(text, Owner::Project { user })
+}
+
+/// What is wrong with a setting in the file of the project that is the user's alone to make.
+fn misplaced(path: &[String], user: Option<&Path>) -> String {
+    let file = user.map_or_else(|| "your own settings".to_owned(), |user| user.display().to_string());
+    format!(
+        "`{}` can't be set for a project: whoever can write this file, an agent too, would have it run; put it into {file}",
+        key(path)
+    )
+}
+
+/// Whose file is read.
+#[derive(Clone, Copy)]
+enum Owner<'a> {
+    User,
+    Project { user: Option<&'a Path> },
+}
+
+impl Owner<'_> {
+    /// What is the user's alone to say is a fault in the file of the project, and names the file of the user.
+    fn may_say(self, setting: &Setting, path: &[String]) -> Result<(), String> {
+        match self {
+            Self::Project { user } if setting.is_personal() => Err(misplaced(path, user)),
+            Self::Project { .. } | Self::User => Ok(()),
+        }
+    }
+}
+
+fn read(text: &str, owner: Owner<'_>) -> Result<Layer, Vec<Fault>> {
     let document =
         Document::parse(text).map_err(|error| vec![Fault::of(error.to_string().trim_end().to_owned())])?;
-    let mut reader = Reader { text, layer: Layer::new(), faults: Vec::new() };
+    let mut reader = Reader { text, owner, layer: Layer::new(), faults: Vec::new() };
     reader.table(&mut Vec::new(), document.as_table());
     finished(reader.layer, reader.faults)
 }
@@ -107,6 +143,7 @@ fn finished(layer: Layer, faults: Vec<Fault>) -> Result<Layer, Vec<Fault>> {
 
 struct Reader<'t> {
     text: &'t str,
+    owner: Owner<'t>,
     layer: Layer,
     faults: Vec<Fault>,
 }
@@ -123,10 +160,12 @@ impl Reader<'_> {
             let start = table.key(name).and_then(toml_edit::Key::span).map(|span| span.start);
             let line = start.map(|start| self.text[..start.min(self.text.len())].matches('\n').count() + 1);
             match (Setting::find(path), item.as_table_like()) {
-                (Some(setting), _) => match taken(setting, path, item) {
-                    Ok(value) => drop(self.layer.insert(path.clone(), value)),
-                    Err(message) => self.fault(line, message, path),
-                },
+                (Some(setting), _) => {
+                    match self.owner.may_say(setting, path).and_then(|()| taken(setting, path, item)) {
+                        Ok(value) => drop(self.layer.insert(path.clone(), value)),
+                        Err(message) => self.fault(line, message, path),
+                    }
+                }
                 (None, Some(below)) if is_section(path) => self.table(path, below),
                 (None, None) if is_section(path) => {
                     let message = format!("`{}` is a section, not a setting", key(path));

@@ -107,8 +107,23 @@ pub const SETTINGS: &[Setting] = &[
         [64 << 10, 1024, 1 << 20],
         "how much of a file or topic an agent is given to read",
     ),
+    number(
+        "run.stalled_minutes",
+        [30, 1, 525_600],
+        "after how many minutes a run that nobody drives is stalled",
+    ),
+    number(
+        "review.stale_days",
+        [30, 0, 36_500],
+        "after how many days a proposal that nobody decided about is cancelled; 0: never",
+    ),
     number("red.seconds", [60, 1, 86_400], "how long a contract may take in the red check, at most"),
     number("red.total_seconds", [300, 1, 604_800], "how long the red check of a plan may take"),
+    number(
+        "retention.days",
+        [0, 0, 36_500],
+        "after how many days `doctor` offers to let go of what agents and contracts printed in a run that is over; 0: never",
+    ),
     Setting {
         name: "topics.command",
         kind: Kind::Words,
@@ -119,6 +134,32 @@ pub const SETTINGS: &[Setting] = &[
         name: "agents.NAME.command",
         kind: Kind::Words,
         meaning: "the command line of this agent; the prompt comes on its standard input",
+    },
+    Setting {
+        name: "hooks.needs_you",
+        kind: Kind::Words,
+        meaning: "is run when only a person can go on, with the event on its standard input",
+    },
+    Setting {
+        name: "hooks.done",
+        kind: Kind::Words,
+        meaning: "is run when a run is done, with the event on its standard input",
+    },
+    Setting {
+        name: "hooks.failed",
+        kind: Kind::Words,
+        meaning: "is run when a run has failed, with the event on its standard input",
+    },
+    number("hooks.seconds", [30, 1, 3600], "how long a hook may take for one event"),
+    Setting {
+        name: "hooks.webhook.url",
+        kind: Kind::Text,
+        meaning: "the address that the same events are sent to, signed",
+    },
+    Setting {
+        name: "hooks.webhook.secret_file",
+        kind: Kind::Text,
+        meaning: "the file with the secret that they are signed with; nobody else may read it",
     },
 ];
 
@@ -152,6 +193,12 @@ impl Setting {
     /// Whether it is one setting, not a family.
     pub fn is_single(&self) -> bool {
         !self.name.split('.').any(|part| part == ANY)
+    }
+
+    /// Whether only the user may say it, and never the file of the project: agents can write that one, and what they put there
+    /// would be run outside of their attempt.
+    pub fn is_personal(&self) -> bool {
+        self.name.starts_with("hooks.")
     }
 
     /// The variable of the environment that sets it; lists and families have none.

@@ -1,19 +1,31 @@
 //! What happened: runs, their journals and the bytes that these name, in one database outside the workspace. Everything
 //! that a call has reported as written is durable. Never decides what an event means, and never writes a plan file.
 
+mod anchor;
 mod chain;
 mod error;
 mod integrity;
+mod ledger;
 mod lock;
+mod news;
 mod projection;
 mod queue;
+mod record;
+mod retention;
 mod schema;
+mod tally;
 mod writer;
 
-pub use chain::{Break, ChainReport, Fault, Head};
+pub use anchor::Anchored;
+pub use chain::{Book, Break, ChainReport, Fault, Head};
 pub use error::Error;
+pub use ledger::{Beginning, LedgerRow, PlanId, Statement, Summary};
 pub use lock::{Holder, RunLock};
+pub use news::{Delivery, Line as NewsLine, Wanted};
 pub use queue::{BEAT_MS, Claim, Health, LEASE_MS, Lease, Queued};
+pub use record::{Outputs, Recording};
+pub use retention::OldOutputs;
+pub use tally::{Asked, Listed};
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -24,12 +36,17 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use blake3::Hash;
-use planwright_core::dialect;
+use planwright_core::chain::{link, run_genesis};
+use planwright_core::digest::Digest;
 use planwright_core::event::{Blob, Event};
+use planwright_core::plan::Plan;
 use planwright_core::source::Source;
+use planwright_core::tally::Tally;
+use planwright_core::{dialect, verify};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::state;
+use anchor::Anchors;
 use error::failed;
 use schema::Unready;
 use writer::Writer;
@@ -110,24 +127,33 @@ pub struct RunRow {
 impl RunRow {
     /// The approved plan as it is read; `None` where it is written in a dialect that a later planwright brought.
     pub fn source(&self) -> Option<Source> {
-        let dialect = dialect::named(&self.dialect)?;
-        Some(
-            Source::new(self.name.as_str(), self.text.as_str())
-                .at(self.plan.to_string_lossy())
-                .written_in(dialect),
-        )
+        source_of((&self.name, &self.plan), (&self.text, &self.dialect))
+    }
+
+    /// The plan that was approved; `None` where it can't be read, or is not the one that the digest names.
+    pub fn approved(&self) -> Option<Plan> {
+        approved(&self.source()?, &self.digest)
     }
 }
 
-/// An event as it was recorded.
+fn source_of((name, plan): (&str, &Path), (text, dialect): (&str, &str)) -> Option<Source> {
+    let dialect = dialect::named(dialect)?;
+    Some(Source::new(name, text).at(plan.to_string_lossy()).written_in(dialect))
+}
+
+fn approved(source: &Source, digest: &str) -> Option<Plan> {
+    verify::trusted(source).filter(|plan| Digest::of(plan).to_string() == digest)
+}
+
+/// An event as it was recorded, or an entry of a ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recorded {
-    /// Its place in the journal, counted from 1.
+pub struct Recorded<T = Event> {
+    /// Its place in the book, counted from 1.
     pub seq: u64,
     /// When it was recorded, in milliseconds since 1970.
     pub at_ms: u64,
     /// What happened.
-    pub event: Event,
+    pub event: T,
     /// Names it and everything before it.
     pub hash: Hash,
 }
@@ -143,6 +169,8 @@ pub struct Addition<'a> {
     pub blobs: Vec<Vec<u8>>,
     /// The worker that claims the attempts which the events intend; `None`: they are left to others.
     pub claim_for: Option<String>,
+    /// Where the run stands with them, for lists of many runs; `None`: the caller has not folded the journal.
+    pub tally: Option<Tally>,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
 }
@@ -176,6 +204,7 @@ pub fn blob_of(bytes: &[u8]) -> Blob {
 pub struct Store {
     folder: PathBuf,
     database: PathBuf,
+    anchors: Anchors,
     writer: Writer,
     readers: Mutex<Vec<Connection>>,
 }
@@ -209,9 +238,11 @@ impl Store {
             }
             Unready::Sql(source) => failed(&path, source.into(), |path, source| Error::Open { path, source }),
         })?;
-        let writer =
-            Writer::start(connection).map_err(|source| Error::Start { path: path.clone(), source })?;
-        Ok(Self { folder: folder.to_owned(), database: path, writer, readers: Mutex::default() })
+        let anchors = Anchors::beside(folder);
+        let catch_up = anchors.clone();
+        let writer = Writer::start(connection, move |connection| catch_up.catch_up(connection))
+            .map_err(|source| Error::Start { path: path.clone(), source })?;
+        Ok(Self { folder: folder.to_owned(), database: path, anchors, writer, readers: Mutex::default() })
     }
 
     /// Names the repository: the last part of the store's folder.
@@ -226,42 +257,25 @@ impl Store {
 
     /// Records a new run, with the text that was approved.
     pub fn create_run(&self, new: &NewRun) -> Result<RunId, Error> {
-        self.record_run(new, Vec::new())
+        self.record_run(new, (Vec::new(), None))
     }
 
     /// Records a new run together with its first event: a run that has none can't go on, and nobody could tell why.
-    pub fn begin_run(&self, new: &NewRun, first: &Event) -> Result<RunId, Error> {
+    pub fn begin_run(&self, new: &NewRun, first: &Event, tally: &Tally) -> Result<RunId, Error> {
         // The number of a run that is not there yet is not known either.
-        self.record_run(new, vec![Entry::of(RunId(0), first)?])
+        let news = vec![Happened::of(RunId(0), first)?];
+        self.record_run(new, (news, Some(tally::text_of(tally))))
     }
 
-    fn record_run(&self, new: &NewRun, entries: Vec<Entry>) -> Result<RunId, Error> {
+    fn record_run(
+        &self,
+        new: &NewRun,
+        (events, tally): (Vec<Happened>, Option<String>),
+    ) -> Result<RunId, Error> {
         within_limit("the plan", new.text.len())?;
         let run = new.clone();
-        let created = self.writer.write(move |connection| {
-            let head = chain::genesis(&run.digest, run.text.as_bytes());
-            connection.execute(
-                "INSERT INTO run (plan, name, digest, text, created_at, root, dialect) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                params![
-                    run.plan.as_os_str().as_bytes(),
-                    run.name,
-                    run.digest,
-                    run.text,
-                    run.created_at_ms.cast_signed(),
-                    run.root.as_os_str().as_bytes(),
-                    run.dialect,
-                ],
-            )?;
-            let id = connection.last_insert_rowid();
-            connection.execute(
-                "INSERT INTO head (run, seq, hash) VALUES (?1, 0, ?2)",
-                params![id, head.as_bytes()],
-            )?;
-            // There is nothing in a new journal that could be in the way.
-            extend(connection, RunId(id), (0, run.created_at_ms), &entries)?;
-            Ok(RunId(id))
-        });
+        let created =
+            self.writer.write(move |connection| insert_run(connection, &run, (&events, tally.as_deref())));
         created.map_err(|source| {
             failed(&self.database, source, |path, source| Error::Create {
                 plan: new.plan.clone(),
@@ -274,6 +288,22 @@ impl Store {
     /// Every run, the oldest first.
     pub fn runs(&self) -> Result<Vec<RunRow>, Error> {
         self.rows("runs", "ORDER BY run.id", params![])
+    }
+
+    /// The number of every run, or of every run of one plan, the oldest first.
+    pub fn run_ids(&self, plan: Option<&Path>) -> Result<Vec<RunId>, Error> {
+        let plan = plan.map(|plan| plan.as_os_str().as_bytes());
+        self.read("runs", |connection| {
+            let query = "SELECT id FROM run WHERE ?1 IS NULL OR plan = ?1 ORDER BY id";
+            let mut query = connection.prepare_cached(query)?;
+            query.query_map(params![plan], |row| row.get(0).map(RunId))?.collect()
+        })
+    }
+
+    /// Every run of a plan, by its path relative to the project, the oldest first.
+    pub fn runs_of(&self, plan: &Path) -> Result<Vec<RunRow>, Error> {
+        let what = format!("the runs of {}", plan.display());
+        self.rows(&what, "WHERE run.plan = ?1 ORDER BY run.id", params![plan.as_os_str().as_bytes()])
     }
 
     /// One run.
@@ -294,23 +324,29 @@ impl Store {
 
     /// Adds events to a journal, if `after` is its last event. They are durable when this returns.
     pub fn append(&self, run: RunId, after: u64, events: &[Event], now_ms: u64) -> Result<Appended, Error> {
-        self.add(run, Addition { after, events, blobs: Vec::new(), claim_for: None, at_ms: now_ms })
+        self.add(
+            run,
+            Addition { after, events, blobs: Vec::new(), claim_for: None, tally: None, at_ms: now_ms },
+        )
     }
 
     /// Adds events to a journal together with the bytes that they name, if nothing was added meanwhile.
     pub fn add(&self, run: RunId, addition: Addition<'_>) -> Result<Appended, Error> {
-        let Addition { after, events, blobs, claim_for, at_ms } = addition;
-        let entries = events.iter().map(|event| Entry::of(run, event)).collect::<Result<Vec<_>, Error>>()?;
-        within_limit("what happened", entries.iter().map(|entry| entry.text.len()).sum())?;
+        let Addition { after, events, blobs, claim_for, tally, at_ms } = addition;
+        let events =
+            events.iter().map(|event| Happened::of(run, event)).collect::<Result<Vec<_>, Error>>()?;
+        within_limit("what happened", events.iter().map(|new| new.line.text.len()).sum())?;
         for bytes in &blobs {
             within_limit("what is to be kept", bytes.len())?;
         }
+        let tally = tally.as_ref().map(tally::text_of);
         let written = self.writer.write(move |connection| {
-            let found = extend(connection, run, (after, at_ms), &entries)?;
-            if let Found::Run(Appended::Written { .. }) = found {
+            let news = News { after, at_ms, events: &events, tally: tally.as_deref() };
+            let found = extend_run(connection, run, &news)?;
+            if let Found::Written(_) = found {
                 blobs.iter().try_for_each(|bytes| keep(connection, bytes))?;
                 if let Some(worker) = claim_for {
-                    for (step, attempt) in entries.iter().filter_map(|entry| intent(&entry.event)) {
+                    for (step, attempt) in events.iter().filter_map(|new| intent(&new.event)) {
                         queue::lease(connection, (run.0, step, attempt), &worker, at_ms)?;
                     }
                 }
@@ -319,19 +355,22 @@ impl Store {
         });
         let append = |path, source| Error::Append { run, path, source };
         match written.map_err(|source| failed(&self.database, source, append))? {
-            Found::Run(appended) => Ok(appended),
+            Found::Written(head) => Ok(Appended::Written { seq: head.seq }),
+            Found::Known => Ok(Appended::Known),
+            Found::Moved => Ok(Appended::Moved),
             Found::Nothing => Err(self.no_run(run)),
-            Found::Broken(at) => Err(self.broken(run, at)),
+            Found::Broken(at) => Err(self.broken(Book::Run(run), at)),
         }
     }
 
     /// The events of a run after the one with the number `after`, each checked against its hash.
     pub fn events(&self, run: RunId, after: u64) -> Result<Vec<Recorded>, Error> {
-        let found =
-            self.read(&format!("the journal of {run}"), |connection| chain::read(connection, run, after))?;
+        let found = self.read(&format!("the journal of {run}"), |connection| {
+            chain::read(connection, Book::Run(run), after)
+        })?;
         let (events, breaks) = found.ok_or_else(|| self.no_run(run))?;
         match breaks.first() {
-            Some(at) => Err(self.broken(run, *at)),
+            Some(at) => Err(self.broken(Book::Run(run), *at)),
             None => Ok(events),
         }
     }
@@ -381,7 +420,10 @@ impl Store {
         })?;
         let path = || self.database.clone();
         match found {
-            None => Err(Error::NoBlob { blob: blob.clone(), path: path() }),
+            None => Err(match self.dropped_at(blob)? {
+                Some(at_ms) => Error::Dropped { blob: blob.clone(), at_ms },
+                None => Error::NoBlob { blob: blob.clone(), path: path() },
+            }),
             Some(bytes) if blob_of(&bytes) != *blob => {
                 Err(Error::BlobChanged { blob: blob.clone(), path: path() })
             }
@@ -415,7 +457,7 @@ impl Store {
 
     /// Everything in which the tables differ from what the journals say, in words.
     pub fn check_projection(&self) -> Result<Vec<String>, Error> {
-        self.read("the queue and the asks", projection::check)
+        self.read("the tables that follow from the journals", projection::check)
     }
 
     /// Builds anew the tables that follow from the journals.
@@ -445,8 +487,9 @@ impl Store {
     }
 
     fn check_chain(&self, run: RunId, kept: &[Head]) -> Result<ChainReport, Error> {
-        let report =
-            self.read(&format!("the journal of {run}"), |connection| chain::check(connection, run, kept))?;
+        let report = self.read(&format!("the journal of {run}"), |connection| {
+            chain::check::<Event>(connection, Book::Run(run), kept)
+        })?;
         report.ok_or_else(|| self.no_run(run))
     }
 
@@ -463,7 +506,10 @@ impl Store {
             let rows = query.query_map(values, stored_run)?;
             rows.collect::<rusqlite::Result<Vec<_>>>()
         })?;
-        found.into_iter().map(|stored| stored.check().map_err(|(run, at)| self.broken(run, at))).collect()
+        found
+            .into_iter()
+            .map(|stored| stored.check().map_err(|(run, at)| self.broken(Book::Run(run), at)))
+            .collect()
     }
 
     /// Asks a connection that can't write. Readers never wait for the writer, nor for each other.
@@ -499,8 +545,8 @@ impl Store {
         Error::NoRun { run, path: self.database.clone() }
     }
 
-    fn broken(&self, run: RunId, at: Break) -> Error {
-        Error::Broken { run, path: self.database.clone(), at }
+    fn broken(&self, book: Book, at: Break) -> Error {
+        Error::Broken { book, path: self.database.clone(), at }
     }
 }
 
@@ -508,21 +554,31 @@ impl Store {
 enum Found {
     Nothing,
     Broken(Break),
-    Run(Appended),
+    /// One of the records was there before.
+    Known,
+    /// There are records that the caller does not know of.
+    Moved,
+    /// They were added, and the book ends here now.
+    Written(Head),
+}
+
+/// A record on its way into a book.
+struct Line {
+    key: Option<String>,
+    text: Vec<u8>,
 }
 
 /// An event on its way into a journal.
-struct Entry {
-    key: Option<String>,
-    text: Vec<u8>,
+struct Happened {
+    line: Line,
     event: Event,
 }
 
-impl Entry {
+impl Happened {
     fn of(run: RunId, event: &Event) -> Result<Self, Error> {
-        let encode = |source| Error::Encode { run, event: event.name(), source };
+        let encode = |source| Error::Encode { book: Book::Run(run), event: event.name(), source };
         let text = serde_json::to_vec(event).map_err(encode)?;
-        Ok(Self { key: event.key(), text, event: event.clone() })
+        Ok(Self { line: Line { key: event.key(), text }, event: event.clone() })
     }
 }
 
@@ -543,49 +599,111 @@ fn intent(event: &Event) -> Option<(&str, u32)> {
     }
 }
 
+/// Makes a run, with its first events. There is nothing in a new journal that could be in the way.
+fn insert_run(
+    connection: &Connection,
+    run: &NewRun,
+    (events, tally): (&[Happened], Option<&str>),
+) -> rusqlite::Result<RunId> {
+    let head = run_genesis(&run.digest, run.text.as_bytes());
+    connection.execute(
+        "INSERT INTO run (plan, name, digest, text, created_at, root, dialect) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        params![
+            run.plan.as_os_str().as_bytes(),
+            run.name,
+            run.digest,
+            run.text,
+            run.created_at_ms.cast_signed(),
+            run.root.as_os_str().as_bytes(),
+            run.dialect,
+        ],
+    )?;
+    let id = connection.last_insert_rowid();
+    let insert = "INSERT INTO head (run, seq, hash) VALUES (?1, 0, ?2)";
+    connection.execute(insert, params![id, head.as_bytes()])?;
+    extend_run(connection, RunId(id), &News { after: 0, at_ms: run.created_at_ms, events, tally })?;
+    Ok(RunId(id))
+}
+
+/// What is to be added to a journal, ready to be written.
+struct News<'a> {
+    after: u64,
+    at_ms: u64,
+    events: &'a [Happened],
+    tally: Option<&'a str>,
+}
+
+/// Adds events to a journal, with the tables that follow from them.
+fn extend_run(connection: &Connection, run: RunId, news: &News<'_>) -> rusqlite::Result<Found> {
+    let News { after, at_ms, events, tally } = *news;
+    let lines: Vec<&Line> = events.iter().map(|new| &new.line).collect();
+    let found = extend(connection, Book::Run(run), (after, at_ms), &lines)?;
+    if let Found::Written(head) = &found {
+        for new in events {
+            projection::project(connection, run.0, at_ms.cast_signed(), &new.event)?;
+        }
+        if !events.is_empty() {
+            tally::put(connection, run.0, (&head.hash, at_ms.cast_signed()), tally)?;
+        }
+    }
+    Ok(found)
+}
+
+/// Adds records to a book.
 fn extend(
     connection: &Connection,
-    run: RunId,
+    book: Book,
     (after, at_ms): (u64, u64),
-    entries: &[Entry],
+    lines: &[&Line],
 ) -> rusqlite::Result<Found> {
-    let mut query = connection.prepare_cached(
-        "SELECT head.seq, head.hash, journal.hash IS head.hash FROM head \
-         LEFT JOIN journal ON journal.run = head.run AND journal.seq = head.seq WHERE head.run = ?1",
-    )?;
-    let found = query.query_row([run.0], |row| {
+    let (records, owner, heads) = book.tables();
+    let mut query = connection.prepare_cached(&format!(
+        "SELECT {heads}.seq, {heads}.hash, {records}.hash IS {heads}.hash FROM {heads} \
+         LEFT JOIN {records} ON {records}.{owner} = {heads}.{owner} AND {records}.seq = {heads}.seq \
+         WHERE {heads}.{owner} = ?1",
+    ))?;
+    let number = book.number();
+    let found = query.query_row([number], |row| {
         let seq = row.get::<_, i64>(0)?.cast_unsigned();
         Ok((Head { seq, hash: chain::hash_at(row, 1)? }, row.get::<_, bool>(2)?))
     });
     let Some((mut head, is_last)) = found.optional()? else { return Ok(Found::Nothing) };
     if head.seq > 0 && !is_last {
-        // Events after a lost one would make it look as if it had never been.
+        // Records after a lost one would make it look as if it had never been.
         return Ok(Found::Broken(Break { seq: head.seq, fault: Fault::OtherHead }));
     }
-    let mut query = connection.prepare_cached("SELECT 1 FROM journal WHERE run = ?1 AND key = ?2")?;
+    let query = format!("SELECT 1 FROM {records} WHERE {owner} = ?1 AND key = ?2");
+    let mut query = connection.prepare_cached(&query)?;
     // Before the number: who reports a thing twice has mostly missed what came between.
-    for key in entries.iter().filter_map(|entry| entry.key.as_ref()) {
-        if query.exists(params![run.0, key])? {
-            return Ok(Found::Run(Appended::Known));
+    for key in lines.iter().filter_map(|line| line.key.as_ref()) {
+        if query.exists(params![number, key])? {
+            return Ok(Found::Known);
         }
     }
     if head.seq != after {
-        return Ok(Found::Run(Appended::Moved));
+        return Ok(Found::Moved);
     }
-    let mut insert = connection.prepare_cached(
-        "INSERT INTO journal (run, seq, key, at, event, prev, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-    )?;
-    for Entry { key, text, event } in entries {
+    let mut insert = connection.prepare_cached(&format!(
+        "INSERT INTO {records} ({owner}, seq, key, at, event, prev, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    ))?;
+    for Line { key, text } in lines {
         let seq = head.seq + 1;
-        let hash = chain::link(&head.hash, run, (seq, at_ms), text);
-        let (number, at) = (seq.cast_signed(), at_ms.cast_signed());
-        insert.execute(params![run.0, number, key, at, text, head.hash.as_bytes(), hash.as_bytes()])?;
-        projection::project(connection, run.0, at, event)?;
+        let hash = link(&head.hash, number, (seq, at_ms), text);
+        let (place, at) = (seq.cast_signed(), at_ms.cast_signed());
+        insert.execute(params![number, place, key, at, text, head.hash.as_bytes(), hash.as_bytes()])?;
         head = Head { seq, hash };
     }
-    let mut update = connection.prepare_cached("UPDATE head SET seq = ?2, hash = ?3 WHERE run = ?1")?;
-    update.execute(params![run.0, head.seq.cast_signed(), head.hash.as_bytes()])?;
-    Ok(Found::Run(Appended::Written { seq: head.seq }))
+    let update = format!("UPDATE {heads} SET seq = ?2, hash = ?3 WHERE {owner} = ?1");
+    connection.prepare_cached(&update)?.execute(params![
+        number,
+        head.seq.cast_signed(),
+        head.hash.as_bytes()
+    ])?;
+    if !lines.is_empty() {
+        anchor::note(connection, book, head.seq)?;
+    }
+    Ok(Found::Written(head))
 }
 
 fn keep(connection: &Connection, bytes: &[u8]) -> rusqlite::Result<()> {
@@ -609,7 +727,7 @@ impl StoredRun {
     fn check(mut self) -> Result<RunRow, (RunId, Break)> {
         let Head { seq, hash } = self.row.head;
         let broken = |seq, fault| (self.row.id, Break { seq, fault });
-        if chain::genesis(&self.row.digest, self.row.text.as_bytes()) != self.first {
+        if run_genesis(&self.row.digest, self.row.text.as_bytes()) != self.first {
             return Err(broken(1, Fault::Unlinked));
         }
         self.row.last = match self.last {

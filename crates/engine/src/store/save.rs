@@ -64,6 +64,37 @@ pub fn create_plan(path: &Path, text: &str, dialect: &'static Dialect) -> Result
     source.parts().iter().try_for_each(|part| atomic::create(&path.join(&part.path), source.slice(part.span)))
 }
 
+/// Removes a plan, if it still is `old`: its own files, and folders that are empty then. What lies beside it stays.
+pub fn delete_plan(path: &Path, old: &Source) -> Result<(), Error> {
+    let write_error = |source| Error::Write { path: path.to_owned(), source };
+    let path = &path.canonicalize().map_err(write_error)?;
+    let mut turn = Turn::at(path).map_err(write_error)?;
+    let files: Vec<(PathBuf, &str)> = match path.is_dir() {
+        false => vec![(path.clone(), old.text())],
+        true => {
+            let parts = old.parts().iter().filter(|part| !part.path.ends_with('/'));
+            parts.map(|part| (path.join(&part.path), old.slice(part.span))).collect()
+        }
+    };
+    for (file, text) in &files {
+        let present = std::fs::read(file).map_err(write_error)?;
+        if present != text.as_bytes() {
+            let present = String::from_utf8_lossy(&present);
+            let (by, expected, found) = (turn.author(&present), content(text), content(&present));
+            return Err(Error::Moved { path: file.clone(), by, expected, found });
+        }
+    }
+    for (file, _) in &files {
+        std::fs::remove_file(file).map_err(write_error)?;
+    }
+    if path.is_dir() {
+        // Only where nothing of somebody's own lies in them.
+        std::fs::remove_dir(path.join("tasks")).ok();
+        std::fs::remove_dir(path).ok();
+    }
+    turn.sign("").map_err(write_error)
+}
+
 /// The check and the replacement are one act for everybody who writes through here: a lock is held across both, in a file
 /// of its own because the plan file itself is replaced.
 fn swap(path: &Path, (old, new): (&str, &str), version: &dyn Fn(&str) -> String) -> Result<(), Error> {

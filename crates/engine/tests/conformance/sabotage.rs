@@ -96,17 +96,19 @@ impl<S: Stage> Host for Saboteur<S> {
         self.host.history()
     }
 
-    fn record(&mut self, events: &[Event]) -> Result<Vec<Event>, Self::Error> {
+    fn record(&mut self, state: &RunState, events: &[Event]) -> Result<Vec<Event>, Self::Error> {
         let is_result =
             |event: &&Event| matches!(event, Event::AttemptFinished { .. } | Event::ContractFinished { .. });
         let results: Vec<Event> = events.iter().filter(is_result).cloned().collect();
         match self.breach {
             Breach::RecordsTwice if !results.is_empty() => {
-                let theirs = self.host.record(events)?;
-                if theirs.is_empty() { self.host.record(&results) } else { Ok(theirs) }
+                let theirs = self.host.record(state, events)?;
+                if theirs.is_empty() { self.host.record(state, &results) } else { Ok(theirs) }
             }
-            Breach::RecordsHalf => self.host.record(&events[..1]),
-            Breach::RecordsTwice | Breach::BeginsFirst | Breach::BuriesNothing => self.host.record(events),
+            Breach::RecordsHalf => self.host.record(state, &events[..1]),
+            Breach::RecordsTwice | Breach::BeginsFirst | Breach::BuriesNothing => {
+                self.host.record(state, events)
+            }
         }
     }
 

@@ -259,7 +259,9 @@ fn all_or_none<S: Stage>(make: &impl Fn(&Plan, &Codes) -> S) {
     for event in &theirs {
         trial.stage.record(event);
     }
-    let mut record = |events: &[Event]| host.record(events).unwrap_or_else(|error| panic!("{error}"));
+    let mut state = trial.state();
+    ours.iter().try_for_each(|event| state.apply(event)).unwrap_or_else(|error| panic!("{error}"));
+    let mut record = |events: &[Event]| host.record(&state, events).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(record(&ours), theirs, "others came first");
     assert_eq!(trial.stage.journal(), [&history[..], &theirs].concat(), "others came first");
     assert_eq!(record(&ours), [], "all or none");

@@ -56,14 +56,18 @@ enum Error<E: std::error::Error + 'static> {
 
 impl<S: Stage> Meddled<'_, S> {
     /// Records, and holds that all of it or nothing is in the journal then.
-    fn record_whole(&mut self, events: &[Event]) -> Result<Vec<Event>, Error<<S::Host as Host>::Error>> {
+    fn record_whole(
+        &mut self,
+        state: &RunState,
+        events: &[Event],
+    ) -> Result<Vec<Event>, Error<<S::Host as Host>::Error>> {
         let begun = self.stage.begun();
         for intent in events.iter().filter(|event| matches!(event, Event::AttemptStarted { .. })) {
             let name = name(intent);
             assert!(!begun.contains(&name), "{name} began before its intent was durable");
         }
         let mut expected = self.stage.journal();
-        let theirs = self.host.record(events).map_err(Error::Host)?;
+        let theirs = self.host.record(state, events).map_err(Error::Host)?;
         if theirs.is_empty() {
             expected.extend_from_slice(events);
         } else {
@@ -81,12 +85,12 @@ impl<S: Stage> Host for Meddled<'_, S> {
         self.host.history().map_err(Error::Host)
     }
 
-    fn record(&mut self, events: &[Event]) -> Result<Vec<Event>, Self::Error> {
+    fn record(&mut self, state: &RunState, events: &[Event]) -> Result<Vec<Event>, Self::Error> {
         self.records.set(self.records.get() + 1);
         if self.meddling == Meddling::DiesBefore(self.records.get()) {
             return Err(Error::Died);
         }
-        let theirs = self.record_whole(events)?;
+        let theirs = self.record_whole(state, events)?;
         if theirs.is_empty() {
             for event in events {
                 if let Event::AttemptFinished { .. } = event {

@@ -48,7 +48,7 @@ impl SimHost {
         };
         let Work { kind, place: step, attempt, .. } = world.live[index];
         match kind {
-            Kind::Attempt => Happening::Ended(world.end_as(index, Some(AttemptEnd::Stopped))),
+            Kind::Attempt => Happening::Ended(Box::new(world.end_as(index, Some(AttemptEnd::Stopped)))),
             Kind::Contract => {
                 world.live.remove(index);
                 Happening::Dropped { step, attempt }
@@ -88,7 +88,7 @@ impl Host for SimHost {
         Ok(history)
     }
 
-    fn record(&mut self, events: &[Event]) -> Result<Vec<Event>, Crash> {
+    fn record(&mut self, state: &RunState, events: &[Event]) -> Result<Vec<Event>, Crash> {
         let world = Rc::clone(&self.world);
         let mut world = world.borrow_mut();
         world.point()?;
@@ -104,6 +104,10 @@ impl Host for SimHost {
             if world.sabotage == Sabotage::RecordsTwice && world.random.once_in(8) {
                 world.append(event);
             }
+        }
+        // What lists of runs are made of: the fold that comes with the events is that of the journal with them.
+        if world.sabotage != Sabotage::RecordsTwice && world.state != *state {
+            world.fault("the driver's fold is not that of the journal");
         }
         self.seen = world.journal.len();
         world.point()?;
@@ -198,11 +202,11 @@ impl Host for SimHost {
         }
         let is_wild = matches!(world.temper, Temper::Wild);
         if !world.late.is_empty() && world.random.once_in(3) {
-            return Ok(Happening::Ended(world.late.remove(0)));
+            return Ok(Happening::Ended(Box::new(world.late.remove(0))));
         }
         if is_wild && !world.delivered.is_empty() && world.random.once_in(8) {
             let delivered = world.delivered.clone();
-            return Ok(Happening::Ended(world.random.pick(&delivered)));
+            return Ok(Happening::Ended(Box::new(world.random.pick(&delivered))));
         }
         if is_wild && world.chance_acts > 0 && world.random.once_in(60) {
             self.is_leaving = true;
@@ -218,7 +222,7 @@ impl Host for SimHost {
             return Ok(Happening::Time);
         }
         if own.is_empty() && !world.late.is_empty() {
-            return Ok(Happening::Ended(world.late.remove(0)));
+            return Ok(Happening::Ended(Box::new(world.late.remove(0))));
         }
         if own.is_empty() {
             let unseen = self.unseen(&world);
@@ -231,7 +235,7 @@ impl Host for SimHost {
         let index = world.random.pick(&own);
         let result = world.end(index);
         world.delivered.push(result.clone());
-        Ok(Happening::Ended(result))
+        Ok(Happening::Ended(Box::new(result)))
     }
 
     fn now(&self) -> u64 {

@@ -2,24 +2,22 @@
 //! another text of the plan nor other command lines of its agents.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, BufRead as _, IsTerminal as _};
 
 use planwright_engine::core::decide::HUMAN;
 use planwright_engine::core::event::Agents;
-use planwright_engine::core::plan::{Contract, Plan, Step};
+use planwright_engine::core::plan::{Contract, Step};
+use planwright_engine::decisions::{Decisions, Error, Yes};
 use planwright_engine::runs::{Approval, Run, Runs, user};
 use planwright_engine::store::journal::blob_of;
 
 use super::{AgentData, Subject, named};
-use crate::command::refuse_agents;
-use crate::out::{Exit, Failure, Next, Out, Table, Tone, clean, clean_line, shell_word};
+use crate::consent::{Matter, consent, say_approved, who};
+use crate::out::{Exit, Failure, Next, Out, Table, Tone, clean_line, shell_word};
 
 /// The agent that runs the script in the task.
 const SHELL: &str = "shell";
-/// How often a person may ask for the detail before they say yes or no.
-const QUESTIONS_MAX: usize = 20;
 
-/// Begins a run of a plan that a person approves now, in the place of the old run.
+/// Begins a run of a plan that is approved, or that a person approves now, in the place of the old run.
 pub(super) fn begin(
     subject: &Subject<'_>,
     runs: &Runs,
@@ -27,25 +25,94 @@ pub(super) fn begin(
     out: &mut Out<'_>,
 ) -> Result<Run, Failure> {
     warn_of_missing_agents(subject, out);
-    let short = subject.digest.short();
+    let decisions = Decisions::open(subject.project)?;
+    let live = old.filter(|old| old.state.outcome().is_none());
+    // What goes on was approved as something else.
+    let known = live.is_none().then(|| decisions.approved(subject.path, subject.verified));
+    let lapsed = match known {
+        Some(Ok(approvals)) => {
+            refuse_other_rev(subject)?;
+            for approval in &approvals {
+                let (by, way) = (approval.by.to_string(), approval.way.as_str());
+                say_approved(&subject.digest.short(), (&by, way), out);
+            }
+            return start(subject, runs, &decisions, out);
+        }
+        Some(Err(Error::Lapsed { moved, .. })) => Some(moved),
+        Some(Err(Error::Unapproved { .. })) | None => None,
+        Some(Err(error)) => return Err(error.into()),
+    };
+    for moved in lapsed.iter().flatten() {
+        let word = out.palette().paint(Tone::Attention, "lapsed");
+        out.line(&format!("{word}  {}", clean_line(moved)));
+    }
+    approve_now(subject, (runs, &decisions), (live, lapsed.is_some()), out)?;
+    start(subject, runs, &decisions, out)
+}
+
+/// A digest that was typed must be that of the plan, even where the plan is approved already.
+fn refuse_other_rev(subject: &Subject<'_>) -> Result<(), Failure> {
+    let full = subject.digest.to_string();
+    let Some(rev) = subject.args.rev.as_ref().filter(|rev| !full.starts_with(rev.as_str())) else {
+        return Ok(());
+    };
+    let message = format!("{} is {}, not {rev}", subject.name, subject.digest.short());
+    Err(Failure::new(Exit::Moved, message).hint("look at it; nothing was started").next(Next::new([
+        "planwright",
+        "run",
+        subject.args.plan.as_str(),
+    ])))
+}
+
+/// Has the plan approved now, by the person who starts it.
+fn approve_now(
+    subject: &Subject<'_>,
+    (runs, decisions): (&Runs, &Decisions),
+    (live, has_lapsed): (Option<Run>, bool),
+    out: &mut Out<'_>,
+) -> Result<(), Failure> {
     let full = subject.digest.to_string();
     let matter = Matter {
         what: subject.name.clone(),
         full: &full,
         question: "Approve it and start?",
-        exit: Exit::Person,
+        exit: if has_lapsed { Exit::Moved } else { Exit::Person },
         hint: "look at it; nothing was started",
+        command: &["planwright", "run", subject.args.plan.as_str()],
+        plan: subject.plan,
+        rev: subject.args.rev.as_deref(),
     };
-    let approval = approve(subject, &matter, out)?;
-    if let Some(old) = old.filter(|old| old.state.outcome().is_none()) {
+    let way = consent(&matter, out)?;
+    if let Some(live) = live {
         // Its approval was for other bytes. It ends only now: who may not approve may not end a run either.
-        runs.cancel(&old, "the plan was revised")?;
+        runs.cancel(&live, "the plan was revised")?;
     }
-    runs.begin(subject.path, subject.verified, &approval)?;
-    say_approved(&short, &approval, out);
+    let proposed = decisions.propose(subject.path, subject.verified, &who())?;
+    proposed.complaints.iter().for_each(|complaint| out.warn(complaint));
+    if proposed.rule.is_some() {
+        return Ok(());
+    }
+    let yes = Yes { by: who(), way, note: String::new(), key: None };
+    let approved = decisions.approve(subject.path, &proposed.revision.subject, &yes)?;
+    say_approved(&full[..8], (&approved.approval.by.to_string(), way), out);
+    if approved.missing > 0 {
+        let message = format!("{} more have to approve {}", approved.missing, subject.name);
+        return Err(
+            Failure::new(Exit::Person, message).hint(format!("by the rule: {}", approved.approval.rule))
+        );
+    }
+    Ok(())
+}
+
+fn start(
+    subject: &Subject<'_>,
+    runs: &Runs,
+    decisions: &Decisions,
+    out: &mut Out<'_>,
+) -> Result<Run, Failure> {
+    let started = decisions.start(subject.path, subject.verified, &who())?;
     out.talk("isolation  open: agents run as you and could reach planwright's records\n");
-    runs.latest(subject.path)?
-        .ok_or_else(|| Failure::new(Exit::Machine, "the run that was just begun is not there"))
+    Ok(runs.run(started.run)?)
 }
 
 /// Has the command lines of the agents approved anew where they are not what was approved for the run that goes on.
@@ -74,10 +141,13 @@ pub(super) fn renew(subject: &Subject<'_>, runs: &Runs, run: Run, out: &mut Out<
         question: "Approve these command lines and go on?",
         exit: Exit::Moved,
         hint: "look at planwright.toml, or put the command lines back; nothing was started",
+        command: &["planwright", "run", subject.args.plan.as_str()],
+        plan: subject.plan,
+        rev: subject.args.rev.as_deref(),
     };
-    let approval = approve(subject, &matter, out)?;
+    let approval = Approval { way: consent(&matter, out)?, by: user() };
     runs.approve_agents(&run, &approval)?;
-    say_approved(&full[..8], &approval, out);
+    say_approved(&full[..8], (&approval.by, approval.way), out);
     Ok(runs.run(run.row.id)?)
 }
 
@@ -86,89 +156,6 @@ fn agents_name(digest: &str, agents: &Agents) -> String {
     let text =
         serde_json::to_string(&(digest, agents)).expect("text and lists of text can be written as JSON");
     blob_of(text.as_bytes()).0
-}
-
-fn say_approved(short: &str, approval: &Approval, out: &mut Out<'_>) {
-    let how = if approval.way == "terminal" { "at this terminal" } else { "by --rev" };
-    let word = out.talk_palette().paint(Tone::Good, "approved");
-    out.talk(&format!("{word}  {short}  by {}, {how}", clean_line(&approval.by)));
-}
-
-/// What a person is to approve.
-struct Matter<'a> {
-    /// What it is.
-    what: String,
-    /// The name of exactly this, in hex.
-    full: &'a str,
-    question: &'a str,
-    /// How the command ends where nobody approves.
-    exit: Exit,
-    hint: &'a str,
-}
-
-/// Has a person approve something, or says that nobody did.
-fn approve(subject: &Subject<'_>, matter: &Matter<'_>, out: &mut Out<'_>) -> Result<Approval, Failure> {
-    let Matter { what, full, question, exit, hint } = matter;
-    let (plan, short) = (subject.args.plan.as_str(), &full[..8]);
-    let by_hand = Next::new(["planwright", "run", plan, "--rev", short]);
-    refuse_agents("approve")
-        .map_err(|failure| failure.hint(format!("a person runs: {}", by_hand.command)))?;
-    if let Some(rev) = &subject.args.rev {
-        return match full.starts_with(rev.as_str()) {
-            true if rev.len() >= 8 => Ok(Approval { by: user(), way: "rev" }),
-            true => {
-                Err(Failure::new(Exit::Usage, format!("`{rev}` is too short to name a digest")).next(by_hand))
-            }
-            false => Err(Failure::new(Exit::Moved, format!("{what} is {short}, not {rev}"))
-                .hint(*hint)
-                .next(Next::new(["planwright", "run", plan]))),
-        };
-    }
-    // With --json nothing was shown that could be approved.
-    if !io::stdin().is_terminal() || out.settings().is_json {
-        return Err(Failure::new(*exit, format!("nobody has approved {what} {short}"))
-            .hint(*hint)
-            .next(by_hand));
-    }
-    for _ in 0..QUESTIONS_MAX {
-        out.complain(&format!("Nobody has approved {short}. {question}  [y]es  [n]o  [d]etail  "));
-        let mut answer = String::new();
-        io::stdin()
-            .lock()
-            .read_line(&mut answer)
-            .map_err(|error| Failure::new(Exit::Machine, "cannot read your answer").because(&error))?;
-        match answer.trim() {
-            "y" | "yes" => return Ok(Approval { by: user(), way: "terminal" }),
-            "d" | "detail" => print_detail(subject.plan, out),
-            _ => break,
-        }
-    }
-    Err(Failure::new(*exit, format!("{what} was not approved; nothing was started")).next(Next::new([
-        "planwright",
-        "run",
-        plan,
-    ])))
-}
-
-/// Task and contract of every step, in full.
-fn print_detail(plan: &Plan, out: &mut Out<'_>) {
-    let indented =
-        |text: &str| clean(text.trim_end()).lines().map(|line| format!("    {line}\n")).collect::<String>();
-    for step in &plan.steps {
-        let title = format!("{}  {}  for {}", named(step), step.title, step.target);
-        let head = out.palette().paint(Tone::Strong, &clean_line(&title));
-        out.line(&format!("\n{head}\n  task"));
-        out.data(&indented(&step.task));
-        match &step.contract {
-            Contract::Shell { command, expect } => {
-                out.line(&format!("  contract, done when it exits with {expect}"));
-                out.data(&indented(command));
-            }
-            Contract::Manual => out.line("  contract: a person confirms"),
-        }
-        out.line(&format!("  after a failure: {}", step.on_fail));
-    }
-    out.line("");
 }
 
 /// Prints what is approved: every step, who does it, and what must pass.

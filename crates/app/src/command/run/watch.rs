@@ -15,7 +15,7 @@ use planwright_engine::store::journal::RunId;
 
 use super::board::{Board, News, now_ms};
 use super::{Subject, block, plain};
-use crate::command::EventData;
+use crate::command::notice_of;
 use crate::out::{Answer, Exit, Out, Tone, clean_line};
 use crate::signal::Signals;
 
@@ -164,14 +164,7 @@ impl View<'_> {
         // A journal that can't be read is said by whoever drives the run.
         for recorded in self.runs.store().events(self.run.row.id, self.seen).unwrap_or_default() {
             self.seen = recorded.seq;
-            let data = EventData {
-                plan: self.run.row.name.clone(),
-                run: self.run.row.id.number(),
-                seq: recorded.seq,
-                at_ms: recorded.at_ms,
-                event: serde_json::to_value(&recorded.event).unwrap_or_default(),
-            };
-            out.event(&Answer::done("event", &data));
+            out.event(&Answer::done("event", &notice_of(self.runs, self.run, &recorded)));
         }
     }
 

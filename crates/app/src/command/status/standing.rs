@@ -1,138 +1,171 @@
-//! Gathers where runs stand: the state that their journals make, who drives them, and how well the workers are.
+//! Gathers where runs stand: the rows that the store keeps of them, who drives them, and how well the workers are. Journals are
+//! read only where a contract is under way.
+
+use std::collections::BTreeMap;
 
 use planwright_engine::core::event::{Event, Outcome};
 use planwright_engine::core::run::{CLAIM, Phase, Status};
-use planwright_engine::runs::{Run, Runs, Waiting};
-use planwright_engine::store::journal::Health;
+use planwright_engine::core::tally::UnderWay;
+use planwright_engine::runs::{self, Glance, Pending, Run, Runs};
+use planwright_engine::store::journal::{Asked, Health, RunId};
 
 use super::{AskData, CurrentData, RunData, Standing};
-use crate::command::newest_runs;
 use crate::fact;
 use crate::out::{Failure, shell_word};
 
-/// Where the newest run of every plan stands, or of those whose names begin in this way.
-pub(super) fn standing(plan: Option<&str>, runs: &Runs) -> Result<Standing, Failure> {
-    let mut newest = newest_runs(runs)?;
-    if let Some(plan) = plan {
-        let is_exact = |run: &Run| run.row.name == plan || run.row.plan.to_string_lossy() == plan;
-        let has_exact = newest.iter().any(is_exact);
-        newest.retain(|run| if has_exact { is_exact(run) } else { run.row.name.starts_with(plan) });
-    }
-    let queue = runs.queue()?;
-    let data = newest.iter().map(|run| run_data(runs, run, &queue)).collect::<Result<_, Failure>>()?;
-    Ok(Standing { runs: data })
+/// What is asked and what is queued, by run.
+struct Around {
+    asks: BTreeMap<RunId, Vec<Asked>>,
+    queue: Vec<Pending>,
 }
 
-fn run_data(runs: &Runs, run: &Run, queue: &[Waiting]) -> Result<RunData, Failure> {
-    let driver = runs.holder(run)?.map(|holder| holder.to_string());
-    let state = match run.state.phase {
+/// Where the newest run of every plan stands, or of those whose names begin in this way.
+pub(super) fn standing(plan: Option<&str>, runs: &Runs) -> Result<Standing, Failure> {
+    let mut newest = runs.newest()?;
+    if let Some(plan) = plan {
+        let is_exact = |run: &Glance| run.plan == plan || run.path.to_string_lossy() == plan;
+        let has_exact = newest.iter().any(is_exact);
+        newest.retain(|run| if has_exact { is_exact(run) } else { run.plan.starts_with(plan) });
+    }
+    let mut around = Around { asks: BTreeMap::new(), queue: runs.pending()? };
+    for ask in runs.store().asks().map_err(runs::Error::from)? {
+        around.asks.entry(ask.run).or_default().push(ask);
+    }
+    let data = newest.iter().map(|run| run_data(runs, run, &around)).collect::<Result<_, Failure>>()?;
+    Ok(Standing { runs: data, reviews: Vec::new() })
+}
+
+fn run_data(runs: &Runs, run: &Glance, around: &Around) -> Result<RunData, Failure> {
+    let tally = &run.tally;
+    // A run that is over has no driver, but for the moment in which that one tidies up.
+    let driver = match tally.phase {
+        Phase::Finished(_) => None,
+        Phase::New | Phase::Running | Phase::Stopped => runs.holder_of(run.run)?,
+    };
+    let state = match tally.phase {
         Phase::Finished(Outcome::Done) => "done",
         Phase::Finished(Outcome::Failed) => "failed",
         Phase::Finished(Outcome::Cancelled) => "cancelled",
         Phase::New | Phase::Running | Phase::Stopped if driver.is_some() => "running",
         Phase::Stopped => "stopped",
-        Phase::New | Phase::Running if run.state.asks.is_empty() => "paused",
+        Phase::New | Phase::Running if tally.asks.is_empty() => "paused",
         Phase::New | Phase::Running => "waiting",
     };
-    let asks = run.state.asks.iter().map(|(name, ask)| AskData {
-        step: ask.step.map(|place| run.state.steps[place].id.clone()),
+    let asks = around.asks.get(&run.run).into_iter().flatten().map(|ask| AskData {
+        step: ask.step.clone(),
         reason: fact::reason_word(ask.reason).to_owned(),
         words: fact::reason_words(ask.reason).to_owned(),
-        since_ms: fact::asked_since(run, name),
+        since_ms: ask.opened_at_ms,
         text: ask.text.clone(),
     });
+    let mut current: Vec<CurrentData> =
+        tally.attempts.iter().map(|attempt| attempted(run, attempt, &around.queue)).collect();
+    if tally.is_judging() {
+        current.extend(judged(&runs.run(run.run)?));
+        current.sort_by_key(|one| one.number);
+    }
     Ok(RunData {
-        plan: run.row.name.clone(),
-        run: run.row.id.number(),
-        digest: run.row.digest.get(..8).unwrap_or(&run.row.digest).to_owned(),
+        plan: run.plan.clone(),
+        run: run.run.number(),
+        digest: run.digest.get(..8).unwrap_or(&run.digest).to_owned(),
         state: state.to_owned(),
-        settled: run.state.steps.iter().filter(|step| step.status.is_settled()).count(),
-        steps: run.state.steps.len(),
-        statuses: run.state.steps.iter().map(|step| step.status.word().to_owned()).collect(),
-        current: (0..run.state.steps.len()).filter_map(|place| current(run, place, queue)).collect(),
+        settled: tally.settled(),
+        steps: tally.steps.len(),
+        statuses: tally.statuses().map(str::to_owned).collect(),
+        current,
         asks: asks.collect(),
-        started_at_ms: run.row.created_at_ms,
-        changed_at_ms: run.events.last().map_or(run.row.created_at_ms, |last| last.at_ms),
-        micro_dollars: run.state.spent.micro_dollars,
-        tokens: run.state.spent.tokens,
-        driver,
+        started_at_ms: run.started_at_ms,
+        changed_at_ms: run.changed_at_ms,
+        micro_dollars: tally.spent.micro_dollars,
+        tokens: tally.spent.tokens,
+        driver: driver.map(|holder| holder.to_string()),
         remark: remark(run, state),
     })
 }
 
-/// What is under way at a step.
-fn current(run: &Run, place: usize, queue: &[Waiting]) -> Option<CurrentData> {
-    let step = &run.plan.steps[place];
-    let (attempt, is_judging) = match run.state.steps[place].status {
-        Status::Running { attempt } => (attempt, false),
-        Status::Judging { attempt, .. } if attempt != CLAIM => (attempt, true),
+/// An attempt that is under way.
+fn attempted(run: &Glance, attempt: &UnderWay, queue: &[Pending]) -> CurrentData {
+    let is_it = |pending: &&Pending| {
+        let queued = &pending.queued;
+        (queued.run, queued.step.as_str(), queued.attempt)
+            == (run.run, attempt.step.as_str(), attempt.attempt)
+    };
+    let pending = queue.iter().find(is_it);
+    let state = match (pending, pending.and_then(|pending| pending.health)) {
+        (Some(_), None) => "queued",
+        (_, Some(Health::Silent)) => "stalled",
+        (_, Some(Health::Dead)) => "dead",
+        (_, Some(Health::Well)) | (None, None) => "running",
+    };
+    let queued = pending.map(|pending| &pending.queued);
+    CurrentData {
+        number: attempt.number,
+        step: attempt.step.clone(),
+        attempt: attempt.attempt,
+        state: state.to_owned(),
+        agent: queued.map(|queued| queued.agent.clone()).unwrap_or_default(),
+        worker: queued.and_then(|queued| queued.lease.as_ref()).map(|lease| lease.worker.clone()),
+        since_ms: queued.map_or(run.changed_at_ms, |queued| queued.queued_at_ms),
+    }
+}
+
+/// The contracts that are under way: who made the attempt and when stands only in the journal.
+fn judged(run: &Run) -> Vec<CurrentData> {
+    let steps = run.plan.steps.iter().zip(&run.state.steps);
+    let judged = steps.filter_map(|(step, now)| match now.status {
+        Status::Judging { attempt, .. } if attempt != CLAIM => Some((step, attempt)),
         Status::Judging { .. }
+        | Status::Running { .. }
         | Status::Pending
         | Status::Passed { .. }
         | Status::Waiting { .. }
-        | Status::Skipped { .. } => return None,
-    };
-    let is_it = |waiting: &&Waiting| {
-        let payload = &waiting.item.payload;
-        (waiting.run, payload.step_id.as_str(), payload.attempt) == (run.row.id, step.id.as_str(), attempt)
-    };
-    let waiting = queue.iter().find(is_it);
-    let lease = waiting.and_then(|waiting| waiting.lease.as_ref());
-    let state = match (is_judging, waiting, lease.map(|(_, health)| health)) {
-        (true, ..) => "judging",
-        (false, Some(_), None) => "queued",
-        (false, _, Some(Health::Silent)) => "stalled",
-        (false, _, Some(Health::Dead)) => "dead",
-        (false, _, Some(Health::Well) | None) => "running",
-    };
-    let own = run.events.iter().rev().filter(|recorded| recorded.event.step() == Some(step.id.as_str()));
-    let mut since_ms = run.row.created_at_ms;
-    let mut agent = step.target.clone();
-    for recorded in own {
-        if let Event::AttemptStarted { agent: name, .. } = &recorded.event {
-            agent.clone_from(name);
-            since_ms = recorded.at_ms;
-            break;
+        | Status::Skipped { .. } => None,
+    });
+    let data = judged.map(|(step, attempt)| {
+        let mut started = run.events.iter().rev().filter(|one| one.event.step() == Some(step.id.as_str()));
+        let (agent, since_ms) = started
+            .find_map(|recorded| match &recorded.event {
+                Event::AttemptStarted { agent, .. } => Some((agent.clone(), recorded.at_ms)),
+                Event::RunStarted { .. }
+                | Event::AgentsApproved { .. }
+                | Event::AttemptFinished { .. }
+                | Event::ContractFinished { .. }
+                | Event::AskOpened { .. }
+                | Event::AskAnswered { .. }
+                | Event::BudgetWarned { .. }
+                | Event::RunStopped { .. }
+                | Event::RunResumed { .. }
+                | Event::RunFinished { .. } => None,
+            })
+            .unwrap_or_else(|| (step.target.clone(), run.row.created_at_ms));
+        CurrentData {
+            number: step.number,
+            step: step.id.clone(),
+            attempt,
+            state: "judging".to_owned(),
+            agent,
+            worker: None,
+            since_ms,
         }
-    }
-    Some(CurrentData {
-        number: step.number,
-        step: step.id.clone(),
-        attempt,
-        state: state.to_owned(),
-        agent,
-        worker: lease.map(|(lease, _)| lease.worker.clone()),
-        since_ms,
-    })
+    });
+    data.collect()
 }
 
 /// What is to be known about a run that was begun and that nobody drives.
-fn remark(run: &Run, state: &str) -> Option<String> {
-    let settled = run.state.steps.iter().filter(|step| step.status.is_settled()).count();
-    let done = format!("{settled} of {} done", run.state.steps.len());
-    let name = shell_word(&run.row.name);
+fn remark(run: &Glance, state: &str) -> Option<String> {
+    let done = format!("{} of {} done", run.tally.settled(), run.tally.steps.len());
+    let name = shell_word(&run.plan);
     let ways = format!("`planwright run {name}` goes on; `planwright cancel {name} -m WHY` ends it");
     match state {
         "paused" => {
             // A driver that left in order has ended its attempts first.
-            let is_gone = run.state.steps.iter().any(|step| matches!(step.status, Status::Running { .. }));
+            let is_gone = !run.tally.attempts.is_empty();
             let who = if is_gone { "its driver is gone" } else { "nobody drives it" };
             Some(format!("{done}, {who}: {ways}"))
         }
         "stopped" => {
-            let by = run.events.iter().rev().find_map(|recorded| match &recorded.event {
-                Event::RunStopped { by, .. } | Event::AskAnswered { by, .. } => Some(by.as_str()),
-                Event::RunStarted { .. }
-                | Event::AgentsApproved { .. }
-                | Event::AttemptStarted { .. }
-                | Event::AttemptFinished { .. }
-                | Event::ContractFinished { .. }
-                | Event::AskOpened { .. }
-                | Event::BudgetWarned { .. }
-                | Event::RunResumed { .. }
-                | Event::RunFinished { .. } => None,
-            });
-            Some(format!("{done}, stopped by {}: {ways}", by.unwrap_or("somebody")))
+            let by = run.tally.stopped_by.as_deref().unwrap_or("somebody");
+            Some(format!("{done}, stopped by {by}: {ways}"))
         }
         _ => None,
     }

@@ -7,6 +7,7 @@ use crate::frontmatter;
 use crate::markdown::Code;
 use crate::plan;
 use crate::source::{Edit, Source, Span};
+use crate::standing::Rejection;
 
 /// The most bytes of context that a plan carries itself: the document's 50 KB.
 pub const CONTEXT_BYTES_MAX: usize = 50_000;
@@ -59,6 +60,26 @@ pub fn section(source: &Source, name: &str) -> Option<Section> {
     let slugs = |path: &str| path.split('/').map(plan::slug).collect::<Vec<_>>();
     let wanted = slugs(name);
     sections(source).into_iter().find(|section| slugs(&section.path).ends_with(&wanted))
+}
+
+/// The heading under which rejections are kept.
+const REJECTIONS: &str = "Rejection History";
+
+/// The text of the plan with one more rejection in its history, which stands at the end.
+pub fn rejected(source: &Source, rejection: &Rejection, at: &str) -> String {
+    let newline = source.line_ending();
+    let text = source.text().trim_end_matches(['\n', '\r']);
+    let heading = match section(source, REJECTIONS) {
+        Some(_) => String::new(),
+        None => format!("{newline}## {REJECTIONS}{newline}"),
+    };
+    // Quoted line by line: nothing that somebody says can become a heading or a step.
+    let feedback: Vec<String> = rejection.feedback.trim().lines().map(|line| format!("> {line}")).collect();
+    let (revision, by) = (rejection.revision, rejection.by.name.replace(['\n', '\r'], " "));
+    format!(
+        "{text}{newline}{heading}{newline}### r{revision}, rejected {at} by {by}{newline}{newline}{}{newline}",
+        feedback.join(newline)
+    )
 }
 
 /// A reference to a file that holds a part of the context.

@@ -473,6 +473,9 @@ fn what_happens_is_told_in_the_events_of_the_document() {
             tier: String::new(),
             output: blob(),
             milliseconds: 1,
+            tree: String::new(),
+            expect: None,
+            approvals: Vec::new(),
         };
         Event::ContractFinished { step: step.clone(), attempt, receipt }
     };
@@ -498,6 +501,9 @@ fn what_happens_is_told_in_the_events_of_the_document() {
         approved_at: "rev".to_owned(),
         base: None,
         agents: planwright_core::event::Agents::new(),
+        sealed: std::collections::BTreeMap::new(),
+        approvals: Vec::new(),
+        note: String::new(),
     };
     assert_eq!(line(&begun, ""), Some(format!(r#"{{"type":"PLAN_CREATED","plan":{plan_json}}}"#)));
     assert_eq!(

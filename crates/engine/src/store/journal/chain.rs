@@ -1,13 +1,16 @@
-//! The chain through a journal: every event names the one before it by hash, so that a change of the past shows. Checks
-//! rows; never mends them.
+//! The chain through a book: every record names the one before it by hash, so that a change of the past shows. Checks rows;
+//! never mends them.
 
 use std::fmt;
 
 use blake3::Hash;
+use planwright_core::chain;
 use planwright_core::event::Event;
+use planwright_core::ledger::Entry;
 use rusqlite::{Connection, OptionalExtension, Row};
+use serde::de::DeserializeOwned;
 
-use super::{Recorded, RunId};
+use super::{PlanId, Recorded, RunId};
 
 /// How many breaks are listed; after that many, one more tells nothing new.
 const BREAKS_MAX: usize = 64;
@@ -80,21 +83,58 @@ impl fmt::Display for Break {
     }
 }
 
-/// What the first event follows: the approval, in digest and text.
-pub(super) fn genesis(digest: &str, text: &[u8]) -> Hash {
-    let mut hasher = blake3::Hasher::new();
-    // The length in front: no other digest and text run together to the same bytes.
-    hasher.update(&(digest.len() as u64).to_le_bytes()).update(digest.as_bytes()).update(text);
-    hasher.finalize()
+/// Which chain: the journal of a run, or the ledger of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Book {
+    /// What happened to a run.
+    Run(RunId),
+    /// What was said about a plan.
+    Plan(PlanId),
 }
 
-/// The hash of one event.
-pub(super) fn link(prev: &Hash, run: RunId, (seq, at_ms): (u64, u64), event: &[u8]) -> Hash {
-    let mut hasher = blake3::Hasher::new();
-    // Everything before the event has a fixed length, so the parts can't run into each other.
-    hasher.update(prev.as_bytes()).update(&run.0.to_le_bytes());
-    hasher.update(&seq.to_le_bytes()).update(&at_ms.to_le_bytes()).update(event);
-    hasher.finalize()
+impl Book {
+    /// Its number among its like.
+    pub const fn number(self) -> i64 {
+        match self {
+            Self::Run(run) => run.0,
+            Self::Plan(plan) => plan.0,
+        }
+    }
+
+    /// The table of its records, the column in it that names the book, and the table of ends.
+    pub(super) const fn tables(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::Run(_) => ("journal", "run", "head"),
+            Self::Plan(_) => ("ledger", "plan", "ledger_head"),
+        }
+    }
+}
+
+impl fmt::Display for Book {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Run(run) => run.fmt(f),
+            Self::Plan(plan) => plan.fmt(f),
+        }
+    }
+}
+
+/// What a book is made of.
+pub(super) trait Record: DeserializeOwned {
+    /// What makes it unique in its book.
+    fn key(&self) -> Option<String>;
+}
+
+impl Record for Event {
+    fn key(&self) -> Option<String> {
+        self.key()
+    }
+}
+
+impl Record for Entry {
+    fn key(&self) -> Option<String> {
+        self.key()
+    }
 }
 
 /// A hash as a column holds it.
@@ -102,20 +142,20 @@ pub(super) fn hash_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Hash> {
     row.get::<_, [u8; 32]>(column).map(Hash::from_bytes)
 }
 
-/// Checks every event of a run, and that `kept` is among them. `None` where there is no such run.
-pub(super) fn check(
+/// Checks every record of a book, and that `kept` is among them. `None` where there is no such book.
+pub(super) fn check<T: Record>(
     connection: &Connection,
-    run: RunId,
+    book: Book,
     kept: &[Head],
 ) -> rusqlite::Result<Option<ChainReport>> {
     // One view of the database: an event that is added meanwhile must not look like a break.
     let view = connection.unchecked_transaction()?;
-    let Some(first) = first(&view, run)? else { return Ok(None) };
+    let Some(first) = first(&view, book)? else { return Ok(None) };
     // A record that is gone ends nowhere.
-    let record = recorded_head(&view, run)?.unwrap_or(Head { seq: 0, hash: Hash::from_bytes([0; 32]) });
-    let mut walk = Walk { run, head: Head { seq: 0, hash: first }, breaks: Vec::new() };
+    let record = recorded_head(&view, book)?.unwrap_or(Head { seq: 0, hash: Hash::from_bytes([0; 32]) });
+    let mut walk = Walk { book, head: Head { seq: 0, hash: first }, breaks: Vec::new() };
     walk.meet(kept);
-    walk.along(&view, |walk, _| walk.meet(kept))?;
+    walk.along::<T>(&view, |walk, _| walk.meet(kept))?;
     walk.end(record);
     let end = walk.head.seq;
     for head in kept.iter().filter(|head| head.seq > end) {
@@ -124,66 +164,84 @@ pub(super) fn check(
     Ok(Some(ChainReport { head: walk.head, breaks: walk.breaks }))
 }
 
-/// The events of a run after one of them, and what is wrong with them. `None` where there is no such run.
-pub(super) fn read(
+/// Records of a book, and what is wrong with them.
+pub(super) type Pages<T> = (Vec<Recorded<T>>, Vec<Break>);
+
+/// The records of a book after one of them, and what is wrong with them. `None` where there is no such book.
+pub(super) fn read<T: Record>(
     connection: &Connection,
-    run: RunId,
+    book: Book,
     after: u64,
-) -> rusqlite::Result<Option<(Vec<Recorded>, Vec<Break>)>> {
+) -> rusqlite::Result<Option<Pages<T>>> {
     let view = connection.unchecked_transaction()?;
-    let Some(record) = recorded_head(&view, run)? else { return Ok(None) };
+    let Some(record) = recorded_head(&view, book)? else { return Ok(None) };
     // Whoever knows of more events than there are is told of none.
     if after >= record.seq {
         return Ok(Some((Vec::new(), Vec::new())));
     }
-    let start = if after == 0 { first(&view, run)? } else { hash_of(&view, run, after)? };
+    let start = if after == 0 { first(&view, book)? } else { hash_of(&view, book, after)? };
     let Some(hash) = start else {
         return Ok(Some((Vec::new(), vec![Break { seq: after, fault: Fault::Missing }])));
     };
-    let mut walk = Walk { run, head: Head { seq: after, hash }, breaks: Vec::new() };
+    let mut walk = Walk { book, head: Head { seq: after, hash }, breaks: Vec::new() };
     let mut events = Vec::new();
     walk.along(&view, |_, event| events.extend(event))?;
     walk.end(record);
     Ok(Some((events, walk.breaks)))
 }
 
-/// What the first event of a run follows.
-fn first(connection: &Connection, run: RunId) -> rusqlite::Result<Option<Hash>> {
-    let mut query = connection.prepare_cached("SELECT digest, text FROM run WHERE id = ?1")?;
-    let first = |row: &Row<'_>| Ok(genesis(&row.get::<_, String>(0)?, row.get::<_, String>(1)?.as_bytes()));
-    query.query_row([run.0], first).optional()
+/// What the first record of a book follows.
+fn first(connection: &Connection, book: Book) -> rusqlite::Result<Option<Hash>> {
+    match book {
+        Book::Run(run) => {
+            let mut query = connection.prepare_cached("SELECT digest, text FROM run WHERE id = ?1")?;
+            let first = |row: &Row<'_>| {
+                Ok(chain::run_genesis(&row.get::<_, String>(0)?, row.get::<_, String>(1)?.as_bytes()))
+            };
+            query.query_row([run.0], first).optional()
+        }
+        Book::Plan(plan) => {
+            let mut query = connection.prepare_cached("SELECT 1 FROM plan WHERE id = ?1")?;
+            Ok(query.exists([plan.0])?.then(chain::ledger_genesis))
+        }
+    }
 }
 
-/// The run's own record of the end of its journal.
-fn recorded_head(connection: &Connection, run: RunId) -> rusqlite::Result<Option<Head>> {
-    let mut query = connection.prepare_cached("SELECT seq, hash FROM head WHERE run = ?1")?;
+/// The book's own record of its end.
+fn recorded_head(connection: &Connection, book: Book) -> rusqlite::Result<Option<Head>> {
+    let (_, owner, heads) = book.tables();
+    let mut query =
+        connection.prepare_cached(&format!("SELECT seq, hash FROM {heads} WHERE {owner} = ?1"))?;
     let head =
         |row: &Row<'_>| Ok(Head { seq: row.get::<_, i64>(0)?.cast_unsigned(), hash: hash_at(row, 1)? });
-    query.query_row([run.0], head).optional()
+    query.query_row([book.number()], head).optional()
 }
 
-fn hash_of(connection: &Connection, run: RunId, seq: u64) -> rusqlite::Result<Option<Hash>> {
-    let mut query = connection.prepare_cached("SELECT hash FROM journal WHERE run = ?1 AND seq = ?2")?;
-    query.query_row([run.0, seq.cast_signed()], |row| hash_at(row, 0)).optional()
+fn hash_of(connection: &Connection, book: Book, seq: u64) -> rusqlite::Result<Option<Hash>> {
+    let (records, owner, _) = book.tables();
+    let query = format!("SELECT hash FROM {records} WHERE {owner} = ?1 AND seq = ?2");
+    let mut query = connection.prepare_cached(&query)?;
+    query.query_row([book.number(), seq.cast_signed()], |row| hash_at(row, 0)).optional()
 }
 
 struct Walk {
-    run: RunId,
+    book: Book,
     head: Head,
     breaks: Vec<Break>,
 }
 
 impl Walk {
-    /// Goes to the end of the journal and shows each event that can be read.
-    fn along(
+    /// Goes to the end of the book and shows each record that can be read.
+    fn along<T: Record>(
         &mut self,
         connection: &Connection,
-        mut each: impl FnMut(&mut Self, Option<Recorded>),
+        mut each: impl FnMut(&mut Self, Option<Recorded<T>>),
     ) -> rusqlite::Result<()> {
-        let mut query = connection.prepare_cached(
-            "SELECT seq, at, event, prev, hash, key FROM journal WHERE run = ?1 AND seq > ?2 ORDER BY seq",
-        )?;
-        let mut rows = query.query([self.run.0, self.head.seq.cast_signed()])?;
+        let (records, owner, _) = self.book.tables();
+        let mut query = connection.prepare_cached(&format!(
+            "SELECT seq, at, event, prev, hash, key FROM {records} WHERE {owner} = ?1 AND seq > ?2 ORDER BY seq",
+        ))?;
+        let mut rows = query.query([self.book.number(), self.head.seq.cast_signed()])?;
         while let Some(row) = rows.next()? {
             match self.step(row) {
                 Ok(event) => each(self, event),
@@ -195,7 +253,7 @@ impl Walk {
         Ok(())
     }
 
-    fn step(&mut self, row: &Row<'_>) -> rusqlite::Result<Option<Recorded>> {
+    fn step<T: Record>(&mut self, row: &Row<'_>) -> rusqlite::Result<Option<Recorded<T>>> {
         let (seq, at_ms) = (row.get::<_, i64>(0)?.cast_unsigned(), row.get::<_, i64>(1)?.cast_unsigned());
         let text: Vec<u8> = row.get(2)?;
         let (prev, hash) = (hash_at(row, 3)?, hash_at(row, 4)?);
@@ -205,12 +263,12 @@ impl Walk {
         } else if prev != self.head.hash {
             self.note(seq, Fault::Unlinked);
         }
-        if link(&prev, self.run, (seq, at_ms), &text) != hash {
+        if chain::link(&prev, self.book.number(), (seq, at_ms), &text) != hash {
             self.note(seq, Fault::Changed);
         }
         // The walk goes on from what is written, so that one change is one break and not the rest of the journal.
         self.head = Head { seq, hash };
-        let Ok(event) = serde_json::from_slice::<Event>(&text) else {
+        let Ok(event) = serde_json::from_slice::<T>(&text) else {
             self.note(seq, Fault::Unreadable);
             return Ok(None);
         };
@@ -237,29 +295,5 @@ impl Walk {
         if self.breaks.len() < BREAKS_MAX {
             self.breaks.push(Break { seq, fault });
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn digest_and_text_do_not_run_together() {
-        assert_ne!(genesis("ab", b"c"), genesis("a", b"bc"));
-    }
-
-    #[test]
-    fn every_part_of_an_event_counts_for_its_hash() {
-        let (zero, one) = (Hash::from_bytes([0; 32]), Hash::from_bytes([1; 32]));
-        let hash = link(&zero, RunId(1), (1, 1), b"x");
-        let others = [
-            link(&one, RunId(1), (1, 1), b"x"),
-            link(&zero, RunId(2), (1, 1), b"x"),
-            link(&zero, RunId(1), (2, 1), b"x"),
-            link(&zero, RunId(1), (1, 2), b"x"),
-            link(&zero, RunId(1), (1, 1), b"y"),
-        ];
-        assert!(others.iter().all(|other| *other != hash), "{others:?}");
     }
 }

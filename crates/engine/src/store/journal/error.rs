@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use planwright_core::event::Blob;
 
 use super::writer::Cause;
-use super::{BYTES_MAX, Break, RunId, schema};
+use super::{BYTES_MAX, Book, Break, RunId, schema};
 use crate::store::state;
 
 /// What can go wrong with the store. After an error of a write it is not known whether the write was done: the same call
@@ -101,11 +101,22 @@ pub enum Error {
         #[source]
         source: Cause,
     },
+    /// How far a hook was told can't be noted.
+    #[error("cannot note in {} what the hook `{hook}` was told", path.display())]
+    Note {
+        /// The hook.
+        hook: String,
+        /// The database.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: Cause,
+    },
     /// An event has no text. Only a fault in planwright makes one.
-    #[error("cannot write down the event `{event}` of {run}")]
+    #[error("cannot write down `{event}` of {book}")]
     Encode {
-        /// The run.
-        run: RunId,
+        /// The run or the plan.
+        book: Book,
         /// The name of the event.
         event: &'static str,
         /// Why.
@@ -131,11 +142,30 @@ pub enum Error {
         /// The database.
         path: PathBuf,
     },
-    /// A journal is not what was written; nothing is read from it and nothing is added.
-    #[error("the journal of {run} in {} is broken: {at}", path.display())]
+    /// Nothing was ever said about a plan.
+    #[error("there is no ledger of {} in {}", plan.display(), path.display())]
+    NoLedger {
+        /// The plan.
+        plan: PathBuf,
+        /// The database.
+        path: PathBuf,
+    },
+    /// What was said about a plan can't be written.
+    #[error("cannot add to the ledger of {} in {}", plan.display(), path.display())]
+    Say {
+        /// The plan.
+        plan: PathBuf,
+        /// The database.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: Cause,
+    },
+    /// A journal or a ledger is not what was written; nothing is read from it and nothing is added.
+    #[error("the journal of {book} in {} is broken: {at}", path.display())]
     Broken {
-        /// The run.
-        run: RunId,
+        /// The run or the plan.
+        book: Book,
         /// The database.
         path: PathBuf,
         /// The first place where it is.
@@ -160,6 +190,14 @@ pub enum Error {
         /// The database.
         path: PathBuf,
     },
+    /// It was kept, and was let go of because its run was over for long.
+    #[error("{} is no longer kept", blob.0)]
+    Dropped {
+        /// The name.
+        blob: Blob,
+        /// When it was let go of, in milliseconds since 1970.
+        at_ms: u64,
+    },
     /// What is kept under a name is not what it names.
     #[error("what is kept as {} in {} is not what was kept", blob.0, path.display())]
     BlobChanged {
@@ -176,6 +214,15 @@ pub enum Error {
         /// How large it is.
         bytes: usize,
     },
+    /// What is noted outside of the database can't be read.
+    #[error("cannot read the heads that are kept in {}", path.display())]
+    Anchors {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
     /// The lock of a run can't be used.
     #[error("cannot use the lock {}", path.display())]
     Lock {
@@ -190,9 +237,9 @@ pub enum Error {
 /// The error for a cause: what ails the whole database is said before what was being done with it.
 pub(super) fn failed(path: &Path, source: Cause, otherwise: impl FnOnce(PathBuf, Cause) -> Error) -> Error {
     let path = path.to_owned();
-    if schema::is_damage(&source) {
+    if source.sql().is_some_and(schema::is_damage) {
         Error::Damaged { path, source }
-    } else if schema::is_busy(&source) {
+    } else if source.sql().is_some_and(schema::is_busy) {
         Error::Busy { path, source }
     } else {
         otherwise(path, source)

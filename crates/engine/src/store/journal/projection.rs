@@ -1,5 +1,6 @@
-//! Tables that follow from the journal: what waits for a worker, what waits for a person. Written in the same transaction
-//! as the events that make them, so that nobody sees one without the other; built anew from the journal they are the same.
+//! Tables that follow from the journal: what waits for a worker, what waits for a person, where each run stands (`tally`).
+//! Written in the same transaction as the events that make them, so that nobody sees one without the other; built anew from
+//! the journal they are the same.
 
 use std::collections::BTreeMap;
 
@@ -150,7 +151,8 @@ pub(super) fn check(connection: &Connection) -> rusqlite::Result<Vec<String>> {
         Some(meant) if meant != row => Some(format!("`{key}` is not what the journal says")),
         Some(_) => None,
     });
-    Ok(missing.chain(other).collect())
+    let tallies = super::tally::check(&view)?;
+    Ok(missing.chain(other).chain(tallies).collect())
 }
 
 /// Builds the tables anew.
@@ -161,7 +163,8 @@ pub(super) fn rebuild(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(
         "DELETE FROM lease WHERE NOT EXISTS (SELECT 1 FROM work WHERE work.run = lease.run \
          AND work.step = lease.step AND work.attempt = lease.attempt);",
-    )
+    )?;
+    super::tally::rebuild(connection)
 }
 
 /// Shows every event of every run that can be read, in order.

@@ -137,7 +137,7 @@ impl Store {
     /// Hands over the result of an attempt with the bytes that it names; `false` when the claim is no longer worth anything.
     pub fn deliver(&self, claim: &Claim, event: &Event, blobs: Vec<Vec<u8>>) -> Result<bool, Error> {
         let text = serde_json::to_vec(event).map_err(|source| Error::Encode {
-            run: claim.run,
+            book: super::Book::Run(claim.run),
             event: event.name(),
             source,
         })?;

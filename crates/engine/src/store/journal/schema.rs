@@ -83,10 +83,90 @@ pub(super) const MIGRATIONS: &[&str] = &[
     "
     ALTER TABLE run ADD COLUMN dialect TEXT NOT NULL DEFAULT 'native';
 ",
+    "
+    CREATE TABLE plan (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        path BLOB NOT NULL UNIQUE,
+        state TEXT NOT NULL DEFAULT 'draft',
+        since INTEGER NOT NULL DEFAULT 0,
+        revision INTEGER NOT NULL DEFAULT 0,
+        digest TEXT NOT NULL DEFAULT '',
+        proposer TEXT NOT NULL DEFAULT ''
+    ) STRICT;
+    CREATE TABLE ledger_head (
+        plan INTEGER PRIMARY KEY REFERENCES plan (id),
+        seq INTEGER NOT NULL,
+        hash BLOB NOT NULL
+    ) STRICT;
+    CREATE TABLE ledger (
+        plan INTEGER NOT NULL REFERENCES plan (id),
+        seq INTEGER NOT NULL,
+        key TEXT,
+        at INTEGER NOT NULL,
+        event BLOB NOT NULL,
+        prev BLOB NOT NULL,
+        hash BLOB NOT NULL,
+        PRIMARY KEY (plan, seq),
+        UNIQUE (plan, key)
+    ) STRICT;
+",
+    // The index begins as the one that it replaces, and has all that lists show of a run.
+    "
+    DROP INDEX run_of_plan;
+    CREATE INDEX run_listed ON run (plan, id, root, name, digest, created_at);
+    CREATE TABLE tally (
+        run INTEGER PRIMARY KEY REFERENCES run (id),
+        hash BLOB NOT NULL,
+        at INTEGER NOT NULL,
+        tally TEXT NOT NULL
+    ) STRICT;
+",
+    // The order in which everything was recorded, whichever book it is in: what listeners go by. Triggers keep it, so that no
+    // writer can forget to.
+    "
+    CREATE TABLE news (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        run INTEGER,
+        plan INTEGER,
+        seq INTEGER NOT NULL,
+        at INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO news (run, plan, seq, at)
+        SELECT run, NULL, seq, at FROM journal UNION ALL SELECT NULL, plan, seq, at FROM ledger ORDER BY 4, 1, 2, 3;
+    CREATE TRIGGER news_of_run AFTER INSERT ON journal BEGIN
+        INSERT INTO news (run, seq, at) VALUES (new.run, new.seq, new.at);
+    END;
+    CREATE TRIGGER news_of_plan AFTER INSERT ON ledger BEGIN
+        INSERT INTO news (plan, seq, at) VALUES (new.plan, new.seq, new.at);
+    END;
+    CREATE TABLE delivery (
+        hook TEXT PRIMARY KEY,
+        place INTEGER NOT NULL,
+        tries INTEGER NOT NULL,
+        skipped INTEGER NOT NULL,
+        why TEXT NOT NULL,
+        at INTEGER NOT NULL
+    ) STRICT;
+",
+    // The books whose ends are yet to be noted outside of the database.
+    "
+    CREATE TABLE unanchored (
+        book TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        PRIMARY KEY (book, number)
+    ) STRICT;
+    INSERT INTO unanchored SELECT 'journal', run, seq FROM head WHERE seq > 0;
+    INSERT INTO unanchored SELECT 'ledger', plan, seq FROM ledger_head WHERE seq > 0;
+",
+    // Outputs that were let go of: their hashes stay in the journals, and nobody need think that they were stolen.
+    "
+    CREATE TABLE gone (
+        hash TEXT PRIMARY KEY,
+        at INTEGER NOT NULL
+    ) STRICT;
+",
 ];
-
-/// The version from which on there are tables that follow from the journal.
-const PROJECTED: i64 = 2;
 
 /// Why a database could not be made ready.
 #[derive(Debug)]
@@ -162,7 +242,8 @@ fn migrate(connection: &mut Connection, migrations: &[&str]) -> Result<(), Unrea
     for step in migrations.iter().skip(usize::try_from(version).unwrap_or(0)) {
         transaction.execute_batch(step)?;
     }
-    if version < PROJECTED && transaction.table_exists(None, "work")? {
+    // What follows from the journal is made anew whenever the tables change: that is once for each new planwright.
+    if transaction.table_exists(None, "tally")? {
         super::projection::rebuild(&transaction)?;
     }
     transaction.pragma_update(None, "user_version", newest(migrations))?;

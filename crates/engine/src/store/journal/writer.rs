@@ -1,6 +1,9 @@
 //! The only writer of a store: one thread that puts everything that waits into one transaction, so that many callers pay
 //! for one sync. Knows nothing of what it writes.
 
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
@@ -11,7 +14,57 @@ use rusqlite::Connection;
 const BATCH_MAX: usize = 512;
 
 /// Why a write failed. Everybody in a transaction that failed gets the same cause.
-pub(super) type Cause = Arc<rusqlite::Error>;
+#[derive(Debug, Clone)]
+pub struct Cause(Arc<Reason>);
+
+#[derive(Debug)]
+enum Reason {
+    /// The database says no.
+    Sql(rusqlite::Error),
+    /// It is durable, but it could not be noted outside of the database that it is.
+    Anchor { path: PathBuf, source: io::Error },
+}
+
+impl Cause {
+    pub(super) fn anchor(path: &Path, source: io::Error) -> Self {
+        Self(Arc::new(Reason::Anchor { path: path.to_owned(), source }))
+    }
+
+    /// What the database says.
+    pub(super) fn sql(&self) -> Option<&rusqlite::Error> {
+        match &*self.0 {
+            Reason::Sql(error) => Some(error),
+            Reason::Anchor { .. } => None,
+        }
+    }
+}
+
+impl From<rusqlite::Error> for Cause {
+    fn from(error: rusqlite::Error) -> Self {
+        Self(Arc::new(Reason::Sql(error)))
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Reason::Sql(error) => error.fmt(f),
+            Reason::Anchor { path, .. } => write!(f, "cannot note its end in {}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for Cause {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &*self.0 {
+            Reason::Sql(error) => error.source(),
+            Reason::Anchor { source, .. } => Some(source),
+        }
+    }
+}
+
+/// What is done once a transaction is durable, before anybody is told.
+type After = Box<dyn Fn(&Connection) -> Result<(), Cause> + Send>;
 
 type Act = Box<dyn FnOnce(&Connection) -> rusqlite::Result<()> + Send>;
 
@@ -30,10 +83,15 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(connection: Connection) -> std::io::Result<Self> {
+    /// Starts the thread. `after` is done when a transaction is durable, before anybody is told.
+    pub(super) fn start(
+        connection: Connection,
+        after: impl Fn(&Connection) -> Result<(), Cause> + Send + 'static,
+    ) -> io::Result<Self> {
         let (jobs, waiting) = sync_channel(BATCH_MAX);
-        let thread =
-            thread::Builder::new().name("store".to_owned()).spawn(move || serve(&connection, &waiting))?;
+        let after: After = Box::new(after);
+        let serve = move || serve(&connection, &waiting, &after);
+        let thread = thread::Builder::new().name("store".to_owned()).spawn(serve)?;
         Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
 
@@ -65,20 +123,20 @@ impl Drop for Writer {
     }
 }
 
-fn serve(connection: &Connection, waiting: &Receiver<Job>) {
+fn serve(connection: &Connection, waiting: &Receiver<Job>, after: &After) {
     while let Ok(first) = waiting.recv() {
         let more = waiting.try_iter().take(BATCH_MAX - 1);
-        settle(connection, std::iter::once(first).chain(more).collect());
+        settle(connection, std::iter::once(first).chain(more).collect(), after);
     }
 }
 
 /// Does all jobs in one transaction and tells each its outcome.
-fn settle(connection: &Connection, jobs: Vec<Job>) {
+fn settle(connection: &Connection, jobs: Vec<Job>, after: &After) {
     let (acts, callers): (Vec<Act>, Vec<_>) = jobs.into_iter().map(|job| (job.act, job.settled)).unzip();
-    let outcomes = commit(connection, acts).unwrap_or_else(|source| {
-        let cause = Arc::new(source);
-        callers.iter().map(|_| Err(Arc::clone(&cause))).collect()
-    });
+    let committed = commit(connection, acts).map_err(Cause::from);
+    // Who is told that what follows failed asks again, and finds what was written.
+    let settled = committed.and_then(|outcomes| after(connection).map(|()| outcomes));
+    let outcomes = settled.unwrap_or_else(|cause| callers.iter().map(|_| Err(cause.clone())).collect());
     for (caller, outcome) in callers.iter().zip(outcomes) {
         // A caller that is gone has panicked; what it asked for is done all the same.
         caller.send(outcome).ok();
@@ -89,7 +147,8 @@ fn settle(connection: &Connection, jobs: Vec<Job>) {
 fn commit(connection: &Connection, acts: Vec<Act>) -> rusqlite::Result<Vec<Result<(), Cause>>> {
     // A disk that was full can leave a transaction open that could not be rolled back then.
     abandon(connection)?;
-    connection.execute_batch("BEGIN IMMEDIATE")?;
+    // A verdict that was acknowledged must outlive a power cut, whatever was done since the last one.
+    connection.execute_batch("PRAGMA synchronous = FULL; BEGIN IMMEDIATE")?;
     let outcomes = perform(connection, acts).and_then(|outcomes| {
         connection.execute_batch("COMMIT")?;
         Ok(outcomes)
@@ -112,7 +171,7 @@ fn perform(connection: &Connection, acts: Vec<Act>) -> rusqlite::Result<Vec<Resu
                 return Err(source);
             }
             connection.execute_batch("ROLLBACK TO job")?;
-            outcomes.push(Err(Arc::new(source)));
+            outcomes.push(Err(source.into()));
         } else {
             outcomes.push(Ok(()));
         }
@@ -189,7 +248,7 @@ mod tests {
 
     #[test]
     fn every_caller_gets_its_own_answer() {
-        let writer = Writer::start(memory()).expect("a thread");
+        let writer = Writer::start(memory(), |_| Ok(())).expect("a thread");
         thread::scope(|scope| {
             for number in 0..64_i64 {
                 let writer = &writer;

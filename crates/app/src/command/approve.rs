@@ -1,0 +1,133 @@
+//! `approve`: a person says yes to exactly one revision of a plan. Nothing is started by it.
+
+use std::path::PathBuf;
+
+use planwright_engine::decisions::{Approved, Decisions, Yes};
+use planwright_engine::project;
+use planwright_engine::store::Text;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Opened, open, refuse_agents, shown};
+use crate::consent::{Matter, consent, say_approved, who};
+use crate::out::{Answer, Exit, Failure, Next, Out, clean_line};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The plan
+    plan: String,
+    /// Approve exactly this digest (its first 8 digits or more); needed where no person is at the terminal
+    #[arg(long, value_name = "DIGEST")]
+    rev: Option<String>,
+    /// What you say to whoever carries it out
+    #[arg(short, long, default_value = "")]
+    message: String,
+    /// Sign the approval with this private SSH key; `approve.key` of your settings where it is not said
+    #[arg(long, value_name = "FILE")]
+    sign: Option<PathBuf>,
+    /// Carry the plan out at once
+    #[arg(long)]
+    pub(crate) run: bool,
+}
+
+impl Args {
+    /// The plan.
+    pub(crate) fn plan(&self) -> &str {
+        &self.plan
+    }
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ApprovedData {
+    /// The plan.
+    pub(crate) plan: String,
+    /// The revision.
+    pub(crate) revision: u32,
+    /// Its digest.
+    pub(crate) digest: String,
+    /// Who approved it.
+    pub(crate) by: String,
+    /// The rule that gave them the right.
+    pub(crate) rule: String,
+    /// Whether the approval is signed.
+    pub(crate) is_signed: bool,
+    /// What the approval is worth: `signed`, or `unprotected`.
+    pub(crate) worth: String,
+    /// How many more have to approve.
+    pub(crate) missing: u32,
+    /// Until when it holds, in milliseconds since 1970.
+    pub(crate) until_ms: Option<u64>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    refuse_agents("approve")
+        .map_err(|failure| failure.hint("a person looks at it first: planwright review"))?;
+    let Opened { path, project, source, .. } = open(&args.plan)?;
+    let name = project::name(&path);
+    let verified = project.check(Text::Plan(source))?;
+    let Some(plan) = &verified.plan else {
+        return Err(Failure::new(Exit::No, format!("{name} has errors, so it can't be approved"))
+            .next(Next::new(["planwright", "verify", args.plan.as_str()])));
+    };
+    let decisions = Decisions::open(&project)?;
+    for notice in decisions.sweep()? {
+        out.warn(&format!("{}: {}", notice.plan.display(), notice.text));
+    }
+    let subject = decisions.subject(plan)?;
+    let command = ["planwright", "approve", args.plan.as_str()];
+    let matter = Matter {
+        what: name.clone(),
+        full: &subject.digest,
+        question: "Approve it?",
+        exit: Exit::Person,
+        hint: "look at it: planwright review; nothing was approved",
+        command: &command,
+        plan,
+        rev: args.rev.as_deref(),
+    };
+    let way = consent(&matter, out)?;
+    // A plan that nobody proposed is proposed by who approves it: the checks are the same.
+    let proposed = decisions.propose(&path, &verified, &who())?;
+    if proposed.rule.is_some() {
+        out.talk("a written rule has approved it already");
+    }
+    let key = args.sign.clone();
+    let yes = Yes { by: who(), way, note: args.message.clone(), key };
+    let approved = decisions.approve(&path, &subject, &yes)?;
+    approved.complaints.iter().for_each(|complaint| out.warn(complaint));
+    tell(&name, &approved, out);
+    let approval = approved.approval;
+    let worth = if approval.signature.is_some() { "signed" } else { "unprotected" };
+    let data = ApprovedData {
+        plan: name,
+        revision: approval.revision,
+        digest: approval.subject.digest,
+        by: approval.by.name,
+        rule: approval.rule,
+        is_signed: approval.signature.is_some(),
+        worth: worth.to_owned(),
+        missing: approved.missing,
+        until_ms: approval.until_ms,
+    };
+    let verb = if data.missing > 0 { "review" } else { "run" };
+    Ok(Answer::done("approve", &data).next(Next::new(["planwright", verb, shown(&path).as_str()])))
+}
+
+fn tell(name: &str, approved: &Approved, out: &mut Out<'_>) {
+    let approval = &approved.approval;
+    say_approved(&approval.subject.digest[..8], (&approval.by.to_string(), &approval.way), out);
+    let on = approval.subject.base.as_ref().map(|base| format!(" on {base}")).unwrap_or_default();
+    out.line(&format!(
+        "approved  {}  r{}{on}, by the rule: {}",
+        clean_line(name),
+        approval.revision,
+        clean_line(&approval.rule)
+    ));
+    if approval.signature.is_none() {
+        out.talk("          unprotected: any program that runs as you could have said this; --sign binds it to your key");
+    }
+    if approved.missing > 0 {
+        out.line(&format!("          {} more have to approve it", approved.missing));
+    }
+}

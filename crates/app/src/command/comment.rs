@@ -1,0 +1,102 @@
+//! `comment`: a remark about a plan or a step. It moves nothing; whoever sees to it answers. Without a text it lists them.
+
+use planwright_engine::core::plan;
+use planwright_engine::core::standing::Comment;
+use planwright_engine::decisions::Decisions;
+use planwright_engine::project;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Opened, find_step, open, shown};
+use crate::consent::who;
+use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The plan, or PLAN/STEP
+    #[arg(value_name = "PLAN[/STEP]")]
+    plan: String,
+    /// What you say
+    #[arg(short, long)]
+    message: Option<String>,
+    /// Answer the comment with this number
+    #[arg(long, value_name = "N", requires = "message")]
+    answer: Option<u32>,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Comments {
+    /// The plan.
+    pub(crate) plan: String,
+    /// Every comment, the oldest first.
+    pub(crate) comments: Vec<CommentData>,
+}
+
+/// One comment.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct CommentData {
+    /// Its number.
+    pub(crate) number: u32,
+    /// The revision that it was made on.
+    pub(crate) revision: u32,
+    /// The id of the step that it is about.
+    pub(crate) step: Option<String>,
+    /// Who made it.
+    pub(crate) by: String,
+    /// What it says.
+    pub(crate) text: String,
+    /// What was answered; `None`: it is open.
+    pub(crate) answer: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let Opened { path, project, source, step } = open(&args.plan)?;
+    let decisions = Decisions::open(&project)?;
+    if args.message.as_ref().is_some_and(|message| message.trim().is_empty()) {
+        return Err(Failure::new(Exit::Usage, "a comment says something, and this one is empty"));
+    }
+    let draft = source.draft();
+    let step = step.map(|step| find_step(&draft, &step, &shown(&path))).transpose()?;
+    let step = step.map(|place| plan::ids(&draft).swap_remove(place));
+    match (&args.message, args.answer) {
+        (Some(message), Some(comment)) => drop(decisions.answer(&path, comment, &who(), message)?),
+        (Some(message), None) => drop(decisions.comment(&path, step.as_deref(), &who(), message)?),
+        (None, _) => {}
+    }
+    let case = decisions.case(&path)?;
+    let wanted = |comment: &&Comment| step.is_none() || comment.step == step;
+    let comments: Vec<&Comment> = case.standing.comments.iter().filter(wanted).collect();
+    comments.iter().for_each(|comment| tell(comment, out));
+    if comments.is_empty() {
+        out.talk("nobody has remarked anything");
+    }
+    let data = comments.into_iter().map(|comment| CommentData {
+        number: comment.number,
+        revision: comment.revision,
+        step: comment.step.clone(),
+        by: comment.by.name.clone(),
+        text: comment.text.clone(),
+        answer: comment.answer.as_ref().map(|(_, text)| text.clone()),
+    });
+    let data = Comments { plan: project::name(&path), comments: data.collect() };
+    Ok(Answer::done("comment", &data).next(Next::new(["planwright", "review", shown(&path).as_str()])))
+}
+
+fn tell(comment: &Comment, out: &mut Out<'_>) {
+    let (tone, mark) =
+        if comment.answer.is_some() { (Tone::Good, "answered") } else { (Tone::Attention, "open") };
+    let word = out.palette().paint(tone, mark);
+    let step = comment.step.as_deref().map(|step| format!(" on {step}")).unwrap_or_default();
+    let by = clean_line(&comment.by.to_string()).into_owned();
+    let text = clean_line(&comment.text).into_owned();
+    out.line(&format!(
+        "{word}  {}{}  r{}, {by}: {text}",
+        comment.number,
+        clean_line(&step),
+        comment.revision
+    ));
+    if let Some((who, answer)) = &comment.answer {
+        out.line(&format!("          {}: {}", clean_line(&who.to_string()), clean_line(answer)));
+    }
+}

@@ -1,0 +1,59 @@
+//! `delete`: removes a plan that is not being run. Its text is kept, and `undo` brings it back.
+
+use std::io::{self, IsTerminal as _};
+
+use planwright_engine::decisions::Decisions;
+use planwright_engine::project;
+use planwright_engine::store::Text;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Opened, open, refuse_agents, shown};
+use crate::consent::{answer, who};
+use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The plan
+    plan: String,
+    /// The name of the plan once more; needed where no person is at the terminal
+    #[arg(long, value_name = "NAME")]
+    confirm: Option<String>,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Deleted {
+    /// The plan.
+    pub(crate) plan: String,
+    /// Where it was.
+    pub(crate) path: String,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    refuse_agents("delete a plan")?;
+    let Opened { path, project, source, .. } = open(&args.plan)?;
+    let name = project::name(&path);
+    let repeat = Next::new(["planwright", "delete", args.plan.as_str(), "--confirm", name.as_str()]);
+    let typed = match &args.confirm {
+        Some(typed) => typed.clone(),
+        None if io::stdin().is_terminal() && !out.settings().is_json => {
+            out.complain(&format!("Type `{}` to delete it: ", clean_line(&name)));
+            answer()?
+        }
+        None => {
+            let message = format!("nobody has confirmed that {name} is to be deleted");
+            return Err(Failure::new(Exit::Person, message).next(repeat));
+        }
+    };
+    if typed != name {
+        let message = format!("`{typed}` is not `{name}`; nothing was deleted");
+        return Err(Failure::new(Exit::Usage, message).next(repeat));
+    }
+    let verified = project.check(Text::Plan(source))?;
+    Decisions::open(&project)?.delete(&path, &verified, &who())?;
+    let data = Deleted { plan: name, path: shown(&path) };
+    let word = out.palette().paint(Tone::Good, "deleted");
+    out.line(&format!("{word}  {}   its text is kept", clean_line(&data.path)));
+    Ok(Answer::done("delete", &data).next(Next::new(["planwright", "undo", data.path.as_str()])))
+}

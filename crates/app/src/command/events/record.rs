@@ -1,0 +1,119 @@
+//! What happened, in the names of document B. A plan is created when it is proposed, and made anew with every revision after
+//! that; one that was never proposed is created when its run begins.
+
+use std::path::Path;
+
+use planwright_engine::core::dialect::{self, Birth, record};
+use planwright_engine::core::event::{Answer as Said, Event};
+use planwright_engine::core::ledger::Entry;
+use planwright_engine::core::source::Source;
+use planwright_engine::feed::{Fact, What};
+use planwright_engine::runs::{self, Runs};
+use planwright_engine::store::journal::RunId;
+
+use crate::out::Failure;
+
+/// The line for what happened; `None` where document B has no name for it.
+pub(super) fn line(runs: &Runs, fact: &Fact) -> Result<Option<String>, Failure> {
+    match &fact.what {
+        What::Event(run, event) => of_event(runs, *run, event),
+        What::Entry(path, entry) => of_entry(runs, fact, (path, entry)),
+    }
+}
+
+fn of_entry(runs: &Runs, fact: &Fact, (path, entry): (&Path, &Entry)) -> Result<Option<String>, Failure> {
+    let Entry::Proposed { revision, text, dialect, .. } = entry else { return Ok(None) };
+    let ledger = runs.store().ledger(path).map_err(runs::Error::from)?;
+    let is_same =
+        |entry: &Entry| matches!(entry, Entry::Proposed { revision: known, .. } if known == revision);
+    let first = ledger.iter().find(|said| is_same(&said.entry));
+    // The same revision that is proposed again is no other plan.
+    if first.is_some_and(|first| first.seq != fact.notice.seq) {
+        return Ok(None);
+    }
+    let Some(dialect) = dialect::named(dialect) else { return Ok(None) };
+    let text = String::from_utf8_lossy(&runs.blob(text)?).into_owned();
+    let source =
+        Source::new(fact.notice.plan.as_str(), text).at(fact.notice.path.as_str()).written_in(dialect);
+    let source = as_record(&source);
+    Ok(Some(match *revision > 1 || follows(&source) {
+        true => record::replanned_line(&source),
+        false => record::created_line(&source),
+    }))
+}
+
+fn of_event(runs: &Runs, run: RunId, event: &Event) -> Result<Option<String>, Failure> {
+    let row = runs.store().run(run).map_err(runs::Error::from)?;
+    let Some(source) = row.source().map(|source| as_record(&source)) else { return Ok(None) };
+    if let Event::RunStarted { digest, .. } = event {
+        let ledger = runs.store().ledger(&row.plan).map_err(runs::Error::from)?;
+        let is_it =
+            |entry: &Entry| matches!(entry, Entry::Proposed { subject, .. } if subject.digest == *digest);
+        return Ok(match ledger.iter().any(|said| is_it(&said.entry)) {
+            true => None,
+            false if follows(&source) => Some(record::replanned_line(&source)),
+            false => Some(record::created_line(&source)),
+        });
+    }
+    if let Event::AskAnswered { ask, answer: Said::Confirm, by } = event {
+        return confirmed(runs, run, (ask, by));
+    }
+    let said = match event {
+        Event::ContractFinished { receipt, .. } => match receipt.verdict.failure() {
+            Some(failure) => failure.to_string(),
+            None => said_by_agent(runs, run, event)?,
+        },
+        Event::AttemptFinished { end, .. } => format!("{end:?}"),
+        Event::RunStarted { .. }
+        | Event::AgentsApproved { .. }
+        | Event::AttemptStarted { .. }
+        | Event::AskOpened { .. }
+        | Event::AskAnswered { .. }
+        | Event::BudgetWarned { .. }
+        | Event::RunStopped { .. }
+        | Event::RunResumed { .. }
+        | Event::RunFinished { .. } => String::new(),
+    };
+    Ok(record::event_line(&source, event, said.trim_end()))
+}
+
+/// Whether a plan says which one it follows.
+fn follows(source: &Source) -> bool {
+    source.draft().frontmatter.value("previousPlanId").is_some()
+}
+
+/// The line for a step that a person confirmed.
+fn confirmed(runs: &Runs, run: RunId, (ask, by): (&str, &str)) -> Result<Option<String>, Failure> {
+    let run = runs.run(run)?;
+    let opened = run.events.iter().find_map(|recorded| {
+        let Event::AskOpened { ask: known, step, .. } = &recorded.event else { return None };
+        step.clone().filter(|_| known == ask)
+    });
+    let index = opened.and_then(|step| run.plan.steps.iter().position(|known| known.id == step));
+    let line = |index: usize| serde_json::json!({"type": "STEP_COMPLETED", "stepIndex": index, "output": format!("confirmed by {by}")});
+    Ok(index.map(|index| line(index).to_string()))
+}
+
+/// A plan of any dialect as document B would have it.
+fn as_record(source: &Source) -> Source {
+    match dialect::named("record") {
+        Some(record) if source.dialect() != record => {
+            let birth = Birth { id: source.name(), now: "" };
+            source.with(record.compose(&source.draft(), &birth)).written_in(record)
+        }
+        Some(_) | None => source.clone(),
+    }
+}
+
+/// What the agent said in the attempt that a contract judged.
+fn said_by_agent(runs: &Runs, run: RunId, event: &Event) -> Result<String, Failure> {
+    let judged = (event.step(), event.attempt());
+    for recorded in runs.store().events(run, 0).map_err(runs::Error::from)? {
+        if let Event::AttemptFinished { output: Some(output), .. } = &recorded.event
+            && (recorded.event.step(), recorded.event.attempt()) == judged
+        {
+            return Ok(String::from_utf8_lossy(&runs.blob(output)?).into_owned());
+        }
+    }
+    Ok(String::new())
+}

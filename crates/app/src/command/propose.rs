@@ -1,0 +1,235 @@
+//! `propose`: asks for an approval. All of the plans that are named, or none; only plans without errors; and what a written rule
+//! approves is approved at once.
+
+use std::io::{self, Read as _};
+use std::path::PathBuf;
+
+use planwright_engine::core::diagnostic::Severity;
+use planwright_engine::core::dialect::{Birth, NATIVE, proposal};
+use planwright_engine::core::plan;
+use planwright_engine::core::red::{Before, Red};
+use planwright_engine::core::source::Source;
+use planwright_engine::decisions::{Decisions, Proposed};
+use planwright_engine::store::{self, Text};
+use planwright_engine::{Project, Verified, clock, project};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Opened, here, open, shown};
+use crate::consent::who;
+use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+
+/// What stands for standard input.
+const STDIN: &str = "-";
+/// The most that is read from standard input or a file of steps.
+const INPUT_BYTES_MAX: u64 = 16 << 20;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The plans; `-` reads the text of one from standard input
+    #[arg(value_name = "PLAN", required_unless_present = "steps")]
+    plans: Vec<String>,
+    /// What the plan from standard input is called
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Make a proposal of a JSON file (`-` for standard input): {"title", "steps": [{"description", "tool", "operation", "target"}], "context"}
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["plans", "name"])]
+    steps: Option<String>,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ProposedData {
+    /// The plans.
+    pub(crate) plans: Vec<OneProposed>,
+}
+
+/// One plan that was proposed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct OneProposed {
+    /// The plan.
+    pub(crate) plan: String,
+    /// Its file.
+    pub(crate) path: String,
+    /// The revision.
+    pub(crate) revision: u32,
+    /// Its digest.
+    pub(crate) digest: String,
+    /// Where the work would begin.
+    pub(crate) base: Option<String>,
+    /// How many warnings the checker has.
+    pub(crate) warnings: u32,
+    /// What the contracts say before the work.
+    pub(crate) red: Vec<Red>,
+    /// Whether exactly this was proposed already.
+    pub(crate) is_known: bool,
+    /// The written rule that approved it at once.
+    pub(crate) approved_by_rule: Option<String>,
+}
+
+/// A plan that is to be proposed.
+struct Candidate {
+    path: PathBuf,
+    project: Project,
+    verified: Verified,
+    /// The text that is yet to be written to the file.
+    is_new: bool,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let candidates = match &args.steps {
+        Some(file) => vec![inline(file)?],
+        None => args.plans.iter().map(|plan| candidate(plan, args)).collect::<Result<_, Failure>>()?,
+    };
+    // All of them are looked at before anything is written.
+    for candidate in &candidates {
+        refuse_unclean(candidate)?;
+    }
+    let mut plans = Vec::new();
+    for candidate in candidates {
+        let Candidate { path, project, verified, is_new } = candidate;
+        if is_new {
+            store::create_plan(&path, verified.source.text(), verified.dialect())?;
+        }
+        let decisions = Decisions::open(&project)?;
+        for notice in decisions.sweep()? {
+            out.warn(&format!("{}: {}", notice.plan.display(), notice.text));
+        }
+        let proposed = decisions.propose(&path, &verified, &who())?;
+        proposed.complaints.iter().for_each(|complaint| out.warn(complaint));
+        tell(&project::name(&path), &proposed, out);
+        plans.push(data(&path, proposed));
+    }
+    let first = plans.first().map(|plan| (plan.path.clone(), plan.approved_by_rule.is_some()));
+    let answer = Answer::done("propose", &ProposedData { plans });
+    Ok(match first {
+        Some((path, true)) => answer.next(Next::new(["planwright", "run", path.as_str()])),
+        Some((path, false)) => answer.next(Next::new(["planwright", "review", path.as_str()])),
+        None => answer,
+    })
+}
+
+fn candidate(plan: &str, args: &Args) -> Result<Candidate, Failure> {
+    if plan == STDIN {
+        return from_stdin(args);
+    }
+    let Opened { path, project, source, .. } = open(plan)?;
+    let verified = project.check(Text::Plan(source))?;
+    Ok(Candidate { path, project, verified, is_new: false })
+}
+
+/// A plan whose text comes from standard input. It becomes a file only if it can be proposed.
+fn from_stdin(args: &Args) -> Result<Candidate, Failure> {
+    let Some(name) = args.name.as_ref().filter(|name| !name.is_empty() && plan::slug(name) == **name) else {
+        let failure = Failure::new(Exit::Usage, "a plan from standard input needs a name");
+        return Err(failure.hint("say --name with small letters, digits and dashes"));
+    };
+    let project = here()?;
+    let text = read(STDIN)?;
+    let dialect = project.dialect.unwrap_or(NATIVE);
+    let home = (dialect.home)(name, &store::chance()?);
+    fresh(
+        project.root.join(&home.path),
+        Source::new(home.path.as_str(), text).at(home.path.as_str()).written_in(dialect),
+    )
+}
+
+/// A proposal out of steps that a planner names: document C's `plan_propose`.
+fn inline(file: &str) -> Result<Candidate, Failure> {
+    let text = read(file)?;
+    let draft = proposal::inline(&text).map_err(|why| {
+        Failure::new(Exit::Usage, format!("{file} holds no proposal: {why}")).hint(
+            "it is {\"title\": …, \"steps\": [{\"description\": …, \"tool\": …, \"operation\": …, \"target\": …}], \"context\": …}",
+        )
+    })?;
+    let dialect = crate::carry::dialect("proposal")?;
+    let home = (dialect.home)("proposal", &store::chance()?);
+    let birth = Birth { id: &home.id, now: &clock::utc_now() };
+    let text = dialect.compose(&draft, &birth);
+    let root = here()?.root;
+    fresh(
+        root.join(&home.path),
+        Source::new(home.path.as_str(), text).at(home.path.as_str()).written_in(dialect),
+    )
+}
+
+fn fresh(path: PathBuf, source: Source) -> Result<Candidate, Failure> {
+    if path.exists() {
+        return Err(store::Error::Exists { path }.into());
+    }
+    let project = here()?;
+    let verified = project.check(Text::Plan(source))?;
+    Ok(Candidate { path, project, verified, is_new: true })
+}
+
+fn read(file: &str) -> Result<String, Failure> {
+    let text = match file {
+        STDIN => {
+            let mut text = String::new();
+            io::stdin().take(INPUT_BYTES_MAX).read_to_string(&mut text).map(|_| text)
+        }
+        file => store::read_stream_at(file.as_ref(), INPUT_BYTES_MAX),
+    };
+    text.map_err(|error| match error.kind() == io::ErrorKind::NotFound {
+        true => Failure::new(Exit::Usage, format!("there is no file {file}")),
+        false => Failure::new(Exit::Machine, format!("cannot read {file}")).because(&error),
+    })
+}
+
+fn refuse_unclean(candidate: &Candidate) -> Result<(), Failure> {
+    if candidate.verified.plan.is_some() {
+        return Ok(());
+    }
+    let errors = candidate.verified.diagnostics.iter();
+    let first = errors
+        .filter(|fault| fault.severity == Severity::Error)
+        .map(|fault| fault.message.clone())
+        .next()
+        .unwrap_or_default();
+    let name = shown(&candidate.path);
+    let failure =
+        Failure::new(Exit::No, format!("{name} has errors, and only a plan without any can be proposed"))
+            .hint(format!("the first one: {first}; nothing was proposed"));
+    Err(match candidate.is_new {
+        true => failure,
+        false => failure.next(Next::new(["planwright", "verify", name.as_str()])),
+    })
+}
+
+fn tell(name: &str, proposed: &Proposed, out: &mut Out<'_>) {
+    let revision = &proposed.revision;
+    let word = if proposed.is_known { "known" } else { "proposed" };
+    let word = out.palette().paint(Tone::Good, word);
+    let on = revision.subject.base.as_ref().map(|base| format!(" on {base}")).unwrap_or_default();
+    let digest = &revision.subject.digest[..8];
+    out.line(&format!("{word}  {}  r{} {digest}{on}", clean_line(name), revision.number));
+    if !revision.red.is_empty() {
+        let fails = revision.red.iter().filter(|red| matches!(red.before, Before::Fails(_))).count();
+        let all = revision.red.len();
+        out.line(&format!(
+            "          red check: {fails} of {all} contracts fail before the work, as they should"
+        ));
+    }
+    for red in revision.red.iter().filter(|red| !matches!(red.before, Before::Fails(_))) {
+        out.line(&format!("          {}  {}", clean_line(&red.step), clean_line(&red.before.meaning())));
+    }
+    if let Some(rule) = &proposed.rule {
+        let word = out.palette().paint(Tone::Good, "approved");
+        out.line(&format!("{word}  by the rule `{}`", clean_line(rule)));
+    }
+}
+
+fn data(path: &std::path::Path, proposed: Proposed) -> OneProposed {
+    let revision = proposed.revision;
+    OneProposed {
+        plan: project::name(path),
+        path: shown(path),
+        revision: revision.number,
+        digest: revision.subject.digest,
+        base: revision.subject.base.map(|base| base.commit),
+        warnings: revision.warnings,
+        red: revision.red,
+        is_known: proposed.is_known,
+        approved_by_rule: proposed.rule,
+    }
+}

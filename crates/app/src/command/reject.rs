@@ -1,0 +1,64 @@
+//! `reject`: a person says no, and what should change. The plan goes back to its author; nothing starts.
+
+use planwright_engine::core::state::{Reason, State};
+use planwright_engine::decisions::Decisions;
+use planwright_engine::project;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Opened, open, refuse_agents, shown};
+use crate::consent::who;
+use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The plan
+    plan: String,
+    /// What should change; it goes to the planner
+    #[arg(short, long)]
+    message: String,
+    /// Reject only if this is the digest that was proposed
+    #[arg(long, value_name = "DIGEST")]
+    rev: Option<String>,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct RejectedData {
+    /// The plan.
+    pub(crate) plan: String,
+    /// The revision.
+    pub(crate) revision: u32,
+    /// How often it was rejected since somebody last opened it.
+    pub(crate) rejections: u32,
+    /// Where it stands now.
+    pub(crate) state: String,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    refuse_agents("reject a plan")?;
+    if args.message.trim().is_empty() {
+        let failure = Failure::new(Exit::Usage, "a plan is rejected for a reason, and this one is empty");
+        return Err(failure.next(Next::new(["planwright", "help", "reject"])));
+    }
+    let Opened { path, project, .. } = open(&args.plan)?;
+    let name = project::name(&path);
+    let decisions = Decisions::open(&project)?;
+    let (case, complaints) = decisions.reject(&path, args.rev.as_deref(), &who(), &args.message)?;
+    complaints.iter().for_each(|complaint| out.warn(complaint));
+    let revision = case.standing.newest().map_or(0, |newest| newest.number);
+    let word = out.palette().paint(Tone::Attention, "rejected");
+    out.line(&format!("{word}  {}  r{revision}   {}", clean_line(&name), clean_line(&args.message)));
+    let state = case.state();
+    let is_spent = state == State::Waiting(Reason::RevisionsSpent);
+    if is_spent {
+        out.line(&format!(
+            "          rejected {} times: a person has to look before it is proposed again",
+            case.standing.rejected
+        ));
+    }
+    let data =
+        RejectedData { plan: name, revision, rejections: case.standing.rejected, state: state.to_string() };
+    let verb = if is_spent { "reopen" } else { "show" };
+    Ok(Answer::done("reject", &data).next(Next::new(["planwright", verb, shown(&path).as_str()])))
+}

@@ -1,0 +1,43 @@
+//! `reopen`: gives a plan back to its author: a proposal that is taken back, or a plan that ended and is taken up again.
+
+use planwright_engine::decisions::Decisions;
+use planwright_engine::project;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Opened, open, shown};
+use crate::consent::who;
+use crate::out::{Answer, Failure, Next, Out, Tone, clean_line};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The plan
+    plan: String,
+    /// Why
+    #[arg(short, long, default_value = "")]
+    message: String,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Reopened {
+    /// The plan.
+    pub(crate) plan: String,
+    /// Where it stood.
+    pub(crate) from: String,
+    /// Where it stands now.
+    pub(crate) state: String,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let Opened { path, project, .. } = open(&args.plan)?;
+    let decisions = Decisions::open(&project)?;
+    let from = decisions.case(&path)?.state();
+    let (case, complaints) = decisions.reopen(&path, &who(), &args.message)?;
+    complaints.iter().for_each(|complaint| out.warn(complaint));
+    let data =
+        Reopened { plan: project::name(&path), from: from.to_string(), state: case.state().to_string() };
+    let word = out.palette().paint(Tone::Good, "reopened");
+    out.line(&format!("{word}  {}   was {}, is {}", clean_line(&data.plan), data.from, data.state));
+    Ok(Answer::done("reopen", &data).next(Next::new(["planwright", "propose", shown(&path).as_str()])))
+}

@@ -1,0 +1,82 @@
+//! `undo`: takes back your last decision about a plan, while nobody has acted on it, and says what it took back.
+
+use planwright_engine::clock;
+use planwright_engine::core::ledger::Entry;
+use planwright_engine::decisions::Decisions;
+use planwright_engine::project;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{here, project_of, refuse_agents, shown};
+use crate::consent::who;
+use crate::out::{Answer, Failure, Next, Out, Tone, clean_line};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The plan; the path of one that was deleted brings it back
+    plan: String,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Undone {
+    /// The plan.
+    pub(crate) plan: String,
+    /// What was taken back: `plan.approved`, for example.
+    pub(crate) took_back: String,
+    /// When that was said, in milliseconds since 1970.
+    pub(crate) said_at_ms: u64,
+    /// What it said.
+    pub(crate) text: String,
+    /// Where the plan stands now.
+    pub(crate) state: String,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    refuse_agents("take back a decision")?;
+    let here = here()?;
+    // A plan that was deleted is no plan any more: only its path is left of it.
+    let path = here.address(&args.plan).map(|address| address.plan);
+    let path = path.unwrap_or_else(|_| here.root.join(&args.plan));
+    let decisions = Decisions::open(&project_of(&path).unwrap_or(here))?;
+    let (said, case, complaints) = decisions.undo(&path, &who())?;
+    complaints.iter().for_each(|complaint| out.warn(complaint));
+    let data = Undone {
+        plan: project::name(&path),
+        took_back: said.entry.name().to_owned(),
+        said_at_ms: said.at_ms,
+        text: text(&said.entry),
+        state: case.state().to_string(),
+    };
+    let word = out.palette().paint(Tone::Good, "took back");
+    let what = format!("{} of {}", data.took_back, clock::local(said.at_ms));
+    out.line(&format!(
+        "{word}  {}  {}   {}",
+        clean_line(&data.plan),
+        clean_line(&what),
+        clean_line(&data.text)
+    ));
+    out.line(&format!("           it is {} again", data.state));
+    Ok(Answer::done("undo", &data).next(Next::new(["planwright", "review", shown(&path).as_str()])))
+}
+
+/// What an entry said, in a line.
+fn text(entry: &Entry) -> String {
+    match entry {
+        Entry::Approved { revision, subject, note, .. } => {
+            format!("r{revision} {} {note}", &subject.digest[..subject.digest.len().min(8)])
+                .trim_end()
+                .to_owned()
+        }
+        Entry::Rejected { feedback, .. } => feedback.clone(),
+        Entry::Commented { text, .. } | Entry::Answered { text, .. } => text.clone(),
+        Entry::Reopened { why, .. } | Entry::Cancelled { why, .. } => why.clone(),
+        Entry::Deleted { .. } => "the plan is back".to_owned(),
+        Entry::Proposed { .. }
+        | Entry::Lapsed { .. }
+        | Entry::Started { .. }
+        | Entry::Ended { .. }
+        | Entry::Undone { .. }
+        | Entry::Archived { .. } => String::new(),
+    }
+}

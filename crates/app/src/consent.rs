@@ -1,0 +1,161 @@
+//! How a person says yes: what `run`, `approve` and `review` share. Nothing is taken for a yes but a yes to exactly what was
+//! named, and never from an agent.
+
+use std::io::{self, BufRead as _, IsTerminal as _};
+
+use planwright_engine::core::ledger::Who;
+use planwright_engine::core::plan::{Contract, Plan};
+use planwright_engine::decisions;
+use planwright_engine::runs::user;
+
+use crate::command::{agent_sign, refuse_agents};
+use crate::out::{Exit, Failure, Next, Out, Tone, clean, clean_line};
+
+/// How often a person may ask for the detail before they say yes or no.
+const QUESTIONS_MAX: usize = 20;
+/// How many digits of a digest are enough.
+const DIGITS_MIN: usize = 8;
+
+/// What a person is to approve.
+pub(crate) struct Matter<'a> {
+    /// What it is.
+    pub(crate) what: String,
+    /// The name of exactly this, in hex.
+    pub(crate) full: &'a str,
+    /// What they are asked.
+    pub(crate) question: &'a str,
+    /// How the command ends where nobody approves.
+    pub(crate) exit: Exit,
+    /// What to do where nobody does.
+    pub(crate) hint: &'a str,
+    /// The command that asks: `planwright run hello`.
+    pub(crate) command: &'a [&'a str],
+    /// The plan, for who wants to see all of it.
+    pub(crate) plan: &'a Plan,
+    /// The digest that was typed.
+    pub(crate) rev: Option<&'a str>,
+}
+
+/// In which way a person said yes.
+pub(crate) type Way = &'static str;
+
+/// Has a person approve something, or says that nobody did.
+pub(crate) fn consent(matter: &Matter<'_>, out: &mut Out<'_>) -> Result<Way, Failure> {
+    let Matter { what, full, question, exit, hint, command, .. } = matter;
+    let short = &full[..DIGITS_MIN];
+    let by_hand = Next::new(command.iter().copied().chain(["--rev", short]));
+    refuse_agents("approve")
+        .map_err(|failure| failure.hint(format!("a person runs: {}", by_hand.command)))?;
+    if let Some(rev) = matter.rev {
+        return match full.starts_with(rev) {
+            true if rev.len() >= DIGITS_MIN => Ok("rev"),
+            true => {
+                Err(Failure::new(Exit::Usage, format!("`{rev}` is too short to name a digest")).next(by_hand))
+            }
+            false => Err(Failure::new(Exit::Moved, format!("{what} is {short}, not {rev}"))
+                .hint(*hint)
+                .next(Next::new(command.iter().copied()))),
+        };
+    }
+    // With --json nothing was shown that could be approved.
+    if !io::stdin().is_terminal() || out.settings().is_json {
+        return Err(Failure::new(*exit, format!("nobody has approved {what} {short}"))
+            .hint(*hint)
+            .next(by_hand));
+    }
+    for _ in 0..QUESTIONS_MAX {
+        out.complain(&format!("Nobody has approved {short}. {question}  [y]es  [n]o  [d]etail  "));
+        match answer()?.as_str() {
+            "y" | "yes" => return Ok("terminal"),
+            "d" | "detail" => print_detail(matter.plan, out),
+            _ => break,
+        }
+    }
+    Err(Failure::new(*exit, format!("{what} was not approved; nothing was started"))
+        .next(Next::new(command.iter().copied())))
+}
+
+/// A line that a person types.
+pub(crate) fn answer() -> Result<String, Failure> {
+    let mut answer = String::new();
+    io::stdin()
+        .lock()
+        .read_line(&mut answer)
+        .map_err(|error| Failure::new(Exit::Machine, "cannot read your answer").because(&error))?;
+    Ok(answer.trim().to_owned())
+}
+
+/// Who is at this terminal: a person, or the agent that the environment tells of.
+pub(crate) fn who() -> Who {
+    match agent_sign() {
+        Some(sign) => Who::agent(sign.agent),
+        None => Who::person(user()),
+    }
+}
+
+/// Says that somebody said yes, and what that is worth.
+pub(crate) fn say_approved(short: &str, (by, way): (&str, &str), out: &mut Out<'_>) {
+    let how = match way {
+        "terminal" => "at this terminal",
+        "policy" => "by a written rule",
+        _ => "by --rev",
+    };
+    let word = out.talk_palette().paint(Tone::Good, "approved");
+    out.talk(&format!("{word}  {short}  by {}, {how}", clean_line(by)));
+}
+
+/// Task and contract of every step, in full.
+fn print_detail(plan: &Plan, out: &mut Out<'_>) {
+    let indented =
+        |text: &str| clean(text.trim_end()).lines().map(|line| format!("    {line}\n")).collect::<String>();
+    for step in &plan.steps {
+        let title = format!("{} {}  {}  for {}", step.number, step.id, step.title, step.target);
+        let head = out.palette().paint(Tone::Strong, &clean_line(&title));
+        out.line(&format!("\n{head}\n  task"));
+        out.data(&indented(&step.task));
+        match &step.contract {
+            Contract::Shell { command, expect } => {
+                out.line(&format!("  contract, done when it exits with {expect}"));
+                out.data(&indented(command));
+            }
+            Contract::Manual => out.line("  contract: a person confirms"),
+        }
+        out.line(&format!("  after a failure: {}", step.on_fail));
+    }
+    out.line("");
+}
+
+impl From<decisions::Error> for Failure {
+    fn from(error: decisions::Error) -> Self {
+        let failure = |exit| Self::from_error(exit, &error);
+        match error {
+            decisions::Error::Runs(error) => error.into(),
+            decisions::Error::Store(error) => error.into(),
+            decisions::Error::Unclean { ref plan, .. } => {
+                failure(Exit::No).hint("nothing was proposed").next(Next::new(["planwright", "verify", plan]))
+            }
+            decisions::Error::Unfit(_) => failure(Exit::No).hint("nothing was recorded"),
+            decisions::Error::Refused(_) => failure(Exit::Person).hint("nothing was recorded"),
+            decisions::Error::Moved { ref plan, .. } => failure(Exit::Moved)
+                .hint("look at it again; nothing was recorded")
+                .next(Next::new(["planwright", "review", plan])),
+            decisions::Error::Lapsed { ref plan, .. } => failure(Exit::Moved)
+                .hint("propose it again, and look at what moved; nothing was started")
+                .next(Next::new(["planwright", "propose", plan])),
+            decisions::Error::Unapproved { ref plan } => {
+                failure(Exit::Person).next(Next::new(["planwright", "propose", plan]))
+            }
+            decisions::Error::Running { ref plan, .. } => failure(Exit::Moved)
+                .hint("end the run first; nothing was recorded")
+                .next(Next::new(["planwright", "status", plan])),
+            decisions::Error::Seal(_) => failure(Exit::No).hint("nothing was proposed"),
+            decisions::Error::Revision { ref plan, .. } => {
+                failure(Exit::Usage).next(Next::new(["planwright", "review", plan]))
+            }
+            decisions::Error::Base(_)
+            | decisions::Error::Journal(_)
+            | decisions::Error::Broken { .. }
+            | decisions::Error::Text { .. } => failure(Exit::Machine),
+        }
+    }
+}

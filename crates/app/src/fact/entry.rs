@@ -1,0 +1,93 @@
+//! How what was said about a plan is said on one line.
+
+use planwright_engine::core::event::Outcome;
+use planwright_engine::core::ledger::Entry;
+
+use super::words;
+
+/// What an entry is about: `it/fix`, or `it` for the whole plan.
+pub(crate) fn place(plan: &str, entry: &Entry) -> String {
+    match entry {
+        Entry::Commented { step: Some(step), .. } => format!("{plan}/{step}"),
+        Entry::Commented { step: None, .. }
+        | Entry::Proposed { .. }
+        | Entry::Approved { .. }
+        | Entry::Rejected { .. }
+        | Entry::Answered { .. }
+        | Entry::Reopened { .. }
+        | Entry::Cancelled { .. }
+        | Entry::Lapsed { .. }
+        | Entry::Started { .. }
+        | Entry::Ended { .. }
+        | Entry::Undone { .. }
+        | Entry::Archived { .. }
+        | Entry::Deleted { .. } => plan.to_owned(),
+    }
+}
+
+/// What an entry says, as `name=value` words.
+pub(crate) fn fields(entry: &Entry) -> String {
+    let revision = |revision: &u32| ("revision", revision.to_string());
+    let digest = |digest: &str| ("digest", digest.get(..8).unwrap_or(digest).to_owned());
+    let mut fields: Vec<(&str, String)> = match entry {
+        Entry::Proposed { revision: number, subject, warnings, .. } => {
+            vec![revision(number), digest(&subject.digest), ("warnings", warnings.to_string())]
+        }
+        Entry::Approved { revision: number, subject, way, rule, .. } => {
+            vec![revision(number), digest(&subject.digest), ("way", way.clone()), ("rule", rule.clone())]
+        }
+        Entry::Rejected { revision: number, digest: rejected, feedback, .. } => {
+            vec![revision(number), digest(rejected), ("feedback", feedback.clone())]
+        }
+        Entry::Commented { comment, revision: number, text, .. } => {
+            vec![("comment", comment.to_string()), revision(number), ("text", text.clone())]
+        }
+        Entry::Answered { comment, text, .. } => {
+            vec![("comment", comment.to_string()), ("text", text.clone())]
+        }
+        Entry::Reopened { why, .. } | Entry::Cancelled { why, .. } => vec![("why", why.clone())],
+        Entry::Lapsed { moved } => vec![("moved", moved.join("; "))],
+        Entry::Started { run, .. } => vec![("run", run.to_string())],
+        Entry::Ended { run, outcome, .. } => {
+            vec![("run", run.to_string()), ("outcome", outcome_word(*outcome).to_owned())]
+        }
+        Entry::Undone { seq, .. } => vec![("seq", seq.to_string())],
+        Entry::Archived { to, .. } => vec![("to", to.clone())],
+        Entry::Deleted { .. } => Vec::new(),
+    };
+    fields.extend(entry.by().map(|by| ("by", by.to_string())));
+    words(&fields)
+}
+
+fn outcome_word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Done => "done",
+        Outcome::Failed => "failed",
+        Outcome::Cancelled => "cancelled",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use planwright_engine::core::ledger::Who;
+
+    use super::*;
+
+    #[test]
+    fn an_entry_is_one_line_of_words() {
+        let remark = Entry::Commented {
+            comment: 2,
+            revision: 1,
+            step: Some("fix".to_owned()),
+            by: Who::agent("a b"),
+            text: "two\nlines".to_owned(),
+        };
+        assert_eq!(place("it", &remark), "it/fix");
+        assert_eq!(fields(&remark), r"comment=2 revision=1 text=$'two\nlines' by='a b (an agent)'");
+        let lapsed = Entry::Lapsed { moved: vec!["the plan".to_owned(), "the base".to_owned()] };
+        assert_eq!(
+            (place("it", &lapsed).as_str(), fields(&lapsed).as_str()),
+            ("it", "moved='the plan; the base'")
+        );
+    }
+}

@@ -1,0 +1,172 @@
+//! Whether every run was approved before it began: exactly this, by somebody who may, by as many as are needed, in time.
+
+use super::receipt::{said, short};
+use super::{Check, Found, Kind, World};
+use crate::event::{ApprovedBy, Event};
+use crate::ledger::{Entry, Role, Who, statement};
+use crate::receipts::{Bundle, RunBook};
+use crate::standing::{Approval, Standing, undone};
+
+/// Checks the approvals, and every run against them.
+pub(super) fn approvals(bundle: &Bundle, world: &World<'_>, found: &mut Found<'_>) {
+    persons(bundle, world, found);
+    if !found.has(Check::Approval) {
+        return;
+    }
+    let starts = starts(bundle);
+    for (run, standing) in &starts {
+        if !bundle.runs.iter().any(|book| book.book.number == *run) {
+            let by = standing.approvals.iter().map(|approval| approval.by.to_string()).collect::<Vec<_>>();
+            let text = format!("the ledger says that it began, approved by {}", by.join(" and "));
+            found.find(Kind::NoRun, format!("run {run}"), format!("{text}, but nothing of it is recorded"));
+        }
+    }
+    for run in &bundle.runs {
+        let started = starts.iter().find(|(number, _)| *number == run.book.number);
+        start(bundle, run, started.map(|(_, standing)| standing), found);
+        for (link, event) in run.events() {
+            let Event::ContractFinished { step, receipt, .. } = event else { continue };
+            let where_ = format!("event {} of run {}", link.seq, run.book.number);
+            for approval in &receipt.approvals {
+                if let Some(why) = other_entry(bundle, approval, &run.digest) {
+                    let text = format!("the receipt of step `{step}` names {why}");
+                    found.find(Kind::OtherApproval, where_.clone(), text);
+                }
+            }
+        }
+    }
+}
+
+/// Where the plan stood each time that a run began.
+fn starts(bundle: &Bundle) -> Vec<(i64, Standing)> {
+    let ledger = said(bundle);
+    let undone = undone(&ledger);
+    let mut standing = Standing::new();
+    let mut starts = Vec::new();
+    for said in ledger.iter().filter(|said| !undone.contains(&said.seq)) {
+        if let Entry::Started { run, .. } = said.entry {
+            let mut then = standing.clone();
+            then.since_ms = said.at_ms;
+            starts.push((run, then));
+        }
+        // What does not fit is found where the ledger is folded; here the rest is still compared.
+        standing.say(said).ok();
+    }
+    starts
+}
+
+/// One run against what had been said when it began.
+fn start(bundle: &Bundle, run: &RunBook, standing: Option<&Standing>, found: &mut Found<'_>) {
+    let where_ = format!("run {}", run.book.number);
+    let first = run.events().next().map(|(_, event)| event);
+    let Some(begun @ Event::RunStarted { digest, approved_by, approvals: named, .. }) = &first else {
+        return;
+    };
+    let approvals = standing.map(|standing| standing.approvals.as_slice()).unwrap_or_default();
+    let Some((standing, newest)) = standing.zip(approvals.last()) else {
+        let text = format!("no approval in the ledger; the run itself says that {approved_by} approved it");
+        return found.find(Kind::Unapproved, where_, text);
+    };
+    if *digest != run.digest || newest.subject.digest != run.digest {
+        let text =
+            format!("{} was approved, and {} was run", short(&newest.subject.digest), short(&run.digest));
+        found.find(Kind::OtherApproval, where_.clone(), text);
+    }
+    let by: Vec<&str> = approvals.iter().map(|approval| approval.by.name.as_str()).collect();
+    if by.join(", ") != *approved_by {
+        let text = format!("the run says that {approved_by} approved it, the ledger says {}", by.join(", "));
+        found.find(Kind::OtherApproval, where_.clone(), text);
+    }
+    for why in named.iter().filter_map(|approval| other_entry(bundle, approval, &run.digest)) {
+        found.find(Kind::OtherApproval, where_.clone(), format!("its first event names {why}"));
+    }
+    for text in moved(begun, newest) {
+        found.find(Kind::Moved, where_.clone(), text);
+    }
+    in_time(standing, &where_, found);
+}
+
+/// What of the approved is not what the run began with.
+fn moved(begun: &Event, approval: &Approval) -> Vec<String> {
+    let Event::RunStarted { base, agents, sealed, .. } = begun else { return Vec::new() };
+    let subject = &approval.subject;
+    let mut moved = Vec::new();
+    let approved = subject.base.as_ref().map(|base| &base.commit);
+    if base.as_ref() != approved {
+        let name = |commit: Option<&String>| commit.map_or("no commit", |commit| short(commit)).to_owned();
+        moved.push(format!("it began at {}, and {} was approved", name(base.as_ref()), name(approved)));
+    }
+    if *agents != subject.agents {
+        moved.push("the command lines of the agents are not those that were approved".to_owned());
+    }
+    for (path, hash) in &subject.sealed {
+        if sealed.get(path) != Some(hash) {
+            moved.push(format!("the sealed file {path} is not the one that was approved"));
+        }
+    }
+    moved
+}
+
+/// Whether enough approvals held when the run began.
+fn in_time(standing: &Standing, where_: &str, found: &mut Found<'_>) {
+    let at_ms = standing.since_ms;
+    let has_expired = |approval: &Approval| approval.until_ms.is_some_and(|until| at_ms >= until);
+    let needed = standing.approvals.iter().map(|approval| approval.needed).max().unwrap_or(1);
+    let said = standing.approvals.len();
+    if said < needed as usize {
+        let text = format!("{needed} had to approve it, and {said} did");
+        found.find(Kind::TooFew, where_.to_owned(), text);
+    }
+    for approval in standing.approvals.iter().filter(|approval| has_expired(approval)) {
+        let text = format!("the approval by {} had run out when it began", approval.by);
+        found.find(Kind::Expired, where_.to_owned(), text);
+    }
+}
+
+/// Why a receipt's approval is not the one in the ledger.
+fn other_entry(bundle: &Bundle, approval: &ApprovedBy, digest: &str) -> Option<String> {
+    let ApprovedBy { by, seq, hash } = approval;
+    let entry = bundle.entries().find(|(link, _)| link.seq == *seq);
+    let Some((link, entry)) = entry else {
+        return Some(format!("entry {seq} of the ledger, which is not there"));
+    };
+    if link.hash.to_hex().as_str() != hash {
+        return Some(format!("another entry {seq} of the ledger than is there"));
+    }
+    let Entry::Approved { subject, by: who, .. } = entry else {
+        return Some(format!("entry {seq} of the ledger, which is no approval"));
+    };
+    if who != *by {
+        return Some(format!("an approval by {by}, but the ledger says {who}"));
+    }
+    (subject.digest != digest).then(|| format!("an approval of {}", short(&subject.digest)))
+}
+
+/// Who approved, and whether they may.
+fn persons(bundle: &Bundle, world: &World<'_>, found: &mut Found<'_>) {
+    let mut proposed: Option<Who> = None;
+    for (link, entry) in bundle.entries() {
+        if let Entry::Proposed { by, .. } = &entry {
+            proposed = Some(by.clone());
+        }
+        let Entry::Approved { revision, by, signature, .. } = &entry else { continue };
+        let where_ = format!("entry {} of the ledger", link.seq);
+        let what = format!("r{revision} was approved by {by}");
+        if found.has(Check::Person) {
+            let may = match by.role {
+                Role::Agent | Role::Age => Err("only a person or a written rule may approve".to_owned()),
+                Role::Person | Role::Policy => (world.may)(&entry, proposed.as_ref()),
+            };
+            if let Err(why) = may {
+                found.find(Kind::WrongPerson, where_.clone(), format!("{what}: {why}"));
+            }
+        }
+        if found.has(Check::Signature)
+            && let Some(signature) = signature
+            && let Some(statement) = statement(&bundle.plan, &entry)
+            && let Err(why) = (world.signed)(&statement, signature, by)
+        {
+            found.find(Kind::BadSignature, where_, format!("{what}, but the signature does not hold: {why}"));
+        }
+    }
+}

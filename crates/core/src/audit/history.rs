@@ -1,0 +1,165 @@
+//! Who did what, when, and by which right: the record of a plan as people read it, one line for everything that counts.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::receipt::short;
+use crate::event::{Answer, Event, Outcome};
+use crate::ledger::{Entry, Who};
+use crate::receipts::Bundle;
+
+/// One line of the history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Happened {
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// Who.
+    pub who: String,
+    /// What they did: `approved`.
+    pub what: String,
+    /// What it is about: `r2 7c41e09d`, `step fix`.
+    pub about: String,
+    /// What else there is to know.
+    pub note: String,
+}
+
+/// The history of a plan, the oldest first.
+pub fn history(bundle: &Bundle) -> Vec<Happened> {
+    let mut lines: Vec<Happened> = bundle.entries().map(|(link, entry)| said(link.at_ms, &entry)).collect();
+    for run in &bundle.runs {
+        let number = run.book.number;
+        lines.extend(run.events().filter_map(|(link, event)| happened(link.at_ms, number, &event)));
+    }
+    // Stable: what was said comes before what was done in the same instant, and nothing else changes its order.
+    lines.sort_by_key(|line| line.at_ms);
+    lines
+}
+
+fn line(at_ms: u64, who: &str, what: &str, (about, note): (String, String)) -> Happened {
+    Happened { at_ms, who: who.to_owned(), what: what.to_owned(), about, note }
+}
+
+fn name(who: Option<&Who>) -> &str {
+    who.map_or("harness", |who| &who.name)
+}
+
+fn quoted(text: &str) -> String {
+    let first = text.lines().next().unwrap_or_default();
+    if first.is_empty() { String::new() } else { format!("\"{first}\"") }
+}
+
+fn said(at_ms: u64, entry: &Entry) -> Happened {
+    let who = name(entry.by());
+    let revision = |number: &u32, digest: &str| format!("r{number} {}", short(digest));
+    let (what, about, note) = match entry {
+        Entry::Proposed { revision: number, subject, warnings, red, .. } => {
+            let base = subject.base.as_ref().map(|base| format!("on {base}"));
+            let red = (!red.is_empty()).then(|| {
+                let fails = red.iter().filter(|red| red.before.word() == "fails").count();
+                format!("{fails} of {} contracts fail before the work", red.len())
+            });
+            let warned = (*warnings > 0).then(|| format!("{warnings} warnings"));
+            let note: Vec<String> = base.into_iter().chain(red).chain(warned).collect();
+            ("proposed", revision(number, &subject.digest), note.join(", "))
+        }
+        Entry::Approved { revision: number, subject, way, rule, needed, signature, .. } => {
+            let mut note = vec![way.clone()];
+            note.extend((!rule.is_empty()).then(|| format!("rule {rule}")));
+            note.extend((*needed > 1).then(|| format!("one of {needed}")));
+            note.push(if signature.is_some() { "signed" } else { "not signed" }.to_owned());
+            ("approved", revision(number, &subject.digest), note.join(", "))
+        }
+        Entry::Rejected { revision: number, digest, feedback, .. } => {
+            ("rejected", revision(number, digest), quoted(feedback))
+        }
+        Entry::Commented { comment, step, text, .. } => {
+            let about = step.as_ref().map_or_else(|| format!("#{comment}"), |step| format!("step {step}"));
+            ("commented", about, quoted(text))
+        }
+        Entry::Answered { comment, text, .. } => ("answered", format!("#{comment}"), quoted(text)),
+        Entry::Reopened { why, .. } => ("reopened", String::new(), quoted(why)),
+        Entry::Cancelled { why, .. } => ("cancelled", String::new(), quoted(why)),
+        Entry::Lapsed { moved } => ("lapsed", String::new(), moved.join(", ")),
+        Entry::Started { run, .. } => ("began", format!("run {run}"), String::new()),
+        Entry::Ended { run, outcome, .. } => {
+            ("ended", format!("run {run}"), outcome_word(*outcome).to_owned())
+        }
+        Entry::Undone { seq, .. } => ("took back", format!("entry {seq}"), String::new()),
+        Entry::Archived { to, .. } => ("archived", String::new(), to.clone()),
+        Entry::Deleted { .. } => ("deleted", String::new(), String::new()),
+    };
+    line(at_ms, who, what, (about, note))
+}
+
+const fn outcome_word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Done => "done",
+        Outcome::Failed => "failed",
+        Outcome::Cancelled => "cancelled",
+    }
+}
+
+fn happened(at_ms: u64, run: i64, event: &Event) -> Option<Happened> {
+    let step = |id: &str| format!("run {run} step {id}");
+    Some(match event {
+        Event::RunStarted { digest, approved_by, base, .. } => {
+            let base = base.as_ref().map(|base| format!(", base {}", short(base))).unwrap_or_default();
+            let note = format!("{} approved by {approved_by}{base}", short(digest));
+            line(at_ms, "harness", "started", (format!("run {run}"), note))
+        }
+        Event::AgentsApproved { approved_by, .. } => {
+            let note = "other command lines for the agents".to_owned();
+            line(at_ms, approved_by, "approved", (format!("run {run}"), note))
+        }
+        Event::ContractFinished { step: id, attempt, receipt } => {
+            let (what, why) = match receipt.verdict.failure() {
+                None => ("passed", String::new()),
+                Some(failure) => ("failed", format!(", {failure}")),
+            };
+            let tree = match receipt.tree.as_str() {
+                "" => String::new(),
+                tree => format!(", tree {}", short(tree)),
+            };
+            let note = format!("attempt {attempt}{why}{tree}, {}", receipt.tier);
+            line(at_ms, "harness", what, (step(id), note))
+        }
+        Event::AskOpened { step: id, text, .. } => {
+            let about = id.as_ref().map_or_else(|| format!("run {run}"), |id| step(id));
+            line(at_ms, "harness", "asked", (about, quoted(text)))
+        }
+        Event::AskAnswered { ask, answer, by } => {
+            line(at_ms, by, answer_word(answer), (format!("run {run} {ask}"), answer_note(answer)))
+        }
+        Event::RunStopped { by, .. } => line(at_ms, by, "stopped", (format!("run {run}"), String::new())),
+        Event::RunResumed { by } => line(at_ms, by, "resumed", (format!("run {run}"), String::new())),
+        Event::RunFinished { outcome, why } => {
+            let about = (format!("run {run}"), why.clone());
+            line(at_ms, "harness", outcome_word(*outcome), about)
+        }
+        // What agents do is told by `log`; here it is what came of it that counts.
+        Event::AttemptStarted { .. } | Event::AttemptFinished { .. } | Event::BudgetWarned { .. } => {
+            return None;
+        }
+    })
+}
+
+const fn answer_word(answer: &Answer) -> &'static str {
+    match answer {
+        Answer::Retry { .. } => "let retry",
+        Answer::TakeOver => "took over",
+        Answer::Confirm => "confirmed",
+        Answer::Skip { .. } => "skipped",
+        Answer::Stop => "stopped",
+        Answer::Revise { .. } => "sent back",
+        Answer::Budget { .. } => "granted",
+    }
+}
+
+fn answer_note(answer: &Answer) -> String {
+    match answer {
+        Answer::Retry { hint } => quoted(hint),
+        Answer::Skip { reason } | Answer::Revise { reason } => quoted(reason),
+        Answer::TakeOver | Answer::Confirm | Answer::Stop => String::new(),
+        Answer::Budget { .. } => "more budget".to_owned(),
+    }
+}

@@ -1,0 +1,153 @@
+//! What a record tells, told again: the runs folded by the one table, every verdict judged by the one judge, every text against the
+//! digest that was approved.
+
+use super::{Check, Found, Kind};
+use crate::dialect;
+use crate::digest::Digest;
+use crate::event::{Event, Receipt};
+use crate::judge::judge;
+use crate::plan::{Contract, Plan, Step};
+use crate::receipts::{Bundle, RunBook};
+use crate::run::RunState;
+use crate::source::Source;
+use crate::standing::{Said, Standing};
+use crate::verify;
+
+/// A run as far as its record could be followed.
+pub(super) struct Folded {
+    /// The plan that was approved; `None` where its text is not what was approved.
+    pub(super) plan: Option<Plan>,
+    /// Where the run stands.
+    pub(super) state: Option<RunState>,
+}
+
+/// Folds everything again.
+pub(super) fn fold(bundle: &Bundle, found: &mut Found<'_>) -> Vec<Folded> {
+    let ledger: Vec<Said> = said(bundle);
+    if let Err((seq, unfit)) = Standing::of(&ledger) {
+        found.find(Kind::IllegalEntry, format!("entry {seq} of the ledger"), unfit.to_string());
+    }
+    proposed_texts(bundle, found);
+    bundle.runs.iter().map(|run| fold_run(&bundle.plan, run, found)).collect()
+}
+
+/// The ledger as far as it can be read.
+pub(super) fn said(bundle: &Bundle) -> Vec<Said> {
+    bundle.entries().map(|(link, entry)| Said { seq: link.seq, at_ms: link.at_ms, entry }).collect()
+}
+
+fn fold_run(path: &str, run: &RunBook, found: &mut Found<'_>) -> Folded {
+    let number = run.book.number;
+    let Some(plan) = plan_of((&run.name, path), (&run.text, &run.dialect), &run.digest) else {
+        let text = format!("the text that is kept does not have the digest {}", short(&run.digest));
+        found.find(Kind::OtherPlan, format!("run {number}"), text);
+        return Folded { plan: None, state: None };
+    };
+    let mut state = RunState::new(&plan);
+    for (link, event) in run.events() {
+        if let Err(illegal) = state.apply(&event) {
+            found.find(
+                Kind::IllegalEvent,
+                format!("event {} of run {number}", link.seq),
+                illegal.to_string(),
+            );
+            return Folded { plan: Some(plan), state: None };
+        }
+    }
+    Folded { plan: Some(plan), state: Some(state) }
+}
+
+/// The plan that a text says, if it is the one with this digest.
+fn plan_of((name, path): (&str, &str), (text, written_in): (&str, &str), digest: &str) -> Option<Plan> {
+    let source = Source::new(name, text).at(path).written_in(dialect::named(written_in)?);
+    verify::trusted(&source).filter(|plan| Digest::of(plan).to_string() == digest)
+}
+
+fn proposed_texts(bundle: &Bundle, found: &mut Found<'_>) {
+    if !found.has(Check::Plan) {
+        return;
+    }
+    for (link, entry) in bundle.entries() {
+        let crate::ledger::Entry::Proposed { revision, subject, text, dialect, .. } = entry else { continue };
+        let Some(content) = bundle.blobs.get(&text.0).and_then(|kept| kept.content.as_deref()) else {
+            continue;
+        };
+        let place = (bundle.name.as_str(), bundle.plan.as_str());
+        let says = std::str::from_utf8(content).ok();
+        if says.and_then(|says| plan_of(place, (says, &dialect), &subject.digest)).is_none() {
+            let text = format!("the text of r{revision} does not have the digest {}", short(&subject.digest));
+            found.find(Kind::OtherPlan, format!("entry {} of the ledger", link.seq), text);
+        }
+    }
+}
+
+/// Judges every verdict again.
+pub(super) fn receipts(bundle: &Bundle, folded: &[Folded], found: &mut Found<'_>) {
+    if !found.has(Check::Receipt) {
+        return;
+    }
+    for (run, Folded { plan, .. }) in bundle.runs.iter().zip(folded) {
+        for (link, event) in run.events() {
+            let Event::ContractFinished { step, attempt, receipt } = event else { continue };
+            let where_ = format!("event {} of run {}", link.seq, run.book.number);
+            let what = format!("the verdict of step `{step}`, attempt {attempt},");
+            if receipt.digest != run.digest {
+                let text = format!("{what} is about the plan {}", short(&receipt.digest));
+                found.find(Kind::OtherDigest, where_.clone(), text);
+            }
+            let own = plan.iter().flat_map(|plan| &plan.steps).find(|own| own.id == step);
+            if let Some(text) = own.and_then(|step| other_contract(step, &receipt)) {
+                found.find(Kind::OtherContract, where_.clone(), format!("{what} {text}"));
+            }
+            let expect = receipt.expect.or_else(|| own.and_then(expected));
+            if let Some(expect) = expect
+                && judge(expect, &receipt.observation) != receipt.verdict
+            {
+                let text = format!("{what} does not follow from what was seen ({:?})", receipt.observation);
+                found.find(Kind::WrongVerdict, where_, text);
+            }
+        }
+    }
+}
+
+fn expected(step: &Step) -> Option<u8> {
+    match &step.contract {
+        Contract::Shell { expect, .. } => Some(*expect),
+        Contract::Manual => None,
+    }
+}
+
+fn other_contract(step: &Step, receipt: &Receipt) -> Option<String> {
+    let Contract::Shell { command, expect } = &step.contract else {
+        return Some("is about a step that a person confirms".to_owned());
+    };
+    if blake3::hash(command.as_bytes()).to_hex().as_str() != receipt.contract {
+        return Some(format!("is about another command ({})", short(&receipt.contract)));
+    }
+    let other = receipt.expect.filter(|said| said != expect)?;
+    Some(format!("takes {other} for done, but the plan says {expect}"))
+}
+
+/// Looks whether everything that is named is there, and is what it is named for.
+pub(super) fn outputs(bundle: &Bundle, found: &mut Found<'_>) {
+    if !found.has(Check::Output) {
+        return;
+    }
+    for (blob, _) in bundle.named() {
+        let where_ = format!("output {}", short(&blob.0));
+        let Some(kept) = bundle.blobs.get(&blob.0) else {
+            found.find(Kind::NoOutput, where_, "a record names it, and it is not kept".to_owned());
+            continue;
+        };
+        let Some(content) = &kept.content else { continue };
+        if blake3::hash(content).to_hex().as_str() != blob.0 || content.len() as u64 != kept.bytes {
+            let text = "what is kept under its name is something else".to_owned();
+            found.find(Kind::OtherOutput, where_, text);
+        }
+    }
+}
+
+/// The first digits of a hash, as people compare them.
+pub(super) fn short(hash: &str) -> &str {
+    hash.get(..8).unwrap_or(hash)
+}

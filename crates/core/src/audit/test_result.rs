@@ -1,0 +1,79 @@
+//! Verdicts as in-toto statements: a format that tools of others read. One statement a verdict; it is not signed here.
+
+use serde_json::{Value, json};
+
+use crate::event::Event;
+use crate::receipts::Bundle;
+
+/// The type of every statement.
+const STATEMENT: &str = "https://in-toto.io/Statement/v1";
+/// The type of what is stated.
+const PREDICATE: &str = "https://in-toto.io/attestation/test-result/v0.1";
+/// How long the hash of a tree is that git made.
+const GIT_HASHES: [usize; 2] = [40, 64];
+
+/// A verdict as a statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestResult {
+    /// Names the verdict among those of its plan: `run-1-fix-2`.
+    pub name: String,
+    /// The statement.
+    pub statement: Value,
+}
+
+/// Every verdict of a plan that says which content was judged.
+pub fn test_results(bundle: &Bundle) -> Vec<TestResult> {
+    let mut results = Vec::new();
+    for run in &bundle.runs {
+        for (link, event) in run.events() {
+            let Event::ContractFinished { step, attempt, receipt } = event else { continue };
+            // Without the tree there is no subject, and a statement about nothing is none.
+            if receipt.tree.is_empty() {
+                continue;
+            }
+            let test = format!("{}#{step}", bundle.plan);
+            let is_passed = receipt.verdict.is_passed();
+            let (passed, failed) = if is_passed { (vec![&test], vec![]) } else { (vec![], vec![&test]) };
+            let approved: Vec<Value> = receipt.approvals.iter().map(|approval| json!(approval)).collect();
+            let statement = json!({
+                "_type": STATEMENT,
+                "subject": [{ "name": "workspace", "digest": tree_digest(&receipt.tree) }],
+                "predicateType": PREDICATE,
+                "predicate": {
+                    "result": if is_passed { "PASSED" } else { "FAILED" },
+                    "configuration": [
+                        { "name": "contract", "digest": { "blake3": receipt.contract } },
+                        { "name": "plan", "digest": { "blake3": receipt.digest } },
+                        {
+                            "name": "receipt",
+                            "digest": { "blake3": link.hash.to_hex().as_str() },
+                            "annotations": {
+                                "run": run.book.number,
+                                "event": link.seq,
+                                "at_ms": link.at_ms,
+                                "attempt": attempt,
+                                "tier": receipt.tier,
+                                "output": receipt.output,
+                                "approvals": approved,
+                            },
+                        },
+                    ],
+                    "passedTests": passed,
+                    "warnedTests": [],
+                    "failedTests": failed,
+                },
+            });
+            results.push(TestResult { name: format!("run-{}-{step}-{attempt}", run.book.number), statement });
+        }
+    }
+    results
+}
+
+/// The digest of a tree, under the name of what made it.
+fn tree_digest(tree: &str) -> Value {
+    match tree.split_once(':') {
+        Some((algorithm, hash)) => json!({ algorithm: hash }),
+        None if tree.len() == GIT_HASHES[0] => json!({ "gitTree": tree }),
+        None => json!({ "blake3": tree }),
+    }
+}

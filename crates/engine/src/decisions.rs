@@ -1,0 +1,408 @@
+//! What people and written rules say about plans before and between runs: proposals, approvals, rejections, remarks. The façade
+//! that faces use. What fits where is for the table in core; this gathers what is said yes to, and records it.
+
+mod age;
+mod change;
+mod review;
+mod right;
+mod show;
+mod start;
+mod subject;
+
+pub use age::Expired;
+pub use review::{Asked, Reviewed};
+pub use start::Started;
+pub use subject::moved;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use planwright_core::diagnostic::Severity;
+use planwright_core::event::Outcome;
+use planwright_core::ledger::{Entry, Subject, Who, statement};
+use planwright_core::plan::Plan;
+use planwright_core::reflection;
+use planwright_core::source::Source;
+use planwright_core::standing::{self, Revision, Said, Standing, Unfit};
+use planwright_core::state::State;
+
+use crate::project::{Project, Verified};
+use crate::runs::{self, Run, Runs, now};
+use crate::store::journal::{self, Appended, Statement, Store, Summary, blob_of};
+use crate::{base, seal, store};
+
+/// What can go wrong with a decision.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The runs of the plan.
+    #[error(transparent)]
+    Runs(#[from] runs::Error),
+    /// The ledger.
+    #[error("the ledger failed")]
+    Journal(#[from] journal::Error),
+    /// The repository.
+    #[error("the repository can't be asked where the work would begin")]
+    Base(#[from] base::Error),
+    /// A sealed file.
+    #[error("the files that judge can't be sealed")]
+    Seal(#[from] seal::Error),
+    /// The policy says no.
+    #[error("{0}")]
+    Refused(String),
+    /// The plan file.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// The plan has errors.
+    #[error("{plan} has {errors} errors, and only a plan without any can be proposed")]
+    Unclean {
+        /// The plan.
+        plan: String,
+        /// How many.
+        errors: usize,
+    },
+    /// It does not fit.
+    #[error("{0}")]
+    Unfit(Unfit),
+    /// The ledger does not fit itself.
+    #[error("the ledger of {plan} is broken at entry {seq}: {why}")]
+    Broken {
+        /// The plan.
+        plan: String,
+        /// The entry.
+        seq: u64,
+        /// Why.
+        why: Unfit,
+    },
+    /// What was decided about is not what stands there now.
+    #[error("{plan} is {now}, not {seen}")]
+    Moved {
+        /// The plan.
+        plan: String,
+        /// The digest that was decided about.
+        seen: String,
+        /// The digest that was proposed last.
+        now: String,
+    },
+    /// What was approved, or is to be, is not what would be run.
+    #[error("lapsed: {}", moved.join("; "))]
+    Lapsed {
+        /// The plan.
+        plan: String,
+        /// What moved, in words.
+        moved: Vec<String>,
+    },
+    /// Nobody approved it.
+    #[error("nobody has approved {plan}")]
+    Unapproved {
+        /// The plan.
+        plan: String,
+    },
+    /// It is being run.
+    #[error("{plan} is being run (run {run})")]
+    Running {
+        /// The plan.
+        plan: String,
+        /// The run.
+        run: i64,
+    },
+    /// There is no such revision to compare with.
+    #[error("{plan} has no r{revision} to compare r{newest} with")]
+    Revision {
+        /// The plan.
+        plan: String,
+        /// The revision that was asked for.
+        revision: u32,
+        /// The newest; 0 where nothing was proposed.
+        newest: u32,
+    },
+    /// The approved text can't be read any more.
+    #[error("r{revision} of {plan} can't be read any more")]
+    Text {
+        /// The plan.
+        plan: String,
+        /// The revision.
+        revision: u32,
+    },
+}
+
+impl From<Unfit> for Error {
+    fn from(unfit: Unfit) -> Self {
+        Self::Unfit(unfit)
+    }
+}
+
+/// What is said about the plans of a project.
+pub struct Decisions {
+    runs: Runs,
+}
+
+/// Everything that was said about one plan.
+pub struct Case {
+    /// The plan, relative to the root of the project.
+    pub plan: PathBuf,
+    /// Every entry, the oldest first.
+    pub ledger: Vec<Said>,
+    /// Where it stands by them, what its run came to included.
+    pub standing: Standing,
+    /// The last run that began on the strength of an approval.
+    pub run: Option<Run>,
+    /// What has to be recorded before anything else is said.
+    due: Vec<Entry>,
+}
+
+impl Case {
+    /// Where the plan stands, its run included.
+    pub fn state(&self) -> State {
+        self.standing.state(self.run.as_ref().map(|run| reflection::state_of(&run.state)))
+    }
+
+    fn last(&self) -> u64 {
+        self.ledger.last().map_or(0, |said| said.seq)
+    }
+}
+
+/// A plan that was proposed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposed {
+    /// The revision.
+    pub revision: Revision,
+    /// Whether it was proposed already, exactly so.
+    pub is_known: bool,
+    /// The written rule that approved it at once.
+    pub rule: Option<String>,
+    /// What could not be shown in the plan file.
+    pub complaints: Vec<String>,
+}
+
+/// Somebody's yes.
+#[derive(Debug, Clone)]
+pub struct Yes {
+    /// Who says it.
+    pub by: Who,
+    /// In which way: `terminal` or `rev`.
+    pub way: &'static str,
+    /// What they say to whoever carries it out.
+    pub note: String,
+    /// The key that they sign with.
+    pub key: Option<PathBuf>,
+}
+
+/// A yes that was recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approved {
+    /// The approval.
+    pub approval: standing::Approval,
+    /// How many are still needed; 0: it may be run.
+    pub missing: u32,
+    /// What could not be shown in the plan file.
+    pub complaints: Vec<String>,
+}
+
+impl Decisions {
+    /// Opens what is said about the plans of a project.
+    pub fn open(project: &Project) -> Result<Self, Error> {
+        Ok(Self { runs: Runs::open(project)? })
+    }
+
+    /// Opens what is said about the plans of a project of which something was. Nothing is made where nothing was.
+    pub fn open_existing(project: &Project) -> Result<Option<Self>, Error> {
+        Ok(Runs::open_existing(project)?.map(|runs| Self { runs }))
+    }
+
+    /// The runs of the project.
+    pub fn runs(&self) -> &Runs {
+        &self.runs
+    }
+
+    fn store(&self) -> &Arc<Store> {
+        self.runs.store()
+    }
+
+    fn project(&self) -> &Project {
+        self.runs.project()
+    }
+
+    fn root(&self) -> &Path {
+        &self.project().root
+    }
+
+    /// Everything that was said about a plan file.
+    pub fn case(&self, path: &Path) -> Result<Case, Error> {
+        self.case_of(self.runs.relative(path))
+    }
+
+    /// Everything that was said about a plan, by its path relative to the root of the project.
+    pub fn case_of(&self, plan: PathBuf) -> Result<Case, Error> {
+        let ledger = self.store().ledger(&plan)?;
+        let broken = |(seq, why)| Error::Broken { plan: shown(&plan), seq, why };
+        let mut standing = Standing::of(&ledger).map_err(broken)?;
+        let run = standing.run.map(|run| self.runs.run(journal::RunId::new(run))).transpose()?;
+        let due: Vec<Entry> = run.iter().filter_map(|run| ended(&standing, run)).collect();
+        let last = ledger.last().map_or(0, |said| said.seq);
+        for (entry, seq) in due.iter().zip(last + 1..) {
+            standing.say(&Said { seq, at_ms: now(), entry: entry.clone() })?;
+        }
+        Ok(Case { plan, ledger, standing, run, due })
+    }
+
+    /// A revision as it was proposed.
+    pub fn source(&self, case: &Case, revision: &Revision) -> Result<Source, Error> {
+        let text = self.store().get(&revision.text)?;
+        let unreadable = || Error::Text { plan: shown(&case.plan), revision: revision.number };
+        let text = String::from_utf8(text).map_err(|_| unreadable())?;
+        let dialect = planwright_core::dialect::named(&revision.dialect).ok_or_else(unreadable)?;
+        let place = shown(&case.plan);
+        Ok(Source::new(place.as_str(), text).at(place.as_str()).written_in(dialect))
+    }
+
+    /// The plan of a revision as it was proposed.
+    pub fn plan(&self, case: &Case, revision: &Revision) -> Result<Plan, Error> {
+        let plan = planwright_core::verify::trusted(&self.source(case, revision)?);
+        plan.ok_or_else(|| Error::Text { plan: shown(&case.plan), revision: revision.number })
+    }
+
+    /// Asks for an approval of a plan. Whatever a written rule approves is approved at once.
+    pub fn propose(&self, path: &Path, verified: &Verified, by: &Who) -> Result<Proposed, Error> {
+        let case = self.case(path)?;
+        let Some(plan) = &verified.plan else {
+            let errors = verified.count(Severity::Error);
+            return Err(Error::Unclean { plan: shown(&case.plan), errors });
+        };
+        let subject = self.subject(plan)?;
+        let holds = matches!(case.state(), State::Proposed | State::Approved);
+        if let Some(newest) = case.standing.newest().filter(|newest| holds && newest.subject == subject) {
+            let (revision, complaints) = (newest.clone(), Vec::new());
+            return Ok(Proposed { revision, is_known: true, rule: None, complaints });
+        }
+        // Before anything is run: who may not propose need not wait for the contracts.
+        let mut entry = Entry::Proposed {
+            revision: next_revision(&case.standing, &subject),
+            subject,
+            by: by.clone(),
+            text: blob_of(verified.source.text().as_bytes()),
+            dialect: verified.dialect().name.to_owned(),
+            warnings: u32::try_from(verified.count(Severity::Warning)).unwrap_or(u32::MAX),
+            red: Vec::new(),
+        };
+        fits(&case, std::slice::from_ref(&entry))?;
+        if let Entry::Proposed { red, subject, .. } = &mut entry {
+            *red = self.red(plan, subject)?;
+        }
+        let automatic = self.automatic(&case, (plan, verified), &entry)?;
+        let rule = automatic.as_ref().and_then(|entry| entry.by()).map(|by| by.name.clone());
+        let entries: Vec<Entry> = std::iter::once(entry).chain(automatic).collect();
+        let blobs = vec![verified.source.text().as_bytes().to_vec()];
+        let case = self.say(&case, entries, blobs)?;
+        let complaints = self.show(path, &case);
+        let revision =
+            case.standing.newest().cloned().ok_or(Error::Unapproved { plan: shown(&case.plan) })?;
+        Ok(Proposed { revision, is_known: false, rule, complaints })
+    }
+
+    /// Approves exactly what was proposed, if that is what the person has seen.
+    pub fn approve(&self, path: &Path, seen: &Subject, yes: &Yes) -> Result<Approved, Error> {
+        let case = self.case(path)?;
+        let unapproved = || Error::Unapproved { plan: shown(&case.plan) };
+        let newest = case.standing.newest().ok_or_else(unapproved)?.clone();
+        if newest.subject.digest != seen.digest {
+            let (seen, now) = (short(&seen.digest), short(&newest.subject.digest));
+            return Err(Error::Moved { plan: shown(&case.plan), seen, now });
+        }
+        let plan = self.plan(&case, &newest)?;
+        let moved = self.moved(&case, &plan, &newest.subject)?;
+        if !moved.is_empty() {
+            return Err(Error::Lapsed { plan: shown(&case.plan), moved });
+        }
+        let right = self.right(&case, (&plan, &newest), yes)?;
+        let mut entry = Entry::Approved {
+            revision: newest.number,
+            subject: newest.subject.clone(),
+            by: yes.by.clone(),
+            way: yes.way.to_owned(),
+            note: yes.note.clone(),
+            rule: right.rule,
+            needed: right.needed,
+            policy: right.policy,
+            until_ms: right.until_ms,
+            signature: None,
+        };
+        if let Some(key) = &yes.key {
+            let text = statement(&shown(&case.plan), &entry).unwrap_or_default();
+            let signed = self.sign(key, &text)?;
+            if let Entry::Approved { signature, .. } = &mut entry {
+                *signature = Some(signed);
+            }
+        }
+        let case = self.say(&case, vec![entry], Vec::new())?;
+        let complaints = self.show(path, &case);
+        let approval = case.standing.approvals.last().cloned();
+        let approval = approval.ok_or(Error::Unapproved { plan: shown(&case.plan) })?;
+        let said = u32::try_from(case.standing.approvals.len()).unwrap_or(u32::MAX);
+        Ok(Approved { missing: approval.needed.saturating_sub(said), approval, complaints })
+    }
+
+    /// Everything of a proposed or approved subject that is not as it was.
+    fn moved(&self, case: &Case, plan: &Plan, then: &Subject) -> Result<Vec<String>, Error> {
+        let now = self.subject_with(plan, &then.digest)?;
+        moved(self.root(), (&case.plan, plan), then, &now)
+    }
+
+    /// Adds entries to a ledger if nothing was said since `case` was read, and reads it anew.
+    fn say(&self, case: &Case, entries: Vec<Entry>, blobs: Vec<Vec<u8>>) -> Result<Case, Error> {
+        let summary = fits(case, &entries)?;
+        let entries: Vec<Entry> = case.due.iter().cloned().chain(entries).collect();
+        let statement = Statement { after: case.last(), entries: &entries, blobs, at_ms: now(), summary };
+        match self.store().say(&case.plan, statement)? {
+            Appended::Written { .. } => self.case_of(case.plan.clone()),
+            Appended::Known | Appended::Moved => {
+                let newest = self.case_of(case.plan.clone())?;
+                let (seen, now) = (case.last().to_string(), newest.last().to_string());
+                let at = |seq: String| format!("at entry {seq} of its ledger");
+                Err(Error::Moved { plan: shown(&case.plan), seen: at(seen), now: at(now) })
+            }
+        }
+    }
+}
+
+/// Whether entries fit where the plan stands, and where it will stand by them.
+fn fits(case: &Case, entries: &[Entry]) -> Result<Summary, Error> {
+    // A run that goes on is no concern of the ledger's table, but of everybody who would decide over its head.
+    if let Some(run) = case.run.as_ref().filter(|run| run.state.outcome().is_none()) {
+        let is_remark = |entry: &Entry| matches!(entry, Entry::Commented { .. } | Entry::Answered { .. });
+        if !entries.iter().all(is_remark) {
+            return Err(Error::Running { plan: shown(&case.plan), run: run.row.id.number() });
+        }
+    }
+    let more = case.due.iter().chain(entries).zip(case.last() + 1..);
+    let more = more.map(|(entry, seq)| Said { seq, at_ms: now(), entry: entry.clone() });
+    // Folded from the beginning: what is taken back is as if it had never been said.
+    let ledger: Vec<Said> = case.ledger.iter().cloned().chain(more).collect();
+    let standing = Standing::of(&ledger).map_err(|(_, unfit)| unfit)?;
+    Ok(Summary::of(&standing))
+}
+
+/// What a run came to, where the ledger does not say it yet.
+fn ended(standing: &Standing, run: &Run) -> Option<Entry> {
+    let outcome: Outcome = run.state.outcome()?;
+    (standing.state(None) == State::Running).then(|| Entry::Ended {
+        run: run.row.id.number(),
+        outcome,
+        is_revised: run.state.is_revised,
+    })
+}
+
+/// The number of the revision that a subject is: another meaning is another revision.
+fn next_revision(standing: &Standing, subject: &Subject) -> u32 {
+    match standing.newest() {
+        None => 1,
+        Some(newest) => newest.number + u32::from(newest.subject.digest != subject.digest),
+    }
+}
+
+fn shown(plan: &Path) -> String {
+    plan.to_string_lossy().into_owned()
+}
+
+fn short(digest: &str) -> String {
+    digest.chars().take(8).collect()
+}

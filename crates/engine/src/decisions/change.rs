@@ -1,0 +1,147 @@
+//! Everything that may be said about a plan besides yes.
+
+use std::path::Path;
+
+use planwright_core::ledger::{Entry, Who};
+use planwright_core::standing::{self, Said};
+use planwright_core::state::{Reason, State};
+
+use super::{Case, Decisions, Error, short, shown};
+use crate::project::Verified;
+use crate::store;
+use crate::store::journal::{LedgerRow, blob_of};
+
+/// How often a remark is made again where others remark at the same time.
+const TRIES: usize = 20;
+
+impl Decisions {
+    /// Rejects the newest revision, if that is what the person has seen.
+    pub fn reject(
+        &self,
+        path: &Path,
+        seen: Option<&str>,
+        by: &Who,
+        feedback: &str,
+    ) -> Result<(Case, Vec<String>), Error> {
+        let case = self.case(path)?;
+        let newest = case.standing.newest().ok_or_else(|| Error::Unapproved { plan: shown(&case.plan) })?;
+        let digest = newest.subject.digest.clone();
+        if let Some(seen) = seen.filter(|seen| !digest.starts_with(*seen)) {
+            let (seen, now) = (seen.to_owned(), short(&digest));
+            return Err(Error::Moved { plan: shown(&case.plan), seen, now });
+        }
+        let revision = newest.number;
+        let entry = Entry::Rejected { revision, digest, by: by.clone(), feedback: feedback.to_owned() };
+        let case = self.say(&case, vec![entry], Vec::new())?;
+        let mut complaints = self.show_rejection(path, &case);
+        complaints.extend(self.show(path, &case));
+        Ok((case, complaints))
+    }
+
+    /// Remarks something about a plan or one of its steps; returns the number of the remark.
+    pub fn comment(&self, path: &Path, step: Option<&str>, by: &Who, text: &str) -> Result<u32, Error> {
+        let comment = |case: &Case| Entry::Commented {
+            comment: u32::try_from(case.standing.comments.len() + 1).unwrap_or(u32::MAX),
+            revision: case.standing.newest().map_or(0, |newest| newest.number),
+            step: step.map(str::to_owned),
+            by: by.clone(),
+            text: text.to_owned(),
+        };
+        let case = self.remark(path, comment)?;
+        Ok(case.standing.comments.last().map_or(0, |comment| comment.number))
+    }
+
+    /// Says that a remark was seen to.
+    pub fn answer(&self, path: &Path, comment: u32, by: &Who, text: &str) -> Result<Case, Error> {
+        self.remark(path, |_| Entry::Answered { comment, by: by.clone(), text: text.to_owned() })
+    }
+
+    /// A remark moves nothing, so it need not be made of the newest state: who comes second comes second.
+    fn remark(&self, path: &Path, entry: impl Fn(&Case) -> Entry) -> Result<Case, Error> {
+        let mut tries = 0;
+        loop {
+            let case = self.case(path)?;
+            match self.say(&case, vec![entry(&case)], Vec::new()) {
+                Err(Error::Moved { .. }) if tries < TRIES => tries += 1,
+                said => return said,
+            }
+        }
+    }
+
+    /// Ends a plan that is not being run.
+    pub fn cancel(&self, path: &Path, by: &Who, why: &str) -> Result<(Case, Vec<String>), Error> {
+        self.move_on(path, Entry::Cancelled { by: by.clone(), why: why.to_owned() })
+    }
+
+    /// Gives a plan back to its author.
+    pub fn reopen(&self, path: &Path, by: &Who, why: &str) -> Result<(Case, Vec<String>), Error> {
+        self.move_on(path, Entry::Reopened { by: by.clone(), why: why.to_owned() })
+    }
+
+    fn move_on(&self, path: &Path, entry: Entry) -> Result<(Case, Vec<String>), Error> {
+        let case = self.case(path)?;
+        let case = self.say(&case, vec![entry], Vec::new())?;
+        let complaints = self.show(path, &case);
+        Ok((case, complaints))
+    }
+
+    /// Takes back somebody's last decision, while nobody acted on it; returns what it was.
+    pub fn undo(&self, path: &Path, by: &Who) -> Result<(Said, Case, Vec<String>), Error> {
+        let case = self.case(path)?;
+        let said = standing::undoable(&case.ledger, by)?.clone();
+        if let Entry::Deleted { backup, dialect, .. } = &said.entry {
+            let text = String::from_utf8_lossy(&self.store().get(backup)?).into_owned();
+            let named = planwright_core::dialect::named(dialect);
+            let dialect = named.ok_or(Error::Text { plan: shown(&case.plan), revision: 0 })?;
+            store::create_plan(path, &text, dialect)?;
+        }
+        let case = self.say(&case, vec![Entry::Undone { seq: said.seq, by: by.clone() }], Vec::new())?;
+        let complaints = self.show(path, &case);
+        Ok((said, case, complaints))
+    }
+
+    /// Deletes a plan that is not being run; its text is kept.
+    pub fn delete(&self, path: &Path, verified: &Verified, by: &Who) -> Result<Case, Error> {
+        let case = self.case(path)?;
+        if let Some(run) = self.live_run(path)? {
+            return Err(Error::Running { plan: shown(&case.plan), run });
+        }
+        let text = verified.source.text().as_bytes().to_vec();
+        let dialect = verified.dialect().name.to_owned();
+        let entry = Entry::Deleted { backup: blob_of(&text), dialect, by: by.clone() };
+        // Kept before it is gone: whoever dies in between has the plan twice, not never.
+        let case = self.say(&case, vec![entry], vec![text])?;
+        store::delete_plan(path, &verified.source)?;
+        Ok(case)
+    }
+
+    /// Puts a plan that is not being run out of the way; everything that is known about it goes along.
+    pub fn archive(&self, path: &Path, by: &Who) -> Result<std::path::PathBuf, Error> {
+        let case = self.case(path)?;
+        if let Some(run) = self.live_run(path)? {
+            return Err(Error::Running { plan: shown(&case.plan), run });
+        }
+        let to = store::archive(path)?;
+        let now = self.runs.relative(&to);
+        self.store().move_plan(&case.plan, &now)?;
+        let case = self.case_of(now.clone())?;
+        self.say(&case, vec![Entry::Archived { to: shown(&now), by: by.clone() }], Vec::new())?;
+        Ok(to)
+    }
+
+    /// The run of a plan that goes on.
+    fn live_run(&self, path: &Path) -> Result<Option<i64>, Error> {
+        let run = self.runs.latest(path)?.filter(|run| run.state.outcome().is_none());
+        Ok(run.map(|run| run.row.id.number()))
+    }
+
+    /// Every plan that waits for a yes or a no, as lists show it; the oldest first.
+    pub fn waiting(&self) -> Result<Vec<LedgerRow>, Error> {
+        let waits = [State::Proposed, State::Waiting(Reason::Lapsed), State::Waiting(Reason::RevisionsSpent)];
+        let waits = waits.map(|state| state.to_string());
+        let rows = self.store().ledgers()?.into_iter();
+        let mut rows: Vec<LedgerRow> = rows.filter(|row| waits.contains(&row.summary.state)).collect();
+        rows.sort_by_key(|row| row.summary.since_ms);
+        Ok(rows)
+    }
+}

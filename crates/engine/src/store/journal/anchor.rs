@@ -1,0 +1,266 @@
+//! The ends of all books, kept outside of the database: whoever cuts off the database is found by what lies beside it. Lines are
+//! only added; what is certain is put together now and then. Tells nobody what a difference means.
+
+use std::ffi::OsStr;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use planwright_core::receipts::{Anchor, Head as Kept, Named};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::chain;
+use super::writer::Cause;
+use crate::store::{atomic, state};
+
+/// The folder beside the stores.
+const FOLDER: &str = "anchors";
+/// What ends a line that was torn: who writes next says so, for a torn line can't be told from a changed one otherwise.
+const TORN: &str = " torn";
+/// From this size on the file is put together, if that makes it smaller by half.
+const COMPACT_BYTES: u64 = 1 << 20;
+/// The most that is read: far more than the ends of all books that a database may have.
+const READ_BYTES_MAX: u64 = 256 << 20;
+/// How often a line is written again because the file was put together meanwhile.
+const TRIES: usize = 8;
+
+/// The file beside a store.
+#[derive(Debug, Clone)]
+pub(super) struct Anchors {
+    path: PathBuf,
+}
+
+/// What the file says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Anchored {
+    /// Every line that can be read, in order.
+    pub anchors: Vec<Anchor>,
+    /// The numbers of the lines that can't.
+    pub unreadable: Vec<usize>,
+}
+
+impl Anchors {
+    /// The file for the store in this folder.
+    pub(super) fn beside(folder: &Path) -> Self {
+        let mut name = folder.file_name().unwrap_or(OsStr::new("store")).to_owned();
+        name.push(".log");
+        Self { path: folder.with_file_name(FOLDER).join(name) }
+    }
+
+    /// Where it lies.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Adds the ends of all books that were moved since they were last added, and forgets that they were.
+    pub(super) fn catch_up(&self, connection: &Connection) -> Result<(), Cause> {
+        let moved = outstanding(connection)?;
+        if moved.is_empty() {
+            return Ok(());
+        }
+        let anchor = |source| Cause::anchor(&self.path, source);
+        let lines: String = moved.iter().map(|anchor| anchor.line() + "\n").collect();
+        let length = self.append(&lines).map_err(anchor)?;
+        forget(connection, &moved);
+        if length > COMPACT_BYTES {
+            self.compact(connection).map_err(anchor)?;
+        }
+        Ok(())
+    }
+
+    /// Adds lines, durably, and returns how long the file is.
+    fn append(&self, lines: &str) -> io::Result<u64> {
+        for _ in 0..TRIES {
+            let (mut file, is_new) = self.open()?;
+            let length = file.metadata()?.len();
+            let mut text = String::new();
+            if length > 0 && !ends_with_line_break(&file, length)? {
+                text = format!("{TORN}\n");
+            }
+            text.push_str(lines);
+            // One call: what others add at the same time stands before or behind it, never within.
+            file.write_all(text.as_bytes())?;
+            file.sync_data()?;
+            if is_new && let Some(folder) = self.path.parent() {
+                File::open(folder)?.sync_all()?;
+            }
+            // Who puts the file together takes over what was added before the new one took its place. What came after that
+            // is in a file that nobody reads: it is added once more.
+            if self.path.metadata().is_ok_and(|now| now.ino() == inode(&file)) {
+                return Ok(length);
+            }
+        }
+        Err(io::Error::other("it is replaced all the time"))
+    }
+
+    fn open(&self) -> io::Result<(File, bool)> {
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).mode(0o600);
+        match options.open(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            opened => return opened.map(|file| (file, false)),
+        }
+        if let Some(folder) = self.path.parent() {
+            state::create(folder).map_err(io::Error::other)?;
+        }
+        options.create(true).open(&self.path).map(|file| (file, true))
+    }
+
+    /// What the file says now; nothing where there is none.
+    pub(super) fn read(&self) -> io::Result<Anchored> {
+        match File::open(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Anchored::default()),
+            opened => Ok(read_lines(&text_from(&mut opened?, 0)?)),
+        }
+    }
+
+    /// Leaves out what a later line says, too. What the database does not have stays: it is what this file is for.
+    fn compact(&self, connection: &Connection) -> io::Result<()> {
+        let mut lock = OpenOptions::new();
+        lock.create(true).truncate(false).write(true).mode(0o600);
+        let lock = lock.open(self.path.with_extension("lock"))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            // Somebody is at it.
+            Err(TryLockError::WouldBlock) => return Ok(()),
+            Err(TryLockError::Error(source)) => return Err(source),
+        }
+        let mut old = File::open(&self.path)?;
+        let text = text_from(&mut old, 0)?;
+        let kept = compacted(&text, |anchor| is_on_chain(connection, anchor).unwrap_or(false));
+        if kept.len() * 2 > text.len() {
+            return Ok(());
+        }
+        atomic::put(&self.path, &kept)?;
+        // What was added to the old file meanwhile.
+        let rest = text_from(&mut old, text.len() as u64)?;
+        if !rest.is_empty() {
+            self.append(&String::from_utf8_lossy(&rest))?;
+        }
+        Ok(())
+    }
+}
+
+fn inode(file: &File) -> u64 {
+    file.metadata().map_or(0, |data| data.ino())
+}
+
+fn ends_with_line_break(file: &File, length: u64) -> io::Result<bool> {
+    let mut last = [0];
+    file.read_exact_at(&mut last, length - 1)?;
+    Ok(last == *b"\n")
+}
+
+fn text_from(file: &mut File, start: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(start))?;
+    file.take(READ_BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn read_lines(bytes: &[u8]) -> Anchored {
+    let mut anchored = Anchored::default();
+    for (place, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        // What has no end is being written, or was torn by a crash: what it says is said again by the next one.
+        let Some(line) = line.strip_suffix(b"\n") else { break };
+        if line.is_empty() || line.ends_with(TORN.as_bytes()) {
+            continue;
+        }
+        match std::str::from_utf8(line).ok().and_then(Anchor::read) {
+            Some(anchor) => anchored.anchors.push(anchor),
+            None => anchored.unreadable.push(place + 1),
+        }
+    }
+    anchored
+}
+
+/// The last line of every book, and before it everything that is not certain, in the order in which it stood there.
+fn compacted(bytes: &[u8], mut is_certain: impl FnMut(&Anchor) -> bool) -> String {
+    let read = read_lines(bytes);
+    let mut last = std::collections::BTreeMap::new();
+    for (place, anchor) in read.anchors.iter().enumerate() {
+        last.insert(anchor.book.clone(), place);
+    }
+    let lines = bytes.split(|byte| *byte == b'\n').map(String::from_utf8_lossy);
+    let mut place = 0;
+    let mut kept = String::new();
+    for line in lines.filter(|line| !line.is_empty() && !line.ends_with(TORN)) {
+        let anchor = Anchor::read(&line);
+        let stays = anchor.as_ref().is_none_or(|anchor| last[&anchor.book] == place || !is_certain(anchor));
+        place += usize::from(anchor.is_some());
+        if stays {
+            kept.push_str(&line);
+            kept.push('\n');
+        }
+    }
+    kept
+}
+
+/// Notes that a book was moved: its end is to be added once this transaction is durable.
+pub(super) fn note(connection: &Connection, book: super::Book, seq: u64) -> rusqlite::Result<()> {
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO unanchored (book, number, seq) VALUES (?1, ?2, ?3) \
+         ON CONFLICT (book, number) DO UPDATE SET seq = excluded.seq",
+    )?;
+    insert.execute(params![book.tables().0, book.number(), seq.cast_signed()]).map(drop)
+}
+
+/// Every book whose end is not added yet.
+pub(super) fn outstanding(connection: &Connection) -> rusqlite::Result<Vec<Anchor>> {
+    let mut query = connection.prepare_cached(
+        "SELECT unanchored.number, journal.seq, journal.hash, journal.at, NULL FROM unanchored \
+         JOIN journal ON journal.run = unanchored.number AND journal.seq = unanchored.seq \
+         WHERE unanchored.book = 'journal' \
+         UNION ALL \
+         SELECT unanchored.number, ledger.seq, ledger.hash, ledger.at, plan.path FROM unanchored \
+         JOIN ledger ON ledger.plan = unanchored.number AND ledger.seq = unanchored.seq \
+         JOIN plan ON plan.id = unanchored.number WHERE unanchored.book = 'ledger'",
+    )?;
+    query.query_map([], anchor_at)?.collect()
+}
+
+pub(super) fn anchor_at(row: &Row<'_>) -> rusqlite::Result<Anchor> {
+    let number = row.get(0)?;
+    let book = match row.get::<_, Option<Vec<u8>>>(4)? {
+        None => Named::Run(number),
+        Some(path) => Named::Ledger(number, OsStr::from_bytes(&path).to_string_lossy().into_owned()),
+    };
+    let head = Kept { seq: row.get::<_, i64>(1)?.cast_unsigned(), hash: chain::hash_at(row, 2)? };
+    Ok(Anchor { book, head, at_ms: row.get::<_, i64>(3)?.cast_unsigned() })
+}
+
+/// Forgets that books were moved. Should that be lost, they are added once more, which does no harm: so it is not waited for.
+fn forget(connection: &Connection, moved: &[Anchor]) {
+    let forget = || -> rusqlite::Result<()> {
+        // In WAL mode this commit is synced with the next one, which turns syncing on again before it begins.
+        connection.execute_batch("PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE")?;
+        let mut delete = connection
+            .prepare_cached("DELETE FROM unanchored WHERE book = ?1 AND number = ?2 AND seq = ?3")?;
+        for Anchor { book, head, .. } in moved {
+            let (table, number) = match book {
+                Named::Run(number) => ("journal", number),
+                Named::Ledger(number, _) => ("ledger", number),
+            };
+            delete.execute(params![table, number, head.seq.cast_signed()])?;
+        }
+        connection.execute_batch("COMMIT")
+    };
+    if forget().is_err() {
+        // The next batch begins by ending what was left open.
+        connection.execute_batch("ROLLBACK").ok();
+    }
+}
+
+fn is_on_chain(connection: &Connection, anchor: &Anchor) -> rusqlite::Result<bool> {
+    let (query, number) = match &anchor.book {
+        Named::Run(number) => ("SELECT hash, at FROM journal WHERE run = ?1 AND seq = ?2", number),
+        Named::Ledger(number, _) => ("SELECT hash, at FROM ledger WHERE plan = ?1 AND seq = ?2", number),
+    };
+    let mut query = connection.prepare_cached(query)?;
+    let found = query.query_row(params![number, anchor.head.seq.cast_signed()], |row| {
+        Ok((chain::hash_at(row, 0)?, row.get::<_, i64>(1)?.cast_unsigned()))
+    });
+    Ok(found.optional()? == Some((anchor.head.hash, anchor.at_ms)))
+}

@@ -1,0 +1,281 @@
+//! The ledgers of plans: what was proposed, decided and remarked, each a chain of its own beside the journals of the runs.
+//! Never decides what an entry means.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use planwright_core::chain::ledger_genesis;
+use planwright_core::event::Event;
+use planwright_core::ledger::{Entry, Who};
+use planwright_core::standing::{Said, Standing};
+use planwright_core::tally::Tally;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::error::failed;
+use super::{
+    Appended, Book, ChainReport, Error, Found, Happened, Head, Line, NewRun, Recorded, RunId, Store, chain,
+    extend, insert_run, keep, tally, within_limit,
+};
+
+/// The number of a plan, counted in its store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PlanId(pub(super) i64);
+
+impl PlanId {
+    /// The number.
+    pub const fn number(self) -> i64 {
+        self.0
+    }
+}
+
+impl fmt::Display for PlanId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "plan {}", self.0)
+    }
+}
+
+/// A ledger and where it ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LedgerRow {
+    /// The number of the plan.
+    pub id: PlanId,
+    /// The plan, relative to the root of the project.
+    pub plan: PathBuf,
+    /// Where the plan stands by it. Follows from the ledger; good for lists, never for a decision.
+    pub summary: Summary,
+    /// The end of the ledger.
+    pub head: Head,
+}
+
+/// Where a plan stands by its ledger, in a row.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Summary {
+    /// The state, in the words of core.
+    pub state: String,
+    /// When it was reached, in milliseconds since 1970.
+    pub since_ms: u64,
+    /// The newest revision; 0 where there is none.
+    pub revision: u32,
+    /// Its digest.
+    pub digest: String,
+    /// Who proposed it.
+    pub proposer: String,
+}
+
+impl Summary {
+    /// Where a plan stands.
+    pub fn of(standing: &Standing) -> Self {
+        let newest = standing.newest();
+        Self {
+            state: standing.state(None).to_string(),
+            since_ms: standing.since_ms,
+            revision: newest.map_or(0, |newest| newest.number),
+            digest: newest.map(|newest| newest.subject.digest.clone()).unwrap_or_default(),
+            proposer: newest.map(|newest| newest.by.name.clone()).unwrap_or_default(),
+        }
+    }
+}
+
+/// A run that is to begin on the strength of an approval.
+#[derive(Debug, Clone, Copy)]
+pub struct Beginning<'a> {
+    /// The run.
+    pub new: &'a NewRun,
+    /// Its first event.
+    pub first: &'a Event,
+    /// Where it stands by it.
+    pub tally: &'a Tally,
+    /// The last entry of the ledger that the caller knows of.
+    pub after: u64,
+    /// What has to be said first.
+    pub due: &'a [Entry],
+    /// Who starts it.
+    pub by: &'a Who,
+}
+
+/// What is to be added to a ledger, all of it or nothing.
+#[derive(Debug, Clone)]
+pub struct Statement<'a> {
+    /// The last entry that the caller knows of; 0 when none.
+    pub after: u64,
+    /// What is said.
+    pub entries: &'a [Entry],
+    /// Bytes that the entries name, kept in the same act.
+    pub blobs: Vec<Vec<u8>>,
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// Where the plan stands by it.
+    pub summary: Summary,
+}
+
+impl Store {
+    /// Begins a run on the strength of an approval: run, first event and the entry in the ledger are one act. `None` when
+    /// something was said about the plan since the caller looked: then nothing began.
+    pub fn begin_approved(&self, beginning: &Beginning<'_>) -> Result<Option<RunId>, Error> {
+        let (new, by) = (beginning.new.clone(), beginning.by.clone());
+        within_limit("the plan", new.text.len())?;
+        let first = Happened::of(RunId(0), beginning.first)?;
+        let due = beginning.due.iter().map(line).collect::<Result<Vec<_>, Error>>()?;
+        let tally = tally::text_of(beginning.tally);
+        let (after, at_ms) = (beginning.after, new.created_at_ms);
+        let plan = new.plan.clone();
+        let begun = self.writer.write(move |connection| {
+            let id = enter(connection, new.plan.as_os_str().as_bytes())?;
+            // Looked at first: a run that was inserted could not be taken back in the middle of a transaction.
+            let found = extend(connection, Book::Plan(id), (after, at_ms), &due.iter().collect::<Vec<_>>())?;
+            let Found::Written(head) = found else { return Ok((id, None, found)) };
+            let run = insert_run(connection, &new, (&[first], Some(&tally)))?;
+            let started = Entry::Started { run: run.0, by };
+            let text = serde_json::to_vec(&started)
+                .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+            let started = Line { key: started.key(), text };
+            let found = extend(connection, Book::Plan(id), (head.seq, at_ms), &[&started])?;
+            connection
+                .prepare_cached("UPDATE plan SET state = 'running', since = ?2 WHERE id = ?1")?
+                .execute(params![id.0, at_ms.cast_signed()])?;
+            Ok((id, Some(run), found))
+        });
+        let say = |path, source| Error::Say { plan: plan.clone(), path, source };
+        let (id, run, found) = begun.map_err(|source| failed(&self.database, source, say))?;
+        match found {
+            Found::Written(_) => Ok(run),
+            Found::Known | Found::Moved => Ok(None),
+            Found::Broken(at) => Err(self.broken(Book::Plan(id), at)),
+            Found::Nothing => Err(Error::NoLedger { plan: plan.clone(), path: self.database.clone() }),
+        }
+    }
+
+    /// Adds entries to the ledger of a plan, if `after` is its last one. They are durable when this returns.
+    pub fn say(&self, plan: &Path, statement: Statement<'_>) -> Result<Appended, Error> {
+        let Statement { after, entries, blobs, at_ms, summary } = statement;
+        let lines = entries.iter().map(line).collect::<Result<Vec<_>, Error>>()?;
+        within_limit("what is said", lines.iter().map(|line| line.text.len()).sum())?;
+        for bytes in &blobs {
+            within_limit("what is to be kept", bytes.len())?;
+        }
+        let path = plan.as_os_str().as_bytes().to_vec();
+        let written = self.writer.write(move |connection| {
+            let id = enter(connection, &path)?;
+            let book = Book::Plan(id);
+            let found = extend(connection, book, (after, at_ms), &lines.iter().collect::<Vec<_>>())?;
+            if let Found::Written(_) = found {
+                summarise(connection, id, &summary)?;
+                blobs.iter().try_for_each(|bytes| keep(connection, bytes))?;
+            }
+            Ok((book, found))
+        });
+        let say = |path, source| Error::Say { plan: plan.to_owned(), path, source };
+        let (book, found) = written.map_err(|source| failed(&self.database, source, say))?;
+        match found {
+            Found::Written(head) => Ok(Appended::Written { seq: head.seq }),
+            Found::Known => Ok(Appended::Known),
+            Found::Moved => Ok(Appended::Moved),
+            Found::Broken(at) => Err(self.broken(book, at)),
+            Found::Nothing => Err(Error::NoLedger { plan: plan.to_owned(), path: self.database.clone() }),
+        }
+    }
+
+    /// Everything that was said about a plan, each entry checked against its hash; nothing where nothing was.
+    pub fn ledger(&self, plan: &Path) -> Result<Vec<Said>, Error> {
+        let said = |recorded: Recorded<Entry>| Said {
+            seq: recorded.seq,
+            at_ms: recorded.at_ms,
+            entry: recorded.event,
+        };
+        Ok(self.ledger_after(plan, 0)?.into_iter().map(said).collect())
+    }
+
+    /// The entries of a ledger after the one with the number `after`, with their hashes.
+    pub fn ledger_after(&self, plan: &Path, after: u64) -> Result<Vec<Recorded<Entry>>, Error> {
+        let what = format!("the ledger of {}", plan.display());
+        let path = plan.as_os_str().as_bytes();
+        let found = self.read(&what, |connection| {
+            let Some(id) = number(connection, path)? else { return Ok(None) };
+            let book = Book::Plan(id);
+            Ok(chain::read::<Entry>(connection, book, after)?.map(|pages| (book, pages)))
+        })?;
+        let Some((book, (entries, breaks))) = found else { return Ok(Vec::new()) };
+        match breaks.first() {
+            Some(at) => Err(self.broken(book, *at)),
+            None => Ok(entries),
+        }
+    }
+
+    /// Every ledger, the oldest first.
+    pub fn ledgers(&self) -> Result<Vec<LedgerRow>, Error> {
+        let query = "SELECT plan.id, plan.path, ledger_head.seq, ledger_head.hash, plan.state, plan.since, \
+                     plan.revision, plan.digest, plan.proposer FROM plan \
+                     JOIN ledger_head ON ledger_head.plan = plan.id ORDER BY plan.id";
+        self.read("the ledgers", |connection| {
+            let mut query = connection.prepare_cached(query)?;
+            let rows = query.query_map([], |row| {
+                Ok(LedgerRow {
+                    id: PlanId(row.get(0)?),
+                    plan: PathBuf::from(OsStr::from_bytes(&row.get::<_, Vec<u8>>(1)?)),
+                    head: Head { seq: row.get::<_, i64>(2)?.cast_unsigned(), hash: chain::hash_at(row, 3)? },
+                    summary: Summary {
+                        state: row.get(4)?,
+                        since_ms: row.get::<_, i64>(5)?.cast_unsigned(),
+                        revision: row.get(6)?,
+                        digest: row.get(7)?,
+                        proposer: row.get(8)?,
+                    },
+                })
+            })?;
+            rows.collect()
+        })
+    }
+
+    /// Checks every entry of a ledger, and that heads that were kept elsewhere are still among them.
+    pub fn verify_ledger(&self, plan: PlanId, kept: &[Head]) -> Result<ChainReport, Error> {
+        let report = self.read(&format!("the ledger of {plan}"), |connection| {
+            chain::check::<Entry>(connection, Book::Plan(plan), kept)
+        })?;
+        report.ok_or_else(|| Error::NoLedger { plan: plan.to_string().into(), path: self.database.clone() })
+    }
+
+    /// Gives everything that is known about a plan to the path where it lies now.
+    pub fn move_plan(&self, from: &Path, to: &Path) -> Result<(), Error> {
+        let (old, new) = (from.as_os_str().as_bytes().to_vec(), to.as_os_str().as_bytes().to_vec());
+        let moved = self.writer.write(move |connection| {
+            connection.execute("UPDATE run SET plan = ?2 WHERE plan = ?1", params![old, new])?;
+            connection.execute("UPDATE plan SET path = ?2 WHERE path = ?1", params![old, new])
+        });
+        let say = |path, source| Error::Say { plan: from.to_owned(), path, source };
+        moved.map(drop).map_err(|source| failed(&self.database, source, say))
+    }
+}
+
+fn summarise(connection: &Connection, plan: PlanId, summary: &Summary) -> rusqlite::Result<()> {
+    let update =
+        "UPDATE plan SET state = ?2, since = ?3, revision = ?4, digest = ?5, proposer = ?6 WHERE id = ?1";
+    let Summary { state, since_ms, revision, digest, proposer } = summary;
+    let values = params![plan.0, state, since_ms.cast_signed(), revision, digest, proposer];
+    connection.prepare_cached(update)?.execute(values).map(drop)
+}
+
+fn line(entry: &Entry) -> Result<Line, Error> {
+    let encode = |source| Error::Encode { book: Book::Plan(PlanId(0)), event: entry.name(), source };
+    Ok(Line { key: entry.key(), text: serde_json::to_vec(entry).map_err(encode)? })
+}
+
+pub(super) fn number(connection: &Connection, path: &[u8]) -> rusqlite::Result<Option<PlanId>> {
+    let mut query = connection.prepare_cached("SELECT id FROM plan WHERE path = ?1")?;
+    query.query_row([path], |row| row.get(0).map(PlanId)).optional()
+}
+
+/// The number of a plan, which it gets now where it has none.
+fn enter(connection: &Connection, path: &[u8]) -> rusqlite::Result<PlanId> {
+    if let Some(known) = number(connection, path)? {
+        return Ok(known);
+    }
+    connection.execute("INSERT INTO plan (path) VALUES (?1)", [path])?;
+    let id = connection.last_insert_rowid();
+    connection.execute(
+        "INSERT INTO ledger_head (plan, seq, hash) VALUES (?1, 0, ?2)",
+        params![id, ledger_genesis().as_bytes()],
+    )?;
+    Ok(PlanId(id))
+}

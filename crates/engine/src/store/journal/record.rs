@@ -1,0 +1,189 @@
+//! Everything that is recorded of one plan, read as it lies there: whoever checks it must see what is wrong with it, and not an
+//! error in its place. Checks nothing itself but the keys, which the record has and its copies have not.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use blake3::Hash;
+use planwright_core::event::{Blob, Event};
+use planwright_core::ledger::Entry;
+use planwright_core::receipts::{Anchor, Book as Copy, Bundle, Head as Kept, Link, Named, Need, RunBook};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::{Anchored, Book, Error, RunId, Store, anchor, blob_of, ledger};
+use crate::project;
+
+/// Everything that is recorded of one plan.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Recording {
+    /// The record.
+    pub bundle: Bundle,
+    /// Records that are filed under the key of another, in words.
+    pub misfiled: Vec<String>,
+    /// The ends of books that are not yet noted outside of the database.
+    pub outstanding: Vec<Anchor>,
+}
+
+/// Which bytes a record is read with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outputs {
+    /// Those that are needed to check it.
+    Left,
+    /// Also what agents and contracts printed.
+    Taken,
+}
+
+impl Store {
+    /// Every plan of which anything is recorded, by its path.
+    pub fn plans(&self) -> Result<Vec<PathBuf>, Error> {
+        self.read("the plans", |connection| {
+            let mut query = connection.prepare_cached("SELECT plan FROM run UNION SELECT path FROM plan")?;
+            let rows = query.query_map([], |row| Ok(path_at(row, 0)?.into()))?;
+            rows.collect::<rusqlite::Result<BTreeSet<PathBuf>>>()
+        })
+        .map(|plans| plans.into_iter().collect())
+    }
+
+    /// Everything that is recorded of a plan, as it lies there.
+    pub fn recording(&self, plan: &Path, outputs: Outputs) -> Result<Recording, Error> {
+        self.read(&format!("the record of {}", plan.display()), |connection| {
+            // One view of the database: what is added meanwhile must not look like a break.
+            let view = connection.unchecked_transaction()?;
+            let mut recording =
+                Recording { outstanding: anchor::outstanding(&view)?, ..Recording::default() };
+            recording.bundle.plan = plan.to_string_lossy().into_owned();
+            recording.bundle.name = project::name(plan);
+            if let Some(id) = ledger::number(&view, plan.as_os_str().as_bytes())? {
+                recording.bundle.ledger = Some(book(&view, Book::Plan(id), &mut recording.misfiled)?);
+            }
+            recording.bundle.runs = runs(&view, plan, &mut recording.misfiled)?;
+            recording.bundle.blobs = blobs(&view, &recording.bundle.named(), outputs)?;
+            Ok(recording)
+        })
+    }
+
+    /// What is noted outside of the database.
+    pub fn anchored(&self) -> Result<Anchored, Error> {
+        self.anchors.read().map_err(|source| Error::Anchors { path: self.anchors.path().to_owned(), source })
+    }
+
+    /// Where that is noted.
+    pub fn anchors_path(&self) -> &Path {
+        self.anchors.path()
+    }
+
+    /// The ends of all books, as their last records have them.
+    pub fn ends(&self) -> Result<Vec<Anchor>, Error> {
+        self.read("the ends of all books", |connection| {
+            let mut query = connection.prepare_cached(
+                "SELECT head.run, journal.seq, journal.hash, journal.at, NULL FROM head \
+                 JOIN journal ON journal.run = head.run \
+                 AND journal.seq = (SELECT max(seq) FROM journal AS last WHERE last.run = head.run) \
+                 UNION ALL \
+                 SELECT plan.id, ledger.seq, ledger.hash, ledger.at, plan.path FROM plan \
+                 JOIN ledger ON ledger.plan = plan.id \
+                 AND ledger.seq = (SELECT max(seq) FROM ledger AS last WHERE last.plan = plan.id)",
+            )?;
+            query.query_map([], anchor::anchor_at)?.collect()
+        })
+    }
+
+    /// Which books there are.
+    pub fn has_book(&self, named: &Named) -> Result<bool, Error> {
+        self.read(&named.to_string(), |connection| match named {
+            Named::Run(number) => {
+                connection.prepare_cached("SELECT 1 FROM run WHERE id = ?1")?.exists([number])
+            }
+            Named::Ledger(number, _) => {
+                connection.prepare_cached("SELECT 1 FROM plan WHERE id = ?1")?.exists([number])
+            }
+        })
+    }
+}
+
+fn path_at(row: &Row<'_>, column: usize) -> rusqlite::Result<std::ffi::OsString> {
+    Ok(OsStr::from_bytes(&row.get::<_, Vec<u8>>(column)?).to_owned())
+}
+
+/// Bytes in the place of a hash: those that are none never are the right one.
+fn hash_in(row: &Row<'_>, column: usize) -> rusqlite::Result<Hash> {
+    let bytes = row.get_ref(column)?.as_bytes().unwrap_or_default();
+    Ok(Hash::from_bytes(bytes.try_into().unwrap_or([0; 32])))
+}
+
+fn text_in(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
+    Ok(String::from_utf8_lossy(row.get_ref(column)?.as_bytes().unwrap_or_default()).into_owned())
+}
+
+fn book(connection: &Connection, book: Book, misfiled: &mut Vec<String>) -> rusqlite::Result<Copy> {
+    let (records, owner, heads) = book.tables();
+    let mut query = connection.prepare_cached(&format!(
+        "SELECT seq, at, event, prev, hash, key FROM {records} WHERE {owner} = ?1 ORDER BY seq"
+    ))?;
+    let mut rows = query.query([book.number()])?;
+    let mut links = Vec::new();
+    while let Some(row) = rows.next()? {
+        let text = row.get_ref(2)?.as_bytes().unwrap_or_default().to_vec();
+        let seq = row.get::<_, i64>(0)?.cast_unsigned();
+        let key: Option<String> = row.get(5)?;
+        let (own, word) = match book {
+            Book::Run(_) => (serde_json::from_slice::<Event>(&text).map(|event| event.key()), "event"),
+            Book::Plan(_) => (serde_json::from_slice::<Entry>(&text).map(|entry| entry.key()), "entry"),
+        };
+        if own.is_ok_and(|own| own != key) {
+            misfiled.push(format!("{word} {seq} of {book}"));
+        }
+        links.push(Link {
+            seq,
+            at_ms: row.get::<_, i64>(1)?.cast_unsigned(),
+            text,
+            prev: hash_in(row, 3)?,
+            hash: hash_in(row, 4)?,
+        });
+    }
+    let query = format!("SELECT seq, hash FROM {heads} WHERE {owner} = ?1");
+    let head = connection.prepare_cached(&query)?.query_row([book.number()], |row| {
+        Ok(Kept { seq: row.get::<_, i64>(0)?.cast_unsigned(), hash: hash_in(row, 1)? })
+    });
+    Ok(Copy { number: book.number(), links, head: head.optional()? })
+}
+
+fn runs(connection: &Connection, plan: &Path, misfiled: &mut Vec<String>) -> rusqlite::Result<Vec<RunBook>> {
+    let mut query = connection.prepare_cached(
+        "SELECT id, name, digest, text, dialect, created_at FROM run WHERE plan = ?1 ORDER BY id",
+    )?;
+    let mut rows = query.query(params![plan.as_os_str().as_bytes()])?;
+    let mut runs = Vec::new();
+    while let Some(row) = rows.next()? {
+        runs.push(RunBook {
+            book: book(connection, Book::Run(RunId(row.get(0)?)), misfiled)?,
+            name: text_in(row, 1)?,
+            digest: text_in(row, 2)?,
+            text: text_in(row, 3)?,
+            dialect: text_in(row, 4)?,
+            created_at_ms: row.get::<_, i64>(5)?.cast_unsigned(),
+        });
+    }
+    Ok(runs)
+}
+
+fn blobs(
+    connection: &Connection,
+    named: &BTreeMap<Blob, Need>,
+    outputs: Outputs,
+) -> rusqlite::Result<BTreeMap<String, planwright_core::receipts::Kept>> {
+    let mut query = connection.prepare_cached("SELECT bytes FROM blob WHERE hash = ?1")?;
+    let mut kept = BTreeMap::new();
+    for (blob, need) in named {
+        let bytes = query.query_row([&blob.0], |row| row.get::<_, Vec<u8>>(0)).optional()?;
+        let Some(bytes) = bytes else { continue };
+        // What is not what it is named for is always shown.
+        let is_taken = outputs == Outputs::Taken || *need == Need::Content || blob_of(&bytes) != *blob;
+        let length = bytes.len() as u64;
+        let content = is_taken.then_some(bytes);
+        kept.insert(blob.0.clone(), planwright_core::receipts::Kept { bytes: length, content });
+    }
+    Ok(kept)
+}
