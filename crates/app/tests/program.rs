@@ -27,6 +27,8 @@ mod listen;
 mod merge_driver;
 #[path = "program/place.rs"]
 mod place;
+#[path = "program/review.rs"]
+mod review;
 #[path = "program/run.rs"]
 mod run;
 #[path = "program/run_left.rs"]
