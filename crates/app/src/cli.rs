@@ -6,10 +6,10 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    self, answer, approve, archive, cancel, clone, comment, completions, config, convert, delete, demo,
-    doctor, edit, events, explain, export, fmt, help, history, import, inbox, init, list, log, man,
+    self, answer, approve, archive, audit, cancel, clone, comment, completions, config, convert, delete,
+    demo, doctor, edit, events, explain, export, fmt, help, history, import, inbox, init, list, log, man,
     merge_driver, new, propose, queue, reject, reopen, replan, retry, review, run as run_command, schema,
-    show, status, stop, undo, verify, worker,
+    show, simulate, stats, status, stop, undo, verify, worker,
 };
 use crate::herald;
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
@@ -111,7 +111,13 @@ enum Command {
     Replan(replan::Args),
     /// Show the versions of a plan and their runs
     History(history::Args),
-    /// Put a plan that is over out of the way
+    /// Check what is recorded: that it is what was written, and proves what it says
+    Audit(audit::Args),
+    /// Show what carrying out a plan would do, and do nothing
+    Simulate(simulate::Args),
+    /// Show how work goes: first tries, retries, waits, contracts that never failed
+    Stats(stats::Args),
+    /// Put plans that are over out of the way
     Archive(archive::Args),
     /// Merge a plan or a progress file by what it says; called by Git
     MergeDriver(merge_driver::Args),
@@ -200,6 +206,8 @@ fn records(command: &Command) -> bool {
         | Command::Clone(_)
         | Command::Verify(_)
         | Command::Show(_)
+        | Command::Simulate(_)
+        | Command::Stats(_)
         | Command::Status(_)
         | Command::Log(_)
         | Command::Inbox(_)
@@ -215,6 +223,7 @@ fn records(command: &Command) -> bool {
         | Command::Import(_)
         | Command::Export(_)
         | Command::History(_)
+        | Command::Audit(_)
         | Command::MergeDriver(_)
         | Command::Explain(_)
         | Command::Schema(_)
@@ -270,6 +279,9 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Export(args) => export::run(&args, out),
         Command::Replan(args) => replan::run(&args, out),
         Command::History(args) => history::run(&args, out),
+        Command::Simulate(args) => simulate::run(&args, out),
+        Command::Stats(args) => stats::run(&args, out),
+        Command::Audit(args) => audit::run(&args, out),
         Command::Archive(args) => archive::run(&args, out),
         Command::MergeDriver(args) => merge_driver::run(&args, out),
         Command::Explain(args) => explain::run(&args, out),

@@ -29,7 +29,7 @@ use planwright_core::state::State;
 use crate::project::{Project, Verified};
 use crate::runs::{self, Run, Runs, now};
 use crate::store::journal::{self, Appended, Statement, Store, Summary, blob_of};
-use crate::{base, store};
+use crate::{base, seal, store};
 
 /// What can go wrong with a decision.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +43,9 @@ pub enum Error {
     /// The repository.
     #[error("the repository can't be asked where the work would begin")]
     Base(#[from] base::Error),
+    /// A sealed file.
+    #[error("the files that judge can't be sealed")]
+    Seal(#[from] seal::Error),
     /// The policy says no.
     #[error("{0}")]
     Refused(String),
