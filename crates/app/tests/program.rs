@@ -31,6 +31,8 @@ mod merge_driver;
 mod place;
 #[path = "program/red.rs"]
 mod red;
+#[path = "program/review.rs"]
+mod review;
 #[path = "program/run.rs"]
 mod run;
 #[path = "program/run_left.rs"]

@@ -72,6 +72,9 @@ const SUCCESSES: &[Case<'_>] = &[
     (&["doctor", "--fix"], ""),
     (&["demo"], ""),
     (&["demo", "two words"], ""),
+    (&["review"], ""),
+    (&["review", "good"], ""),
+    (&["review", "good", "--format", "json"], ""),
     (&["run", "good", "--dry-run"], ""),
     (&["run", "good", "--dry-run", "--until", "s1"], ""),
     (&["status"], ""),
@@ -125,6 +128,10 @@ const WHILE_A_RUN_WAITS: &[Case<'_>] = &[
 ];
 
 const FAILURES: &[Case<'_>] = &[
+    (&["review", "nobody"], ""),
+    (&["review", "good", "--since", "r9"], ""),
+    (&["review", "good", "--since", "soon"], ""),
+    (&["review", "auth-timeout"], ""),
     (&["convert", "good", "--to", "nowhere"], ""),
     (&["convert", "auth-timeout", "--to", "directory", "--strict"], ""),
     (&["import", "nowhere.md"], ""),
