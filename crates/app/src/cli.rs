@@ -8,8 +8,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::command::{
     self, answer, approve, archive, cancel, clone, comment, completions, config, convert, delete, demo,
     doctor, edit, events, explain, export, fmt, help, history, import, inbox, init, list, log, man,
-    merge_driver, new, propose, queue, reject, reopen, replan, retry, run as run_command, schema, show,
-    simulate, stats, status, stop, undo, verify, worker,
+    merge_driver, new, propose, queue, reject, reopen, replan, retry, review, run as run_command, schema,
+    show, simulate, stats, status, stop, undo, verify, worker,
 };
 use crate::herald;
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
@@ -49,6 +49,8 @@ enum Command {
     Verify(verify::Args),
     /// Show a plan, one of its steps, or its graph
     Show(show::Args),
+    /// Show what decides and what changed, and say yes or no
+    Review(review::Args),
     /// Carry a plan through; only contracts say what is done
     Run(run_command::Args),
     /// Show where runs stand and what needs you
@@ -152,8 +154,11 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
         Err(error) => return refuse(&words, &error),
     };
     let mut flags = cli.flags;
+    // One format, two ways to ask for it.
     if let Command::Verify(args) = &cli.command {
-        // One format, two ways to ask for it.
+        flags.json |= args.wants_json();
+    }
+    if let Command::Review(args) = &cli.command {
         flags.json |= args.wants_json();
     }
     let mut out = Out::of_process(&flags);
@@ -178,7 +183,8 @@ fn without_prefix(mut words: Vec<OsString>) -> Vec<OsString> {
 /// Whether a command records what listeners are told of, or may find that something lapsed.
 fn records(command: &Command) -> bool {
     match command {
-        Command::Run(_)
+        Command::Review(_)
+        | Command::Run(_)
         | Command::Answer(_)
         | Command::Stop(_)
         | Command::Cancel(_)
@@ -230,6 +236,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::New(args) => new::run(&args, out),
         Command::Verify(args) => verify::run(&args, out),
         Command::Show(args) => show::run(&args, out),
+        Command::Review(args) => review::run(&args, out),
         Command::Run(args) => run_command::run(&args, out),
         Command::Status(args) => status::run(&args, out),
         Command::Log(args) => log::run(&args, out),

@@ -145,6 +145,17 @@ pub(crate) fn choices_of(subject: &str, words: &str) -> Vec<(String, &'static st
 }
 
 fn choice(subject: &str, flag: &str) -> (String, &'static str) {
+    match flag {
+        "resume" => return (format!("planwright run {subject}"), "go on where it stands"),
+        "fail" => {
+            return (
+                format!("planwright cancel {subject} --failed -m '...'"),
+                "it has failed, for your reason",
+            );
+        }
+        "cancel" => return (format!("planwright cancel {subject} -m '...'"), "it is not wanted any more"),
+        _ => {}
+    }
     let (more, what) = match flag {
         "--retry" => (" --hint '...'", "one more attempt; the agent is told the hint"),
         "--take-over" => ("", "you have done it by hand; the contract judges"),
@@ -166,6 +177,7 @@ pub(crate) const fn reason_words(reason: Reason) -> &'static str {
         Reason::Budget => "the budget is spent",
         Reason::Lost => "attempts were lost too often",
         Reason::Parked => "the agent can't be had",
+        Reason::Stalled => "nobody has driven it for a long time",
     }
 }
 
@@ -177,6 +189,7 @@ pub(crate) const fn reason_word(reason: Reason) -> &'static str {
         Reason::Budget => "budget",
         Reason::Lost => "lost",
         Reason::Parked => "parked",
+        Reason::Stalled => "stalled",
     }
 }
 

@@ -92,6 +92,11 @@ impl Home {
     }
 }
 
+/// Where the project lies in its repository; empty where it is all of it, or in none.
+pub(crate) fn part_of(root: &Path) -> Result<PathBuf, Error> {
+    Ok(Home::of(root)?.map(|home| home.part).unwrap_or_default())
+}
+
 /// Asks something that must have an answer.
 fn asked(repository: &Repository, act: &'static str, words: &[&str]) -> Result<Answer, Error> {
     let answer = repository.ask(words)?;

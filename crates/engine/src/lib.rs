@@ -19,14 +19,15 @@ pub mod kind;
 pub mod merge;
 mod mirror;
 pub mod notify;
-mod pending;
 pub mod process;
 pub mod project;
+pub mod red;
 pub mod rerun;
 pub mod runs;
 #[cfg(test)]
 #[path = "../tests/scratch/folder.rs"]
 mod scratch;
+pub mod seal;
 mod seen;
 pub mod setup;
 pub mod simulate;

@@ -310,7 +310,7 @@ impl Project {
 
     /// Shows every file below the root to `see`, from several threads. Ignored files (`.gitignore`) are no files of the
     /// project; hidden folders are searched, since some tools keep their plans there.
-    fn walk(&self, see: &(dyn Fn(&Path) + Sync)) -> Result<(), Error> {
+    pub(crate) fn walk(&self, see: &(dyn Fn(&Path) + Sync)) -> Result<(), Error> {
         let failed: Mutex<Option<ignore::Error>> = Mutex::default();
         let walk = WalkBuilder::new(&self.root)
             .hidden(false)
