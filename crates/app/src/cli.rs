@@ -6,8 +6,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    self, answer, approve, archive, cancel, clone, comment, completions, config, convert, delete, demo,
-    doctor, edit, events, explain, export, fmt, help, history, import, inbox, init, list, log, man,
+    self, answer, approve, archive, audit, cancel, clone, comment, completions, config, convert, delete,
+    demo, doctor, edit, events, explain, export, fmt, help, history, import, inbox, init, list, log, man,
     merge_driver, new, propose, queue, reject, reopen, replan, retry, review, run as run_command, schema,
     show, simulate, stats, status, stop, undo, verify, worker,
 };
@@ -111,6 +111,8 @@ enum Command {
     Replan(replan::Args),
     /// Show the versions of a plan and their runs
     History(history::Args),
+    /// Check what is recorded: that it is what was written, and proves what it says
+    Audit(audit::Args),
     /// Show what carrying out a plan would do, and do nothing
     Simulate(simulate::Args),
     /// Show how work goes: first tries, retries, waits, contracts that never failed
@@ -221,6 +223,7 @@ fn records(command: &Command) -> bool {
         | Command::Import(_)
         | Command::Export(_)
         | Command::History(_)
+        | Command::Audit(_)
         | Command::MergeDriver(_)
         | Command::Explain(_)
         | Command::Schema(_)
@@ -275,6 +278,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::History(args) => history::run(&args, out),
         Command::Simulate(args) => simulate::run(&args, out),
         Command::Stats(args) => stats::run(&args, out),
+        Command::Audit(args) => audit::run(&args, out),
         Command::Archive(args) => archive::run(&args, out),
         Command::MergeDriver(args) => merge_driver::run(&args, out),
         Command::Explain(args) => explain::run(&args, out),

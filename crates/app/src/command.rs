@@ -4,6 +4,7 @@
 pub(crate) mod answer;
 pub(crate) mod approve;
 pub(crate) mod archive;
+pub(crate) mod audit;
 pub(crate) mod cancel;
 pub(crate) mod clone;
 pub(crate) mod comment;
@@ -142,6 +143,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("answer", made::<Envelope<answer::Answered>>),
     ("approve", made::<Envelope<approve::ApprovedData>>),
     ("archive", made::<Envelope<archive::Archived>>),
+    ("audit", made::<Envelope<audit::Audited>>),
     ("cancel", made::<Envelope<cancel::Cancelled>>),
     ("clone", made::<Envelope<clone::Cloned>>),
     ("comment", made::<Envelope<comment::Comments>>),

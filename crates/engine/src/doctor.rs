@@ -11,7 +11,7 @@ use crate::process::{self, How, Job, Stop};
 use crate::project::{self, Project};
 use crate::store::journal::{RunId, Store};
 use crate::store::state;
-use crate::{facts, runs, setup};
+use crate::{facts, notify, runs, setup};
 
 /// How long a program may take to say which version it is.
 const VERSION_SECONDS: u64 = 10;
@@ -110,8 +110,10 @@ pub fn examine(root: &Path, flags: &[String]) -> Vec<Finding> {
     match Settings::read(&Sources::of_process(root, flags)) {
         Ok(settings) => {
             findings.push(Finding::ok("settings valid"));
-            findings.extend(agents(root, &settings.config()));
-            findings.extend(old_outputs(root, settings.config().retention.days));
+            let config = settings.config();
+            findings.extend(agents(root, &config));
+            findings.extend(hooks(root, &config));
+            findings.extend(old_outputs(root, config.retention.days));
         }
         Err(error) => findings.extend(faults(&error)),
     }
@@ -246,6 +248,68 @@ fn agents(root: &Path, config: &Config) -> Vec<Finding> {
     }
     if !there.is_empty() {
         findings.insert(0, Finding::ok(format!("agents found: {}", there.join(", "))));
+    }
+    findings
+}
+
+/// Whether hooks can be told, and whether they have taken what they were told.
+fn hooks(root: &Path, config: &Config) -> Vec<Finding> {
+    let hooks = notify::hooks_of(&config.hooks);
+    let mut findings = Vec::new();
+    let mut there = Vec::new();
+    for hook in &hooks {
+        let (name, program) = (hook.name, hook.program());
+        let key = if name == "webhook" { "hooks.webhook.url".to_owned() } else { format!("hooks.{name}") };
+        let show = format!("planwright config {key}");
+        let is_path = program.contains('/');
+        if !(is_path || facts::has_program(program)) {
+            findings.push(Finding::warn(
+                format!("the hook `{name}` takes `{program}`, which is not on the PATH"),
+                show,
+            ));
+        } else if let Some(fault) = hook.fault(root) {
+            findings.push(Finding::warn(format!("the hook `{name}`: {fault}"), show));
+        } else {
+            there.push(name);
+        }
+    }
+    if !there.is_empty() {
+        findings.insert(0, Finding::ok(format!("hooks set: {}", there.join(", "))));
+    }
+    // Looking must not make what is not there.
+    if !hooks.is_empty() && Store::exists(root).unwrap_or(false) {
+        match Store::open(root) {
+            Ok(store) => findings.extend(hooks.iter().flat_map(|hook| untold(&store, hook.name))),
+            // Said with the records.
+            Err(_) => {}
+        }
+    }
+    findings
+}
+
+/// What a hook has not taken.
+fn untold(store: &Store, hook: &str) -> Vec<Finding> {
+    let delivery = match store.delivery(hook) {
+        Ok(Some(delivery)) => delivery,
+        Ok(None) => return Vec::new(),
+        Err(error) => return vec![Finding::failed("hooks", &error)],
+    };
+    const FIX: &str = "planwright events --deliver";
+    let mut findings = Vec::new();
+    if delivery.tries > 0 {
+        let (tries, why) = (delivery.tries, &delivery.why);
+        let why = if why.is_empty() { "it was cut short" } else { why };
+        findings.push(Finding::warn(
+            format!("the hook `{hook}` has not taken an event (tries: {tries}): {why}"),
+            FIX,
+        ));
+    }
+    if delivery.skipped > 0 {
+        let (skipped, why) = (delivery.skipped, &delivery.why);
+        findings.push(Finding::warn(
+            format!("the hook `{hook}` never took {skipped} events, which were given up: {why}"),
+            FIX,
+        ));
     }
     findings
 }

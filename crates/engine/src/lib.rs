@@ -3,6 +3,7 @@
 
 pub use planwright_core as core;
 
+pub mod audit;
 pub mod base;
 pub mod clock;
 pub mod config;

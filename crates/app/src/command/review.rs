@@ -15,7 +15,7 @@ use planwright_engine::{Project, project};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{agent_sign, here, project_of, shown};
+use super::{ReviewData, agent_sign, here, project_of, reviews, shown};
 use crate::consent::{answer, say_approved, who};
 use crate::fact;
 use crate::out::{Answer, Cell, Exit, Failure, Glyph, Next, Out, Table, Tone, clean, clean_line};
@@ -64,26 +64,7 @@ impl Args {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Reviews {
     /// What waits, the longest wait first.
-    pub(crate) waiting: Vec<WaitingData>,
-}
-
-/// A plan that waits for a yes or a no.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct WaitingData {
-    /// The plan.
-    pub(crate) plan: String,
-    /// Its path.
-    pub(crate) path: String,
-    /// Where it stands.
-    pub(crate) state: String,
-    /// The newest revision.
-    pub(crate) revision: u32,
-    /// Its digest.
-    pub(crate) digest: String,
-    /// Who proposed it.
-    pub(crate) proposed_by: String,
-    /// Since when it waits, in milliseconds since 1970.
-    pub(crate) since_ms: u64,
+    pub(crate) waiting: Vec<ReviewData>,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
@@ -126,38 +107,17 @@ fn print_full(reviewed: &Reviewed, out: &mut Out<'_>) {
 
 /// What waits for a review.
 fn list(out: &mut Out<'_>) -> Result<Answer, Failure> {
-    let project = here()?;
-    let mut waiting = Vec::new();
-    if let Some(decisions) = Decisions::open_existing(&project)? {
-        for case in decisions.waiting()? {
-            let Some(newest) = case.standing.newest() else { continue };
-            let path: PathBuf = project.root.join(&case.plan);
-            waiting.push(WaitingData {
-                plan: project::name(&path),
-                path: shown(&path),
-                state: case.state().to_string(),
-                revision: newest.number,
-                digest: newest.subject.digest.clone(),
-                proposed_by: newest.by.name.clone(),
-                since_ms: case.standing.since_ms,
-            });
-        }
-    }
-    waiting.sort_by(|one, other| (one.since_ms, &one.path).cmp(&(other.since_ms, &other.path)));
+    let waiting = reviews(&here()?, out)?;
     let (now, palette) = (fact::now(), out.palette());
     let mut table = Table::new();
     for plan in &waiting {
         table.row([
             Cell::new(Glyph::NeedsYou.symbol(palette.glyphs)).tone(Tone::Attention),
             Cell::new(&plan.plan).tone(Tone::Strong),
-            Cell::new(format!("r{} {}", plan.revision, short(&plan.digest))),
-            Cell::new(if plan.state == State::Proposed.to_string() {
-                "waits for review"
-            } else {
-                &plan.state
-            }),
+            Cell::new(&plan.digest),
+            Cell::new(plan.words()),
             Cell::new(fact::age(plan.since_ms, now)).right(),
-            Cell::new(format!("planwright review {}", crate::out::shell_word(&plan.path))).tone(Tone::Muted),
+            Cell::new(plan.command().command).tone(Tone::Muted),
         ]);
     }
     out.table(&table);
@@ -165,7 +125,7 @@ fn list(out: &mut Out<'_>) -> Result<Answer, Failure> {
         out.line("nothing waits for review");
     }
     let next = match waiting.first() {
-        Some(first) => Next::new(["planwright", "review", first.path.as_str()]),
+        Some(first) => first.command(),
         None => Next::new(["planwright", "status"]),
     };
     Ok(Answer::done("reviews", &Reviews { waiting }).next(next))

@@ -41,7 +41,7 @@ fn step(subject: &Subject<'_>, place: usize, draft: &StepDraft) -> Step {
 }
 
 /// The step of a plan that may have faults, for whoever wants to know what its contract says. `Err` says why nobody can.
-pub(super) fn step_as_read(draft: &StepDraft, id: String) -> Result<Step, &'static str> {
+pub(crate) fn step_as_read(draft: &StepDraft, id: String) -> Result<Step, &'static str> {
     let StepNumber::Counted(number) = draft.number.value else {
         return Err("it stands for steps that are still to be written");
     };
