@@ -17,6 +17,8 @@ mod dialects;
 mod doctor;
 #[path = "program/envelope.rs"]
 mod envelope;
+#[path = "program/figures.rs"]
+mod figures;
 #[path = "program/follow.rs"]
 mod follow;
 #[path = "program/hook.rs"]
