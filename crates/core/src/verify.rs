@@ -61,6 +61,7 @@ rules![
     touches_overlap,
     bad_reference,
     early_contract,
+    touches_sealed,
     invalid_bash,
     manual_step,
     empty_contract,

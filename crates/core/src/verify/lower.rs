@@ -67,7 +67,9 @@ fn plain(draft: &StepDraft, id: String) -> Step {
         needs: Vec::new(),
         reads: draft.reads.iter().filter_map(|read| Reference::read(&read.value)).collect(),
         touches: draft.touches.as_ref().map(|touches| texts(touches)),
+        sealed: texts(&draft.sealed),
         accept: texts(&draft.accept),
+        green: draft.green.as_ref().map(|green| green.value.clone()),
         timeout_seconds: draft.timeout.as_ref().and_then(|timeout| budget::seconds(&timeout.value)),
         contract_timeout_seconds: draft
             .contract_timeout
