@@ -27,6 +27,8 @@ mod listen;
 mod merge_driver;
 #[path = "program/place.rs"]
 mod place;
+#[path = "program/policy.rs"]
+mod policy;
 #[path = "program/run.rs"]
 mod run;
 #[path = "program/run_left.rs"]
