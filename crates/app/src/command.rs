@@ -4,6 +4,7 @@
 pub(crate) mod answer;
 pub(crate) mod approve;
 pub(crate) mod archive;
+pub(crate) mod audit;
 pub(crate) mod cancel;
 pub(crate) mod clone;
 pub(crate) mod comment;
@@ -35,9 +36,12 @@ pub(crate) mod reject;
 pub(crate) mod reopen;
 pub(crate) mod replan;
 pub(crate) mod retry;
+pub(crate) mod review;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod show;
+pub(crate) mod simulate;
+pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod undo;
@@ -140,6 +144,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("answer", made::<Envelope<answer::Answered>>),
     ("approve", made::<Envelope<approve::ApprovedData>>),
     ("archive", made::<Envelope<archive::Archived>>),
+    ("audit", made::<Envelope<audit::Audited>>),
     ("cancel", made::<Envelope<cancel::Cancelled>>),
     ("clone", made::<Envelope<clone::Cloned>>),
     ("comment", made::<Envelope<comment::Comments>>),
@@ -172,9 +177,13 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("reject", made::<Envelope<reject::RejectedData>>),
     ("reopen", made::<Envelope<reopen::Reopened>>),
     ("replan", made::<Envelope<replan::Replanned>>),
+    ("review", made::<Envelope<planwright_engine::core::review::Review>>),
+    ("reviews", made::<Envelope<review::Reviews>>),
     ("run", made::<Envelope<run::Ran>>),
     ("schema", made::<Envelope<schema::Schemas>>),
     ("show", made::<Envelope<show::Shown>>),
+    ("simulate", made::<Envelope<simulate::Simulated>>),
+    ("stats", made::<Envelope<stats::Statistics>>),
     ("status", made::<Envelope<status::Standing>>),
     ("stop", made::<Envelope<stop::Stopped>>),
     ("undo", made::<Envelope<undo::Undone>>),
@@ -484,6 +493,15 @@ impl From<runs::Error> for Failure {
             | runs::Error::Drive(_)
             | runs::Error::Plan { .. }
             | runs::Error::Broken { .. } => Self::from_error(Exit::Machine, &error),
+        }
+    }
+}
+
+impl From<planwright_engine::simulate::Error> for Failure {
+    fn from(error: planwright_engine::simulate::Error) -> Self {
+        match error {
+            planwright_engine::simulate::Error::Project(error) => error.into(),
+            planwright_engine::simulate::Error::Runs(error) => error.into(),
         }
     }
 }

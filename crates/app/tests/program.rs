@@ -19,6 +19,8 @@ mod doctor;
 mod envelope;
 #[path = "program/follow.rs"]
 mod follow;
+#[path = "program/hook.rs"]
+mod hook;
 #[path = "program/hostile.rs"]
 mod hostile;
 #[path = "program/listen.rs"]
@@ -55,3 +57,5 @@ mod unreadable;
 mod verify;
 #[path = "program/watch.rs"]
 mod watch;
+#[path = "program/webhook.rs"]
+mod webhook;

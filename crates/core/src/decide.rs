@@ -375,8 +375,8 @@ pub fn outlook(plan: &Plan, state: &RunState) -> String {
 pub fn fits(reason: Reason, answer: &Answer, contract: Option<&Contract>) -> Result<(), &'static str> {
     let is_manual = contract == Some(&Contract::Manual);
     match (reason, answer) {
-        (Reason::Budget, Answer::Budget { .. } | Answer::Revise { .. } | Answer::Stop) => Ok(()),
-        (Reason::Stalled, Answer::Retry { .. } | Answer::Revise { .. } | Answer::Stop) => Ok(()),
+        (Reason::Budget, Answer::Budget { .. } | Answer::Revise { .. } | Answer::Stop)
+        | (Reason::Stalled, Answer::Retry { .. } | Answer::Revise { .. } | Answer::Stop) => Ok(()),
         (Reason::Budget | Reason::Stalled, _) | (_, Answer::Budget { .. }) => Err(choices(reason, contract)),
         (_, Answer::Confirm) if !is_manual => Err(choices(reason, contract)),
         (_, Answer::TakeOver) if is_manual => Err(choices(reason, contract)),

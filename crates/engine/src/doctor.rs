@@ -11,7 +11,7 @@ use crate::process::{self, How, Job, Stop};
 use crate::project::{self, Project};
 use crate::store::journal::{RunId, Store};
 use crate::store::state;
-use crate::{facts, setup};
+use crate::{facts, notify, runs, setup};
 
 /// How long a program may take to say which version it is.
 const VERSION_SECONDS: u64 = 10;
@@ -66,6 +66,8 @@ pub enum Repair {
     Remove(PathBuf),
     /// Build the queue and the asks anew from the journal.
     Rebuild,
+    /// Let go of the outputs of runs that were over before a time, in milliseconds since 1970.
+    DropOutputs(u64),
 }
 
 impl Finding {
@@ -108,7 +110,10 @@ pub fn examine(root: &Path, flags: &[String]) -> Vec<Finding> {
     match Settings::read(&Sources::of_process(root, flags)) {
         Ok(settings) => {
             findings.push(Finding::ok("settings valid"));
-            findings.extend(agents(root, &settings.config()));
+            let config = settings.config();
+            findings.extend(agents(root, &config));
+            findings.extend(hooks(root, &config));
+            findings.extend(old_outputs(root, config.retention.days));
         }
         Err(error) => findings.extend(faults(&error)),
     }
@@ -128,6 +133,10 @@ pub fn mend(root: &Path, repair: &Repair) -> Result<(), String> {
         Repair::Rebuild => {
             let store = Store::open(root).map_err(|error| error.to_string())?;
             store.rebuild_projection().map_err(|error| error.to_string())
+        }
+        Repair::DropOutputs(before_ms) => {
+            let store = Store::open(root).map_err(|error| error.to_string())?;
+            store.drop_outputs(*before_ms, runs::now()).map(drop).map_err(|error| error.to_string())
         }
         Repair::Reclaim(run) => {
             let store = Store::open(root).map_err(|error| error.to_string())?;
@@ -243,6 +252,68 @@ fn agents(root: &Path, config: &Config) -> Vec<Finding> {
     findings
 }
 
+/// Whether hooks can be told, and whether they have taken what they were told.
+fn hooks(root: &Path, config: &Config) -> Vec<Finding> {
+    let hooks = notify::hooks_of(&config.hooks);
+    let mut findings = Vec::new();
+    let mut there = Vec::new();
+    for hook in &hooks {
+        let (name, program) = (hook.name, hook.program());
+        let key = if name == "webhook" { "hooks.webhook.url".to_owned() } else { format!("hooks.{name}") };
+        let show = format!("planwright config {key}");
+        let is_path = program.contains('/');
+        if !(is_path || facts::has_program(program)) {
+            findings.push(Finding::warn(
+                format!("the hook `{name}` takes `{program}`, which is not on the PATH"),
+                show,
+            ));
+        } else if let Some(fault) = hook.fault(root) {
+            findings.push(Finding::warn(format!("the hook `{name}`: {fault}"), show));
+        } else {
+            there.push(name);
+        }
+    }
+    if !there.is_empty() {
+        findings.insert(0, Finding::ok(format!("hooks set: {}", there.join(", "))));
+    }
+    // Looking must not make what is not there.
+    if !hooks.is_empty() && Store::exists(root).unwrap_or(false) {
+        match Store::open(root) {
+            Ok(store) => findings.extend(hooks.iter().flat_map(|hook| untold(&store, hook.name))),
+            // Said with the records.
+            Err(_) => {}
+        }
+    }
+    findings
+}
+
+/// What a hook has not taken.
+fn untold(store: &Store, hook: &str) -> Vec<Finding> {
+    let delivery = match store.delivery(hook) {
+        Ok(Some(delivery)) => delivery,
+        Ok(None) => return Vec::new(),
+        Err(error) => return vec![Finding::failed("hooks", &error)],
+    };
+    const FIX: &str = "planwright events --deliver";
+    let mut findings = Vec::new();
+    if delivery.tries > 0 {
+        let (tries, why) = (delivery.tries, &delivery.why);
+        let why = if why.is_empty() { "it was cut short" } else { why };
+        findings.push(Finding::warn(
+            format!("the hook `{hook}` has not taken an event (tries: {tries}): {why}"),
+            FIX,
+        ));
+    }
+    if delivery.skipped > 0 {
+        let (skipped, why) = (delivery.skipped, &delivery.why);
+        findings.push(Finding::warn(
+            format!("the hook `{hook}` never took {skipped} events, which were given up: {why}"),
+            FIX,
+        ));
+    }
+    findings
+}
+
 /// A word as a shell takes it.
 fn quoted(word: &str) -> String {
     let is_plain = word.chars().all(|sign| sign.is_ascii_alphanumeric() || "-_./".contains(sign));
@@ -311,6 +382,32 @@ fn records(root: &Path) -> Vec<Finding> {
     findings.extend(leftover_processes(&store));
     findings.extend(leftover_locks(&store, &ids));
     findings
+}
+
+/// What runs hold that are over, and whether it may go.
+fn old_outputs(root: &Path, days: u64) -> Option<Finding> {
+    const DAY_MS: u64 = 86_400_000;
+    // A store that can't be opened is told of by itself.
+    let store = Store::exists(root).ok().filter(|&is_there| is_there).and_then(|_| Store::open(root).ok())?;
+    let before_ms = match days {
+        0 => u64::MAX >> 1,
+        days => runs::now().saturating_sub(days * DAY_MS),
+    };
+    let found = store.old_outputs(before_ms).ok().filter(|found| found.outputs > 0)?;
+    let megabytes = found.bytes.div_ceil(1_000_000);
+    Some(match days {
+        0 => Finding::ok(format!(
+            "outputs of runs that are over are kept (runs: {}, MB: {megabytes})",
+            found.runs
+        )),
+        _ => Finding::mendable(
+            format!(
+                "outputs of runs that are over for {days} days can go (runs: {}, MB: {megabytes})",
+                found.runs
+            ),
+            Repair::DropOutputs(before_ms),
+        ),
+    })
 }
 
 fn chains(store: &Store, runs: &[RunId]) -> Vec<Finding> {

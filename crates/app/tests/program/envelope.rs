@@ -86,6 +86,7 @@ const SUCCESSES: &[Case<'_>] = &[
     (&["inbox"], ""),
     (&["events"], ""),
     (&["events", "--plan", "good", "--since", "14m"], ""),
+    (&["events", "--deliver"], ""),
     (&["queue"], ""),
     (&["worker", "--once"], ""),
     (&["explain"], ""),
@@ -242,7 +243,7 @@ fn ask(place: &Place, (words, input): &Case<'_>) -> (Ran, Value) {
 }
 
 /// The schema that the program has under this name.
-fn schema(place: &Place, name: &str) -> jsonschema::Validator {
+pub(crate) fn schema(place: &Place, name: &str) -> jsonschema::Validator {
     let ran = place.run(&["schema", name]);
     let schema = serde_json::from_str(&ran.expect(0, &[]).stdout).expect("a schema is JSON");
     jsonschema::validator_for(&schema).expect("a schema is a schema")
