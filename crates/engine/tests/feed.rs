@@ -199,7 +199,10 @@ fn news_come_in_batches_of_any_size() {
         })
         .collect();
     store
-        .say(Path::new("x.md"), Statement { after: 0, entries: &entries, blobs: Vec::new(), at_ms: 1, summary: summary() })
+        .say(
+            Path::new("x.md"),
+            Statement { after: 0, entries: &entries, blobs: Vec::new(), at_ms: 1, summary: summary() },
+        )
         .expect("said");
     let wanted = |after, count_max| Wanted { after, after_seq: 0, since_ms: 0, plan: None, count_max };
     let mut seen = Vec::new();

@@ -51,7 +51,8 @@ impl Store {
         self.read(&format!("the record of {}", plan.display()), |connection| {
             // One view of the database: what is added meanwhile must not look like a break.
             let view = connection.unchecked_transaction()?;
-            let mut recording = Recording { outstanding: anchor::outstanding(&view)?, ..Recording::default() };
+            let mut recording =
+                Recording { outstanding: anchor::outstanding(&view)?, ..Recording::default() };
             recording.bundle.plan = plan.to_string_lossy().into_owned();
             recording.bundle.name = project::name(plan);
             if let Some(id) = ledger::number(&view, plan.as_os_str().as_bytes())? {
@@ -92,7 +93,9 @@ impl Store {
     /// Which books there are.
     pub fn has_book(&self, named: &Named) -> Result<bool, Error> {
         self.read(&named.to_string(), |connection| match named {
-            Named::Run(number) => connection.prepare_cached("SELECT 1 FROM run WHERE id = ?1")?.exists([number]),
+            Named::Run(number) => {
+                connection.prepare_cached("SELECT 1 FROM run WHERE id = ?1")?.exists([number])
+            }
             Named::Ledger(number, _) => {
                 connection.prepare_cached("SELECT 1 FROM plan WHERE id = ?1")?.exists([number])
             }

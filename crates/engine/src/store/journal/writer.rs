@@ -136,8 +136,7 @@ fn settle(connection: &Connection, jobs: Vec<Job>, after: &After) {
     let committed = commit(connection, acts).map_err(Cause::from);
     // Who is told that what follows failed asks again, and finds what was written.
     let settled = committed.and_then(|outcomes| after(connection).map(|()| outcomes));
-    let outcomes =
-        settled.unwrap_or_else(|cause| callers.iter().map(|_| Err(cause.clone())).collect());
+    let outcomes = settled.unwrap_or_else(|cause| callers.iter().map(|_| Err(cause.clone())).collect());
     for (caller, outcome) in callers.iter().zip(outcomes) {
         // A caller that is gone has panicked; what it asked for is done all the same.
         caller.send(outcome).ok();
