@@ -93,6 +93,7 @@ fn everything(questions: &Questions, draft: &Draft) -> Facts {
         bash: questions.commands.iter().map(|command| (command.clone(), Vec::new())).collect(),
         agents: draft.steps.iter().filter_map(|step| Some(step.target.as_ref()?.value.clone())).collect(),
         topics: topics.filter_map(|read| Some(read.value.split_once(':')?.1.trim().to_owned())).collect(),
+        ..Facts::default()
     }
 }
 

@@ -49,11 +49,11 @@ fn assert_step_inside(text: &str, step: &StepDraft) {
     assert_inside(text, step.whole.0, "a step");
     let mut spans = vec![step.heading.0, step.number.span, step.title.span];
     spans.extend(step.marks.iter().map(|mark| mark.span));
-    for part in [&step.id, &step.target, &step.task, &step.on_fail, &step.timeout, &step.network] {
+    for part in [&step.id, &step.target, &step.task, &step.on_fail, &step.timeout, &step.network, &step.green] {
         spans.extend(place(part.as_ref()));
     }
     let optional = [&step.needs, &step.touches].into_iter().flatten();
-    let lists = [&step.reads, &step.accept, &step.tools, &step.env, &step.each, &step.stray];
+    let lists = [&step.reads, &step.sealed, &step.accept, &step.tools, &step.env, &step.each, &step.stray];
     spans.extend(lists.into_iter().chain(optional).flatten().map(|item| item.span));
     if let Some(contract) = &step.contract {
         spans.extend(place(contract.language.as_ref()).into_iter().chain(place(contract.expect.as_ref())));

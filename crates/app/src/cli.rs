@@ -6,10 +6,10 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    self, answer, approve, archive, cancel, clone, comment, completions, config, convert, delete, demo,
-    doctor, edit, events, explain, export, fmt, help, history, import, inbox, init, list, log, man,
-    merge_driver, new, propose, queue, reject, reopen, replan, retry, run as run_command, schema, show,
-    status, stop, undo, verify, worker,
+    self, answer, approve, archive, audit, cancel, clone, comment, completions, config, convert, delete,
+    demo, doctor, edit, events, explain, export, fmt, help, history, import, inbox, init, list, log, man,
+    merge_driver, new, propose, queue, reject, reopen, replan, retry, review, run as run_command, schema,
+    show, simulate, stats, status, stop, undo, verify, worker,
 };
 use crate::herald;
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
@@ -49,6 +49,8 @@ enum Command {
     Verify(verify::Args),
     /// Show a plan, one of its steps, or its graph
     Show(show::Args),
+    /// Show what decides and what changed, and say yes or no
+    Review(review::Args),
     /// Carry a plan through; only contracts say what is done
     Run(run_command::Args),
     /// Show where runs stand and what needs you
@@ -109,7 +111,13 @@ enum Command {
     Replan(replan::Args),
     /// Show the versions of a plan and their runs
     History(history::Args),
-    /// Put a plan that is over out of the way
+    /// Check what is recorded: that it is what was written, and proves what it says
+    Audit(audit::Args),
+    /// Show what carrying out a plan would do, and do nothing
+    Simulate(simulate::Args),
+    /// Show how work goes: first tries, retries, waits, contracts that never failed
+    Stats(stats::Args),
+    /// Put plans that are over out of the way
     Archive(archive::Args),
     /// Merge a plan or a progress file by what it says; called by Git
     MergeDriver(merge_driver::Args),
@@ -148,8 +156,11 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
         Err(error) => return refuse(&words, &error),
     };
     let mut flags = cli.flags;
+    // One format, two ways to ask for it.
     if let Command::Verify(args) = &cli.command {
-        // One format, two ways to ask for it.
+        flags.json |= args.wants_json();
+    }
+    if let Command::Review(args) = &cli.command {
         flags.json |= args.wants_json();
     }
     let mut out = Out::of_process(&flags);
@@ -174,7 +185,8 @@ fn without_prefix(mut words: Vec<OsString>) -> Vec<OsString> {
 /// Whether a command records what listeners are told of, or may find that something lapsed.
 fn records(command: &Command) -> bool {
     match command {
-        Command::Run(_)
+        Command::Review(_)
+        | Command::Run(_)
         | Command::Answer(_)
         | Command::Stop(_)
         | Command::Cancel(_)
@@ -194,6 +206,8 @@ fn records(command: &Command) -> bool {
         | Command::Clone(_)
         | Command::Verify(_)
         | Command::Show(_)
+        | Command::Simulate(_)
+        | Command::Stats(_)
         | Command::Status(_)
         | Command::Log(_)
         | Command::Inbox(_)
@@ -209,6 +223,7 @@ fn records(command: &Command) -> bool {
         | Command::Import(_)
         | Command::Export(_)
         | Command::History(_)
+        | Command::Audit(_)
         | Command::MergeDriver(_)
         | Command::Explain(_)
         | Command::Schema(_)
@@ -224,6 +239,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::New(args) => new::run(&args, out),
         Command::Verify(args) => verify::run(&args, out),
         Command::Show(args) => show::run(&args, out),
+        Command::Review(args) => review::run(&args, out),
         Command::Run(args) => run_command::run(&args, out),
         Command::Status(args) => status::run(&args, out),
         Command::Log(args) => log::run(&args, out),
@@ -260,6 +276,9 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Export(args) => export::run(&args, out),
         Command::Replan(args) => replan::run(&args, out),
         Command::History(args) => history::run(&args, out),
+        Command::Simulate(args) => simulate::run(&args, out),
+        Command::Stats(args) => stats::run(&args, out),
+        Command::Audit(args) => audit::run(&args, out),
         Command::Archive(args) => archive::run(&args, out),
         Command::MergeDriver(args) => merge_driver::run(&args, out),
         Command::Explain(args) => explain::run(&args, out),

@@ -4,6 +4,7 @@
 pub(crate) mod answer;
 pub(crate) mod approve;
 pub(crate) mod archive;
+pub(crate) mod audit;
 pub(crate) mod cancel;
 pub(crate) mod clone;
 pub(crate) mod comment;
@@ -34,9 +35,12 @@ pub(crate) mod reject;
 pub(crate) mod reopen;
 pub(crate) mod replan;
 pub(crate) mod retry;
+pub(crate) mod review;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod show;
+pub(crate) mod simulate;
+pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod undo;
@@ -56,6 +60,7 @@ use planwright_engine::core::notice::{About, Notice};
 use planwright_engine::core::run::{CLAIM, Phase, Status};
 use planwright_engine::core::source::{Source, Told};
 use planwright_engine::core::{dialect, plan, suggest};
+use planwright_engine::decisions::Decisions;
 use planwright_engine::runs::{Run, Runs};
 use planwright_engine::store::journal::{Holder, Recorded};
 use planwright_engine::store::{self, Text};
@@ -65,7 +70,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::out::diagnostics::VerifyData;
-use crate::out::{Envelope, ErrorEnvelope, Exit, Failure, Next};
+use crate::out::{Envelope, ErrorEnvelope, Exit, Failure, Next, Out};
 use crate::{cli, herald};
 
 /// The data of envelopes that hold a text.
@@ -73,6 +78,61 @@ use crate::{cli, herald};
 pub(crate) struct Page {
     /// The text.
     pub(crate) text: String,
+}
+
+/// A plan that waits for a yes or a no.
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct ReviewData {
+    /// The plan.
+    pub(crate) plan: String,
+    /// Its file, relative to the root of the project.
+    pub(crate) path: String,
+    /// The revision.
+    pub(crate) revision: u32,
+    /// The first digits of its digest.
+    pub(crate) digest: String,
+    /// Where it stands: `proposed`, `waiting (lapsed)` or `waiting (revisions-spent)`.
+    pub(crate) state: String,
+    /// Who proposed it.
+    pub(crate) by: String,
+    /// Since when, in milliseconds since 1970.
+    pub(crate) since_ms: u64,
+}
+
+impl ReviewData {
+    /// What it waits for, in words.
+    pub(crate) fn words(&self) -> String {
+        let revision = self.revision;
+        match self.state.as_str() {
+            "proposed" => format!("r{revision} waits for review"),
+            "waiting (lapsed)" => format!("the approval of r{revision} has lapsed"),
+            _ => format!("r{revision} was rejected too often: a person has to look"),
+        }
+    }
+
+    /// The command that a person types next.
+    pub(crate) fn command(&self) -> Next {
+        let verb = if self.state == "waiting (revisions-spent)" { "reopen" } else { "review" };
+        Next::new(["planwright", verb, self.path.as_str()])
+    }
+}
+
+/// Every plan that waits for a yes or a no, the oldest first. What time has ended meanwhile is ended first, and said.
+pub(crate) fn reviews(project: &Project, out: &mut Out<'_>) -> Result<Vec<ReviewData>, Failure> {
+    let Some(decisions) = Decisions::open_existing(project)? else { return Ok(Vec::new()) };
+    for expired in decisions.sweep()? {
+        out.warn(&format!("{}: {}", expired.plan.display(), expired.text));
+    }
+    let data = decisions.waiting()?.into_iter().map(|row| ReviewData {
+        plan: project::name(&row.plan),
+        path: row.plan.to_string_lossy().into_owned(),
+        revision: row.summary.revision,
+        digest: row.summary.digest.get(..8).unwrap_or_default().to_owned(),
+        state: row.summary.state,
+        by: row.summary.proposer,
+        since_ms: row.summary.since_ms,
+    });
+    Ok(data.collect())
 }
 
 /// How a schema is made.
@@ -83,6 +143,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("answer", made::<Envelope<answer::Answered>>),
     ("approve", made::<Envelope<approve::ApprovedData>>),
     ("archive", made::<Envelope<archive::Archived>>),
+    ("audit", made::<Envelope<audit::Audited>>),
     ("cancel", made::<Envelope<cancel::Cancelled>>),
     ("clone", made::<Envelope<clone::Cloned>>),
     ("comment", made::<Envelope<comment::Comments>>),
@@ -114,9 +175,13 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("reject", made::<Envelope<reject::RejectedData>>),
     ("reopen", made::<Envelope<reopen::Reopened>>),
     ("replan", made::<Envelope<replan::Replanned>>),
+    ("review", made::<Envelope<planwright_engine::core::review::Review>>),
+    ("reviews", made::<Envelope<review::Reviews>>),
     ("run", made::<Envelope<run::Ran>>),
     ("schema", made::<Envelope<schema::Schemas>>),
     ("show", made::<Envelope<show::Shown>>),
+    ("simulate", made::<Envelope<simulate::Simulated>>),
+    ("stats", made::<Envelope<stats::Statistics>>),
     ("status", made::<Envelope<status::Standing>>),
     ("stop", made::<Envelope<stop::Stopped>>),
     ("undo", made::<Envelope<undo::Undone>>),
@@ -426,6 +491,15 @@ impl From<runs::Error> for Failure {
             | runs::Error::Drive(_)
             | runs::Error::Plan { .. }
             | runs::Error::Broken { .. } => Self::from_error(Exit::Machine, &error),
+        }
+    }
+}
+
+impl From<planwright_engine::simulate::Error> for Failure {
+    fn from(error: planwright_engine::simulate::Error) -> Self {
+        match error {
+            planwright_engine::simulate::Error::Project(error) => error.into(),
+            planwright_engine::simulate::Error::Runs(error) => error.into(),
         }
     }
 }

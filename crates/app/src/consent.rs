@@ -148,6 +148,10 @@ impl From<decisions::Error> for Failure {
             decisions::Error::Running { ref plan, .. } => failure(Exit::Moved)
                 .hint("end the run first; nothing was recorded")
                 .next(Next::new(["planwright", "status", plan])),
+            decisions::Error::Seal(_) => failure(Exit::No).hint("nothing was proposed"),
+            decisions::Error::Revision { ref plan, .. } => {
+                failure(Exit::Usage).next(Next::new(["planwright", "review", plan]))
+            }
             decisions::Error::Base(_)
             | decisions::Error::Journal(_)
             | decisions::Error::Broken { .. }

@@ -6,12 +6,14 @@ pub(crate) mod entry;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use planwright_engine::clock;
+use planwright_engine::core::budget;
 use planwright_engine::core::decide;
 use planwright_engine::core::event::{Answer, AttemptEnd, Event, Outcome, Reason, StopWhen, Usage};
+use planwright_engine::core::forecast::Forecast;
 use planwright_engine::core::run::Ask;
 use planwright_engine::runs::Run;
 
-use crate::out::{clean, shell_word};
+use crate::out::{Exit, Failure, clean, shell_word};
 
 /// The time, in milliseconds since 1970.
 pub(crate) fn now() -> u64 {
@@ -48,6 +50,55 @@ fn duration(milliseconds: u64) -> String {
         60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
         _ => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
     }
+}
+
+/// How long something took, as a clock shows it: `6:10`, `1:02:03`.
+pub(crate) fn clock_span(milliseconds: u64) -> String {
+    let seconds = milliseconds.div_ceil(1000);
+    match seconds {
+        0..3600 => format!("{}:{:02}", seconds / 60, seconds % 60),
+        _ => format!("{}:{:02}:{:02}", seconds / 3600, seconds % 3600 / 60, seconds % 60),
+    }
+}
+
+/// An amount of bytes: `812 bytes`, `3.1 MB`.
+pub(crate) fn size(bytes: u64) -> String {
+    let tenths = |unit: u64| format!("{}.{}", bytes / unit, bytes % unit * 10 / unit);
+    match bytes {
+        0..1000 => format!("{bytes} bytes"),
+        1000..1_000_000 => format!("{} kB", tenths(1000)),
+        1_000_000..1_000_000_000 => format!("{} MB", tenths(1_000_000)),
+        _ => format!("{} GB", tenths(1_000_000_000)),
+    }
+}
+
+/// A count with its word: `1 file`, `2 files`; the first word gets the ending.
+pub(crate) fn number(count: usize, word: &str) -> String {
+    match (count, word.split_once(' ')) {
+        (1, _) => format!("1 {word}"),
+        (_, None) => format!("{count} {word}s"),
+        (_, Some((word, rest))) => format!("{count} {word}s {rest}"),
+    }
+}
+
+/// A length of time that was typed after an option: `7d`, `12h`, `30 min`; in milliseconds.
+pub(crate) fn span(option: &str, text: &str) -> Result<u64, Failure> {
+    // A bare number has no unit that everybody would guess.
+    let seconds = budget::seconds(text).filter(|&seconds| seconds > 0 && text.trim().parse::<u64>().is_err());
+    seconds.map(|seconds| seconds.saturating_mul(1000)).ok_or_else(|| {
+        let hint = format!("{option} 7d, 12h or 30min");
+        Failure::new(Exit::Usage, format!("`{text}` is no length of time")).hint(hint)
+    })
+}
+
+/// What work will likely take: `likely $1.20 ($0.80 to $1.90), 22 min (14 to 31)`.
+pub(crate) fn forecast(forecast: &Forecast) -> String {
+    let Forecast { seconds, micro_dollars, .. } = forecast;
+    let money = micro_dollars
+        .map(|range| format!("{} ({} to {}), ", money(range.likely), money(range.low), money(range.high)));
+    let time = |seconds: u64| age(0, seconds * 1000);
+    let times = format!("{} ({} to {})", time(seconds.likely), time(seconds.low), time(seconds.high));
+    format!("likely {}{times}", money.unwrap_or_default())
 }
 
 /// An amount of money: `$0.62`.
@@ -94,6 +145,17 @@ pub(crate) fn choices_of(subject: &str, words: &str) -> Vec<(String, &'static st
 }
 
 fn choice(subject: &str, flag: &str) -> (String, &'static str) {
+    match flag {
+        "resume" => return (format!("planwright run {subject}"), "go on where it stands"),
+        "fail" => {
+            return (
+                format!("planwright cancel {subject} --failed -m '...'"),
+                "it has failed, for your reason",
+            );
+        }
+        "cancel" => return (format!("planwright cancel {subject} -m '...'"), "it is not wanted any more"),
+        _ => {}
+    }
     let (more, what) = match flag {
         "--retry" => (" --hint '...'", "one more attempt; the agent is told the hint"),
         "--take-over" => ("", "you have done it by hand; the contract judges"),
@@ -115,6 +177,7 @@ pub(crate) const fn reason_words(reason: Reason) -> &'static str {
         Reason::Budget => "the budget is spent",
         Reason::Lost => "attempts were lost too often",
         Reason::Parked => "the agent can't be had",
+        Reason::Stalled => "nobody has driven it for a long time",
     }
 }
 
@@ -126,6 +189,7 @@ pub(crate) const fn reason_word(reason: Reason) -> &'static str {
         Reason::Budget => "budget",
         Reason::Lost => "lost",
         Reason::Parked => "parked",
+        Reason::Stalled => "stalled",
     }
 }
 

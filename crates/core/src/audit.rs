@@ -91,6 +91,8 @@ kinds! {
     Rewritten "rewritten" Anchor "the book was written anew: its anchor knows another record at this place",
     /// A book is gone that was kept elsewhere.
     Gone "gone" Anchor "a whole run or ledger was deleted",
+    /// A head that was kept elsewhere is of another store.
+    OtherStore "other-store" Anchor "the database was replaced, or the anchor comes from another machine",
     /// The anchor can't be read.
     AnchorUnreadable "unreadable-anchor" Anchor "the file that keeps the heads was changed",
     /// The anchor is gone.

@@ -375,8 +375,9 @@ pub fn outlook(plan: &Plan, state: &RunState) -> String {
 pub fn fits(reason: Reason, answer: &Answer, contract: Option<&Contract>) -> Result<(), &'static str> {
     let is_manual = contract == Some(&Contract::Manual);
     match (reason, answer) {
-        (Reason::Budget, Answer::Budget { .. } | Answer::Revise { .. } | Answer::Stop) => Ok(()),
-        (Reason::Budget, _) | (_, Answer::Budget { .. }) => Err(choices(reason, contract)),
+        (Reason::Budget, Answer::Budget { .. } | Answer::Revise { .. } | Answer::Stop)
+        | (Reason::Stalled, Answer::Retry { .. } | Answer::Revise { .. } | Answer::Stop) => Ok(()),
+        (Reason::Budget | Reason::Stalled, _) | (_, Answer::Budget { .. }) => Err(choices(reason, contract)),
         (_, Answer::Confirm) if !is_manual => Err(choices(reason, contract)),
         (_, Answer::TakeOver) if is_manual => Err(choices(reason, contract)),
         (
@@ -395,6 +396,7 @@ pub fn fits(reason: Reason, answer: &Answer, contract: Option<&Contract>) -> Res
 pub fn choices(reason: Reason, contract: Option<&Contract>) -> &'static str {
     match (reason, contract) {
         (Reason::Budget, _) => "--budget, --revise, --stop",
+        (Reason::Stalled, _) => "resume, fail, cancel",
         (_, Some(Contract::Manual)) => "--confirm, --retry, --skip, --revise, --stop",
         (_, Some(Contract::Shell { .. }) | None) => {
             "--retry, --take-over, --skip, --revise, --stop; the contract judges"

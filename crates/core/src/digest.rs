@@ -102,7 +102,9 @@ impl Records {
             self.add("touches", &touches.len().to_string());
             self.all("touch", touches);
         }
+        self.all("sealed", &step.sealed);
         self.all("accept", &step.accept);
+        self.all("green", step.green.as_slice());
         self.number("timeout", step.timeout_seconds);
         self.number("contract-timeout", step.contract_timeout_seconds);
         self.all("tool", &step.tools);

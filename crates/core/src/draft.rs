@@ -179,8 +179,12 @@ pub struct StepDraft {
     pub reads: Vec<Spanned<String>>,
     /// Globs of the files that the step may change; `None` when the author did not say.
     pub touches: Option<Vec<Spanned<String>>>,
+    /// Paths and globs of the files that judge the work and must not change.
+    pub sealed: Vec<Spanned<String>>,
     /// Criteria that agent and reviewer see; they judge nothing.
     pub accept: Vec<Spanned<String>>,
+    /// Why the contract may pass before the work.
+    pub green: Option<Spanned<String>>,
     /// How long an attempt may take, as written.
     pub timeout: Option<Spanned<String>>,
     /// How long the contract may take, as written.
@@ -221,7 +225,9 @@ impl StepDraft {
             needs: None,
             reads: Vec::new(),
             touches: None,
+            sealed: Vec::new(),
             accept: Vec::new(),
+            green: None,
             timeout: None,
             contract_timeout: None,
             tools: Vec::new(),
@@ -237,12 +243,20 @@ impl StepDraft {
 
     /// Every text that the author wrote below the heading, for changes that go through all of them.
     pub fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
-        let lists = [&mut self.reads, &mut self.accept, &mut self.tools, &mut self.env, &mut self.stray];
+        let lists = [
+            &mut self.reads,
+            &mut self.sealed,
+            &mut self.accept,
+            &mut self.tools,
+            &mut self.env,
+            &mut self.stray,
+        ];
         let optional_lists = [&mut self.needs, &mut self.touches].into_iter().flatten();
         let lines = [
             &mut self.id,
             &mut self.target,
             &mut self.task,
+            &mut self.green,
             &mut self.on_fail,
             &mut self.timeout,
             &mut self.contract_timeout,
@@ -294,6 +308,7 @@ pub enum Field {
     Needs,
     Reads,
     Touches,
+    Sealed,
     Tools,
     Env,
     Network,
@@ -305,6 +320,7 @@ pub enum Field {
     Task,
     Contract,
     ExitCode,
+    Green,
     OnFail,
     Status,
 }

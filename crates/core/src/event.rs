@@ -315,6 +315,8 @@ pub enum Reason {
     Lost,
     /// The agent can't be had.
     Parked,
+    /// The run was begun, and nobody has driven it for a long time.
+    Stalled,
 }
 
 /// What a person says to an ask.

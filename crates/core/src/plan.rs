@@ -58,8 +58,12 @@ pub struct Step {
     pub reads: Vec<Reference>,
     /// Globs of the files that the step may change; `None`: not declared, so the step runs alone.
     pub touches: Option<Vec<String>>,
+    /// Paths and globs of the files that judge the work: nobody may change them.
+    pub sealed: Vec<String>,
     /// Criteria for agent and reviewer.
     pub accept: Vec<String>,
+    /// Why the contract may pass before the work; `None`: it may not.
+    pub green: Option<String>,
     /// How long an attempt may take, in seconds; `None`: the usual limit.
     pub timeout_seconds: Option<u64>,
     /// How long the contract may take, in seconds; `None`: the usual limit.

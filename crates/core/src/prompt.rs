@@ -81,6 +81,10 @@ pub fn prompt(step: &Step, context: &[Context], feedback: &Feedback) -> String {
         text.push_str("\n# What is expected\n\n");
         step.accept.iter().for_each(|criterion| text.push_str(&format!("- {criterion}\n")));
     }
+    if !step.sealed.is_empty() {
+        text.push_str("\n# What must stay as it is\n\nThese files judge the work. A change of them is found and counts against it:\n\n");
+        step.sealed.iter().for_each(|sealed| text.push_str(&format!("- {sealed}\n")));
+    }
     let feedback = feedback.text(step);
     if !feedback.is_empty() {
         text.push_str(&format!("\n# What happened before\n\n{feedback}"));

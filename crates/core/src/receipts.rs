@@ -108,6 +108,8 @@ pub struct Kept {
 /// Everything that is recorded of one plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Bundle {
+    /// The store that it comes from: books have the same numbers in others.
+    pub store: String,
     /// The plan, relative to the root of the project.
     pub plan: String,
     /// The name of the plan.
@@ -197,6 +199,16 @@ pub enum Named {
     Ledger(i64, String),
     /// The journal of the run with this number.
     Run(i64),
+}
+
+impl Named {
+    /// What tells books apart. A plan may have been moved; its ledger has kept its number.
+    pub const fn key(&self) -> (&'static str, i64) {
+        match self {
+            Self::Ledger(number, _) => ("ledger", *number),
+            Self::Run(number) => ("run", *number),
+        }
+    }
 }
 
 impl std::fmt::Display for Named {
@@ -300,6 +312,7 @@ enum Line {
 #[serde(deny_unknown_fields)]
 struct HeaderLine {
     schema: String,
+    store: String,
     plan: String,
     name: String,
 }
@@ -381,8 +394,15 @@ impl Bundle {
     /// The file: one JSON object a line, the same bytes for the same record.
     pub fn text(&self) -> Result<String, Unwritable> {
         let mut file = String::new();
-        let (plan, name) = (self.plan.clone(), self.name.clone());
-        put(&mut file, &Line::Header(HeaderLine { schema: SCHEMA.to_owned(), plan, name }));
+        put(
+            &mut file,
+            &Line::Header(HeaderLine {
+                schema: SCHEMA.to_owned(),
+                store: self.store.clone(),
+                plan: self.plan.clone(),
+                name: self.name.clone(),
+            }),
+        );
         if let Some(ledger) = &self.ledger {
             let head = ledger.head.ok_or_else(|| Unwritable("the ledger".to_owned()))?.into();
             put(&mut file, &Line::Ledger(LedgerLine { number: ledger.number, head }));
@@ -487,6 +507,7 @@ impl Reader {
                 Err(format!("`{}` is not {SCHEMA}", header.schema))
             }
             Ok(Line::Header(header)) => {
+                self.bundle.store = header.store;
                 self.bundle.plan = header.plan;
                 self.bundle.name = header.name;
                 Ok(())

@@ -195,6 +195,6 @@ const fn waits_for(reason: Reason) -> state::Reason {
         Reason::AttemptsSpent => state::Reason::Failed,
         Reason::Manual => state::Reason::Question,
         Reason::Budget => state::Reason::Budget,
-        Reason::Lost | Reason::Parked => state::Reason::Stalled,
+        Reason::Lost | Reason::Parked | Reason::Stalled => state::Reason::Stalled,
     }
 }

@@ -2,6 +2,7 @@
 //! Marks are read and never written; a receipt is compared and never believed.
 
 mod beyond;
+mod claim;
 mod history;
 mod suspect;
 #[cfg(test)]
@@ -11,9 +12,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::judge::{Failure, Verdict};
-use crate::verify::Claim;
 
 pub use beyond::beyond;
+pub use claim::{AsRead, Claim, as_read};
 pub use history::{History, Proof, Recorded, Work};
 pub use suspect::{Broke, Known, Suspect, first_bad, suspect};
 

@@ -73,8 +73,10 @@ pub struct Review {
     pub approvals: Vec<ApprovalReview>,
     /// How many have to say yes, as far as those who did were told.
     pub approvals_needed: u32,
-    /// What moved, if an approval lapsed.
+    /// What moved since it was proposed: an approval of it would not hold.
     pub moved: Vec<String>,
+    /// What the plan file says, where that is not what was proposed.
+    pub drift: Option<String>,
     /// Who said no to which revision.
     pub rejections: Vec<RejectionReview>,
     /// What the checker has to say that belongs to no contract.
@@ -283,12 +285,29 @@ pub struct Input<'a> {
     pub reach: Reach,
     /// What it will likely cost.
     pub forecast: Option<Forecast>,
+    /// What moved since it was proposed.
+    pub moved: Vec<String>,
+    /// What the plan file says, where that is not what was proposed.
+    pub drift: Option<String>,
 }
 
 impl Review {
     /// Makes the review of a plan.
     pub fn of(input: Input<'_>) -> Self {
-        let Input { name, path, standing, state, plan, reader, since, warnings, reach, forecast } = input;
+        let Input {
+            name,
+            path,
+            standing,
+            state,
+            plan,
+            reader,
+            since,
+            warnings,
+            reach,
+            forecast,
+            moved,
+            drift,
+        } = input;
         let newest = standing.newest();
         let compared = since.as_ref().map(|(_, old)| (*old, pairs(old, plan)));
         let changes = compared.as_ref().map(|(old, pairs)| differences(old, plan, pairs)).unwrap_or_default();
@@ -322,7 +341,8 @@ impl Review {
             forecast,
             approvals: standing.approvals.iter().map(ApprovalReview::of).collect(),
             approvals_needed: standing.approvals.iter().map(|approval| approval.needed).max().unwrap_or(1),
-            moved: standing.moved.clone(),
+            moved: if moved.is_empty() { standing.moved.clone() } else { moved },
+            drift,
             rejections: standing.rejections.iter().map(RejectionReview::of).collect(),
             warnings: warnings.into_iter().filter(|warning| warning.step.is_none()).collect(),
         }

@@ -425,7 +425,7 @@ impl RunState {
         };
         match open.step {
             Some(place) => self.settle(event, (place, open.reason), (answer, by))?,
-            None => self.grant(event, answer)?,
+            None => self.grant(event, (open.reason, answer))?,
         }
         if matches!(answer, Answer::Stop | Answer::Revise { .. }) {
             self.stop(by);
@@ -440,9 +440,11 @@ impl RunState {
         self.stopped_by = Some(by.to_owned());
     }
 
-    fn grant(&mut self, event: &Event, answer: &Answer) -> Result<(), Illegal> {
+    fn grant(&mut self, event: &Event, (reason, answer): (Reason, &Answer)) -> Result<(), Illegal> {
         match answer {
-            Answer::Budget { micro_dollars, tokens, seconds } => {
+            // Whoever takes it up again has answered why it stood still.
+            Answer::Retry { .. } if reason == Reason::Stalled => Ok(()),
+            Answer::Budget { micro_dollars, tokens, seconds } if reason == Reason::Budget => {
                 let add = |total: &mut u64, more: u64| *total = total.saturating_add(more);
                 add(&mut self.granted.micro_dollars, *micro_dollars);
                 add(&mut self.granted.tokens, *tokens);
@@ -450,8 +452,14 @@ impl RunState {
                 Ok(())
             }
             Answer::Stop | Answer::Revise { .. } => Ok(()),
-            Answer::Retry { .. } | Answer::TakeOver | Answer::Confirm | Answer::Skip { .. } => {
-                Err(self.illegal(event, None, "budget, revise, stop"))
+            Answer::Retry { .. }
+            | Answer::TakeOver
+            | Answer::Confirm
+            | Answer::Skip { .. }
+            | Answer::Budget { .. } => {
+                let allowed =
+                    if reason == Reason::Stalled { "retry, revise, stop" } else { "budget, revise, stop" };
+                Err(self.illegal(event, None, allowed))
             }
         }
     }

@@ -34,7 +34,7 @@ pub struct Record<'a> {
 }
 
 /// What all counted runs come to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct Stats {
     /// How many runs something happened in.
     pub runs: usize,

@@ -3,15 +3,14 @@
 //! [`Facts`].
 
 mod subject;
+pub(crate) use lower::step_as_read;
 pub use subject::{BashFault, Facts, Limits, Questions, Study, Subject};
 
 use std::collections::HashSet;
 
 use crate::diagnostic::{Diagnostic, Label, Severity};
-use crate::draft::{Draft, Mark, StepNumber};
-use crate::plan::{self, Plan, Step};
+use crate::plan::Plan;
 use crate::source::{Source, Span};
-use crate::state::State;
 
 /// Declares the modules of the rules and lists them in [`RULES`], in the order of their codes.
 macro_rules! rules {
@@ -62,6 +61,7 @@ rules![
     touches_overlap,
     bad_reference,
     early_contract,
+    touches_sealed,
     invalid_bash,
     manual_step,
     empty_contract,
@@ -185,50 +185,6 @@ pub fn trusted(source: &Source) -> Option<Plan> {
         ..Facts::default()
     };
     verify(&study, &facts, &Limits { retries_max: u32::MAX, ..Limits::default() }).plan
-}
-
-/// What a file claims about a step. It proves nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Claim {
-    /// That it is done.
-    Done,
-    /// Nothing, or something else.
-    Nothing,
-}
-
-/// A step as its plan has it, faults of the plan or not: enough to say what its contract does, and no reason to run the plan.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AsRead {
-    /// The number in the heading, as people read it.
-    pub number: String,
-    /// The name that is unique in the plan.
-    pub id: String,
-    /// The heading.
-    pub title: String,
-    /// What the file says about it: by a mark, or because the whole plan is said to be done.
-    pub claim: Claim,
-    /// The step; `Err` says why nobody can tell what would judge it.
-    pub step: Result<Step, &'static str>,
-}
-
-/// The steps of a draft with what the file claims about them. Nothing is checked: a mark can be settled in a plan that has
-/// faults, and most plans that nobody checked have some.
-pub fn as_read(draft: &Draft) -> Vec<AsRead> {
-    let is_done = draft.state.as_ref().is_some_and(|state| state.value == State::Done);
-    let read = draft.steps.iter().zip(plan::ids(draft)).map(|(step, id)| {
-        let claim = match step.mark() {
-            Some(Mark::Done) => Claim::Done,
-            None if is_done => Claim::Done,
-            None | Some(Mark::Running | Mark::Failed | Mark::Skipped) => Claim::Nothing,
-        };
-        let number = match &step.number.value {
-            StepNumber::Counted(number) => number.to_string(),
-            StepNumber::Template(number) => number.clone(),
-        };
-        let lowered = lower::step_as_read(step, id.clone());
-        AsRead { number, id, title: step.title.value.clone(), claim, step: lowered }
-    });
-    read.collect()
 }
 
 /// Sorts by place, then by code, and drops what was said twice.

@@ -131,8 +131,12 @@ pub struct StepView {
     pub reads: Vec<String>,
     /// Files that the step may change; `None`: not declared.
     pub touches: Option<Vec<String>>,
+    /// Files that judge the work and must not change.
+    pub sealed: Vec<String>,
     /// Criteria for agent and reviewer.
     pub accept: Vec<String>,
+    /// Why the contract may pass before the work.
+    pub green: Option<String>,
     /// How long an attempt may take, in seconds.
     pub timeout_seconds: Option<u64>,
     /// How long the contract may take, in seconds.
@@ -207,7 +211,9 @@ impl StepView {
             needs,
             reads: texts(&step.reads),
             touches: step.touches.as_ref().map(|touches| texts(touches)),
+            sealed: texts(&step.sealed),
             accept: texts(&step.accept),
+            green: step.green.as_ref().map(|green| green.value.clone()),
             timeout_seconds: step.timeout.as_ref().and_then(|timeout| budget::seconds(&timeout.value)),
             contract_timeout_seconds: step
                 .contract_timeout

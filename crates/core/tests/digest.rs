@@ -19,6 +19,7 @@ fn plan(text: &str) -> Plan {
         bash: questions.commands.into_iter().map(|command| (command, Vec::new())).collect(),
         agents: words(&["coder", "reviewer"]),
         topics: words(&["sizes", "other"]),
+        ..Facts::default()
     };
     let checked = verify(&study, &facts, &Limits::default());
     checked.plan.unwrap_or_else(|| panic!("{:#?}\n{text}", checked.diagnostics))
@@ -83,6 +84,8 @@ fn every_field_that_means_something_changes_the_digest() {
         ("file:a.md, topic:sizes", "topic:sizes, file:a.md"),
         ("**touches:** none\n", ""),
         ("**touches:** b.md", "**touches:** d.md"),
+        ("**touches:** b.md", "**sealed:** tests/**\n**touches:** b.md"),
+        ("**on_fail:** abort", "**green:** it guards what is there\n**on_fail:** abort"),
         ("**tools:** bash", "**tools:** bash, edit"),
         ("LANG=C", "LANG=D"),
         ("**network:** no", "**network:** yes"),

@@ -73,12 +73,17 @@ fn render_step(lines: &mut String, step: &StepDraft) {
     add_list(lines, "  needs", step.needs.as_deref());
     add_list(lines, "  reads", Some(&step.reads).filter(|list| !list.is_empty()).map(Vec::as_slice));
     add_list(lines, "  touches", step.touches.as_deref());
-    for (name, list) in
-        [("tools", &step.tools), ("env", &step.env), ("each", &step.each), ("accept", &step.accept)]
-    {
+    for (name, list) in [
+        ("sealed", &step.sealed),
+        ("tools", &step.tools),
+        ("env", &step.env),
+        ("each", &step.each),
+        ("accept", &step.accept),
+    ] {
         add_list(lines, &format!("  {name}"), Some(list.as_slice()).filter(|list| !list.is_empty()));
     }
     add(lines, "  network", step.network.as_ref());
+    add(lines, "  green", step.green.as_ref());
     add(lines, "  timeout", step.timeout.as_ref());
     add(lines, "  contract_timeout", step.contract_timeout.as_ref());
     if let Some(setup) = &step.setup {

@@ -441,6 +441,7 @@ fn facts(study: &Study<'_>) -> Facts {
         bash: questions.commands.into_iter().map(|command| (command, Vec::new())).collect(),
         agents: words(&["coder", "reviewer"]),
         topics: words(&["b"]),
+        ..Facts::default()
     }
 }
 

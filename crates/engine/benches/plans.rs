@@ -62,6 +62,7 @@ fn given(questions: &Questions) -> Facts {
         bash: questions.commands.iter().map(|command| (command.clone(), Vec::new())).collect(),
         agents: facts::AGENTS.iter().chain(facts::ROLES).map(|&name| name.to_owned()).collect(),
         topics: std::iter::once("conventions".to_owned()).collect(),
+        ..Facts::default()
     }
 }
 

@@ -9,6 +9,7 @@ mod clock;
 #[path = "plans/corpus.rs"]
 mod corpus;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
@@ -103,6 +104,9 @@ fn record(store: &Store, (root, path): (&Path, &Path), text: &str, number: usize
         approved_at: "terminal".to_owned(),
         base: None,
         agents: Agents::new(),
+        sealed: BTreeMap::new(),
+        approvals: Vec::new(),
+        note: String::new(),
     };
     let mut state = RunState::new(&plan);
     state.apply(&started).expect("a run begins");
@@ -184,6 +188,9 @@ fn judged(step: &str, attempt: u32, code: i32) -> Event {
             tier: "open".to_owned(),
             output: Blob("o".to_owned()),
             milliseconds: 40,
+            tree: String::new(),
+            expect: Some(0),
+            approvals: Vec::new(),
         },
     }
 }

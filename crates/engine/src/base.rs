@@ -92,6 +92,16 @@ impl Home {
     }
 }
 
+/// Where the project lies in its repository; empty where it is all of it, or in none.
+pub(crate) fn part_of(root: &Path) -> Result<PathBuf, Error> {
+    Ok(Home::of(root)?.map(|home| home.part).unwrap_or_default())
+}
+
+/// The repository that the project is in.
+pub fn repository(root: &Path) -> Result<Option<Repository>, Error> {
+    Ok(Home::of(root)?.map(|home| home.repository))
+}
+
 /// Asks something that must have an answer.
 fn asked(repository: &Repository, act: &'static str, words: &[&str]) -> Result<Answer, Error> {
     let answer = repository.ask(words)?;

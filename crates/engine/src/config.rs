@@ -36,6 +36,10 @@ pub struct Config {
     pub run: Run,
     /// How plans are decided about.
     pub review: Review,
+    /// How contracts are run before the work.
+    pub red: Red,
+    /// How long things are kept.
+    pub retention: Retention,
     /// Where topics come from that are no file.
     pub topics: Topics,
     /// Which agent plays a role: `coder = "claude"`.
@@ -83,6 +87,13 @@ pub struct Review {
     pub stale_days: u64,
 }
 
+/// How long things are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retention {
+    /// Days after which what agents and contracts printed in a run that is over may go; 0: never.
+    pub days: u64,
+}
+
 impl Run {
     /// The limits that `decide` goes by.
     pub fn limits(&self) -> decide::Limits {
@@ -93,6 +104,15 @@ impl Run {
             steps: None,
         }
     }
+}
+
+/// How contracts are run before the work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Red {
+    /// How long one contract may take, where the step does not say less.
+    pub seconds: u64,
+    /// How long all contracts of a plan may take together.
+    pub total_seconds: u64,
 }
 
 /// Where topics come from that are no file.
@@ -323,6 +343,8 @@ impl Settings {
                 stalled_minutes: self.number("run.stalled_minutes"),
             },
             review: Review { stale_days: self.number("review.stale_days") },
+            red: Red { seconds: self.number("red.seconds"), total_seconds: self.number("red.total_seconds") },
+            retention: Retention { days: self.number("retention.days") },
             topics: Topics { command: Vec::new() },
             roles: BTreeMap::new(),
             agents: BTreeMap::new(),

@@ -100,10 +100,9 @@ impl Site<'_> {
 
     /// The PATH without folders that an agent could put a program into: relative ones and those in the workspace.
     fn search_path(&self) -> String {
-        let path = process::path_outside(self.folder);
-        let is_open = |folder: &PathBuf| !self.closed.iter().any(|closed| folder.starts_with(closed));
-        let folders = std::env::split_paths(&path).filter(is_open);
-        std::env::join_paths(folders).map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()
+        let closed: Vec<&Path> =
+            std::iter::once(self.folder).chain(self.closed.iter().map(PathBuf::as_path)).collect();
+        process::path_outside(&closed).to_string_lossy().into_owned()
     }
 }
 

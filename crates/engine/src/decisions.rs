@@ -3,12 +3,14 @@
 
 mod age;
 mod change;
+mod review;
 mod right;
 mod show;
 mod start;
 mod subject;
 
 pub use age::Expired;
+pub use review::{Asked, Reviewed};
 pub use start::Started;
 pub use subject::moved;
 
@@ -27,7 +29,7 @@ use planwright_core::state::State;
 use crate::project::{Project, Verified};
 use crate::runs::{self, Run, Runs, now};
 use crate::store::journal::{self, Appended, Statement, Store, Summary, blob_of};
-use crate::{base, store};
+use crate::{base, seal, store};
 
 /// What can go wrong with a decision.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +43,9 @@ pub enum Error {
     /// The repository.
     #[error("the repository can't be asked where the work would begin")]
     Base(#[from] base::Error),
+    /// A sealed file.
+    #[error("the files that judge can't be sealed")]
+    Seal(#[from] seal::Error),
     /// The policy says no.
     #[error("{0}")]
     Refused(String),
@@ -100,6 +105,16 @@ pub enum Error {
         /// The run.
         run: i64,
     },
+    /// There is no such revision to compare with.
+    #[error("{plan} has no r{revision} to compare r{newest} with")]
+    Revision {
+        /// The plan.
+        plan: String,
+        /// The revision that was asked for.
+        revision: u32,
+        /// The newest; 0 where nothing was proposed.
+        newest: u32,
+    },
     /// The approved text can't be read any more.
     #[error("r{revision} of {plan} can't be read any more")]
     Text {
@@ -143,30 +158,6 @@ impl Case {
 
     fn last(&self) -> u64 {
         self.ledger.last().map_or(0, |said| said.seq)
-    }
-
-    /// The revision that this person has read: the last one that they said something to, else the last one that anybody did.
-    pub fn read_by(&self, who: &Who) -> Option<u32> {
-        let undone = standing::undone(&self.ledger);
-        let spoken = |said: &&Said| !undone.contains(&said.seq);
-        let about = |said: &Said| match &said.entry {
-            Entry::Approved { revision, by, .. }
-            | Entry::Rejected { revision, by, .. }
-            | Entry::Commented { revision, by, .. } => Some((*revision, by.clone())),
-            Entry::Proposed { .. }
-            | Entry::Answered { .. }
-            | Entry::Reopened { .. }
-            | Entry::Cancelled { .. }
-            | Entry::Lapsed { .. }
-            | Entry::Started { .. }
-            | Entry::Ended { .. }
-            | Entry::Undone { .. }
-            | Entry::Archived { .. }
-            | Entry::Deleted { .. } => None,
-        };
-        let read: Vec<(u32, Who)> = self.ledger.iter().filter(spoken).filter_map(about).collect();
-        let own = read.iter().rev().find(|(_, by)| by == who);
-        own.or(read.last()).map(|(revision, _)| *revision)
     }
 }
 

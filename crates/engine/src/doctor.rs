@@ -11,7 +11,7 @@ use crate::process::{self, How, Job, Stop};
 use crate::project::{self, Project};
 use crate::store::journal::{RunId, Store};
 use crate::store::state;
-use crate::{facts, notify, setup};
+use crate::{facts, notify, runs, setup};
 
 /// How long a program may take to say which version it is.
 const VERSION_SECONDS: u64 = 10;
@@ -66,6 +66,8 @@ pub enum Repair {
     Remove(PathBuf),
     /// Build the queue and the asks anew from the journal.
     Rebuild,
+    /// Let go of the outputs of runs that were over before a time, in milliseconds since 1970.
+    DropOutputs(u64),
 }
 
 impl Finding {
@@ -111,6 +113,7 @@ pub fn examine(root: &Path, flags: &[String]) -> Vec<Finding> {
             let config = settings.config();
             findings.extend(agents(root, &config));
             findings.extend(hooks(root, &config));
+            findings.extend(old_outputs(root, config.retention.days));
         }
         Err(error) => findings.extend(faults(&error)),
     }
@@ -130,6 +133,10 @@ pub fn mend(root: &Path, repair: &Repair) -> Result<(), String> {
         Repair::Rebuild => {
             let store = Store::open(root).map_err(|error| error.to_string())?;
             store.rebuild_projection().map_err(|error| error.to_string())
+        }
+        Repair::DropOutputs(before_ms) => {
+            let store = Store::open(root).map_err(|error| error.to_string())?;
+            store.drop_outputs(*before_ms, runs::now()).map(drop).map_err(|error| error.to_string())
         }
         Repair::Reclaim(run) => {
             let store = Store::open(root).map_err(|error| error.to_string())?;
@@ -375,6 +382,32 @@ fn records(root: &Path) -> Vec<Finding> {
     findings.extend(leftover_processes(&store));
     findings.extend(leftover_locks(&store, &ids));
     findings
+}
+
+/// What runs hold that are over, and whether it may go.
+fn old_outputs(root: &Path, days: u64) -> Option<Finding> {
+    const DAY_MS: u64 = 86_400_000;
+    // A store that can't be opened is told of by itself.
+    let store = Store::exists(root).ok().filter(|&is_there| is_there).and_then(|_| Store::open(root).ok())?;
+    let before_ms = match days {
+        0 => u64::MAX >> 1,
+        days => runs::now().saturating_sub(days * DAY_MS),
+    };
+    let found = store.old_outputs(before_ms).ok().filter(|found| found.outputs > 0)?;
+    let megabytes = found.bytes.div_ceil(1_000_000);
+    Some(match days {
+        0 => Finding::ok(format!(
+            "outputs of runs that are over are kept (runs: {}, MB: {megabytes})",
+            found.runs
+        )),
+        _ => Finding::mendable(
+            format!(
+                "outputs of runs that are over for {days} days can go (runs: {}, MB: {megabytes})",
+                found.runs
+            ),
+            Repair::DropOutputs(before_ms),
+        ),
+    })
 }
 
 fn chains(store: &Store, runs: &[RunId]) -> Vec<Finding> {

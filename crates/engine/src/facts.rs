@@ -1,6 +1,6 @@
 //! Finds out what the checker asks about the world: files, programs, agents, topics, and what bash thinks of a command.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Component, Path};
 
@@ -42,6 +42,7 @@ pub fn gather(project: &Project, questions: &Questions) -> Result<Facts, process
         bash: process::check_bash(&questions.commands)?,
         agents: agents(project),
         topics: topics(project, questions),
+        passed: BTreeMap::new(),
     })
 }
 

@@ -365,7 +365,9 @@ impl Host for Embedded {
                 why.unwrap_or_else(|| "The agent can't be had.".to_owned())
             }
             (_, Reason::Budget) => format!("The budget is spent: {}.", outlook(self.plan(), state)),
-            (None, Reason::AttemptsSpent | Reason::Manual | Reason::Parked) => String::new(),
+            (_, Reason::Stalled) | (None, Reason::AttemptsSpent | Reason::Manual | Reason::Parked) => {
+                String::new()
+            }
         })
     }
 

@@ -3,6 +3,7 @@
 
 pub use planwright_core as core;
 
+pub mod audit;
 pub mod base;
 pub mod clock;
 pub mod config;
@@ -13,21 +14,24 @@ pub mod doctor;
 pub mod driver;
 pub mod facts;
 pub mod feed;
+pub mod figures;
 pub mod host;
 pub mod kind;
 pub mod merge;
 mod mirror;
 pub mod notify;
-mod pending;
 pub mod process;
 pub mod project;
+pub mod red;
 pub mod rerun;
 pub mod runs;
 #[cfg(test)]
 #[path = "../tests/scratch/folder.rs"]
 mod scratch;
+pub mod seal;
 mod seen;
 pub mod setup;
+pub mod simulate;
 pub mod store;
 mod topic;
 pub mod versions;

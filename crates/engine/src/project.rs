@@ -233,6 +233,21 @@ impl Project {
         Ok(self.search(&Seen::of(self), |found| found.path().to_owned())?.0)
     }
 
+    /// Every file below the root that is not ignored, relative to it, by path.
+    pub fn files(&self) -> Result<Vec<String>, Error> {
+        let found: Mutex<Vec<String>> = Mutex::default();
+        self.walk(&|path| {
+            if let Ok(shown) = path.strip_prefix(&self.root)
+                && path.is_file()
+            {
+                lock(&found).push(shown.to_string_lossy().into_owned());
+            }
+        })?;
+        let mut files = std::mem::take(&mut *lock(&found));
+        files.sort();
+        Ok(files)
+    }
+
     /// Looks at every plan below the root, on all cores, and returns what was seen in the order of the paths, and the conflict
     /// copies of plans that services made.
     fn search<T: Send>(
@@ -295,7 +310,7 @@ impl Project {
 
     /// Shows every file below the root to `see`, from several threads. Ignored files (`.gitignore`) are no files of the
     /// project; hidden folders are searched, since some tools keep their plans there.
-    fn walk(&self, see: &(dyn Fn(&Path) + Sync)) -> Result<(), Error> {
+    pub(crate) fn walk(&self, see: &(dyn Fn(&Path) + Sync)) -> Result<(), Error> {
         let failed: Mutex<Option<ignore::Error>> = Mutex::default();
         let walk = WalkBuilder::new(&self.root)
             .hidden(false)

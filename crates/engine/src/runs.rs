@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use planwright_core::decide::Limits;
-use planwright_core::event::{Agents, Answer, ApprovedBy, Event, Outcome, StopWhen};
+use planwright_core::event::{Agents, Answer, ApprovedBy, Event, Outcome, Reason, StopWhen};
 use planwright_core::plan::Plan;
 use planwright_core::run::{Illegal, Phase, RunState};
 use planwright_core::tally::{Tally, UnderWay};
@@ -299,6 +299,9 @@ impl Runs {
         if run.state.phase == Phase::Stopped {
             self.record(run, &Event::RunResumed { by: user() })?;
         }
+        for (ask, _) in run.state.asks.iter().filter(|(_, ask)| ask.reason == Reason::Stalled) {
+            self.answer(run, ask, Answer::Retry { hint: String::new() })?;
+        }
         host.mirror.show(&run.plan, &run.state, &run.events);
         let progress = driver::drive(&run.plan, &drive.limits, &mut host, watch)?;
         let now = self.load(run.row.clone())?;
@@ -476,7 +479,47 @@ impl Runs {
 
     /// Ends a run for good. Whoever drives it ends what is under way.
     pub fn cancel(&self, run: &Run, why: &str) -> Result<(), Error> {
-        self.record(run, &Event::RunFinished { outcome: Outcome::Cancelled, why: why.to_owned() })
+        self.end(run, Outcome::Cancelled, why)
+    }
+
+    /// Ends a run for good, in this way.
+    pub fn end(&self, run: &Run, outcome: Outcome, why: &str) -> Result<(), Error> {
+        self.record(run, &Event::RunFinished { outcome, why: why.to_owned() })
+    }
+
+    /// Asks what shall become of runs that nobody has driven for a long time; `minutes_of` says how long that is for a plan.
+    /// Returns those that were asked about now, each with what is asked.
+    pub fn ask_about_stalled(
+        &self,
+        minutes_of: impl Fn(&Path) -> u64,
+    ) -> Result<Vec<(PathBuf, String)>, Error> {
+        let now = now();
+        let mut asked = Vec::new();
+        for glance in self.newest()? {
+            let patience_ms = minutes_of(&glance.path).saturating_mul(60_000);
+            let is_silent = now.saturating_sub(glance.changed_at_ms) >= patience_ms;
+            if glance.tally.phase != Phase::Running || !glance.tally.asks.is_empty() || !is_silent {
+                continue;
+            }
+            if self.holder_of(glance.run)?.is_some() {
+                continue;
+            }
+            let hours = now.saturating_sub(glance.started_at_ms) / 3_600_000;
+            let (settled, steps) = (glance.tally.settled(), glance.tally.steps.len());
+            let text =
+                format!("Started {hours} h ago, {settled} of {steps} steps done, and nobody drives it.");
+            let run = self.run(glance.run)?;
+            let opened = Event::AskOpened {
+                ask: format!("stalled/{}", run.state.asked + 1),
+                step: None,
+                reason: Reason::Stalled,
+                text: text.clone(),
+            };
+            self.record(&run, &opened)?;
+            self.mirror(glance.run, &self.project.root.join(&glance.path))?;
+            asked.push((glance.path, text));
+        }
+        Ok(asked)
     }
 
     /// Sets marks and status in the plan file to where the run stands; says what went wrong. For when nobody drives it.

@@ -10,7 +10,7 @@ mod save;
 pub mod state;
 mod writer;
 
-pub use atomic::{ARCHIVE, archive, create, create_folder, fill_in};
+pub use atomic::{ARCHIVE, archive, create, create_folder, fill_in, fill_or_create, folder_within};
 pub use beside::{append, keep};
 pub use chance::chance;
 pub use folder::{plan_at, read_foreign};
@@ -189,14 +189,19 @@ pub fn read_stream(stream: &mut dyn Read, name: &str, reading: Reading) -> io::R
 
 /// Reads a file that is no plan, up to `bytes_max`. A pipe that nobody writes to is not waited for.
 pub fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
+    String::from_utf8(read_bytes(path, bytes_max)?).map_err(io::Error::other)
+}
+
+/// The bytes of a regular file, up to `bytes_max`. Waits for nobody.
+pub fn read_bytes(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     use std::os::unix::fs::OpenOptionsExt;
     let file = File::options().read(true).custom_flags(nix::libc::O_NONBLOCK).open(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
-    let mut text = String::new();
-    file.take(bytes_max).read_to_string(&mut text)?;
-    Ok(text)
+    let mut bytes = Vec::new();
+    file.take(bytes_max).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Reads what the user points at, be it a file or a pipe, up to `bytes_max`.

@@ -79,9 +79,16 @@ impl Repository {
         state::folder_of(&state::folder(), self.root()).expect("a folder")
     }
 
+    /// Where throw-away trees are made.
+    fn checkouts(&self) -> PathBuf {
+        let home = || Path::new(&std::env::var_os("HOME").expect("a home")).join(".cache");
+        let cache = std::env::var_os("XDG_CACHE_HOME").map_or_else(home, PathBuf::from);
+        state::folder_of(&cache.join("planwright/checkouts"), self.root()).expect("a folder")
+    }
+
     /// Throw-away trees that are there.
     fn trees(&self) -> usize {
-        let entries = std::fs::read_dir(self.state().join("checkouts")).into_iter().flatten().flatten();
+        let entries = std::fs::read_dir(self.checkouts()).into_iter().flatten().flatten();
         entries.filter(|entry| entry.path().is_dir()).count()
     }
 }
@@ -90,6 +97,7 @@ impl Drop for Repository {
     fn drop(&mut self) {
         // What is left of it harms nobody.
         std::fs::remove_dir_all(self.state()).ok();
+        std::fs::remove_dir_all(self.checkouts()).ok();
     }
 }
 
@@ -295,7 +303,7 @@ fn what_a_dead_process_left_is_swept_and_what_a_living_one_uses_is_not() {
     let repository = Repository::new("base-sweep");
     let base = repository.write("a", "1").commit();
     let used = Checkout::of_commit(repository.root(), &base.commit).expect("laid out");
-    let left = repository.state().join("checkouts/1-0-0/tree/closed");
+    let left = repository.checkouts().join("1-0-0/tree/closed");
     std::fs::create_dir_all(&left).expect("made");
     std::fs::set_permissions(&left, std::fs::Permissions::from_mode(0o000)).expect("a mode");
     assert_eq!(repository.trees(), 2);

@@ -1,41 +1,135 @@
-//! `archive`: puts a plan that is over out of the way. Nothing is deleted: it lies in the folder `archive/` beside where it was.
+//! `archive`: puts plans that are over out of the way. No plan is deleted: it lies in the folder `archive/` beside where it was,
+//! and everything that is known about it goes along. Lets go of old outputs where that is asked for.
 
-use planwright_engine::runs::Runs;
-use planwright_engine::store;
+use std::path::{Path, PathBuf};
+
+use planwright_engine::decisions::Decisions;
+use planwright_engine::runs::{self, Runs};
+use planwright_engine::store::ARCHIVE;
+use planwright_engine::{Project, figures};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Opened, open, shown};
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use super::{Opened, here, open, shown};
+use crate::consent::who;
+use crate::fact;
+use crate::out::{Answer, Failure, Next, Out, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The plan
-    plan: String,
+    #[arg(required_unless_present = "older_than")]
+    plan: Option<String>,
+    /// Every plan that was done, failed, rejected or cancelled longer ago than this, such as 30d
+    #[arg(long, value_name = "TIME", conflicts_with = "plan")]
+    older_than: Option<String>,
+    /// Let go of what agents and contracts printed in runs that were over longer ago than that; verdicts and hashes stay
+    #[arg(long, requires = "older_than")]
+    outputs: bool,
+    /// Only show what would be done
+    #[arg(long)]
+    dry_run: bool,
 }
 
 /// The data of the envelope.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Archived {
+    /// The plans that were moved, or would be.
+    pub(crate) plans: Vec<Moved>,
+    /// The outputs that were let go of, or would be; `null` where nobody asked for that.
+    pub(crate) outputs: Option<OutputsData>,
+    /// Whether it was only looked at.
+    pub(crate) is_dry_run: bool,
+}
+
+/// A plan that was moved.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Moved {
     /// Where it was.
     pub(crate) from: String,
     /// Where it is.
     pub(crate) to: String,
 }
 
+/// Outputs that were let go of.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct OutputsData {
+    /// How many runs were over before that time.
+    pub(crate) runs: usize,
+    /// How many outputs only they name.
+    pub(crate) outputs: usize,
+    /// How many bytes these have.
+    pub(crate) bytes: u64,
+}
+
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
-    let Opened { path, project, .. } = open(&args.plan)?;
-    let run = Runs::open_existing(&project)?.map(|runs| runs.latest(&path)).transpose()?.flatten();
-    if let Some(run) = run.filter(|run| run.state.outcome().is_none()) {
-        let message = format!("{} is being run (run {})", shown(&path), run.row.id.number());
-        let next = Next::new(["planwright", "status", shown(&path).as_str()]);
-        return Err(Failure::new(Exit::Moved, message)
-            .hint("end the run first; nothing was moved")
-            .next(next));
+    let mut data = Archived { plans: Vec::new(), outputs: None, is_dry_run: args.dry_run };
+    if let Some(plan) = &args.plan {
+        let Opened { path, project, .. } = open(plan)?;
+        data.plans.push(put_away(args, &project, &path)?);
     }
-    let to = store::archive(&path)?;
-    let archived = Archived { from: shown(&path), to: shown(&to) };
-    let word = out.palette().paint(Tone::Good, "moved");
-    out.line(&format!("{word}  {}   to {}", clean_line(&archived.from), clean_line(&archived.to)));
-    Ok(Answer::done("archive", &archived).next(Next::new(["planwright", "list"])))
+    if let Some(text) = &args.older_than {
+        let before_ms = fact::now().saturating_sub(fact::span("--older-than", text)?);
+        old(args, before_ms, &mut data)?;
+    }
+    print(args, &data, out);
+    let answer = Answer::done("archive", &data);
+    Ok(match (args.dry_run, &args.older_than, &args.plan) {
+        (true, Some(time), _) => {
+            let outputs = args.outputs.then_some("--outputs");
+            let words = ["planwright", "archive", "--older-than", time.as_str()];
+            answer.next(Next::new(words.into_iter().chain(outputs)))
+        }
+        (true, None, Some(plan)) => answer.next(Next::new(["planwright", "archive", plan.as_str()])),
+        (false, ..) | (true, None, None) => answer.next(Next::new(["planwright", "list"])),
+    })
+}
+
+/// Everything that was over before a time.
+fn old(args: &Args, before_ms: u64, data: &mut Archived) -> Result<(), Failure> {
+    let here = here()?;
+    // Where nothing was ever run or decided nothing is over.
+    let Some(runs) = Runs::open_existing(&here)? else { return Ok(()) };
+    for plan in figures::over_before(&runs, before_ms)? {
+        data.plans.push(put_away(args, &here, &here.root.join(plan))?);
+    }
+    if args.outputs {
+        let found = match args.dry_run {
+            true => runs.store().old_outputs(before_ms),
+            false => runs.store().drop_outputs(before_ms, fact::now()),
+        };
+        let found = found.map_err(runs::Error::from)?;
+        data.outputs = Some(OutputsData { runs: found.runs, outputs: found.outputs, bytes: found.bytes });
+    }
+    Ok(())
+}
+
+fn put_away(args: &Args, project: &Project, path: &Path) -> Result<Moved, Failure> {
+    let from = shown(path);
+    let to: PathBuf = match args.dry_run {
+        true => path.with_file_name(ARCHIVE).join(path.file_name().unwrap_or_default()),
+        false => Decisions::open(project)?.archive(path, &who())?,
+    };
+    Ok(Moved { from, to: shown(&to) })
+}
+
+fn print(args: &Args, data: &Archived, out: &mut Out<'_>) {
+    let (moved, dropped) = match args.dry_run {
+        true => ("would move", "would let go of"),
+        false => ("moved", "let go of"),
+    };
+    let word = out.palette().paint(Tone::Good, moved);
+    for plan in &data.plans {
+        out.line(&format!("{word}  {}   to {}", clean_line(&plan.from), clean_line(&plan.to)));
+    }
+    if data.plans.is_empty() {
+        out.line("no plan was over for so long");
+    }
+    if let Some(OutputsData { runs, outputs, bytes }) = &data.outputs {
+        let (runs, outputs) = (fact::number(*runs, "run"), fact::number(*outputs, "output"));
+        out.line(&format!(
+            "{dropped}  {outputs} of {runs}   {}; verdicts and hashes stay",
+            fact::size(*bytes)
+        ));
+    }
 }

@@ -1,9 +1,14 @@
-//! `cancel`: a run is over for good, because a person says so. What is under way is ended.
+//! `cancel`: a plan or its run is over for good, because a person says so. What is under way is ended.
 
+use planwright_engine::core::event::Outcome;
+use planwright_engine::decisions::Decisions;
+use planwright_engine::project;
+use planwright_engine::runs::{Run, Runs};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{RunOf, refuse_agents, run_of, shown, under_way, wait_for_driver};
+use super::{Opened, open, refuse_agents, shown, under_way, wait_for_driver};
+use crate::consent::who;
 use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
@@ -13,6 +18,9 @@ pub(crate) struct Args {
     /// Why
     #[arg(short, long)]
     message: String,
+    /// Say that the run has failed, not that it is not wanted any more
+    #[arg(long)]
+    failed: bool,
 }
 
 /// The data of the envelope.
@@ -20,8 +28,8 @@ pub(crate) struct Args {
 pub(crate) struct Cancelled {
     /// The plan.
     pub(crate) plan: String,
-    /// The number of the run.
-    pub(crate) run: i64,
+    /// The number of the run; `None` where the plan was not run.
+    pub(crate) run: Option<i64>,
     /// What was under way and was ended.
     pub(crate) under_way: Vec<String>,
     /// Who still drives it, because something can't be ended yet.
@@ -30,26 +38,50 @@ pub(crate) struct Cancelled {
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     refuse_agents("cancel a run")?;
-    let RunOf { path, runs, run, .. } = run_of(&args.plan)?;
-    let name = run.row.name.clone();
-    let next = Next::new(["planwright", "log", shown(&path).as_str()]);
     if args.message.trim().is_empty() {
         let failure = Failure::new(Exit::Usage, "a run is cancelled for a reason, and this one is empty");
         return Err(failure.next(Next::new(["planwright", "help", "cancel"])));
     }
-    if run.state.outcome().is_some() {
-        let message = format!("{name} is over: there is nothing to cancel");
+    let Opened { path, project, .. } = open(&args.plan)?;
+    let name = project::name(&path);
+    let next = Next::new(["planwright", "log", shown(&path).as_str()]);
+    let runs = Runs::open(&project)?;
+    if let Some(run) = runs.latest(&path)?.filter(|run| run.state.outcome().is_none()) {
+        let cancelled = end(args, (&runs, &run), &path, out)?;
+        return Ok(Answer::done("cancel", &cancelled).next(next));
+    }
+    if args.failed {
+        let message = format!("{name} is not being run, so no run of it can have failed");
         return Err(Failure::new(Exit::No, message).next(next));
     }
-    let busy = under_way(&run);
-    runs.cancel(&run, &args.message)?;
-    let holder = wait_for_driver(&runs, &run)?;
+    let (_, complaints) =
+        Decisions::open(&project)?.cancel(&path, &who(), &args.message).map_err(Failure::from)?;
+    complaints.iter().for_each(|complaint| out.warn(complaint));
+    let word = out.palette().paint(Tone::Good, "cancelled");
+    out.line(&format!("{word}  {}   {}", clean_line(&name), clean_line(&args.message)));
+    let cancelled = Cancelled { plan: name, run: None, under_way: Vec::new(), driven_by: None };
+    Ok(Answer::done("cancel", &cancelled).next(Next::new(["planwright", "undo", shown(&path).as_str()])))
+}
+
+/// Ends a run.
+fn end(
+    args: &Args,
+    (runs, run): (&Runs, &Run),
+    path: &std::path::Path,
+    out: &mut Out<'_>,
+) -> Result<Cancelled, Failure> {
+    let name = run.row.name.clone();
+    let busy = under_way(run);
+    let (outcome, word) =
+        if args.failed { (Outcome::Failed, "failed") } else { (Outcome::Cancelled, "cancelled") };
+    runs.end(run, outcome, &args.message)?;
+    let holder = wait_for_driver(runs, run)?;
     if holder.is_none() {
-        for complaint in runs.mirror(run.row.id, &path)? {
+        for complaint in runs.mirror(run.row.id, path)? {
             out.warn(&complaint);
         }
     }
-    let word = out.palette().paint(Tone::Good, "cancelled");
+    let word = out.palette().paint(Tone::Good, word);
     out.line(&format!("{word}  {}   {}", clean_line(&name), clean_line(&args.message)));
     for what in &busy {
         out.line(&format!("           was under way: {}", clean_line(what)));
@@ -58,11 +90,10 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         let who = clean_line(&holder.to_string()).into_owned();
         out.line(&format!("           {who} is still ending it"));
     }
-    let cancelled = Cancelled {
+    Ok(Cancelled {
         plan: name,
-        run: run.row.id.number(),
+        run: Some(run.row.id.number()),
         under_way: busy,
         driven_by: holder.map(|holder| holder.to_string()),
-    };
-    Ok(Answer::done("cancel", &cancelled).next(next))
+    })
 }

@@ -1,32 +1,41 @@
-//! `export`: a plan as a text for other programs and for people who have no planwright.
+//! `export`: a plan as a text for other programs and for people who have no planwright; or its record, for those who check it.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use planwright_engine::audit;
 use planwright_engine::core::view::{self, PlanView, StepView};
 use planwright_engine::runs::{Run, Runs};
+use planwright_engine::store::journal::Outputs;
 use planwright_engine::store::{self, Text};
 use planwright_engine::{clock, project};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Opened, open, shown};
+use super::{Opened, here, open, project_of, shown};
 use crate::out::picture::{self, Picture};
-use crate::out::{Answer, Failure, Out, Tone, clean, clean_line};
+use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean, clean_line};
 
 mod page;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan
-    plan: String,
+    /// The plan; with --receipts all of them where none is named
+    #[arg(required_unless_present = "receipts")]
+    plan: Option<String>,
     /// The form
-    #[arg(long, value_enum, value_name = "FORM")]
-    to: Form,
+    #[arg(long, value_enum, value_name = "FORM", required_unless_present = "receipts")]
+    to: Option<Form>,
     /// Where it goes; standard output where that is not said
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", conflicts_with = "receipts")]
     output: Option<PathBuf>,
+    /// Write the record, by which others can check it, into .planwright/receipts or this folder
+    #[arg(long, value_name = "DIR", num_args = 0..=1, conflicts_with = "to")]
+    receipts: Option<Option<PathBuf>>,
+    /// With what agents and contracts printed
+    #[arg(long, requires = "receipts")]
+    outputs: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -46,18 +55,86 @@ enum Form {
 /// The data of the envelope.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Exported {
-    /// The plan.
-    pub(crate) plan: PlanView,
+    /// The plan; `None` where records were exported.
+    pub(crate) plan: Option<PlanView>,
     /// The form.
     pub(crate) form: String,
     /// The file; `None` where it went to standard output.
     pub(crate) path: Option<String>,
-    /// The text.
+    /// The text; empty where records were exported.
     pub(crate) text: String,
+    /// The records that were exported.
+    pub(crate) receipts: Vec<ReceiptsData>,
+}
+
+/// The record of a plan in a file.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ReceiptsData {
+    /// The plan, relative to the root of the project.
+    pub(crate) plan: String,
+    /// The file.
+    pub(crate) path: String,
+    /// How many records it has.
+    pub(crate) records: usize,
+    /// The hash over the ends of its ledger and of its runs.
+    pub(crate) head: String,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
-    let Opened { path, project, source, .. } = open(&args.plan)?;
+    match (&args.receipts, &args.plan, args.to) {
+        (Some(folder), plan, _) => records((plan.as_deref(), folder.as_deref()), args.outputs_wanted(), out),
+        (None, Some(plan), Some(form)) => told(plan, form, args.output.as_deref(), out),
+        // The grammar asks for both.
+        (None, _, _) => Err(Failure::new(Exit::Usage, "say which plan, and in which form")),
+    }
+}
+
+impl Args {
+    fn outputs_wanted(&self) -> Outputs {
+        if self.outputs { Outputs::Taken } else { Outputs::Left }
+    }
+}
+
+/// Writes records beside the code.
+fn records(
+    (plan, folder): (Option<&str>, Option<&Path>),
+    outputs: Outputs,
+    out: &mut Out<'_>,
+) -> Result<Answer, Failure> {
+    let here = here()?;
+    let (project, path) = match plan {
+        None => (here, None),
+        Some(plan) => {
+            let path = here.address(plan)?.plan;
+            (project_of(&path)?, Some(path))
+        }
+    };
+    let written = audit::export(&project, &audit::Export { plan: path.as_deref(), folder, outputs })?;
+    let receipts: Vec<ReceiptsData> = written
+        .iter()
+        .map(|written| ReceiptsData {
+            plan: written.plan.clone(),
+            path: shown(&written.path),
+            records: written.records,
+            head: written.head.clone(),
+        })
+        .collect();
+    for data in &receipts {
+        let word = out.palette().paint(Tone::Good, "wrote");
+        let path = clean_line(&data.path).into_owned();
+        out.line(&format!("{word}  {path}   {} events, head {}", data.records, &data.head[..8]));
+    }
+    let next = match &path {
+        Some(path) => Next::new(["planwright", "audit", shown(path).as_str()]),
+        None => Next::new(["planwright", "audit"]),
+    };
+    let exported =
+        Exported { plan: None, form: "receipts".to_owned(), path: None, text: String::new(), receipts };
+    Ok(Answer::done("export", &exported).next(next))
+}
+
+fn told(plan: &str, form: Form, output: Option<&Path>, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let Opened { path, project, source, .. } = open(plan)?;
     let verified = project.check(Text::Plan(source))?;
     let draft = verified.draft.clone().unwrap_or_default();
     let name = project::name(&path);
@@ -67,14 +144,14 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         None => None,
     };
     let picture = Picture { plan: &plan, graph: &view::graph(&draft) };
-    let text = match args.to {
+    let text = match form {
         Form::Json => serde_json::to_string_pretty(&plan).unwrap_or_default() + "\n",
         Form::Mermaid => picture::mermaid(&picture),
         Form::Dot => picture::dot(&picture),
         Form::Markdown => report(&picture, run.as_ref()),
         Form::Html => page::page(&plan.title, &report(&picture, run.as_ref())),
     };
-    match &args.output {
+    match output {
         Some(file) => {
             store::create(file, &text)?;
             out.line(&format!("{}  {}", out.palette().paint(Tone::Good, "wrote"), clean_line(&shown(file))));
@@ -82,8 +159,9 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         None if out.settings().stdout.is_terminal => out.data(&clean(&text)),
         None => out.data(&text),
     }
-    let form = args.to.to_possible_value().map(|form| form.get_name().to_owned()).unwrap_or_default();
-    Ok(Answer::done("export", &Exported { plan, form, path: args.output.as_deref().map(shown), text }))
+    let form = form.to_possible_value().map(|form| form.get_name().to_owned()).unwrap_or_default();
+    let path = output.map(shown);
+    Ok(Answer::done("export", &Exported { plan: Some(plan), form, path, text, receipts: Vec::new() }))
 }
 
 /// What the plan says, as a page of markdown. What contracts have proven is told apart from what the file claims.

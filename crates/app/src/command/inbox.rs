@@ -9,7 +9,7 @@ use planwright_engine::store::journal::RunId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::here;
+use super::{ReviewData, here, reviews};
 use crate::fact;
 use crate::out::{Answer, Failure, Glyph, Next, Out, Table, Tone, clean_line};
 
@@ -19,8 +19,10 @@ pub(crate) struct Args {}
 /// The data of the envelope.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Inbox {
-    /// What waits, the oldest first.
+    /// What runs ask, the oldest first.
     pub(crate) asks: Vec<AskData>,
+    /// Plans that wait for a yes or a no, the oldest first.
+    pub(crate) reviews: Vec<ReviewData>,
 }
 
 /// Something that only a person can settle.
@@ -51,7 +53,9 @@ struct Shown {
 }
 
 pub(crate) fn run(_: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
-    let runs = Runs::open(&here()?)?;
+    let here = here()?;
+    let reviews = reviews(&here, out)?;
+    let runs = Runs::open(&here)?;
     let newest: BTreeMap<RunId, Glance> = runs.newest()?.into_iter().map(|run| (run.run, run)).collect();
     let mut asks = Vec::new();
     for ask in runs.store().asks().map_err(runs::Error::from)? {
@@ -80,15 +84,30 @@ pub(crate) fn run(_: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     for ask in &asks {
         print(ask, now, out);
     }
-    if asks.is_empty() {
+    reviews.iter().for_each(|review| print_review(review, now, out));
+    if asks.is_empty() && reviews.is_empty() {
         out.line("nothing waits for you");
     }
-    let next = match asks.first() {
-        Some(ask) => Next::new(["planwright", "answer", ask.subject.as_str()]),
-        None => Next::new(["planwright", "status"]),
+    let next = match (asks.first(), reviews.first()) {
+        (Some(ask), _) if ask.data.reason == "stalled" => {
+            Next::new(["planwright", "run", ask.subject.as_str()])
+        }
+        (Some(ask), _) => Next::new(["planwright", "answer", ask.subject.as_str()]),
+        (None, Some(review)) => review.command(),
+        (None, None) => Next::new(["planwright", "status"]),
     };
     let asks = asks.into_iter().map(|ask| ask.data).collect();
-    Ok(Answer::done("inbox", &Inbox { asks }).next(next))
+    Ok(Answer::done("inbox", &Inbox { asks, reviews }).next(next))
+}
+
+fn print_review(review: &ReviewData, now: u64, out: &mut Out<'_>) {
+    let palette = out.palette();
+    let (glyph, name) = (palette.glyph(Glyph::NeedsYou), clean_line(&review.plan));
+    let age = fact::age(review.since_ms, now);
+    let (words, by) = (review.words(), clean_line(&review.by).into_owned());
+    out.line(&format!("{glyph} {}   {words}, {age} ago, by {by}", palette.paint(Tone::Strong, &name)));
+    out.line(&format!("  {}", clean_line(&review.command().command)));
+    out.line("");
 }
 
 fn print(ask: &Shown, now: u64, out: &mut Out<'_>) {

@@ -8,7 +8,7 @@ use planwright_engine::runs::Runs;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::here;
+use super::{ReviewData, here, reviews};
 use crate::fact;
 use crate::out::{Answer, Cell, Exit, Failure, Glyph, Next, Out, Table, Tone, clean_line};
 use standing::standing;
@@ -35,6 +35,8 @@ pub(crate) struct Args {
 pub(crate) struct Standing {
     /// The newest run of every plan.
     pub(crate) runs: Vec<RunData>,
+    /// Plans that wait for a yes or a no, the oldest first.
+    pub(crate) reviews: Vec<ReviewData>,
 }
 
 /// Where a run stands.
@@ -107,11 +109,15 @@ pub(crate) struct AskData {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
-    let runs = Runs::open(&here()?)?;
+    let here = here()?;
+    let reviews = reviews(&here, out)?;
+    let runs = Runs::open(&here)?;
     if args.watch {
         return watch(args, &runs, out);
     }
-    let standing = standing(args.plan.as_deref(), &runs)?;
+    let mut standing = standing(args.plan.as_deref(), &runs)?;
+    let wanted = |review: &ReviewData| args.plan.as_ref().is_none_or(|plan| review.plan.starts_with(plan));
+    standing.reviews = reviews.into_iter().filter(wanted).collect();
     if args.next {
         return Ok(only_next(&standing, out));
     }
@@ -137,7 +143,7 @@ fn watch(args: &Args, runs: &Runs, out: &mut Out<'_>) -> Result<Answer, Failure>
             shown = Some(now);
         }
         if !out.is_open() {
-            return Ok(Answer::done("status", &Standing { runs: Vec::new() }));
+            return Ok(Answer::done("status", &Standing { runs: Vec::new(), reviews: Vec::new() }));
         }
         std::thread::sleep(LOOK);
     }
@@ -147,7 +153,13 @@ fn watch(args: &Args, runs: &Runs, out: &mut Out<'_>) -> Result<Answer, Failure>
 fn next(standing: &Standing) -> Next {
     let asked = standing.runs.iter().flat_map(|run| run.asks.iter().map(move |ask| (run, ask)));
     if let Some((run, ask)) = asked.min_by_key(|(_, ask)| ask.since_ms) {
+        if ask.reason == "stalled" {
+            return Next::new(["planwright", "run", run.plan.as_str()]);
+        }
         return Next::new(["planwright", "answer", subject(run, ask).as_str()]);
+    }
+    if let Some(review) = standing.reviews.first() {
+        return review.command();
     }
     let with = |states: &[&str]| standing.runs.iter().rfind(|run| states.contains(&run.state.as_str()));
     if let Some(run) = with(&["paused", "stopped"]) {
@@ -163,7 +175,7 @@ fn next(standing: &Standing) -> Next {
 fn only_next(standing: &Standing, out: &mut Out<'_>) -> Answer {
     let next = next(standing);
     out.line(&next.command);
-    let is_asked = standing.runs.iter().any(|run| !run.asks.is_empty());
+    let is_asked = standing.runs.iter().any(|run| !run.asks.is_empty()) || !standing.reviews.is_empty();
     let exit = if is_asked { Exit::Person } else { Exit::Done };
     let answer = Answer::new(exit, "status", standing);
     if out.settings().is_json { answer.next(next) } else { answer }
@@ -174,7 +186,7 @@ fn subject(run: &RunData, ask: &AskData) -> String {
 }
 
 fn print(args: &Args, standing: &Standing, out: &mut Out<'_>) {
-    if standing.runs.is_empty() {
+    if standing.runs.is_empty() && standing.reviews.is_empty() {
         let what = match &args.plan {
             Some(plan) => format!("{plan} was not run here yet"),
             None => "nothing was run here yet".to_owned(),
@@ -189,7 +201,9 @@ fn print(args: &Args, standing: &Standing, out: &mut Out<'_>) {
     let mut asks: Vec<(&RunData, &AskData)> =
         standing.runs.iter().flat_map(|run| run.asks.iter().map(move |ask| (run, ask))).collect();
     asks.sort_by_key(|(_, ask)| ask.since_ms);
-    section("Needs you", asks.iter().map(|(run, ask)| ask_row((run, ask), now, out)).collect(), out);
+    let reviews = standing.reviews.iter().map(|review| review_row(review, now, out));
+    let rows = asks.iter().map(|(run, ask)| ask_row((run, ask), now, out)).chain(reviews);
+    section("Needs you", rows.collect(), out);
     section("Running", state(&["running"]).map(|run| running_row(run, now, out)).collect(), out);
     section("Paused", state(PAUSED).map(|run| resting_row(run, Glyph::Waiting, now, out)).collect(), out);
     let over = state(&["done", "failed", "cancelled"]).map(|run| {
@@ -230,6 +244,16 @@ fn ask_row((run, ask): (&RunData, &AskData), now: u64, out: &Out<'_>) -> Vec<Cel
         Cell::new(format!("{} {}", ask.step.as_deref().unwrap_or("the run:"), ask.words)),
         Cell::new(fact::age(ask.since_ms, now)).right(),
         Cell::new(format!("planwright answer {}", subject(run, ask))),
+    ]
+}
+
+fn review_row(review: &ReviewData, now: u64, out: &Out<'_>) -> Vec<Cell> {
+    vec![
+        mark(Glyph::NeedsYou, out),
+        Cell::new(&review.plan).tone(Tone::Strong),
+        Cell::new(review.words()),
+        Cell::new(fact::age(review.since_ms, now)).right(),
+        Cell::new(review.command().command),
     ]
 }
 

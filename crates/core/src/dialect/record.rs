@@ -121,6 +121,7 @@ const STEP_KEYS: &[&str] = &[
     "acceptanceCriteria",
     "reads",
     "touches",
+    "sealed",
     "tools",
     "env",
     "network",
@@ -129,6 +130,7 @@ const STEP_KEYS: &[&str] = &[
     "contract",
     "exitCode",
     "contractTimeout",
+    "green",
     "onFail",
 ];
 
@@ -146,6 +148,7 @@ const FIELDS: &[(Field, &[&str])] = &[
     (Field::Accept, &["acceptanceCriteria"]),
     (Field::Reads, &["reads"]),
     (Field::Touches, &["touches"]),
+    (Field::Sealed, &["sealed"]),
     (Field::Tools, &["tools"]),
     (Field::Env, &["env"]),
     (Field::Network, &["network"]),
@@ -154,6 +157,7 @@ const FIELDS: &[(Field, &[&str])] = &[
     (Field::Contract, &["contract"]),
     (Field::ExitCode, &["exitCode"]),
     (Field::ContractTimeout, &["contractTimeout"]),
+    (Field::Green, &["green"]),
     (Field::OnFail, &["onFail"]),
 ];
 

@@ -255,6 +255,7 @@ impl<'a> Markdown<'_, 'a> {
                 Field::Needs
                 | Field::Reads
                 | Field::Touches
+                | Field::Sealed
                 | Field::Tools
                 | Field::Env
                 | Field::Each
@@ -272,6 +273,7 @@ impl<'a> Markdown<'_, 'a> {
                 | Field::Timeout
                 | Field::ContractTimeout
                 | Field::Task
+                | Field::Green
                 | Field::OnFail,
             )
             | None => Kind::Lines,

@@ -1,9 +1,10 @@
 //! What follows from claims, receipts and contracts, as tables.
 
+use std::collections::BTreeMap;
+
 use super::*;
 use crate::event::{Agents, Answer, AttemptEnd, Blob, Event, Reason, Receipt, Usage};
 use crate::judge::{Observation, judge};
-use crate::verify::Claim;
 
 fn proof(contract: &str, seq: u64) -> Proof {
     Proof {
@@ -98,6 +99,9 @@ fn history(events: &[Event]) -> History {
         approved_at: "terminal".to_owned(),
         base: None,
         agents: Agents::new(),
+        sealed: BTreeMap::new(),
+        approvals: Vec::new(),
+        note: String::new(),
     };
     let events: Vec<Event> = std::iter::once(begin).chain(events.iter().cloned()).collect();
     History::of((1..).zip(&events).map(|(seq, event)| (seq, seq * 10, event)))

@@ -77,9 +77,21 @@ pub enum What {
     Network,
     /// What prepares the place where the contract runs.
     Setup,
+    /// The files that judge and must not move.
+    Sealed,
+    /// Why the contract may pass before the work.
+    Green,
 }
 
 impl What {
+    /// The sign that lists of changes begin with.
+    pub fn sign(self) -> char {
+        if self == Self::Added {
+            return '+';
+        }
+        if self == Self::Removed { '-' } else { '~' }
+    }
+
     /// The word for it.
     pub const fn word(self) -> &'static str {
         match self {
@@ -107,6 +119,8 @@ impl What {
             Self::Env => "env",
             Self::Network => "network",
             Self::Setup => "setup",
+            Self::Sealed => "sealed",
+            Self::Green => "green",
         }
     }
 }
@@ -257,6 +271,8 @@ fn of_step((old, was): (&Plan, &Step), (new, step): (&Plan, &Step), found: &mut 
         env,
         network,
         setup,
+        sealed,
+        green,
     } = step;
     let mut comparison = Comparison { step: Some(step), found };
     comparison.field(What::Id, &was.id, id, String::clone);
@@ -276,6 +292,8 @@ fn of_step((old, was): (&Plan, &Step), (new, step): (&Plan, &Step), found: &mut 
     comparison.field(What::Env, &was.env, env, |lines| lines.join("\n"));
     comparison.field(What::Network, &was.network, network, |text| text.clone().unwrap_or_default());
     comparison.field(What::Setup, &was.setup, setup, |text| text.clone().unwrap_or_default());
+    comparison.field(What::Sealed, &was.sealed, sealed, |globs| globs.join("\n"));
+    comparison.field(What::Green, &was.green, green, |text| text.clone().unwrap_or_default());
 }
 
 fn contract_text(contract: &Contract) -> String {
@@ -301,7 +319,7 @@ fn references(reads: &[Reference]) -> String {
 fn declared(touches: Option<&[String]>) -> String {
     match touches {
         None => "not declared".to_owned(),
-        Some(globs) if globs.is_empty() => "nothing".to_owned(),
+        Some([]) => "nothing".to_owned(),
         Some(globs) => globs.join("\n"),
     }
 }

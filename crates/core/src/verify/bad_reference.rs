@@ -1,7 +1,8 @@
-//! PW0208: an item of `reads` that names neither a file nor a topic.
+//! PW0208: an item of `reads` that names neither a file nor a topic, or a pattern in `sealed` that is none.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::diagnostic::Severity;
+use crate::glob::Glob;
 use crate::plan::Reference;
 use crate::source::Edit;
 
@@ -9,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0208",
     name: "bad-reference",
     severity: Severity::Error,
-    summary: "an item of `reads` is neither `file:PATH` nor `topic:NAME`",
+    summary: "an item of `reads` is neither `file:PATH` nor `topic:NAME`, or one of `sealed` is no pattern",
     page: include_str!("../../rules/bad-reference.md"),
     check,
 };
@@ -25,6 +26,14 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
                 true => bad.fix("read it as a file", vec![Edit::insert(read.span.start, "file:")]),
                 false => bad,
             });
+        }
+        for sealed in &step.sealed {
+            let Err(error) = Glob::new(&sealed.value) else { continue };
+            // A path that leads out of the workspace is said by another rule.
+            if !super::escaping_path::leaves_workspace(&sealed.value) {
+                let message = format!("{} seals `{}`, which is no pattern", subject.name(place), sealed.value);
+                found.push(RULE.at(sealed.span, message).label(error.to_string()));
+            }
         }
     }
 }

@@ -23,7 +23,8 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
             }
             Reference::Topic(_) => None,
         });
-        for path in reads.chain(step.touches.iter().flatten().cloned()) {
+        let patterns = step.touches.iter().flatten().chain(&step.sealed);
+        for path in reads.chain(patterns.cloned()) {
             if leaves_workspace(&path.value) {
                 found.push(
                     RULE.at(path.span, format!("{} names `{}`, a path outside the workspace", subject.name(place), path.value))

@@ -41,7 +41,7 @@ fn step(subject: &Subject<'_>, place: usize, draft: &StepDraft) -> Step {
 }
 
 /// The step of a plan that may have faults, for whoever wants to know what its contract says. `Err` says why nobody can.
-pub(super) fn step_as_read(draft: &StepDraft, id: String) -> Result<Step, &'static str> {
+pub(crate) fn step_as_read(draft: &StepDraft, id: String) -> Result<Step, &'static str> {
     let StepNumber::Counted(number) = draft.number.value else {
         return Err("it stands for steps that are still to be written");
     };
@@ -67,7 +67,9 @@ fn plain(draft: &StepDraft, id: String) -> Step {
         needs: Vec::new(),
         reads: draft.reads.iter().filter_map(|read| Reference::read(&read.value)).collect(),
         touches: draft.touches.as_ref().map(|touches| texts(touches)),
+        sealed: texts(&draft.sealed),
         accept: texts(&draft.accept),
+        green: draft.green.as_ref().map(|green| green.value.clone()),
         timeout_seconds: draft.timeout.as_ref().and_then(|timeout| budget::seconds(&timeout.value)),
         contract_timeout_seconds: draft
             .contract_timeout

@@ -1,7 +1,10 @@
-//! PW0307: a contract that is true before any work is done. This is the part that can be seen without running it.
+//! PW0307: a contract that is true before any work is done. What can be seen without running it is seen here; what was found by
+//! running it comes in as a fact.
 
+use super::subject::Contract;
 use super::{Diagnostic, Rule, Subject};
 use crate::diagnostic::Severity;
+use crate::source::Span;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0307",
@@ -14,20 +17,39 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for contract in subject.contracts() {
-        let contract_draft = subject.draft.steps[contract.place].contract.as_ref();
-        let expect = contract_draft.and_then(|draft| draft.expect.as_ref());
-        if expect.is_some_and(|code| code.value != "0") {
+        if subject.draft.steps[contract.place].green.is_some() {
             continue;
         }
-        let Some(tests) = contract.script.tests.as_ref().filter(|tests| !tests.is_empty()) else { continue };
-        if !tests.iter().all(|test| subject.exists(&test.path)) {
-            continue;
-        }
-        let first = tests[0].span;
-        let last = tests[tests.len() - 1].span;
-        let span = contract.command.locate(crate::source::Span::new(first.start, last.end.max(first.end)));
         let message = format!("the contract of {} passes before any work", subject.name(contract.place));
-        let label = if tests.len() == 1 { "this is there already" } else { "all of these are there already" };
-        found.push(RULE.at(span, message).label(label).help("add a condition only the finished step can meet"));
+        let help = "add a condition only the finished step can meet";
+        let seen = present(subject, &contract);
+        let ran = subject.facts.passed.get(&subject.ids[contract.place]);
+        let diagnostic = match (seen, ran) {
+            (Some((span, label)), ran) => {
+                let diagnostic = RULE.at(span, message).label(label).help(help);
+                ran.into_iter().fold(diagnostic, |diagnostic, ran| diagnostic.note(ran))
+            }
+            (None, Some(ran)) => {
+                RULE.at(contract.command.span, message).label("it was run, and passed").note(ran).help(help)
+            }
+            (None, None) => continue,
+        };
+        found.push(diagnostic);
     }
+}
+
+/// Where the contract tests for files that are there already, if that is all that it does.
+fn present(subject: &Subject<'_>, contract: &Contract<'_>) -> Option<(Span, &'static str)> {
+    let draft = subject.draft.steps[contract.place].contract.as_ref();
+    let expect = draft.and_then(|draft| draft.expect.as_ref());
+    if expect.is_some_and(|code| code.value != "0") {
+        return None;
+    }
+    let tests = contract.script.tests.as_ref().filter(|tests| !tests.is_empty())?;
+    if !tests.iter().all(|test| subject.exists(&test.path)) {
+        return None;
+    }
+    let (first, last) = (tests[0].span, tests[tests.len() - 1].span);
+    let span = contract.command.locate(Span::new(first.start, last.end.max(first.end)));
+    Some((span, if tests.len() == 1 { "this is there already" } else { "all of these are there already" }))
 }

@@ -227,6 +227,8 @@ fn review(entries: Vec<Entry>, old: Option<(u32, &str)>, new: &str) -> Review {
         warnings: warnings(&source.draft(), &[]),
         reach: Reach::default(),
         forecast: None,
+        moved: Vec::new(),
+        drift: None,
     })
 }
 

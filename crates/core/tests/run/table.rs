@@ -185,9 +185,16 @@ fn an_answer_that_a_face_lets_through_is_one_that_the_table_takes() {
     let answers = [retry(), Answer::TakeOver, Answer::Confirm, skip(), Answer::Stop, budget];
     let mut taken = 0;
     for (lines, step) in [("s", Some("s")), ("s manual", Some("s")), ("s", None)] {
-        for reason in [Reason::AttemptsSpent, Reason::Manual, Reason::Budget, Reason::Lost, Reason::Parked] {
-            // A step never asks for money, and a run never for anything else.
-            if step.is_none() != (reason == Reason::Budget) {
+        for reason in [
+            Reason::AttemptsSpent,
+            Reason::Manual,
+            Reason::Budget,
+            Reason::Lost,
+            Reason::Parked,
+            Reason::Stalled,
+        ] {
+            // A step never asks for money, and a run never for anything but that and somebody to drive it.
+            if step.is_none() != matches!(reason, Reason::Budget | Reason::Stalled) {
                 continue;
             }
             for answer in &answers {

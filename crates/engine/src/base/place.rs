@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::Error;
 use crate::store::state;
 
-/// Where they are, below the state folder of the project.
+/// Where they are, below the folder for what can be made again.
 const FOLDER: &str = "checkouts";
 /// What is locked as long as somebody uses the folder. The kernel lets go of it when the process dies, however it dies.
 const LOCK: &str = "lock";
@@ -27,7 +27,7 @@ impl Place {
     /// Makes a new folder, and removes those that nobody uses any more.
     pub(super) fn new(root: &Path) -> Result<Self, Error> {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let folder = state::folder_of(&state::folder(), root)?.join(FOLDER);
+        let folder = state::folder_of(&state::cache().join(FOLDER), root)?;
         state::create(&folder)?;
         let failed = |source| Error::File { path: folder.clone(), source };
         // Between the making of a folder and its lock nobody may take it for a leftover.

@@ -6,7 +6,6 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ignore::WalkBuilder;
 
@@ -106,6 +105,11 @@ impl Files {
     /// The folder that they are in.
     pub fn top(&self) -> &Path {
         &self.top
+    }
+
+    /// Where the project lies in it; empty where it is all of it.
+    pub fn part(&self) -> &Path {
+        &self.part
     }
 
     /// Their paths below it, in order.
@@ -260,17 +264,6 @@ impl Known {
             bytes.extend_from_slice(path.as_os_str().as_bytes());
             bytes.push(0);
         }
-        keep(folder, &bytes)
+        state::keep(folder, KNOWN, &bytes).map_err(io::Error::other)
     }
-}
-
-/// Several may write at once: each writes a file of its own, and one of them is the last.
-#[expect(clippy::disallowed_methods, reason = "writes into the state folder, never where plans are")]
-fn keep(folder: &Path, bytes: &[u8]) -> io::Result<()> {
-    static COUNT: AtomicUsize = AtomicUsize::new(0);
-    state::create(folder).map_err(io::Error::other)?;
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let fresh = folder.join(format!("{KNOWN}.{}-{count}", std::process::id()));
-    std::fs::write(&fresh, bytes)?;
-    std::fs::rename(&fresh, folder.join(KNOWN))
 }

@@ -117,6 +117,13 @@ pub const SETTINGS: &[Setting] = &[
         [30, 0, 36_500],
         "after how many days a proposal that nobody decided about is cancelled; 0: never",
     ),
+    number("red.seconds", [60, 1, 86_400], "how long a contract may take in the red check, at most"),
+    number("red.total_seconds", [300, 1, 604_800], "how long the red check of a plan may take"),
+    number(
+        "retention.days",
+        [0, 0, 36_500],
+        "after how many days `doctor` offers to let go of what agents and contracts printed in a run that is over; 0: never",
+    ),
     Setting {
         name: "topics.command",
         kind: Kind::Words,

@@ -1,15 +1,18 @@
 //! What becomes of plans that nobody decides about: they lapse, and it is said.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use planwright_core::ledger::{Entry, Who};
 use planwright_core::state::State;
 
 use super::{Decisions, Error};
+use crate::process;
 use crate::runs::now;
 
 /// How long a day is.
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+/// Where proposals lie, which have settings of their own.
+const PROPOSALS: &str = ".pi";
 
 /// Something that happened because time went by.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,14 +24,18 @@ pub struct Expired {
 }
 
 impl Decisions {
-    /// Cancels what was proposed too long ago, and says so.
+    /// Cancels what was proposed too long ago, asks about runs that nobody drives, and says so.
     pub fn sweep(&self) -> Result<Vec<Expired>, Error> {
-        let mut expired = Vec::new();
+        // What an attempt looks at, it must not move.
+        if process::job_above().is_some() {
+            return Ok(Vec::new());
+        }
+        let mut expired = self.stalled()?;
         let now = now();
         // Proposals have settings of their own; what can't be read is told by doctor, and is as usual.
         let own = self.project().proposal_settings().ok().flatten().map(|(own, _)| own.stale_after_days);
         for row in self.store().ledgers()? {
-            let is_proposal = row.plan.starts_with(".pi");
+            let is_proposal = row.plan.starts_with(PROPOSALS);
             let usual = self.project().config.review.stale_days;
             let days = own.filter(|_| is_proposal).unwrap_or(usual);
             let is_old = days > 0 && now.saturating_sub(row.summary.since_ms) >= days.saturating_mul(DAY_MS);
@@ -47,5 +54,15 @@ impl Decisions {
             expired.push(Expired { plan: row.plan, text: format!("expired: {why}") });
         }
         Ok(expired)
+    }
+
+    /// Asks what shall become of runs that nobody has driven for a long time.
+    fn stalled(&self) -> Result<Vec<Expired>, Error> {
+        let own =
+            self.project().proposal_settings().ok().flatten().map(|(own, _)| own.executor_timeout_minutes);
+        let usual = self.project().config.run.stalled_minutes;
+        let minutes_of = |plan: &Path| own.filter(|_| plan.starts_with(PROPOSALS)).unwrap_or(usual);
+        let asked = self.runs.ask_about_stalled(minutes_of)?;
+        Ok(asked.into_iter().map(|(plan, text)| Expired { plan, text: format!("stalled: {text}") }).collect())
     }
 }

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use planwright_core::ledger::{Entry, Who};
 use planwright_core::standing::{self, Said};
-use planwright_core::state::State;
+use planwright_core::state::{Reason, State};
 
 use super::{Case, Decisions, Error, short, shown};
 use crate::project::Verified;
 use crate::store;
-use crate::store::journal::blob_of;
+use crate::store::journal::{LedgerRow, blob_of};
 
 /// How often a remark is made again where others remark at the same time.
 const TRIES: usize = 20;
@@ -135,11 +135,13 @@ impl Decisions {
         Ok(run.map(|run| run.row.id.number()))
     }
 
-    /// Every plan that waits for a yes or a no, with where it stands.
-    pub fn waiting(&self) -> Result<Vec<Case>, Error> {
-        let waits = [State::Proposed, State::Waiting(planwright_core::state::Reason::Lapsed)]
-            .map(|state| state.to_string());
-        let rows = self.store().ledgers()?.into_iter().filter(|row| waits.contains(&row.summary.state));
-        rows.map(|row| self.case_of(row.plan)).collect()
+    /// Every plan that waits for a yes or a no, as lists show it; the oldest first.
+    pub fn waiting(&self) -> Result<Vec<LedgerRow>, Error> {
+        let waits = [State::Proposed, State::Waiting(Reason::Lapsed), State::Waiting(Reason::RevisionsSpent)];
+        let waits = waits.map(|state| state.to_string());
+        let rows = self.store().ledgers()?.into_iter();
+        let mut rows: Vec<LedgerRow> = rows.filter(|row| waits.contains(&row.summary.state)).collect();
+        rows.sort_by_key(|row| row.summary.since_ms);
+        Ok(rows)
     }
 }

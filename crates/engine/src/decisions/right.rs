@@ -9,6 +9,7 @@ use planwright_core::standing::Revision;
 
 use super::{Case, Decisions, Error, Yes};
 use crate::project::Verified;
+use crate::red;
 
 /// The right to say yes.
 pub(super) struct Right {
@@ -24,8 +25,9 @@ pub(super) struct Right {
 
 impl Decisions {
     /// What the contracts say before the work.
-    pub(super) fn red(&self, _plan: &Plan, _subject: &Subject) -> Result<Vec<Red>, Error> {
-        Ok(Vec::new())
+    pub(super) fn red(&self, plan: &Plan, subject: &Subject) -> Result<Vec<Red>, Error> {
+        let limits = red::Limits::of(&self.project().config);
+        Ok(red::check(self.project(), plan, subject.base.as_ref(), &limits, &|_| ())?)
     }
 
     /// The approval that a written rule gives to what is being proposed.

@@ -8,8 +8,7 @@ use planwright_core::ledger::Subject;
 use planwright_core::plan::{Plan, Reference};
 
 use super::{Decisions, Error};
-use crate::base;
-use crate::pending::seal;
+use crate::{base, seal};
 
 /// How many files that moved are named; after that many, one more tells nothing new.
 const NAMED_MAX: usize = 5;
@@ -93,7 +92,7 @@ fn base_moved(
 fn used(plan: &Plan, file: &str) -> bool {
     plan.steps.iter().any(|step| {
         let read = step.reads.iter().any(|read| matches!(read, Reference::File(path) if path == file));
-        let globs = step.touches.iter().flatten();
+        let globs = step.touches.iter().flatten().chain(&step.sealed);
         read || globs.filter_map(|glob| Glob::new(glob).ok()).any(|glob| glob.matches(file))
     })
 }

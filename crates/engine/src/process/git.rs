@@ -11,7 +11,7 @@ use super::Error;
 use super::syntax::wait;
 
 /// How long one question may take. A repository can be large, and its configuration can be a pipe that nobody writes to.
-const DEADLINE: Duration = Duration::from_secs(120);
+const DEADLINE: Duration = Duration::from_mins(2);
 /// How much of an answer is read: the names of a million files, and more.
 const OUTPUT_BYTES_MAX: u64 = 256 << 20;
 /// How much of a complaint is read.
@@ -83,18 +83,19 @@ impl Repository {
             .current_dir(&self.tree)
             .env_clear()
             .envs(ENVIRONMENT.iter().copied())
-            .env("PATH", path_outside(&self.tree))
+            .env("PATH", path_outside(&[&self.tree]))
             .env("GIT_DIR", &self.git)
             .env("GIT_WORK_TREE", &self.tree);
         answer_of(&mut git)
     }
 }
 
-/// The PATH without folders that somebody could put a program into: relative ones and those in the workspace.
-pub(crate) fn path_outside(root: &Path) -> std::ffi::OsString {
+/// The PATH without folders that somebody could put a program into: relative ones and those below the roots.
+pub(crate) fn path_outside(roots: &[&Path]) -> std::ffi::OsString {
     let path = crate::facts::search_path();
-    let folders =
-        std::env::split_paths(&path).filter(|folder| folder.is_absolute() && !folder.starts_with(root));
+    let is_outside =
+        |folder: &PathBuf| folder.is_absolute() && !roots.iter().any(|root| folder.starts_with(root));
+    let folders = std::env::split_paths(&path).filter(is_outside);
     std::env::join_paths(folders).unwrap_or_default()
 }
 

@@ -16,6 +16,8 @@ use crate::store::journal::Store;
 const COMMITS_MAX: usize = 1_000;
 /// The most runs of other plans that are looked through.
 const RUNS_MAX: usize = 200;
+/// The most commits whose files are compared with those of attempts.
+const COMPARED_MAX: usize = 50;
 /// How long after an attempt ended a commit may still be its own, in milliseconds: commits know seconds only.
 const SLACK_MS: u64 = 1_000;
 
@@ -34,14 +36,31 @@ impl Audit<'_> {
         if recorded == Broke::Outside {
             return Ok(recorded);
         }
-        match (self.by_commits(step, proof, stop)?, recorded) {
-            (Tried::At(commit), _) => {
+        match self.by_commits(step, proof, stop)? {
+            Tried::At(commit) => {
                 let by = self.maker(&commit, &history, proof)?.map(|work| Suspect::of(work, &named));
                 Ok(Broke::Commit { commit: commit.id, subject: commit.subject, by })
             }
-            (Tried::NotYet, Broke::Since) => Ok(Broke::Uncommitted),
-            (Tried::NotYet | Tried::Untold, recorded) => Ok(recorded),
+            Tried::NotYet(commits) => {
+                let history = self.not_committed(history, &commits)?;
+                let left = suspect(&history, proof, &named, "");
+                Ok(if left == Broke::Since { Broke::Uncommitted } else { left })
+            }
+            Tried::Untold => Ok(recorded),
         }
+    }
+
+    /// What is recorded without what was committed afterwards, in commits on which the contract passes: that did no harm.
+    fn not_committed(&self, mut history: History, commits: &[Commit]) -> Result<History, Error> {
+        for commit in commits.iter().rev().take(COMPARED_MAX) {
+            let files = base::changed_by(&self.project.root, &commit.id)?;
+            let before = |work: &&mut Work| second(work.ended_ms) <= second(commit.at_ms);
+            for work in history.work.iter_mut().filter(before) {
+                work.changed.retain(|file| !files.contains(file));
+            }
+        }
+        history.work.retain(|work| !work.changed.is_empty());
+        Ok(history)
     }
 
     /// The name that a receipt would give to what is looked at; empty where it has none.
@@ -89,7 +108,7 @@ impl Audit<'_> {
         match (failed, found.map(|place| (commits.get(place), place))) {
             (Some(error), _) => Err(error),
             (None, Some((Some(commit), 1..))) => Ok(Tried::At(commit.clone())),
-            (None, Some((None, _))) if seen_good => Ok(Tried::NotYet),
+            (None, Some((None, _))) if seen_good => Ok(Tried::NotYet(commits)),
             // Fails on all of them, or nobody can tell: the one that broke it is not among them.
             (None, Some(_) | None) => Ok(Tried::Untold),
         }
@@ -113,7 +132,6 @@ impl Audit<'_> {
         proof: &Proof,
     ) -> Result<Option<&'h Work>, Error> {
         let later = || history.work.iter().filter(|work| work.is_after(proof));
-        let second = |time: u64| time / SLACK_MS;
         let mut under_way = later().filter(|work| {
             (second(work.began_ms)..=second(work.ended_ms + SLACK_MS)).contains(&second(commit.at_ms))
         });
@@ -126,12 +144,17 @@ impl Audit<'_> {
     }
 }
 
+/// Commits know seconds only.
+const fn second(at_ms: u64) -> u64 {
+    at_ms / 1_000
+}
+
 /// What trying commits came to.
 enum Tried {
     /// The contract passes before this one and fails on it.
     At(Commit),
-    /// It passes on the last one.
-    NotYet,
+    /// It passes on the last one of these.
+    NotYet(Vec<Commit>),
     /// It can't be told.
     Untold,
 }

@@ -30,6 +30,31 @@ pub fn create(path: &Path, text: &str) -> Result<(), Error> {
     })
 }
 
+/// Makes a file, with its folders, or replaces the one that is there. Follows no link: it would lead elsewhere.
+pub fn fill_or_create(path: &Path, text: &str) -> Result<(), Error> {
+    match path.symlink_metadata() {
+        Ok(data) if data.is_file() => {
+            put(path, text).map_err(|source| Error::Write { path: path.to_owned(), source })
+        }
+        Ok(_) => Err(Error::Astray { path: path.to_owned() }),
+        Err(_) => create(path, text),
+    }
+}
+
+/// Makes a folder below another, and returns where it is. None of the folders on the way may be a link.
+pub fn folder_within(root: &Path, folder: &Path) -> Result<PathBuf, Error> {
+    let mut path = root.to_owned();
+    for part in folder.components() {
+        path.push(part);
+        match path.symlink_metadata() {
+            Ok(data) if data.is_dir() => {}
+            Ok(_) => return Err(Error::Astray { path }),
+            Err(_) => create_folder(&path)?,
+        }
+    }
+    Ok(path)
+}
+
 /// Makes a new folder. One that is there is left alone, and said.
 pub fn create_folder(path: &Path) -> Result<(), Error> {
     std::fs::create_dir(path).map_err(|source| match source.kind() == io::ErrorKind::AlreadyExists {

@@ -11,6 +11,7 @@ mod news;
 mod projection;
 mod queue;
 mod record;
+mod retention;
 mod schema;
 mod tally;
 mod writer;
@@ -23,6 +24,7 @@ pub use lock::{Holder, RunLock};
 pub use news::{Delivery, Line as NewsLine, Wanted};
 pub use queue::{BEAT_MS, Claim, Health, LEASE_MS, Lease, Queued};
 pub use record::{Outputs, Recording};
+pub use retention::OldOutputs;
 pub use tally::{Asked, Listed};
 
 use std::borrow::Cow;
@@ -288,6 +290,16 @@ impl Store {
         self.rows("runs", "ORDER BY run.id", params![])
     }
 
+    /// The number of every run, or of every run of one plan, the oldest first.
+    pub fn run_ids(&self, plan: Option<&Path>) -> Result<Vec<RunId>, Error> {
+        let plan = plan.map(|plan| plan.as_os_str().as_bytes());
+        self.read("runs", |connection| {
+            let query = "SELECT id FROM run WHERE ?1 IS NULL OR plan = ?1 ORDER BY id";
+            let mut query = connection.prepare_cached(query)?;
+            query.query_map(params![plan], |row| row.get(0).map(RunId))?.collect()
+        })
+    }
+
     /// Every run of a plan, by its path relative to the project, the oldest first.
     pub fn runs_of(&self, plan: &Path) -> Result<Vec<RunRow>, Error> {
         let what = format!("the runs of {}", plan.display());
@@ -408,7 +420,10 @@ impl Store {
         })?;
         let path = || self.database.clone();
         match found {
-            None => Err(Error::NoBlob { blob: blob.clone(), path: path() }),
+            None => Err(match self.dropped_at(blob)? {
+                Some(at_ms) => Error::Dropped { blob: blob.clone(), at_ms },
+                None => Error::NoBlob { blob: blob.clone(), path: path() },
+            }),
             Some(bytes) if blob_of(&bytes) != *blob => {
                 Err(Error::BlobChanged { blob: blob.clone(), path: path() })
             }

@@ -5,6 +5,7 @@ use std::fs::{DirBuilder, File, Permissions};
 use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use planwright_core::plan;
 
@@ -92,6 +93,26 @@ pub fn create(folder: &Path) -> Result<(), Error> {
     }
     // This also fails, as it should, where the folder is somebody else's.
     std::fs::set_permissions(folder, Permissions::from_mode(MODE)).map_err(error)
+}
+
+/// Where throw-away trees are made: `$XDG_CACHE_HOME/planwright`. Not in the state folder, where a contract that goes up by
+/// accident would find what is known of runs.
+pub(crate) fn cache() -> PathBuf {
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || set("HOME").map(|home| home.join(".cache"));
+    set("XDG_CACHE_HOME").or_else(home).unwrap_or_else(std::env::temp_dir).join("planwright")
+}
+
+/// Puts a file into a state folder, whole or not at all, for what can be found out again: it may be lost by a power cut. Several
+/// may write at once: each writes a file of its own, and one of them is the last.
+#[expect(clippy::disallowed_methods, reason = "writes into the state folder, never where plans are")]
+pub(crate) fn keep(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    create(folder)?;
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let fresh = folder.join(format!(".{name}.{}-{count}", std::process::id()));
+    let written = std::fs::write(&fresh, bytes).and_then(|()| std::fs::rename(&fresh, folder.join(name)));
+    written.map_err(|source| Error::Folder { path: folder.to_owned(), source })
 }
 
 fn make(folder: &Path) -> io::Result<()> {

@@ -470,11 +470,17 @@ impl World {
             (Reason::Budget, false) => {
                 Answer::Budget { micro_dollars: 1 << 40, tokens: 1 << 40, seconds: 1 << 40 }
             }
-            (Reason::AttemptsSpent | Reason::Manual | Reason::Lost | Reason::Parked, true) => {
+            (
+                Reason::AttemptsSpent | Reason::Manual | Reason::Lost | Reason::Parked | Reason::Stalled,
+                true,
+            ) => {
                 let retry = Answer::Retry { hint: "look again".to_owned() };
                 self.random.pick(&[retry.clone(), retry, judge.clone(), judge, skip, Answer::Stop])
             }
-            (Reason::AttemptsSpent | Reason::Manual | Reason::Lost | Reason::Parked, false) => skip,
+            (
+                Reason::AttemptsSpent | Reason::Manual | Reason::Lost | Reason::Parked | Reason::Stalled,
+                false,
+            ) => skip,
         }
     }
 
@@ -486,7 +492,7 @@ impl World {
             Reason::Budget => Answer::Budget { micro_dollars: 1 << 40, tokens: 1 << 40, seconds: 1 << 40 },
             Reason::Manual => judge,
             Reason::AttemptsSpent if asked > 1 => Answer::Skip { reason: "not needed".to_owned() },
-            Reason::AttemptsSpent | Reason::Lost | Reason::Parked => {
+            Reason::AttemptsSpent | Reason::Lost | Reason::Parked | Reason::Stalled => {
                 Answer::Retry { hint: "look again".to_owned() }
             }
         }

@@ -2,12 +2,16 @@
 
 use planwright_engine::core::event::{Blob, Event};
 use planwright_engine::core::run::CLAIM;
-use planwright_engine::runs::{Run, Runs};
+use planwright_engine::runs::{self, Run, Runs};
+use planwright_engine::store::journal;
 
 use super::{Args, AttemptData, Log, Wanted};
 use crate::command::RunOf;
 use crate::fact;
 use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean, clean_line};
+
+/// What is said where an output was let go of.
+const NO_LONGER_KEPT: &str = "no longer kept";
 
 /// What can be kept of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +99,11 @@ pub(super) fn part(
             run.row.name.as_str(),
         ])));
     };
-    let bytes = runs.blob(blob)?;
+    let Some(bytes) = still_kept(runs, blob)? else {
+        let message = format!("{}: {NO_LONGER_KEPT}; its hash is {}", args.plan, blob.0);
+        let next = Next::new(["planwright", "log", run.row.name.as_str()]);
+        return Err(Failure::new(Exit::No, message).hint("the run is over for long").next(next));
+    };
     let text = String::from_utf8_lossy(&bytes).into_owned();
     match args.raw {
         true => out.bytes(&bytes),
@@ -136,8 +144,10 @@ pub(super) fn whole(
         (Part::Agent, "what the agent said"),
         (Part::Contract, "what the contract printed"),
     ] {
-        let text = text_of(runs, own().find_map(|event| kept(part, event)))?;
-        section(title, text.as_deref(), part, out);
+        let blob = own().find_map(|event| kept(part, event));
+        let text = text_of(runs, blob)?;
+        let missing = if blob.is_some() { NO_LONGER_KEPT } else { part.missing() };
+        section(title, text.as_deref(), missing, out);
         texts.push(text);
     }
     let [prompt, output, contract] = texts.try_into().unwrap_or_default();
@@ -145,15 +155,24 @@ pub(super) fn whole(
 }
 
 fn text_of(runs: &Runs, blob: Option<&Blob>) -> Result<Option<String>, Failure> {
-    let bytes = blob.map(|blob| runs.blob(blob)).transpose()?;
+    let bytes = blob.map(|blob| still_kept(runs, blob)).transpose()?.flatten();
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-fn section(title: &str, text: Option<&str>, part: Part, out: &mut Out<'_>) {
+/// What a blob holds; `None` where it was let go of.
+fn still_kept(runs: &Runs, blob: &Blob) -> Result<Option<Vec<u8>>, Failure> {
+    match runs.blob(blob) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(runs::Error::Journal(journal::Error::Dropped { .. })) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn section(title: &str, text: Option<&str>, missing: &str, out: &mut Out<'_>) {
     out.line("");
     out.line(&out.palette().paint(Tone::Strong, title));
     match text {
-        None => out.line(&format!("    ({})", part.missing())),
+        None => out.line(&format!("    ({missing})")),
         Some("") => out.line("    (nothing)"),
         Some(text) => {
             out.data(&fact::indented(text));

@@ -36,7 +36,15 @@ pub(super) fn print(
     out.line(&format!("{glyph} {} needs you", clean_line(&what)));
     match (place, reason) {
         (Some(place), Reason::AttemptsSpent) => print_failure(board, place, runs, out),
-        (_, Reason::AttemptsSpent | Reason::Manual | Reason::Budget | Reason::Lost | Reason::Parked) => {
+        (
+            _,
+            Reason::AttemptsSpent
+            | Reason::Manual
+            | Reason::Budget
+            | Reason::Lost
+            | Reason::Parked
+            | Reason::Stalled,
+        ) => {
             print_lines("asks", clean(text.trim_end()).lines(), out);
         }
     }

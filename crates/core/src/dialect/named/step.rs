@@ -104,6 +104,7 @@ impl Reader<'_> {
                 // What it says is told to the agent with all else.
                 Field::Task
                 | Field::Reads
+                | Field::Sealed
                 | Field::Tools
                 | Field::Env
                 | Field::Network
@@ -112,6 +113,7 @@ impl Reader<'_> {
                 | Field::ContractTimeout
                 | Field::Each
                 | Field::ExitCode
+                | Field::Green
                 | Field::OnFail => {}
             }
         }

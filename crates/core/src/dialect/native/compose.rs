@@ -70,6 +70,7 @@ fn step_text(step: &StepDraft) -> String {
         Some(touches) => list(&mut text, "touches", touches),
         None => {}
     }
+    list(&mut text, "sealed", &step.sealed);
     list(&mut text, "tools", &step.tools);
     list(&mut text, "env", &step.env);
     line(&mut text, "network", step.network.as_ref());
@@ -90,6 +91,7 @@ fn step_text(step: &StepDraft) -> String {
         text.push('\n');
         text.push_str(&contract_text(contract));
     }
+    line(&mut text, "green", step.green.as_ref());
     line(&mut text, "on_fail", step.on_fail.as_ref());
     text
 }

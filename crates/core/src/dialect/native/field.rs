@@ -11,6 +11,7 @@ pub(super) const FIELDS: &[(Field, &[&str])] = &[
     (Field::Needs, &["needs", "depends_on"]),
     (Field::Reads, &["reads", "subscriptions"]),
     (Field::Touches, &["touches"]),
+    (Field::Sealed, &["sealed"]),
     (Field::Tools, &["tools"]),
     (Field::Env, &["env"]),
     (Field::Network, &["network"]),
@@ -22,6 +23,7 @@ pub(super) const FIELDS: &[(Field, &[&str])] = &[
     (Field::Task, &["task"]),
     (Field::Contract, &["contract"]),
     (Field::ExitCode, &["exit_code"]),
+    (Field::Green, &["green"]),
     (Field::OnFail, &["on_fail"]),
     (Field::Status, &["status"]),
 ];

@@ -98,6 +98,7 @@ fn bullets(source: &Source, blocks: &Blocks, step: &StepDraft) -> Vec<Edit> {
                 Field::Needs
                     | Field::Reads
                     | Field::Touches
+                    | Field::Sealed
                     | Field::Tools
                     | Field::Env
                     | Field::Each

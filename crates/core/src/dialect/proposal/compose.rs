@@ -163,12 +163,14 @@ fn fields(
         ("needs", needs.map(list).into_iter().collect()),
         ("reads", some_list(texts(&step.reads))),
         ("touches", step.touches.iter().map(|touches| list(&texts(touches))).collect()),
+        ("sealed", some_list(texts(&step.sealed))),
         ("tools", some_list(own)),
         ("env", texts(&step.env)),
         ("network", one(&step.network)),
         ("timeout", one(&step.timeout)),
         ("contract_timeout", one(&step.contract_timeout)),
         ("accept", texts(&step.accept)),
+        ("green", one(&step.green)),
         ("on_fail", one(&step.on_fail)),
     ];
     let lines = |(name, values): (&str, Vec<String>)| {

@@ -16,6 +16,7 @@ pub(super) const FIELDS: &[(Field, &[&str])] = &[
     (Field::Needs, &["needs"]),
     (Field::Reads, &["reads"]),
     (Field::Touches, &["touches"]),
+    (Field::Sealed, &["sealed"]),
     (Field::Tools, &["tools"]),
     (Field::Env, &["env"]),
     (Field::Network, &["network"]),
@@ -25,6 +26,7 @@ pub(super) const FIELDS: &[(Field, &[&str])] = &[
     (Field::Setup, &["setup"]),
     (Field::Contract, &["verify", "contract", "verification"]),
     (Field::ExitCode, &["exit_code"]),
+    (Field::Green, &["green"]),
     (Field::OnFail, &["on_fail"]),
 ];
 
@@ -151,7 +153,13 @@ fn set(
     let value = || Spanned::new(text.to_owned(), label.value);
     let is_list = matches!(
         label.kind,
-        Field::Needs | Field::Reads | Field::Touches | Field::Tools | Field::Env | Field::Accept
+        Field::Needs
+            | Field::Reads
+            | Field::Touches
+            | Field::Sealed
+            | Field::Tools
+            | Field::Env
+            | Field::Accept
     );
     if let Some(first) = step.field(label.kind).filter(|_| !is_list) {
         let name = FIELDS.iter().find(|(kind, _)| *kind == label.kind).map_or("", |(_, names)| names[0]);
@@ -165,10 +173,12 @@ fn set(
         Field::Network => step.network = line,
         Field::Timeout => step.timeout = line,
         Field::ContractTimeout => step.contract_timeout = line,
+        Field::Green => step.green = line,
         Field::OnFail => step.on_fail = line,
         Field::Needs => step.needs.get_or_insert_default().extend(names(text, label.value.start)),
         Field::Touches => step.touches.get_or_insert_default().extend(names(text, label.value.start)),
         Field::Reads => step.reads.extend(names(text, label.value.start)),
+        Field::Sealed => step.sealed.extend(names(text, label.value.start)),
         Field::Tools => step.tools.extend(names(text, label.value.start)),
         Field::Env => step.env.extend(line),
         Field::Accept => step.accept.extend(line),

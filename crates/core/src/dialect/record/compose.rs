@@ -107,6 +107,7 @@ fn step_keys(place: usize, step: &StepDraft, needs: Option<Vec<New>>) -> Vec<(&'
         ("acceptanceCriteria", some(&step.accept)),
         ("reads", some(&step.reads)),
         ("touches", touches),
+        ("sealed", some(&step.sealed)),
         ("tools", some(&step.tools)),
         ("env", some(&step.env)),
         ("network", line(step.network.as_ref())),
@@ -115,6 +116,7 @@ fn step_keys(place: usize, step: &StepDraft, needs: Option<Vec<New>>) -> Vec<(&'
         ("contract", command),
         ("exitCode", contract.and_then(|contract| line(contract.expect.as_ref()))),
         ("contractTimeout", line(step.contract_timeout.as_ref())),
+        ("green", line(step.green.as_ref())),
         ("onFail", line(step.on_fail.as_ref())),
     ];
     debug_assert!(keys.iter().map(|(key, _)| *key).eq(super::STEP_KEYS.iter().copied()));

@@ -294,8 +294,10 @@ impl<'a> Reader<'a> {
         step.accept = self.list(node, "acceptanceCriteria").unwrap_or_default();
         step.reads = self.list(node, "reads").unwrap_or_default();
         step.touches = self.list(node, "touches");
+        step.sealed = self.list(node, "sealed").unwrap_or_default();
         step.tools = self.list(node, "tools").unwrap_or_default();
         step.env = self.list(node, "env").unwrap_or_default();
+        step.green = self.line(node, "green");
         step.on_fail = self.line(node, "onFail");
         step.timeout = self.line(node, "timeout");
         step.contract_timeout = self.line(node, "contractTimeout");

@@ -190,6 +190,14 @@ pub enum Error {
         /// The database.
         path: PathBuf,
     },
+    /// It was kept, and was let go of because its run was over for long.
+    #[error("{} is no longer kept", blob.0)]
+    Dropped {
+        /// The name.
+        blob: Blob,
+        /// When it was let go of, in milliseconds since 1970.
+        at_ms: u64,
+    },
     /// What is kept under a name is not what it names.
     #[error("what is kept as {} in {} is not what was kept", blob.0, path.display())]
     BlobChanged {

@@ -53,6 +53,7 @@ impl Store {
             let view = connection.unchecked_transaction()?;
             let mut recording =
                 Recording { outstanding: anchor::outstanding(&view)?, ..Recording::default() };
+            recording.bundle.store = identity(&view)?;
             recording.bundle.plan = plan.to_string_lossy().into_owned();
             recording.bundle.name = project::name(plan);
             if let Some(id) = ledger::number(&view, plan.as_os_str().as_bytes())? {
@@ -90,7 +91,12 @@ impl Store {
         })
     }
 
-    /// Which books there are.
+    /// By what copies of its records elsewhere know the store.
+    pub fn identity(&self) -> Result<String, Error> {
+        self.read("the identity of the store", identity)
+    }
+
+    /// Whether there is such a book.
     pub fn has_book(&self, named: &Named) -> Result<bool, Error> {
         self.read(&named.to_string(), |connection| match named {
             Named::Run(number) => {
@@ -101,6 +107,11 @@ impl Store {
             }
         })
     }
+}
+
+fn identity(connection: &Connection) -> rusqlite::Result<String> {
+    let found = connection.query_row("SELECT id FROM identity", [], |row| row.get(0)).optional()?;
+    Ok(found.unwrap_or_default())
 }
 
 fn path_at(row: &Row<'_>, column: usize) -> rusqlite::Result<std::ffi::OsString> {

@@ -148,7 +148,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
         at INTEGER NOT NULL
     ) STRICT;
 ",
-    // The books whose ends are yet to be noted outside of the database.
+    // The books whose ends are yet to be noted outside of the database, and by what its copies elsewhere know it.
     "
     CREATE TABLE unanchored (
         book TEXT NOT NULL,
@@ -158,6 +158,15 @@ pub(super) const MIGRATIONS: &[&str] = &[
     ) STRICT;
     INSERT INTO unanchored SELECT 'journal', run, seq FROM head WHERE seq > 0;
     INSERT INTO unanchored SELECT 'ledger', plan, seq FROM ledger_head WHERE seq > 0;
+    CREATE TABLE identity (id TEXT NOT NULL) STRICT;
+    INSERT INTO identity VALUES (lower(hex(randomblob(16))));
+",
+    // Outputs that were let go of: their hashes stay in the journals, and nobody need think that they were stolen.
+    "
+    CREATE TABLE gone (
+        hash TEXT PRIMARY KEY,
+        at INTEGER NOT NULL
+    ) STRICT;
 ",
 ];
 

@@ -1,0 +1,328 @@
+//! `audit`: whether what is recorded is what was written, and proves what it says. Everything that is not as it should be, each by
+//! its name and what it means; and who did what.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use planwright_engine::audit::{self, Audit, Basis, Error, Keep, PlanReport, Report};
+use planwright_engine::core::audit::{Finding, Happened};
+use planwright_engine::{Project, base};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{here, project_of, refuse_agents, shown};
+use crate::fact;
+use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The plan; all of them where none is named
+    plan: Option<String>,
+    /// How it is said
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
+    format: Format,
+    /// Write each verdict as an in-toto statement into this folder
+    #[arg(long, value_name = "DIR")]
+    statements: Option<PathBuf>,
+    /// Keep the heads of all records in the repository, too, if nothing is found
+    #[arg(long, value_enum, value_name = "PLACE")]
+    anchor: Option<Place>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For terminals
+    Text,
+    /// For pages and comments
+    Markdown,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Place {
+    /// The ref refs/planwright/anchor
+    Ref,
+    /// A note on the commit of HEAD
+    Note,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Audited {
+    /// Whether nothing was found.
+    pub(crate) is_intact: bool,
+    /// The plans of which anything is recorded or claimed.
+    pub(crate) plans: Vec<PlanData>,
+    /// What is about no plan.
+    pub(crate) findings: Vec<FindingData>,
+    /// What the records were compared with.
+    pub(crate) compared: Vec<String>,
+    /// What is good to know, and no finding.
+    pub(crate) notes: Vec<String>,
+    /// The in-toto statements that were written.
+    pub(crate) statements: Vec<String>,
+    /// Where the heads are kept now, if that was asked for.
+    pub(crate) anchor: Option<AnchorData>,
+}
+
+/// One plan.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct PlanData {
+    /// The plan, relative to the root of the project.
+    pub(crate) plan: String,
+    /// Where the record comes from: `store`, the path of a file, or nothing.
+    pub(crate) basis: String,
+    /// How many records there are.
+    pub(crate) records: usize,
+    /// The hash over the ends of its ledger and of its runs.
+    pub(crate) head: String,
+    /// What was found.
+    pub(crate) findings: Vec<FindingData>,
+    /// Who did what, the oldest first.
+    pub(crate) history: Vec<Happened>,
+}
+
+/// Something that is not as it should be.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct FindingData {
+    /// What was found, and where.
+    #[serde(flatten)]
+    pub(crate) finding: Finding,
+    /// What it means.
+    pub(crate) meaning: String,
+}
+
+/// Heads that are kept in the repository.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct AnchorData {
+    /// Where.
+    pub(crate) place: String,
+    /// The hash over the ends of all books.
+    pub(crate) head: String,
+}
+
+impl FindingData {
+    fn of(finding: &Finding) -> Self {
+        Self { finding: finding.clone(), meaning: finding.kind.meaning().to_owned() }
+    }
+}
+
+impl PlanData {
+    fn of(report: &PlanReport) -> Self {
+        Self {
+            plan: report.plan.clone(),
+            basis: match &report.basis {
+                Basis::Nothing => String::new(),
+                Basis::Store => "store".to_owned(),
+                Basis::File(path) => shown(path),
+            },
+            records: report.records,
+            head: report.head.clone(),
+            findings: report.findings.iter().map(FindingData::of).collect(),
+            history: report.history.clone(),
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    if args.anchor.is_some() {
+        refuse_agents("anchor the record")?;
+    }
+    let (project, path) = subject(args.plan.as_deref())?;
+    let report = Audit::of(&project, path.as_deref())?;
+    let count = report.findings().count();
+    match args.format {
+        Format::Text => text(&report, path.is_some(), out),
+        Format::Markdown => out.data(&markdown(&report)),
+    }
+    let mut statements = Vec::new();
+    if let Some(folder) = &args.statements {
+        for plan in &report.plans {
+            statements.extend(audit::write_statements(plan, folder)?.iter().map(|path| shown(path)));
+        }
+        out.talk(&format!("wrote {} statements into {}", statements.len(), clean_line(&shown(folder))));
+    }
+    let anchor = args.anchor.map(|place| anchor(&project, place, count)).transpose()?;
+    if let Some(AnchorData { place, head }) = &anchor {
+        out.line(&format!("anchored {} in {}", &head[..8], clean_line(place)));
+    }
+    let audited = Audited {
+        is_intact: count == 0,
+        plans: report.plans.iter().map(PlanData::of).collect(),
+        findings: report.findings.iter().map(FindingData::of).collect(),
+        compared: report.compared.clone(),
+        notes: report.notes.clone(),
+        statements,
+        anchor,
+    };
+    let exit = if count == 0 { Exit::Done } else { Exit::No };
+    Ok(Answer::new(exit, "audit", &audited).next(next(path.as_deref(), &report)))
+}
+
+/// The project, and the plan that is asked for. One whose file is gone is known by its record.
+fn subject(plan: Option<&str>) -> Result<(Project, Option<PathBuf>), Failure> {
+    let project = here()?;
+    let Some(plan) = plan else { return Ok((project, None)) };
+    match project.address(plan) {
+        Ok(address) => Ok((project_of(&address.plan)?, Some(address.plan))),
+        Err(error) => match audit::recorded(&project, plan)? {
+            Some(path) => Ok((project, Some(path))),
+            None => Err(error.into()),
+        },
+    }
+}
+
+fn anchor(project: &Project, place: Place, findings: usize) -> Result<AnchorData, Failure> {
+    let place = match place {
+        Place::Ref => Keep::Ref,
+        Place::Note => Keep::Note,
+    };
+    let (head, place) = audit::keep(project, place, findings)?;
+    Ok(AnchorData { place, head })
+}
+
+fn next(path: Option<&Path>, report: &Report) -> Next {
+    let plan = path.map(shown);
+    let is_intact = report.findings().next().is_none();
+    match (plan, is_intact) {
+        (Some(plan), true) => Next::new(["planwright", "export", plan.as_str(), "--receipts"])
+            .remark("puts the record beside the code"),
+        (None, true) => {
+            Next::new(["planwright", "export", "--receipts"]).remark("puts the records beside the code")
+        }
+        (_, false) => Next::new(["planwright", "doctor"]),
+    }
+}
+
+fn text(report: &Report, is_one: bool, out: &mut Out<'_>) {
+    for plan in &report.plans {
+        if !is_one {
+            out.line(&out.palette().paint(Tone::Strong, &clean_line(&plan.plan)));
+        }
+        out.line(&summary(plan, out));
+        findings(&plan.findings, out);
+        if is_one {
+            out.table(&history(&plan.history));
+        }
+    }
+    findings(&report.findings, out);
+    if report.plans.is_empty() && report.findings.is_empty() {
+        out.talk("nothing is recorded here, and no plan claims anything");
+    }
+    if !report.compared.is_empty() {
+        out.talk(&format!("compared with {}", clean_line(&report.compared.join(", "))));
+    }
+    for note in &report.notes {
+        out.talk(&clean_line(note));
+    }
+}
+
+fn summary(plan: &PlanReport, out: &Out<'_>) -> String {
+    let palette = out.palette();
+    let what = match (plan.findings.len(), &plan.basis) {
+        (0, Basis::Nothing) => return "nothing is recorded, and nothing is claimed".to_owned(),
+        (0, Basis::Store | Basis::File(_)) => palette.paint(Tone::Good, "chain intact"),
+        (1, _) => palette.paint(Tone::Bad, "1 finding"),
+        (count, _) => palette.paint(Tone::Bad, &format!("{count} findings")),
+    };
+    let from = match &plan.basis {
+        Basis::Nothing => return format!("{what}: nothing is recorded"),
+        Basis::Store => String::new(),
+        Basis::File(path) => format!(", from {}", clean_line(&shown(path))),
+    };
+    format!("{what}: {}, head {}{from}", events(plan.records), &plan.head[..8])
+}
+
+fn events(count: usize) -> String {
+    if count == 1 { "1 event".to_owned() } else { format!("{count} events") }
+}
+
+fn findings(findings: &[Finding], out: &mut Out<'_>) {
+    for finding in findings {
+        let kind = out.palette().paint(Tone::Bad, finding.kind.word());
+        out.line(&format!("{kind}  {}: {}", clean_line(&finding.where_), clean_line(&finding.text)));
+        out.line(&format!("    {}", finding.kind.meaning()));
+    }
+}
+
+fn history(lines: &[Happened]) -> Table {
+    let now = fact::now();
+    let mut table = Table::new();
+    for line in lines {
+        table.row(vec![
+            Cell::new(fact::clock_time(line.at_ms, now)).tone(Tone::Muted),
+            Cell::new(&line.who),
+            Cell::new(&line.what),
+            Cell::new(&line.about),
+            Cell::new(&line.note).tone(Tone::Muted),
+        ]);
+    }
+    table
+}
+
+fn markdown(report: &Report) -> String {
+    let mut page = String::new();
+    for plan in &report.plans {
+        let what = match plan.findings.len() {
+            0 => "chain intact".to_owned(),
+            1 => "1 finding".to_owned(),
+            count => format!("{count} findings"),
+        };
+        // Writing to a string can't fail.
+        let _ = writeln!(
+            page,
+            "## {}\n\n{what}: {}, head `{}`\n",
+            cell(&plan.plan),
+            events(plan.records),
+            &plan.head[..8]
+        );
+        page.push_str(&finding_list(&plan.findings));
+        if !plan.history.is_empty() {
+            page.push_str("| when | who | what | about | |\n|---|---|---|---|---|\n");
+            for line in &plan.history {
+                let when = planwright_engine::clock::local(line.at_ms);
+                let cells = [&when, &line.who, &line.what, &line.about, &line.note].map(|text| cell(text));
+                let _ = writeln!(page, "| {} |", cells.join(" | "));
+            }
+            page.push('\n');
+        }
+    }
+    page.push_str(&finding_list(&report.findings));
+    page
+}
+
+fn finding_list(findings: &[Finding]) -> String {
+    let mut list = String::new();
+    for finding in findings {
+        let (where_, text) = (cell(&finding.where_), cell(&finding.text));
+        let _ = writeln!(list, "- **{}** {where_}: {text} ({})", finding.kind, finding.kind.meaning());
+    }
+    if !list.is_empty() {
+        list.push('\n');
+    }
+    list
+}
+
+/// A text that stays in its cell.
+fn cell(text: &str) -> String {
+    clean_line(text).replace('|', "\\|").replace('<', "&lt;").replace('\n', " ")
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let failure = |exit| Self::from_error(exit, &error);
+        match error {
+            Error::Project(error) => error.into(),
+            Error::Store(error) => error.into(),
+            Error::Git(base::Error::NoRepository { .. }) => failure(Exit::No)
+                .hint("heads can be kept in git only where there is a repository")
+                .next(Next::new(["planwright", "audit"])),
+            Error::Found(_) => failure(Exit::No).next(Next::new(["planwright", "audit"])),
+            Error::Nothing { .. } | Error::NoRecord => failure(Exit::No)
+                .hint("a record begins with a proposal or a run")
+                .next(Next::new(["planwright", "list"])),
+            Error::Unwritable { .. } => failure(Exit::No).next(Next::new(["planwright", "audit"])),
+            Error::Journal(_) | Error::Git(_) | Error::File { .. } => failure(Exit::Machine),
+        }
+    }
+}

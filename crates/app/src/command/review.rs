@@ -1,0 +1,248 @@
+//! `review`: what decides about a plan, what changed since the reader looked last, and a way to say yes or no. Judges nothing:
+//! the model is made in core, and what is said is recorded by the engine.
+
+mod markdown;
+mod text;
+
+use std::io::{self, IsTerminal as _};
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use planwright_engine::core::review::Review;
+use planwright_engine::core::state::{Reason, State};
+use planwright_engine::decisions::{Asked, Decisions, Reviewed, Yes};
+use planwright_engine::{Project, project};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{ReviewData, agent_sign, here, project_of, reviews, shown};
+use crate::consent::{answer, say_approved, who};
+use crate::fact;
+use crate::out::{Answer, Cell, Exit, Failure, Glyph, Next, Out, Table, Tone, clean, clean_line};
+
+/// How often a person may look again before they say yes or no.
+const QUESTIONS_MAX: usize = 50;
+/// How many digits of a digest are enough.
+const DIGITS_MIN: usize = 4;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The plan; without one, everything that waits for a review
+    plan: Option<String>,
+    /// The revision to compare with, such as r2; otherwise the one that you read last
+    #[arg(long, value_name = "REVISION", value_parser = revision)]
+    since: Option<u32>,
+    /// How to say it
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+    /// Show all changes, with what was said before
+    #[arg(long)]
+    diff: bool,
+    /// Show the whole text of the plan, too
+    #[arg(long)]
+    full: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    #[value(help = "For people at a terminal")]
+    Text,
+    #[value(help = "A comment for a pull request")]
+    Markdown,
+    #[value(help = "The same as --json")]
+    Json,
+}
+
+impl Args {
+    /// Whether the format is the envelope.
+    pub(crate) fn wants_json(&self) -> bool {
+        self.format == Format::Json
+    }
+}
+
+/// The data of the envelope where no plan is named.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Reviews {
+    /// What waits, the longest wait first.
+    pub(crate) waiting: Vec<ReviewData>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let Some(name) = &args.plan else { return list(out) };
+    let path = here()?.plan(name)?;
+    let project = project_of(&path)?;
+    let decisions = Decisions::open(&project)?;
+    let asked = Asked { reader: who(), since: args.since };
+    let reviewed = look(&project, &decisions, &path, &asked)?;
+    match args.format {
+        Format::Text => print(args, &reviewed, out),
+        Format::Markdown => out.data(&markdown::page(&reviewed.review, reviewed.source.text())),
+        Format::Json => {}
+    }
+    if args.format == Format::Text && may_ask(&reviewed, out) {
+        return ask(&Asking { decisions: &decisions, path: &path, reviewed: &reviewed }, out);
+    }
+    Ok(Answer::done("review", &reviewed.review).next(next(&path, &reviewed)))
+}
+
+fn look(project: &Project, decisions: &Decisions, path: &Path, asked: &Asked) -> Result<Reviewed, Failure> {
+    let file = project.verify(path, &shown(path))?;
+    Ok(decisions.review(path, &file, asked)?)
+}
+
+fn print(args: &Args, reviewed: &Reviewed, out: &mut Out<'_>) {
+    text::print(&reviewed.review, fact::now(), out);
+    if args.diff {
+        text::print_differences(&reviewed.review, out);
+    }
+    if args.full {
+        print_full(reviewed, out);
+    }
+}
+
+fn print_full(reviewed: &Reviewed, out: &mut Out<'_>) {
+    out.line("");
+    out.data(&fact::indented(reviewed.source.text()));
+}
+
+/// What waits for a review.
+fn list(out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let waiting = reviews(&here()?, out)?;
+    let (now, palette) = (fact::now(), out.palette());
+    let mut table = Table::new();
+    for plan in &waiting {
+        table.row([
+            Cell::new(Glyph::NeedsYou.symbol(palette.glyphs)).tone(Tone::Attention),
+            Cell::new(&plan.plan).tone(Tone::Strong),
+            Cell::new(&plan.digest),
+            Cell::new(plan.words()),
+            Cell::new(fact::age(plan.since_ms, now)).right(),
+            Cell::new(plan.command().command).tone(Tone::Muted),
+        ]);
+    }
+    out.table(&table);
+    if waiting.is_empty() {
+        out.line("nothing waits for review");
+    }
+    let next = match waiting.first() {
+        Some(first) => first.command(),
+        None => Next::new(["planwright", "status"]),
+    };
+    Ok(Answer::done("reviews", &Reviews { waiting }).next(next))
+}
+
+/// The command that goes on from where the plan stands.
+fn next(path: &Path, reviewed: &Reviewed) -> Next {
+    let plan = shown(path);
+    let words: Vec<&str> = match reviewed.state {
+        State::Draft | State::Rejected if reviewed.subject.is_some() => vec!["verify", &plan],
+        State::Draft | State::Rejected | State::Waiting(Reason::Lapsed) => vec!["propose", &plan],
+        State::Proposed => vec!["approve", &plan, "--rev", short(&reviewed.review.digest)],
+        State::Approved => vec!["run", &plan],
+        State::Running | State::Waiting(_) => vec!["status", &plan],
+        State::Done | State::Failed | State::Cancelled => vec!["log", &plan],
+    };
+    Next::new(std::iter::once("planwright").chain(words))
+}
+
+/// Whether a person is there who can say yes or no now.
+fn may_ask(reviewed: &Reviewed, out: &Out<'_>) -> bool {
+    let is_person = io::stdin().is_terminal() && out.settings().stdout.is_terminal && agent_sign().is_none();
+    is_person && !out.settings().is_json && reviewed.state == State::Proposed && reviewed.subject.is_some()
+}
+
+/// What a person is asked about.
+struct Asking<'a> {
+    decisions: &'a Decisions,
+    path: &'a Path,
+    reviewed: &'a Reviewed,
+}
+
+fn ask(asking: &Asking<'_>, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let review = &asking.reviewed.review;
+    for _ in 0..QUESTIONS_MAX {
+        out.complain("\n[a]pprove  [c]hanges  [d]iff  [f]ull text  [q]uit  ?  ");
+        match answer()?.as_str() {
+            "a" | "approve" => {
+                if let Some(answer) = approve(asking, out)? {
+                    return Ok(answer);
+                }
+            }
+            "c" | "changes" => {
+                if let Some(answer) = reject(asking, out)? {
+                    return Ok(answer);
+                }
+            }
+            "d" | "diff" => text::print_differences(review, out),
+            "f" | "full" => print_full(asking.reviewed, out),
+            _ => break,
+        }
+        out.flush();
+    }
+    out.talk("nothing was decided");
+    Ok(Answer::done("review", review).next(next(asking.path, asking.reviewed)))
+}
+
+/// Takes a yes to exactly what was shown.
+fn approve(asking: &Asking<'_>, out: &mut Out<'_>) -> Result<Option<Answer>, Failure> {
+    let review = &asking.reviewed.review;
+    let Some(subject) = &asking.reviewed.subject else { return Ok(None) };
+    let revision = review.revision.unwrap_or_default();
+    out.complain(&format!("Approve exactly r{revision} {}?  y, or its first digits: ", review.short()));
+    let said = answer()?;
+    let is_digits = said.len() >= DIGITS_MIN && subject.digest.starts_with(&said);
+    if !(said == "y" || said == "yes" || is_digits) {
+        out.talk("nothing was approved");
+        return Ok(None);
+    }
+    let yes = Yes { by: who(), way: "terminal", note: String::new(), key: None };
+    let approved = asking.decisions.approve(asking.path, subject, &yes)?;
+    for complaint in &approved.complaints {
+        out.warn(complaint);
+    }
+    say_approved(review.short(), (&approved.approval.by.to_string(), yes.way), out);
+    let plan = shown(asking.path);
+    let next = match approved.missing {
+        0 => Next::new(["planwright", "run", plan.as_str()]),
+        missing => {
+            out.talk(&format!(
+                "{missing} more have to approve, by the rule: {}",
+                clean_line(&approved.approval.rule)
+            ));
+            Next::new(["planwright", "review", plan.as_str()])
+        }
+    };
+    Ok(Some(Answer::done("review", review).next(next)))
+}
+
+/// Takes a no with what should change.
+fn reject(asking: &Asking<'_>, out: &mut Out<'_>) -> Result<Option<Answer>, Failure> {
+    let review: &Review = &asking.reviewed.review;
+    out.complain("Say what should change (it goes to the planner; nothing starts): ");
+    let feedback = answer()?;
+    if feedback.is_empty() {
+        out.talk("nothing was rejected");
+        return Ok(None);
+    }
+    let (case, complaints) = asking.decisions.reject(asking.path, Some(&review.digest), &who(), &feedback)?;
+    for complaint in &complaints {
+        out.warn(complaint);
+    }
+    let word = out.talk_palette().paint(Tone::Attention, "rejected");
+    let revision = review.revision.unwrap_or_default();
+    out.talk(&format!("{word}  r{revision} {}   {}", review.short(), clean(&feedback)));
+    out.talk(&format!("{} is {} now", clean_line(&review.plan), case.state()));
+    let next = Next::new(["planwright", "verify", shown(asking.path).as_str()]);
+    Ok(Some(Answer::new(Exit::Done, "review", review).next(next)))
+}
+
+/// Reads `r2`, `R2` or `2`.
+fn revision(text: &str) -> Result<u32, String> {
+    let digits = text.strip_prefix(['r', 'R']).unwrap_or(text);
+    let number = digits.parse().ok().filter(|&number: &u32| number > 0);
+    number.ok_or_else(|| "a revision is written as r1, r2, …".to_owned())
+}
+
+fn short(digest: &str) -> &str {
+    &digest[..digest.len().min(8)]
+}

@@ -1,0 +1,201 @@
+//! `stats`: how work goes here: first tries, retries, waits for a person, contracts that have never failed, what is missing.
+//! Counts journals; never a figure from nothing.
+
+use std::collections::BTreeMap;
+
+use planwright_engine::core::stats::{ContractFigures, Figures, Gap, Stats, Waiting};
+use planwright_engine::figures::{self, Counted, Scope};
+use planwright_engine::runs::Runs;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::here;
+use crate::fact;
+use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Only what happened in this time, such as 7d, 12h or 30min
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Only this plan
+    #[arg(long)]
+    plan: Option<String>,
+    /// Show each plan
+    #[arg(long)]
+    plans: bool,
+    /// Show each contract, those that have never failed first
+    #[arg(long)]
+    contracts: bool,
+    /// Show what plans need and nobody here has
+    #[arg(long)]
+    tools: bool,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Statistics {
+    /// Only what happened at this time or later was counted, in milliseconds since 1970; 0: everything.
+    pub(crate) since_ms: u64,
+    /// How many runs something happened in.
+    pub(crate) runs: usize,
+    /// How many runs could not be read: what they would say is not in the figures.
+    pub(crate) unread: usize,
+    /// The steps of all agents.
+    pub(crate) all: Figures,
+    /// The steps of each agent.
+    pub(crate) agents: BTreeMap<String, Figures>,
+    /// The steps of each plan.
+    pub(crate) plans: BTreeMap<String, Figures>,
+    /// What waited for a person.
+    pub(crate) waiting: Waiting,
+    /// Every contract that was run, by plan and step.
+    pub(crate) contracts: Vec<ContractFigures>,
+    /// What plans need and nobody here has.
+    pub(crate) gaps: Vec<Gap>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let since_ms = match &args.since {
+        None => 0,
+        Some(text) => fact::now().saturating_sub(fact::span("--since", text)?),
+    };
+    let here = here()?;
+    let plan = args.plan.as_deref().map(|plan| here.address(plan)).transpose()?.map(|address| address.plan);
+    let counted = match Runs::open_existing(&here)? {
+        Some(runs) => figures::count(&runs, &Scope { since_ms, plan })?,
+        None => Counted { stats: Stats::default(), unread: 0 },
+    };
+    print(args, &counted, out);
+    let has_idle = counted.stats.contracts.iter().any(|contract| contract.has_never_failed);
+    let next = if has_idle && !args.contracts {
+        Next::new(["planwright", "stats", "--contracts"])
+    } else if !counted.stats.gaps.is_empty() && !args.tools {
+        Next::new(["planwright", "stats", "--tools"])
+    } else {
+        Next::new(["planwright", "status"])
+    };
+    let Counted { stats: Stats { runs, all, agents, plans, waiting, contracts, gaps }, unread } = counted;
+    let data = Statistics { since_ms, runs, unread, all, agents, plans, waiting, contracts, gaps };
+    Ok(Answer::new(Exit::Done, "stats", &data).next(next))
+}
+
+fn print(args: &Args, counted: &Counted, out: &mut Out<'_>) {
+    let stats = &counted.stats;
+    if counted.unread > 0 {
+        let runs = fact::number(counted.unread, "run");
+        out.warn(&format!("not counted, since the record can't be read: {runs}; planwright doctor says why"));
+    }
+    if stats.all.steps == 0 {
+        out.line("no history yet: no agent has settled a step here in that time");
+    } else {
+        print_figures(args, stats, out);
+    }
+    print_waiting(&stats.waiting, out);
+    if args.contracts {
+        print_contracts(&stats.contracts, out);
+    } else {
+        let never = stats.contracts.iter().filter(|contract| contract.has_never_failed).count();
+        match never {
+            0 => {}
+            1 => out.line("1 contract has never failed: it may prove nothing"),
+            _ => out.line(&format!("{never} contracts have never failed: they may prove nothing")),
+        }
+    }
+    if args.tools {
+        print_gaps(&stats.gaps, out);
+    } else if !stats.gaps.is_empty() {
+        out.line(&match stats.gaps.len() {
+            1 => "1 thing that plans need is not here".to_owned(),
+            count => format!("{count} things that plans need are not here"),
+        });
+    }
+}
+
+fn print_figures(args: &Args, stats: &Stats, out: &mut Out<'_>) {
+    let mut table = Table::new();
+    let heads = ["", "steps", "first try", "retried", "reached you", "median", "$/step"];
+    table.row(heads.map(|head| Cell::new(head).right().tone(Tone::Muted)));
+    table.row(row("all", &stats.all));
+    for (agent, figures) in &stats.agents {
+        table.row(row(&format!("  {agent}"), figures));
+    }
+    if args.plans {
+        for (plan, figures) in &stats.plans {
+            table.row(row(plan, figures));
+        }
+    }
+    out.table(&table);
+    if stats.all.failed > 0 {
+        out.line(&format!("{} failed for good", fact::number(stats.all.failed, "step")));
+    }
+}
+
+fn row(name: &str, figures: &Figures) -> Vec<Cell> {
+    let percent =
+        |count: usize| figures.percent(count).map_or_else(|| "-".to_owned(), |share| format!("{share} %"));
+    let price = figures.micro_dollars_per_step();
+    let cells = [
+        figures.steps.to_string(),
+        percent(figures.first_try),
+        percent(figures.retried),
+        percent(figures.reached_you),
+        figures.median_ms.map_or_else(|| "-".to_owned(), fact::clock_span),
+        price.map_or_else(|| "-".to_owned(), |price| fact::money(price)[1..].to_owned()),
+    ];
+    std::iter::once(Cell::new(name).tone(Tone::Strong))
+        .chain(cells.map(|cell| Cell::new(cell).right()))
+        .collect()
+}
+
+fn print_waiting(waiting: &Waiting, out: &mut Out<'_>) {
+    let Some(percent) = waiting.percent.filter(|_| waiting.answered + waiting.open > 0) else { return };
+    let median = waiting.median_ms.map(|median| format!("; median wait {}", fact::age(0, median)));
+    let open = (waiting.open > 0).then(|| format!("; {} open", fact::number(waiting.open, "question")));
+    let words = [median, open].into_iter().flatten().collect::<String>();
+    out.line(&format!("{percent} % of run time was waiting for a person{words}"));
+}
+
+fn print_contracts(contracts: &[ContractFigures], out: &mut Out<'_>) {
+    if contracts.is_empty() {
+        out.line("no history yet: no contract was run here in that time");
+        return;
+    }
+    let mut table = Table::new();
+    table.row(["contract", "passed", "failed", "before", ""].map(|head| Cell::new(head).tone(Tone::Muted)));
+    let (never, others): (Vec<_>, Vec<_>) = contracts.iter().partition(|contract| contract.has_never_failed);
+    for contract in never.into_iter().chain(others) {
+        let name = Cell::new(format!("{}/{}", contract.plan, contract.step));
+        table.row(vec![
+            if contract.has_never_failed { name.tone(Tone::Attention) } else { name },
+            Cell::new(contract.passed.to_string()).right(),
+            Cell::new(if contract.has_never_failed {
+                "never".to_owned()
+            } else {
+                contract.failed.to_string()
+            })
+            .right(),
+            Cell::new(if contract.fails_before { "fails" } else { "-" }),
+            Cell::new(contract.command.lines().next().unwrap_or_default()),
+        ]);
+    }
+    out.table(&table);
+}
+
+fn print_gaps(gaps: &[Gap], out: &mut Out<'_>) {
+    if gaps.is_empty() {
+        out.line("nothing that plans need is missing here, as far as the record tells");
+        return;
+    }
+    let mut table = Table::new();
+    for gap in gaps {
+        let times = if gap.times == 1 { "once".to_owned() } else { format!("{} times", gap.times) };
+        table.row(vec![
+            Cell::new(gap.kind.word()).tone(Tone::Muted),
+            Cell::new(&gap.name).tone(Tone::Strong),
+            Cell::new(times).right(),
+            Cell::new(gap.steps.join(", ")),
+        ]);
+    }
+    out.table(&table);
+}

@@ -1,0 +1,46 @@
+//! PW0210: a step that may change a file which judges the work.
+
+use super::{Diagnostic, Rule, Subject};
+use crate::diagnostic::Severity;
+use crate::glob::{self, Glob};
+use crate::source::{Span, Spanned};
+
+pub(super) const RULE: Rule = Rule {
+    code: "PW0210",
+    name: "touches-sealed",
+    severity: Severity::Error,
+    summary: "a step may change a sealed file",
+    page: include_str!("../../rules/touches-sealed.md"),
+    check,
+};
+
+/// Patterns with the step that has them.
+type Patterns = Vec<(usize, Glob, Span)>;
+
+fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+    let sealed: Patterns = subject.steps().flat_map(|(place, step)| patterns(place, &step.sealed)).collect();
+    if sealed.is_empty() {
+        return;
+    }
+    for (place, step) in subject.steps() {
+        for (_, touch, span) in patterns(place, step.touches.as_deref().unwrap_or_default()) {
+            let meets = |(owner, seal, at): &(usize, Glob, Span)| {
+                Some((*owner, *at, glob::intersection(&touch, seal)?))
+            };
+            // One for each pattern is enough: the first that it meets.
+            let Some((owner, at, path)) = sealed.iter().find_map(meets) else { continue };
+            let whose = if owner == place { "itself".to_owned() } else { subject.name(owner) };
+            found.push(
+                RULE.at(span, format!("{} may change `{path}`, which judges {whose}", subject.name(place)))
+                    .label(format!("matches `{path}`"))
+                    .also(at, "sealed here")
+                    .help("leave the file out of `touches`, or out of `sealed`"),
+            );
+        }
+    }
+}
+
+/// Patterns that can't be read are another rule's.
+fn patterns(place: usize, said: &[Spanned<String>]) -> Patterns {
+    said.iter().filter_map(|pattern| Some((place, Glob::new(&pattern.value).ok()?, pattern.span))).collect()
+}
