@@ -206,6 +206,7 @@ fn records(command: &Command) -> bool {
         Command::Init(_)
         | Command::New(_)
         | Command::Clone(_)
+        | Command::Policy(_)
         | Command::Verify(_)
         | Command::Show(_)
         | Command::Simulate(_)
