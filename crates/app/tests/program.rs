@@ -31,6 +31,10 @@ mod listen;
 mod merge_driver;
 #[path = "program/place.rs"]
 mod place;
+#[path = "program/policy.rs"]
+mod policy;
+#[path = "program/protocol.rs"]
+mod protocol;
 #[path = "program/red.rs"]
 mod red;
 #[path = "program/review.rs"]

@@ -26,6 +26,7 @@ fn project() -> Place {
             ".rawko/plans/record.yaml",
             "id: record\ntask: T\nstatus: draft\nsteps:\n  - index: 0\n    description: A\n    status: failed\n",
         )
+        .write("policy.toml", "[[auto]]\nname = \"docs\"\npaths = [\"docs/**\"]\n")
         .write("tasks.md", "# Tasks\n\n- [ ] Do a\n- [x] Do b\n")
         .write(HOSTILE_NAME, hostile());
     place
@@ -72,6 +73,11 @@ const SUCCESSES: &[Case<'_>] = &[
     (&["config", "set", "agents.pen.command", "[\"cat\", \"-\"]", "--user"], ""),
     (&["config", "unset", "run.jobs"], ""),
     (&["config", "path"], ""),
+    (&["policy"], ""),
+    (&["policy", "show"], ""),
+    (&["policy", "check", "policy.toml"], ""),
+    (&["policy", "install", "policy.toml"], ""),
+    (&["policy"], ""),
     (&["doctor"], ""),
     (&["doctor", "--fix"], ""),
     (&["demo"], ""),
@@ -187,6 +193,10 @@ const FAILURES: &[Case<'_>] = &[
     (&["config", "set", "nonsense", "1"], ""),
     (&["config", "unset", "run.lost_max"], ""),
     (&["config", "--config", "run.jobs=0"], ""),
+    (&["policy", "check", "nowhere.toml"], ""),
+    (&["policy", "check", "plans/good.md"], ""),
+    (&["policy", "install", "plans/good.md"], ""),
+    (&["policy", "forget"], ""),
     (&["doctor", "--mend"], ""),
     (&["demo", "plans"], ""),
     (&["run", "good"], ""),
