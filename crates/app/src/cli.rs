@@ -217,6 +217,7 @@ fn records(command: &Command) -> bool {
         | Command::Events(_)
         | Command::Queue(_)
         | Command::Worker(_)
+        | Command::Policy(_)
         | Command::Config(_)
         | Command::Doctor(_)
         | Command::Demo(_)
