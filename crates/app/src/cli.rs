@@ -239,7 +239,10 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::New(args) => new::run(&args, out),
         Command::Verify(args) => verify::run(&args, out),
         Command::Show(args) => show::run(&args, out),
-        Command::Review(args) => review::run(&args, out),
+        Command::Review(args) => match review::run(&args, out)? {
+            review::Ended::Said(answer) => Ok(*answer),
+            review::Ended::Start(plan) => run_command::run(&run_command::Args::of(&plan), out),
+        },
         Command::Run(args) => run_command::run(&args, out),
         Command::Status(args) => status::run(&args, out),
         Command::Log(args) => log::run(&args, out),

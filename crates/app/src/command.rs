@@ -453,9 +453,10 @@ impl From<project::Error> for Failure {
         match error {
             project::Error::Config(error) => error.into(),
             project::Error::Store(error) => error.into(),
-            project::Error::Process(_) | project::Error::Search { .. } | project::Error::Stream { .. } => {
-                failure(Exit::Machine)
-            }
+            project::Error::Process(_)
+            | project::Error::Base(_)
+            | project::Error::Search { .. }
+            | project::Error::Stream { .. } => failure(Exit::Machine),
             project::Error::NoPlan { meant: Some(ref meant), .. } => failure(Exit::Usage)
                 .hint(format!("did you mean `{meant}`?"))
                 .next(Next::new(["planwright", "list"])),

@@ -143,6 +143,10 @@ kinds! {
     Database "database" Tables "the database file is damaged, or was written to by something else",
     /// A contract that passed no longer does.
     Broke "broke" Rerun "a contract that passed fails on what is there now",
+    /// The file claims what the contract denies.
+    FalseMark "false-mark" Rerun "the file says that a step is done, and its contract fails",
+    /// A receipt is about another contract than the plan has.
+    MovedContract "moved-contract" Rerun "the plan was changed since: what passed is not what would be run now",
     /// A contract could not be run again.
     NotRerun "not-rerun" Rerun "nothing is known about a contract: it could not be run again",
 }

@@ -193,6 +193,11 @@ pub fn decide(policy: Option<&Policy>, plan: &Plan, facts: &Facts<'_>) -> Decisi
     Decision::Ask(asked.ask)
 }
 
+/// Whom a policy asks for a plan when people decide, also where a rule would say yes.
+pub fn ask(policy: Option<&Policy>, plan: &Plan, facts: &Facts<'_>) -> Ask {
+    demand::gather(policy, plan, facts).ask
+}
+
 /// Whether somebody's yes counts, after those that `before` said; says by which rule.
 pub fn may_approve(ask: &Ask, who: &Who, signed: Signed, before: &[Who]) -> Result<String, Refusal> {
     match why_not(ask, who, signed, before) {

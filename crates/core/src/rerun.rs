@@ -3,6 +3,7 @@
 
 mod beyond;
 mod claim;
+mod finding;
 mod history;
 mod suspect;
 #[cfg(test)]
@@ -15,6 +16,7 @@ use crate::judge::{Failure, Verdict};
 
 pub use beyond::beyond;
 pub use claim::{AsRead, Claim, as_read};
+pub use finding::finding;
 pub use history::{History, Proof, Recorded, Work};
 pub use suspect::{Broke, Known, Suspect, first_bad, suspect};
 

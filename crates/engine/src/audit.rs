@@ -24,7 +24,7 @@ use crate::project::{self, Project};
 use crate::store::journal::{self, Outputs, Recording, Store};
 use crate::store::{self, Text};
 use beyond::Beyond;
-use exported::Exported;
+pub(crate) use exported::Exported;
 use right::Right;
 
 /// What can go wrong with an audit. What is found is no error.

@@ -13,12 +13,14 @@ pub use record::{Basis, Record, record};
 use std::path::{Path, PathBuf};
 
 use blake3::Hash;
+use planwright_core::audit::Finding;
 use planwright_core::plan::{Contract, Step};
-use planwright_core::rerun::{AsRead, Broke, Claim, Now, Recorded, Settled, as_read, beyond};
+use planwright_core::rerun::{AsRead, Broke, Claim, Now, Recorded, Settled, as_read, beyond, finding};
 
+use crate::audit;
 use crate::base;
 use crate::contract::{self, Site};
-use crate::process::{Stop, Supervisors};
+use crate::process::{self, Stop, Supervisors};
 use crate::project::{self, Project};
 use crate::runs;
 use crate::store::journal;
@@ -26,6 +28,9 @@ use crate::store::state;
 use crate::store::{self, Text};
 use cache::Keys;
 use ground::Ground;
+
+/// What stands in the names of the processes of every audit.
+const NAME: &str = "/audit-";
 
 /// What can go wrong.
 #[derive(Debug, thiserror::Error)]
@@ -42,9 +47,21 @@ pub enum Error {
     /// A plan can't be read.
     #[error(transparent)]
     Store(#[from] store::Error),
+    /// What was exported beside the code can't be read.
+    #[error(transparent)]
+    Exported(#[from] Box<audit::Error>),
+    /// A contract that is being run again asks for this.
+    #[error("a contract that is run again can't have contracts run again")]
+    Nested,
     /// Somebody wrote into the workspace meanwhile.
     #[error("the workspace changed while its contracts were run again")]
     Moved,
+}
+
+impl From<audit::Error> for Error {
+    fn from(error: audit::Error) -> Self {
+        Self::Exported(Box::new(error))
+    }
 }
 
 /// What is to be run again.
@@ -141,6 +158,16 @@ impl PlanAudit {
         self.steps.iter().filter(|step| step.earlier_ms.is_none() && step.now != Now::Manual).count()
     }
 
+    /// What was found, under the name that the plan has in records.
+    pub fn findings(&self, plan: &str) -> Vec<Finding> {
+        let found = self.steps.iter().filter_map(|step| {
+            let broke = step.broke.as_ref().map(|broke| broke.sentence(|id| self.number(id)));
+            let (said, come_to) = ((step.claim, &step.recorded), (step.settled, &step.now));
+            finding((plan, &step.number, &step.id), said, come_to, broke)
+        });
+        found.collect()
+    }
+
     /// The number of a step.
     pub fn number(&self, id: &str) -> Option<String> {
         self.steps.iter().find(|step| step.id == id).map(|step| step.number.clone())
@@ -174,6 +201,10 @@ struct Looked {
 impl<'a> Audit<'a> {
     /// Begins an audit. Nothing is run yet.
     pub fn open(project: &'a Project, options: &Options) -> Result<Self, Error> {
+        // It would run itself again, and again.
+        if process::job_above().is_some_and(|tag| tag.contains(NAME)) {
+            return Err(Error::Nested);
+        }
         let at = match &options.at {
             Some(name) => ground::at(&project.root, name)?,
             None => At::Workspace,
@@ -192,7 +223,7 @@ impl<'a> Audit<'a> {
             cache,
             keys: Keys::default(),
             supervisors: Supervisors::new(),
-            tag: format!("{key}/audit-{}", std::process::id()),
+            tag: format!("{key}{NAME}{}", std::process::id()),
             is_blind: false,
         })
     }

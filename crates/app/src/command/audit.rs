@@ -1,6 +1,8 @@
 //! `audit`: whether what is recorded is what was written, and proves what it says. Everything that is not as it should be, each by
 //! its name and what it means; and who did what.
 
+mod rerun;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +12,8 @@ use planwright_engine::core::audit::{Finding, Happened};
 use planwright_engine::{Project, base};
 use schemars::JsonSchema;
 use serde::Serialize;
+
+use rerun::Again;
 
 use super::{here, project_of, refuse_agents, shown};
 use crate::fact;
@@ -28,6 +32,8 @@ pub(crate) struct Args {
     /// Keep the heads of all records in the repository, too, if nothing is found
     #[arg(long, value_enum, value_name = "PLACE")]
     anchor: Option<Place>,
+    #[command(flatten)]
+    again: rerun::Args,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -80,6 +86,8 @@ pub(crate) struct PlanData {
     pub(crate) findings: Vec<FindingData>,
     /// Who did what, the oldest first.
     pub(crate) history: Vec<Happened>,
+    /// What its contracts say now, if they were run again.
+    pub(crate) rerun: Option<rerun::RerunData>,
 }
 
 /// Something that is not as it should be.
@@ -108,7 +116,8 @@ impl FindingData {
 }
 
 impl PlanData {
-    fn of(report: &PlanReport) -> Self {
+    fn of(report: &PlanReport, again: &[Again]) -> Self {
+        let rerun = again.iter().find(|again| again.plan == report.plan);
         Self {
             plan: report.plan.clone(),
             basis: match &report.basis {
@@ -120,6 +129,7 @@ impl PlanData {
             head: report.head.clone(),
             findings: report.findings.iter().map(FindingData::of).collect(),
             history: report.history.clone(),
+            rerun: rerun.map(Again::data),
         }
     }
 }
@@ -129,10 +139,11 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         refuse_agents("anchor the record")?;
     }
     let (project, path) = subject(args.plan.as_deref())?;
-    let report = Audit::of(&project, path.as_deref())?;
+    let mut report = Audit::of(&project, path.as_deref())?;
+    let again = rerun::rerun(&args.again, &project, path.as_deref(), &mut report)?;
     let count = report.findings().count();
     match args.format {
-        Format::Text => text(&report, path.is_some(), out),
+        Format::Text => text(&report, &again, path.as_deref(), out),
         Format::Markdown => out.data(&markdown(&report)),
     }
     let mut statements = Vec::new();
@@ -148,7 +159,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
     let audited = Audited {
         is_intact: count == 0,
-        plans: report.plans.iter().map(PlanData::of).collect(),
+        plans: report.plans.iter().map(|plan| PlanData::of(plan, &again)).collect(),
         findings: report.findings.iter().map(FindingData::of).collect(),
         compared: report.compared.clone(),
         notes: report.notes.clone(),
@@ -194,14 +205,21 @@ fn next(path: Option<&Path>, report: &Report) -> Next {
     }
 }
 
-fn text(report: &Report, is_one: bool, out: &mut Out<'_>) {
+fn text(report: &Report, again: &[Again], asked: Option<&Path>, out: &mut Out<'_>) {
     for plan in &report.plans {
-        if !is_one {
+        if asked.is_none() {
             out.line(&out.palette().paint(Tone::Strong, &clean_line(&plan.plan)));
         }
-        out.line(&summary(plan, out));
+        let again = again.iter().find(|again| again.plan == plan.plan);
+        match again {
+            Some(_) if plan.basis == Basis::Nothing => out.line("nothing is recorded"),
+            Some(_) | None => out.line(&summary(plan, out)),
+        }
         findings(&plan.findings, out);
-        if is_one {
+        if let Some(again) = again {
+            rerun::show(&again.audit, out);
+        }
+        if asked.is_some() {
             out.table(&history(&plan.history));
         }
     }
@@ -317,11 +335,12 @@ impl From<Error> for Failure {
             Error::Git(base::Error::NoRepository { .. }) => failure(Exit::No)
                 .hint("heads can be kept in git only where there is a repository")
                 .next(Next::new(["planwright", "audit"])),
-            Error::Found(_) => failure(Exit::No).next(Next::new(["planwright", "audit"])),
+            Error::Found(_) | Error::Unwritable { .. } => {
+                failure(Exit::No).next(Next::new(["planwright", "audit"]))
+            }
             Error::Nothing { .. } | Error::NoRecord => failure(Exit::No)
                 .hint("a record begins with a proposal or a run")
                 .next(Next::new(["planwright", "list"])),
-            Error::Unwritable { .. } => failure(Exit::No).next(Next::new(["planwright", "audit"])),
             Error::Journal(_) | Error::Git(_) | Error::File { .. } => failure(Exit::Machine),
         }
     }

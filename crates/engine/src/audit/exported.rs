@@ -20,17 +20,17 @@ const FILES_MAX: usize = 10_000;
 
 /// A record beside the code.
 #[derive(Debug)]
-pub(super) struct Exported {
-    pub(super) path: PathBuf,
+pub(crate) struct Exported {
+    pub(crate) path: PathBuf,
     /// Its path, from the root of the project.
     pub(super) shown: String,
-    pub(super) bundle: Bundle,
+    pub(crate) bundle: Bundle,
     pub(super) faults: Vec<Fault>,
 }
 
 impl Exported {
     /// Every record beside the code, by its plan.
-    pub(super) fn all(root: &Path) -> Result<BTreeMap<PathBuf, Self>, Error> {
+    pub(crate) fn all(root: &Path) -> Result<BTreeMap<PathBuf, Self>, Error> {
         let folder = root.join(FOLDER);
         let entries = folder.read_dir().into_iter().flatten().flatten().take(FILES_MAX);
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();

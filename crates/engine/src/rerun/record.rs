@@ -7,15 +7,9 @@ use planwright_core::receipts::{Bundle, RunBook};
 use planwright_core::rerun::History;
 
 use super::Error;
+use crate::audit::Exported;
 use crate::project::Project;
-use crate::store::journal::{RunId, RunRow, Store};
-
-/// Where exported receipts lie, below the root of the project.
-const FOLDER: &str = ".planwright/receipts";
-/// The most bytes of an exported file that are read.
-const BYTES_MAX: u64 = 256 << 20;
-/// The most exported files that are looked at.
-const FILES_MAX: usize = 10_000;
+use crate::store::journal::{Outputs, RunId, Store};
 
 /// What is recorded of a plan.
 #[derive(Debug, Clone, Default)]
@@ -44,40 +38,34 @@ pub enum Basis {
 pub fn record(project: &Project, path: &Path) -> Result<Record, Error> {
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let relative = real.strip_prefix(&project.root).unwrap_or(&real).to_owned();
+    let mut record = Record { plan: relative, ..Record::default() };
     if Store::exists(&project.root)? {
-        let store = Store::open(&project.root)?;
-        let mut rows: Vec<RunRow> = store.runs()?;
-        rows.retain(|row| row.plan == relative);
-        // A run that came to no receipt says nothing about the one before it.
-        for row in rows.iter().rev() {
-            let history = of_run(&store, row.id)?;
-            if !history.steps.is_empty() {
-                return Ok(Record { history, basis: Basis::Journal(row.id), plan: relative });
-            }
+        let bundle = Store::open(&project.root)?.recording(&record.plan, Outputs::Left)?.bundle;
+        if let Some((number, history)) = newest(&bundle) {
+            record.history = history;
+            record.basis = Basis::Journal(RunId::new(number));
+            return Ok(record);
         }
     }
-    let found = exported(&project.root, &relative);
-    Ok(found.unwrap_or_else(|| Record { plan: relative, ..Record::default() }))
+    if let Some(exported) = Exported::all(&project.root)?.remove(&record.plan)
+        && let Some((_, history)) = newest(&exported.bundle)
+    {
+        record.history = history;
+        record.basis = Basis::File(exported.path);
+    }
+    Ok(record)
+}
+
+/// The newest run that came to a receipt: one that came to none says nothing about the one before it.
+fn newest(bundle: &Bundle) -> Option<(i64, History)> {
+    let runs = bundle.runs.iter().rev().map(|run| (run.book.number, of_book(run)));
+    runs.into_iter().find(|(_, history)| !history.steps.is_empty())
 }
 
 /// What the journal of a run says.
 pub(super) fn of_run(store: &Store, run: RunId) -> Result<History, Error> {
     let events = store.events(run, 0)?;
     Ok(History::of(events.iter().map(|recorded| (recorded.seq, recorded.at_ms, &recorded.event))))
-}
-
-/// What was exported about a plan. A file that can't be read is none: that it is broken is found by the audit of the record.
-fn exported(root: &Path, plan: &Path) -> Option<Record> {
-    let entries = root.join(FOLDER).read_dir().ok()?;
-    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).take(FILES_MAX).collect();
-    files.sort();
-    files.into_iter().find_map(|file| {
-        let text = crate::store::read_text(&file, BYTES_MAX).ok()?;
-        let (bundle, _) = Bundle::read(text.as_bytes());
-        (Path::new(&bundle.plan) == plan).then_some(())?;
-        let history = bundle.runs.iter().rev().map(of_book).find(|history| !history.steps.is_empty())?;
-        Some(Record { history, basis: Basis::File(file), plan: plan.to_owned() })
-    })
 }
 
 fn of_book(run: &RunBook) -> History {
