@@ -87,6 +87,8 @@ fn every_kind_of_finding_has_a_mutation() {
         Kind::Table,
         Kind::Database,
         Kind::Broke,
+        Kind::FalseMark,
+        Kind::MovedContract,
         Kind::NotRerun,
     ];
     for kind in Kind::ALL {
