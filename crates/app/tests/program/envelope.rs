@@ -36,6 +36,7 @@ const SUCCESSES: &[Case<'_>] = &[
     (&["init"], ""),
     (&["new", "first"], ""),
     (&["verify", "good"], ""),
+    (&["verify", "good", "--red"], ""),
     (&["verify", "auth-timeout"], ""),
     (&["verify", "good", "auth-timeout"], ""),
     (&["verify", "plans/binary.md"], ""),
