@@ -29,6 +29,8 @@ mod listen;
 mod merge_driver;
 #[path = "program/place.rs"]
 mod place;
+#[path = "program/rerun.rs"]
+mod rerun;
 #[path = "program/run.rs"]
 mod run;
 #[path = "program/run_left.rs"]
