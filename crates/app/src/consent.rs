@@ -5,8 +5,8 @@ use std::io::{self, BufRead as _, IsTerminal as _};
 
 use planwright_engine::core::ledger::Who;
 use planwright_engine::core::plan::{Contract, Plan};
-use planwright_engine::decisions;
 use planwright_engine::runs::user;
+use planwright_engine::{decisions, policy};
 
 use crate::command::{agent_sign, refuse_agents};
 use crate::out::{Exit, Failure, Next, Out, Tone, clean, clean_line};
@@ -125,6 +125,22 @@ fn print_detail(plan: &Plan, out: &mut Out<'_>) {
     out.line("");
 }
 
+impl From<policy::Error> for Failure {
+    fn from(error: policy::Error) -> Self {
+        let exit = match error {
+            policy::Error::Invalid { .. } | policy::Error::Signers { .. } => Exit::Usage,
+            policy::Error::Workspace { .. } | policy::Error::Loose { .. } => Exit::No,
+            // Somebody named it, and it is not there.
+            policy::Error::Read { ref source, .. } if source.kind() == io::ErrorKind::NotFound => Exit::Usage,
+            policy::Error::State { .. } | policy::Error::Read { .. } | policy::Error::Write { .. } => {
+                Exit::Machine
+            }
+        };
+        let failure = Self::from_error(exit, &error);
+        error.faults().iter().fold(failure, |failure, fault| failure.because(fault))
+    }
+}
+
 impl From<decisions::Error> for Failure {
     fn from(error: decisions::Error) -> Self {
         let failure = |exit| Self::from_error(exit, &error);
@@ -135,6 +151,11 @@ impl From<decisions::Error> for Failure {
                 failure(Exit::No).hint("nothing was proposed").next(Next::new(["planwright", "verify", plan]))
             }
             decisions::Error::Unfit(_) => failure(Exit::No).hint("nothing was recorded"),
+            decisions::Error::Policy(error) => error.into(),
+            decisions::Error::Unsigned(_) => failure(Exit::No).hint("nothing was recorded"),
+            decisions::Error::Signature(_) => failure(Exit::Person)
+                .hint("nothing was recorded; the list of signers says whose keys count")
+                .next(Next::new(["planwright", "policy"])),
             decisions::Error::Refused(_) => failure(Exit::Person).hint("nothing was recorded"),
             decisions::Error::Moved { ref plan, .. } => failure(Exit::Moved)
                 .hint("look at it again; nothing was recorded")

@@ -17,6 +17,8 @@ mod dialects;
 mod doctor;
 #[path = "program/envelope.rs"]
 mod envelope;
+#[path = "program/figures.rs"]
+mod figures;
 #[path = "program/follow.rs"]
 mod follow;
 #[path = "program/hook.rs"]
@@ -29,8 +31,16 @@ mod listen;
 mod merge_driver;
 #[path = "program/place.rs"]
 mod place;
+#[path = "program/policy.rs"]
+mod policy;
+#[path = "program/protocol.rs"]
+mod protocol;
+#[path = "program/red.rs"]
+mod red;
 #[path = "program/rerun.rs"]
 mod rerun;
+#[path = "program/review.rs"]
+mod review;
 #[path = "program/run.rs"]
 mod run;
 #[path = "program/run_left.rs"]

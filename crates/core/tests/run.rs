@@ -2,11 +2,15 @@
 
 #[path = "run/decide.rs"]
 mod decide;
+#[path = "run/forecast.rs"]
+mod forecast;
 #[path = "run/happened.rs"]
 mod happened;
 #[path = "run/prompt.rs"]
 mod prompt;
 #[path = "run/sample.rs"]
 mod sample;
+#[path = "run/stats.rs"]
+mod stats;
 #[path = "run/table.rs"]
 mod table;

@@ -16,10 +16,12 @@ use planwright_core::ledger::{Entry, Who};
 use planwright_core::receipts::{self, Anchor, Bundle};
 use planwright_core::source::Source;
 
-use crate::base;
+use crate::policy::{self, Loaded, Unverified};
 use crate::project::{self, Project};
+use crate::runs::now;
 use crate::store::journal::{self, Outputs, Recording, Store};
 use crate::store::{self, Text};
+use crate::{base, signature};
 use beyond::Beyond;
 pub(crate) use exported::Exported;
 
@@ -128,12 +130,28 @@ pub struct Rights<'a> {
     pub signed: audit::Signed<'a>,
 }
 
-fn may(_approved: &Entry, _proposed: Option<&Who>) -> Result<(), String> {
-    Ok(())
+/// Whether the policy has something against an approval. One that was given under another policy is not judged by this one.
+fn may(
+    loaded: &Result<Option<Loaded>, policy::Error>,
+    approved: &Entry,
+    proposed: Option<&Who>,
+) -> Result<(), String> {
+    let Entry::Approved { policy, .. } = approved else { return Ok(()) };
+    match loaded {
+        Err(error) => Err(error.to_string()),
+        Ok(Some(loaded)) if loaded.digest == *policy => {
+            loaded.policy.objection(approved, proposed).map_or(Ok(()), Err)
+        }
+        Ok(_) => Ok(()),
+    }
 }
 
-fn signed(_statement: &str, _signature: &str, _by: &Who) -> Result<(), String> {
-    Err("it can't be checked here".to_owned())
+/// Whether a signature is that of a key of theirs. A key that has expired since has signed nevertheless.
+fn signed(root: &Path, statement: &str, signature: &str, by: &Who) -> Result<(), String> {
+    match policy::verify(root, statement, signature, (&by.name, now())) {
+        Ok(_) | Err(Unverified::Signature(signature::Error::Expired { .. })) => Ok(()),
+        Err(unverified) => Err(unverified.to_string()),
+    }
 }
 
 /// An audit.
@@ -142,6 +160,9 @@ pub struct Audit;
 impl Audit {
     /// Audits one plan, or all of a project.
     pub fn of(project: &Project, plan: Option<&Path>) -> Result<Report, Error> {
+        let loaded = policy::load(&project.root);
+        let may = |approved: &Entry, proposed: Option<&Who>| may(&loaded, approved, proposed);
+        let signed = |text: &str, armored: &str, by: &Who| signed(&project.root, text, armored, by);
         let rights = Rights { may: &may, signed: &signed };
         Self::with(project, plan, &rights, &Checks::all())
     }

@@ -72,9 +72,14 @@ impl Home {
     fn of(root: &Path) -> Result<Option<Self>, Error> {
         let root = root.canonicalize().map_err(|source| Error::File { path: root.to_owned(), source })?;
         let Some(tree) = state::tree_of(&root)? else { return Ok(None) };
+        // An empty `.git` marks the root of a project, and is no repository to git either.
+        let git = tree.join(".git");
+        if git.is_dir() && !git.join("HEAD").exists() && !git.join("HEAD").is_symlink() {
+            return Ok(None);
+        }
         let part = root.strip_prefix(tree).unwrap_or(Path::new("")).to_owned();
         // The nearest `.git` is the repository, whatever its configuration says about where its files are.
-        let repository = Repository { tree: tree.to_owned(), git: tree.join(".git") };
+        let repository = Repository { tree: tree.to_owned(), git };
         Ok(Some(Self { repository, part }))
     }
 
@@ -90,6 +95,11 @@ impl Home {
         let (objects, shallow) = text.split_once('\n').unwrap_or((&text, ""));
         Ok((PathBuf::from(objects), PathBuf::from(shallow)))
     }
+}
+
+/// Whether the project is in a repository.
+pub fn is_repository(root: &Path) -> Result<bool, Error> {
+    Ok(Home::of(root)?.is_some())
 }
 
 /// Where the project lies in its repository; empty where it is all of it, or in none.

@@ -1,5 +1,5 @@
 //! The time, as people at this machine read it. `SQLite` knows the time zone of the machine already; a library for that alone
-//! would bring a dozen others. Never used to order or to decide anything.
+//! would bring a dozen others. What the zone of this machine has a part in never orders or decides anything.
 
 use rusqlite::Connection;
 

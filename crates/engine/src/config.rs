@@ -40,6 +40,8 @@ pub struct Config {
     pub red: Red,
     /// How long things are kept.
     pub retention: Retention,
+    /// How your approvals are signed.
+    pub approve: Approve,
     /// Where topics come from that are no file.
     pub topics: Topics,
     /// Which agent plays a role: `coder = "claude"`.
@@ -113,6 +115,13 @@ pub struct Red {
     pub seconds: u64,
     /// How long all contracts of a plan may take together.
     pub total_seconds: u64,
+}
+
+/// How your approvals are signed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approve {
+    /// The private key; `None`: they are not.
+    pub key: Option<PathBuf>,
 }
 
 /// Where topics come from that are no file.
@@ -345,6 +354,7 @@ impl Settings {
             review: Review { stale_days: self.number("review.stale_days") },
             red: Red { seconds: self.number("red.seconds"), total_seconds: self.number("red.total_seconds") },
             retention: Retention { days: self.number("retention.days") },
+            approve: Approve { key: None },
             topics: Topics { command: Vec::new() },
             roles: BTreeMap::new(),
             agents: BTreeMap::new(),
@@ -359,6 +369,7 @@ impl Settings {
             let path: Vec<&str> = path.iter().map(String::as_str).collect();
             match (path.as_slice(), value) {
                 (["topics", "command"], Value::Words(words)) => config.topics.command.clone_from(words),
+                (["approve", "key"], Value::Text(path)) => config.approve.key = Some(path.into()),
                 (["roles", name], Value::Text(agent)) => {
                     config.roles.insert((*name).to_owned(), agent.clone());
                 }

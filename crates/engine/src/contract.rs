@@ -42,6 +42,18 @@ pub struct Seen {
     pub milliseconds: u64,
 }
 
+impl Seen {
+    /// A contract that was not run, for this reason.
+    pub fn unseen(step: &Step, why: String) -> Self {
+        let (expect, contract) = match &step.contract {
+            Contract::Shell { command, expect } => (*expect, hash(command)),
+            Contract::Manual => (0, String::new()),
+        };
+        let observation = Observation::NotStarted(why.clone());
+        Self { verdict: judge(expect, &observation), observation, contract, output: why, milliseconds: 0 }
+    }
+}
+
 impl Site<'_> {
     /// Runs the contract of a step, its setup first, and has it judged. `None` when it was stopped before it could tell
     /// anything. A step that has no contract is never judged by one.

@@ -29,7 +29,7 @@ use planwright_core::state::State;
 use crate::project::{Project, Verified};
 use crate::runs::{self, Run, Runs, now};
 use crate::store::journal::{self, Appended, Statement, Store, Summary, blob_of};
-use crate::{base, seal, store};
+use crate::{base, policy, seal, signature, store};
 
 /// What can go wrong with a decision.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +49,15 @@ pub enum Error {
     /// The policy says no.
     #[error("{0}")]
     Refused(String),
+    /// There is a policy, and it can't be used.
+    #[error(transparent)]
+    Policy(#[from] policy::Error),
+    /// The approval was not signed.
+    #[error(transparent)]
+    Unsigned(#[from] signature::Unsigned),
+    /// The signature does not count.
+    #[error(transparent)]
+    Signature(#[from] signature::Error),
     /// The plan file.
     #[error(transparent)]
     Store(#[from] store::Error),
@@ -123,6 +132,15 @@ pub enum Error {
         /// The revision.
         revision: u32,
     },
+}
+
+impl From<policy::Unverified> for Error {
+    fn from(unverified: policy::Unverified) -> Self {
+        match unverified {
+            policy::Unverified::Policy(error) => Self::Policy(error),
+            policy::Unverified::Signature(error) => Self::Signature(error),
+        }
+    }
 }
 
 impl From<Unfit> for Error {
@@ -328,7 +346,7 @@ impl Decisions {
         };
         if let Some(key) = &yes.key {
             let text = statement(&shown(&case.plan), &entry).unwrap_or_default();
-            let signed = self.sign(key, &text)?;
+            let signed = self.sign(key, &text, &yes.by)?;
             if let Entry::Approved { signature, .. } = &mut entry {
                 *signature = Some(signed);
             }

@@ -278,14 +278,16 @@ fn hooks(root: &Path, config: &Config) -> Vec<Finding> {
     }
     // Looking must not make what is not there.
     if !hooks.is_empty() && Store::exists(root).unwrap_or(false) {
-        match Store::open(root) {
-            Ok(store) => findings.extend(hooks.iter().flat_map(|hook| untold(&store, hook.name))),
-            // Said with the records.
-            Err(_) => {}
+        // A store that can't be opened is said with the records.
+        if let Ok(store) = Store::open(root) {
+            findings.extend(hooks.iter().flat_map(|hook| untold(&store, hook.name)));
         }
     }
     findings
 }
+
+/// What brings to a hook what it has not taken.
+const DELIVER: &str = "planwright events --deliver";
 
 /// What a hook has not taken.
 fn untold(store: &Store, hook: &str) -> Vec<Finding> {
@@ -294,21 +296,20 @@ fn untold(store: &Store, hook: &str) -> Vec<Finding> {
         Ok(None) => return Vec::new(),
         Err(error) => return vec![Finding::failed("hooks", &error)],
     };
-    const FIX: &str = "planwright events --deliver";
     let mut findings = Vec::new();
     if delivery.tries > 0 {
         let (tries, why) = (delivery.tries, &delivery.why);
         let why = if why.is_empty() { "it was cut short" } else { why };
         findings.push(Finding::warn(
             format!("the hook `{hook}` has not taken an event (tries: {tries}): {why}"),
-            FIX,
+            DELIVER,
         ));
     }
     if delivery.skipped > 0 {
         let (skipped, why) = (delivery.skipped, &delivery.why);
         findings.push(Finding::warn(
             format!("the hook `{hook}` never took {skipped} events, which were given up: {why}"),
-            FIX,
+            DELIVER,
         ));
     }
     findings

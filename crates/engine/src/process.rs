@@ -3,6 +3,7 @@
 
 mod capture;
 mod git;
+mod keygen;
 mod listen;
 mod outputs;
 mod shim;
@@ -25,6 +26,7 @@ use std::time::Duration;
 pub use capture::Capture;
 pub(crate) use git::path_outside;
 pub use git::{Answer, Repository};
+pub use keygen::sign_with_ssh;
 pub use shim::{SHIM, shim_main, shim_main_without_sweep};
 pub use supervise::{Supervisors, run};
 pub use syntax::check_bash;
@@ -204,18 +206,26 @@ pub fn git(folder: &std::path::Path, words: &[&std::ffi::OsStr]) -> Result<(Stri
     Ok((String::from_utf8_lossy(&ended.stdout).into_owned(), ended.status.code()))
 }
 
-/// Makes a git repository in a folder that is our own and new.
+/// Makes a git repository in a folder that is our own and new, with everything that lies in it committed: where there is no
+/// commit, nothing can be looked at before the work.
 pub fn init_repository(folder: &std::path::Path) -> Result<(), Error> {
-    let mut git = std::process::Command::new("git");
-    git.args(["init", "--quiet"]).current_dir(folder);
-    let start = |source| Error::Start { program: "git".to_owned(), source };
-    let ended =
-        git.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null()).status().map_err(start)?;
-    match ended.success() {
-        true => Ok(()),
-        false => Err(Error::Talk {
-            program: "git".to_owned(),
-            source: io::Error::other(format!("git init: {ended}")),
-        }),
+    // Whoever has no name yet, or signs every commit, still has a demo.
+    let plain =
+        ["-c", "user.name=planwright", "-c", "user.email=planwright@localhost", "-c", "commit.gpgsign=false"];
+    let acts: [&[&str]; 3] = [
+        &["init", "--quiet"],
+        &["add", "--all"],
+        &["commit", "--quiet", "--no-verify", "--message", "a plan"],
+    ];
+    for words in acts {
+        let mut git = std::process::Command::new("git");
+        git.args(plain).args(words).current_dir(folder).stdin(std::process::Stdio::null());
+        let start = |source| Error::Start { program: "git".to_owned(), source };
+        let ended = git.stdout(std::process::Stdio::null()).status().map_err(start)?;
+        if !ended.success() {
+            let source = io::Error::other(format!("git {}: {ended}", words[0]));
+            return Err(Error::Talk { program: "git".to_owned(), source });
+        }
     }
+    Ok(())
 }

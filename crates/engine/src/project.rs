@@ -1,6 +1,7 @@
 //! A project: the folder that paths in plans are relative to, its settings and its plans. Finds plans by path, name or
 //! prefix, and has them checked.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -9,15 +10,17 @@ use ignore::{WalkBuilder, WalkState};
 use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect::{self, Dialect, HEAD_BYTES, named, proposal, record};
 use planwright_core::draft::Draft;
+use planwright_core::ledger::Base;
 use planwright_core::plan::Plan;
+use planwright_core::red::Red;
 use planwright_core::source::Source;
-use planwright_core::verify::{self, Study};
+use planwright_core::verify::{self, Facts, Study};
 use planwright_core::view::Summary;
 
 use crate::config::{self, Config, Settings, Sources};
 use crate::seen::{self, Known, Seen, Stamp};
 use crate::store::{self, Reading, Text, state};
-use crate::{facts, process};
+use crate::{base, facts, process, red};
 
 /// The file of document B that names the plan which is being carried out.
 const POINTER: &str = ".rawko/current-task.yaml";
@@ -51,6 +54,9 @@ pub enum Error {
     /// A check could not be made.
     #[error("the plan could not be checked")]
     Process(#[from] process::Error),
+    /// The contracts could not be run on the base tree.
+    #[error("the contracts can't be run on the tree that the work begins with")]
+    Base(#[from] base::Error),
     /// A folder can't be searched for plans.
     #[error("cannot search {} for plans", path.display())]
     Search {
@@ -136,6 +142,17 @@ pub struct Verified {
     pub diagnostics: Vec<Diagnostic>,
     /// The plan, if it has no errors.
     pub plan: Option<Plan>,
+    /// What its contracts say before the work, as far as that is known.
+    pub red: Option<Reds>,
+}
+
+/// What the contracts of a plan say before the work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reds {
+    /// Where they were run; `None`: there is nothing to run them on.
+    pub base: Option<Base>,
+    /// What each of them says, in the order of the steps. Contracts of which nothing is known are missing.
+    pub contracts: Vec<Red>,
 }
 
 impl Verified {
@@ -408,15 +425,69 @@ impl Project {
             Text::Plan(source) => source,
             Text::Unreadable(unreadable) => {
                 let verify::Unreadable { source, diagnostic } = *unreadable;
-                return Ok(Verified { source, draft: None, diagnostics: vec![diagnostic], plan: None });
+                return Ok(Verified {
+                    source,
+                    draft: None,
+                    diagnostics: vec![diagnostic],
+                    plan: None,
+                    red: None,
+                });
             }
         };
+        let verified = self.judge(source, BTreeMap::new())?;
+        match verified.plan.as_ref().and_then(|plan| self.known_red(plan)) {
+            Some(red) => self.with_red(verified, red),
+            None => Ok(verified),
+        }
+    }
+
+    /// Runs every contract of a plan on the base tree, and has the plan checked again with what they said. A plan with errors
+    /// is left as it is: nothing of it is run. See [`red::check`].
+    pub fn check_red(
+        &self,
+        verified: Verified,
+        limits: &red::Limits,
+        progress: &(dyn Fn(&Red) + Sync),
+    ) -> Result<Verified, Error> {
+        let Some(plan) = &verified.plan else { return Ok(verified) };
+        let base = base::of(&self.root)?;
+        let contracts = red::check(self, plan, base.as_ref(), limits, progress)?;
+        self.with_red(verified, Reds { base, contracts })
+    }
+
+    /// What is known of the contracts of a plan without running one.
+    fn known_red(&self, plan: &Plan) -> Option<Reds> {
+        // Git is asked only where somebody has run contracts before. What it can't tell is not known; nothing else is lost.
+        if !red::is_known(&self.root) {
+            return None;
+        }
+        let base = base::of(&self.root).ok()??;
+        let contracts = red::known(&self.root, plan, &base).ok()?;
+        (!contracts.is_empty()).then_some(Reds { base: Some(base), contracts })
+    }
+
+    /// The plan, checked with what its contracts said.
+    fn with_red(&self, verified: Verified, red: Reds) -> Result<Verified, Error> {
+        let passed = match (&verified.plan, &red.base) {
+            (Some(plan), Some(base)) => red::passed(plan, base, &red.contracts),
+            (None, _) | (_, None) => BTreeMap::new(),
+        };
+        let checked = match passed.is_empty() {
+            true => verified,
+            false => self.judge(verified.source, passed)?,
+        };
+        Ok(Verified { red: Some(red), ..checked })
+    }
+
+    /// Checks a text, with the contracts that are known to have passed before the work.
+    fn judge(&self, source: Source, passed: BTreeMap<String, String>) -> Result<Verified, Error> {
         let draft = source.draft();
         let study = Study::of(&source, &draft);
-        let facts = facts::gather(self, &study.questions())?;
+        let facts = Facts { passed, ..facts::gather(self, &study.questions())? };
         let limits = verify::Limits { retries_max: self.config.limits.retries, ..verify::Limits::default() };
         let checked = verify::verify(&study, &facts, &limits);
-        Ok(Verified { draft: Some(draft), diagnostics: checked.diagnostics, plan: checked.plan, source })
+        let verify::Checked { plan, diagnostics } = checked;
+        Ok(Verified { draft: Some(draft), diagnostics, plan, source, red: None })
     }
 }
 

@@ -20,7 +20,6 @@ use crate::config::Config;
 use crate::contract::{self, Site};
 use crate::process::{Stop, Supervisors};
 use crate::project::Project;
-use crate::store::state;
 use memory::Memory;
 
 /// The most contracts that run at once, whatever the machine has.
@@ -155,9 +154,9 @@ fn remembered(memory: &Memory, step: &Step) -> Option<Red> {
 
 /// Why there is no base.
 fn why_no_base(root: &Path) -> Result<&'static str, base::Error> {
-    Ok(match state::tree_of(root)? {
-        None => "no base: not a git repository",
-        Some(_) => "no base: nothing is committed yet",
+    Ok(match base::is_repository(root)? {
+        false => "no base: not a git repository",
+        true => "no base: nothing is committed yet",
     })
 }
 

@@ -1,5 +1,6 @@
 //! Runs of plans: what a person approves, starts, follows and answers. The façade that faces use.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -106,6 +107,14 @@ impl Run {
             | Event::RunFinished { .. } => None,
         });
         approved.unwrap_or_default()
+    }
+
+    /// The hash of every sealed file, as it was approved.
+    pub fn sealed(&self) -> BTreeMap<String, String> {
+        match self.events.first().map(|first| &first.event) {
+            Some(Event::RunStarted { sealed, .. }) => sealed.clone(),
+            Some(_) | None => BTreeMap::new(),
+        }
     }
 
     /// The approvals that it began on.
@@ -327,6 +336,7 @@ impl Runs {
             plan_file: run.row.plan.clone(),
             digest: run.row.digest.clone(),
             approvals: run.approvals(),
+            sealed: run.sealed(),
             tag: format!("{}/{}", self.store.key(), run.row.id.number()),
             store: Arc::clone(&self.store),
             for_agents: Supervisors::new(),

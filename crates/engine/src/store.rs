@@ -10,7 +10,9 @@ mod save;
 pub mod state;
 mod writer;
 
-pub use atomic::{ARCHIVE, archive, create, create_folder, fill_in, fill_or_create, folder_within};
+pub use atomic::{
+    ARCHIVE, archive, create, create_folder, fill_in, fill_or_create, folder_within, put_private,
+};
 pub use beside::{append, keep};
 pub use chance::chance;
 pub use folder::{plan_at, read_foreign};

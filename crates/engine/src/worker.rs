@@ -1,6 +1,7 @@
 //! Carries out one command of a run: an attempt by an agent, or a contract. Reports what happened as an event; only
 //! [`planwright_core::judge`] makes a verdict of it.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,9 +12,10 @@ use planwright_core::prompt::{Context, Feedback};
 
 use crate::base;
 use crate::config::{Config, TOPICS_KEY};
-use crate::contract::{Site, bash, milliseconds};
+use crate::contract::{Seen, Site, bash, milliseconds};
 use crate::process::{self, Ended, How, Job, Stop, Supervisors};
 use crate::runs;
+use crate::seal;
 use crate::store;
 use crate::store::journal::{Store, blob_of};
 use crate::topic;
@@ -43,6 +45,8 @@ pub struct Worker {
     pub digest: String,
     /// The approvals that the run began on.
     pub approvals: Vec<ApprovedBy>,
+    /// The hash of every sealed file, as it was approved.
+    pub sealed: BTreeMap<String, String>,
     /// Names the run in the environment of its processes.
     pub tag: String,
     /// Where outputs go.
@@ -285,7 +289,10 @@ impl Worker {
             Contract::Shell { expect, .. } => Some(expect),
             Contract::Manual => None,
         };
-        let seen = self.site().look(step, (&self.for_contracts, &tag), stop)?;
+        let seen = match self.broken_seal() {
+            Some(why) => Seen::unseen(step, why),
+            None => self.site().look(step, (&self.for_contracts, &tag), stop)?,
+        };
         let receipt = Receipt {
             verdict: seen.verdict,
             observation: seen.observation,
@@ -300,6 +307,15 @@ impl Worker {
         };
         let event = Event::ContractFinished { step: step.id.clone(), attempt, receipt };
         Some(Done { event, blobs: vec![seen.output.into_bytes()] })
+    }
+
+    /// What is wrong with the sealed files: a contract that would run others than those that were approved tells nothing.
+    fn broken_seal(&self) -> Option<String> {
+        let moved = match seal::of(&self.root, &self.plan) {
+            Ok(now) => seal::moved(&self.sealed, &now),
+            Err(error) => vec![error.to_string()],
+        };
+        (!moved.is_empty()).then(|| format!("a sealed file is not what was approved: {}", moved.join("; ")))
     }
 
     /// Where contracts look: in the workspace.

@@ -7,7 +7,10 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use planwright_engine::Project;
 use planwright_engine::base::{self, Base, Checkout, tree_of_workspace};
+use planwright_engine::core::plan::Plan;
+use planwright_engine::seal;
 use planwright_engine::store::state;
 use scratch::Scratch;
 
@@ -117,6 +120,8 @@ fn the_base_is_commit_tree_and_branch_of_head() {
     assert_eq!(repository.base().branch, None);
     let bare = Repository::empty("base-none");
     assert_eq!(base::of(bare.root()).expect("told"), None);
+    bare.write(".git/config", "");
+    assert_eq!(base::of(bare.root()).expect("told"), None, "an empty `.git` only marks a root");
     repository.write(".git/HEAD", "garbage");
     base::of(repository.root()).expect_err("a broken repository is no missing one");
 }
@@ -406,4 +411,76 @@ fn without_a_repository_there_is_a_hash_and_no_commit() {
     assert_ne!(plain.tree(), before);
     let error = Checkout::of_commit(plain.root(), &"0".repeat(40)).expect_err("no repository").to_string();
     assert!(error.contains("not in a git repository"), "{error}");
+}
+
+/// A plan with one step that seals these.
+fn sealing(repository: &Repository, patterns: &[&str]) -> Plan {
+    let list: String = patterns.iter().map(|pattern| format!("- `{pattern}`\n")).collect();
+    let text = format!(
+        "---\ntype: plan\nstatus: draft\nowner: ada\n---\n\n# Seal\n\n### 1. One\n\n**target:** shell\n\
+         **sealed:**\n{list}\n**task:**\nDo it.\n\n**contract:**\n```shell\ntest -s made\n```\n"
+    );
+    repository.write("plans/seal.md", &text);
+    let project = Project::find(repository.root()).expect("a project");
+    let verified = project.verify(&repository.root().join("plans/seal.md"), "seal.md").expect("checked");
+    verified.plan.unwrap_or_else(|| panic!("{:#?}", verified.diagnostics))
+}
+
+// C-11, M-14: the files that judge are named by their content, and what moved is said.
+#[test]
+fn sealed_files_are_known_by_their_content() {
+    let repository = Repository::new("seal-of");
+    repository
+        .write("tests/a.py", "1")
+        .write("tests/deep/b.py", "2")
+        .write("tests/c.txt", "3")
+        .write("one", "4");
+    let plan = sealing(&repository, &["tests/**/*.py", "one"]);
+    let before = seal::of(repository.root(), &plan).expect("sealed");
+    assert_eq!(before.keys().collect::<Vec<_>>(), ["one", "tests/a.py", "tests/deep/b.py"]);
+    assert_eq!(before["one"], blake3::hash(b"4").to_hex().to_string());
+    assert!(seal::moved(&before, &seal::of(repository.root(), &plan).expect("sealed")).is_empty());
+    repository.write("tests/a.py", "changed").write("tests/new.py", "").write("tests/c.txt", "none of ours");
+    std::fs::remove_file(repository.root().join("tests/deep/b.py")).expect("removed");
+    let now = seal::of(repository.root(), &plan).expect("sealed");
+    assert_eq!(
+        seal::moved(&before, &now),
+        [
+            "the sealed file tests/a.py was changed",
+            "the sealed file tests/deep/b.py is gone",
+            "the sealed file tests/new.py is new"
+        ]
+    );
+}
+
+#[test]
+fn what_can_not_be_sealed_is_named() {
+    let repository = Repository::new("seal-not");
+    repository.write("real/a", "1").write("b", "1");
+    symlink("real", repository.root().join("folder")).expect("a link");
+    let cases = [
+        ("gone", "seals gone, and there is no such file"),
+        ("b/c", "seals b/c, and there is no such file"),
+        ("*.none", "seals *.none, which matches no file"),
+        ("real", "seals real, which is not a file of the workspace"),
+        ("folder/a", "seals folder/a, which is not a file of the workspace"),
+    ];
+    for (pattern, said) in cases {
+        let plan = sealing(&repository, &[pattern]);
+        let error = seal::of(repository.root(), &plan).expect_err(pattern).to_string();
+        assert!(error.contains(said), "{pattern}: {error}");
+    }
+}
+
+// A link in the place of a sealed file is another file, even if it leads to the same text.
+#[test]
+fn a_link_does_not_pass_for_the_file_that_was_sealed() {
+    let repository = Repository::new("seal-link");
+    repository.write("judge", "text").write("elsewhere", "text");
+    let plan = sealing(&repository, &["judge"]);
+    let before = seal::of(repository.root(), &plan).expect("sealed");
+    std::fs::remove_file(repository.root().join("judge")).expect("removed");
+    symlink("elsewhere", repository.root().join("judge")).expect("a link");
+    let now = seal::of(repository.root(), &plan).expect("sealed");
+    assert_eq!(seal::moved(&before, &now), ["the sealed file judge was changed"]);
 }

@@ -92,7 +92,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     if proposed.rule.is_some() {
         out.talk("a written rule has approved it already");
     }
-    let key = args.sign.clone();
+    let key = args.sign.clone().or_else(|| project.config.approve.key.clone());
     let yes = Yes { by: who(), way, note: args.message.clone(), key };
     let approved = decisions.approve(&path, &subject, &yes)?;
     approved.complaints.iter().for_each(|complaint| out.warn(complaint));

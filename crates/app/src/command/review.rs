@@ -5,13 +5,13 @@ mod markdown;
 mod text;
 
 use std::io::{self, IsTerminal as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::ValueEnum;
+use planwright_engine::Project;
 use planwright_engine::core::review::Review;
 use planwright_engine::core::state::{Reason, State};
 use planwright_engine::decisions::{Asked, Decisions, Reviewed, Yes};
-use planwright_engine::{Project, project};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -67,8 +67,22 @@ pub(crate) struct Reviews {
     pub(crate) waiting: Vec<ReviewData>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
-    let Some(name) = &args.plan else { return list(out) };
+/// How a review ended.
+pub(crate) enum Ended {
+    /// With this.
+    Said(Box<Answer>),
+    /// With a yes; the plan with this path is to be carried out now.
+    Start(String),
+}
+
+impl From<Answer> for Ended {
+    fn from(answer: Answer) -> Self {
+        Self::Said(Box::new(answer))
+    }
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Ended, Failure> {
+    let Some(name) = &args.plan else { return Ok(list(out)?.into()) };
     let path = here()?.plan(name)?;
     let project = project_of(&path)?;
     let decisions = Decisions::open(&project)?;
@@ -82,7 +96,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     if args.format == Format::Text && may_ask(&reviewed, out) {
         return ask(&Asking { decisions: &decisions, path: &path, reviewed: &reviewed }, out);
     }
-    Ok(Answer::done("review", &reviewed.review).next(next(&path, &reviewed)))
+    Ok(Answer::done("review", &reviewed.review).next(next(&path, &reviewed)).into())
 }
 
 fn look(project: &Project, decisions: &Decisions, path: &Path, asked: &Asked) -> Result<Reviewed, Failure> {
@@ -134,7 +148,10 @@ fn list(out: &mut Out<'_>) -> Result<Answer, Failure> {
 /// The command that goes on from where the plan stands.
 fn next(path: &Path, reviewed: &Reviewed) -> Next {
     let plan = shown(path);
+    // What is not as it was proposed can't be approved.
+    let is_stale = reviewed.review.drift.is_some() || !reviewed.review.moved.is_empty();
     let words: Vec<&str> = match reviewed.state {
+        State::Proposed if is_stale => vec!["propose", &plan],
         State::Draft | State::Rejected if reviewed.subject.is_some() => vec!["verify", &plan],
         State::Draft | State::Rejected | State::Waiting(Reason::Lapsed) => vec!["propose", &plan],
         State::Proposed => vec!["approve", &plan, "--rev", short(&reviewed.review.digest)],
@@ -158,33 +175,34 @@ struct Asking<'a> {
     reviewed: &'a Reviewed,
 }
 
-fn ask(asking: &Asking<'_>, out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn ask(asking: &Asking<'_>, out: &mut Out<'_>) -> Result<Ended, Failure> {
     let review = &asking.reviewed.review;
     for _ in 0..QUESTIONS_MAX {
-        out.complain("\n[a]pprove  [c]hanges  [d]iff  [f]ull text  [q]uit  ?  ");
+        out.complain("\n[a]pprove  [A]pprove and start  [c]hanges  [d]iff  [f]ull text  [q]uit  ?  ");
         match answer()?.as_str() {
-            "a" | "approve" => {
-                if let Some(answer) = approve(asking, out)? {
-                    return Ok(answer);
+            key @ ("a" | "A") => {
+                if let Some((answer, missing)) = approve(asking, out)? {
+                    let starts = key == "A" && missing == 0;
+                    return Ok(if starts { Ended::Start(shown(asking.path)) } else { answer.into() });
                 }
             }
-            "c" | "changes" => {
+            "c" => {
                 if let Some(answer) = reject(asking, out)? {
-                    return Ok(answer);
+                    return Ok(answer.into());
                 }
             }
-            "d" | "diff" => text::print_differences(review, out),
-            "f" | "full" => print_full(asking.reviewed, out),
+            "d" => text::print_differences(review, out),
+            "f" => print_full(asking.reviewed, out),
             _ => break,
         }
         out.flush();
     }
     out.talk("nothing was decided");
-    Ok(Answer::done("review", review).next(next(asking.path, asking.reviewed)))
+    Ok(Answer::done("review", review).next(next(asking.path, asking.reviewed)).into())
 }
 
-/// Takes a yes to exactly what was shown.
-fn approve(asking: &Asking<'_>, out: &mut Out<'_>) -> Result<Option<Answer>, Failure> {
+/// Takes a yes to exactly what was shown; says how many more are needed.
+fn approve(asking: &Asking<'_>, out: &mut Out<'_>) -> Result<Option<(Answer, u32)>, Failure> {
     let review = &asking.reviewed.review;
     let Some(subject) = &asking.reviewed.subject else { return Ok(None) };
     let revision = review.revision.unwrap_or_default();
@@ -212,7 +230,7 @@ fn approve(asking: &Asking<'_>, out: &mut Out<'_>) -> Result<Option<Answer>, Fai
             Next::new(["planwright", "review", plan.as_str()])
         }
     };
-    Ok(Some(Answer::done("review", review).next(next)))
+    Ok(Some((Answer::done("review", review).next(next), approved.missing)))
 }
 
 /// Takes a no with what should change.

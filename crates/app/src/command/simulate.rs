@@ -133,7 +133,7 @@ fn print(simulation: &Simulation, out: &mut Out<'_>) {
     for (place, wave) in simulation.waves.iter().enumerate() {
         for (row, step) in wave.iter().enumerate() {
             let name = if row == 0 { format!("wave {}", place + 1) } else { String::new() };
-            let words = [reads(step), tools(step), touches(step), judge(step)];
+            let words = [reads(step), tools(step), touches(step), Some(judge(step))];
             let words: Vec<String> = words.into_iter().flatten().collect();
             table.row(vec![
                 Cell::new(name).tone(Tone::Muted),
@@ -189,10 +189,9 @@ fn touches(step: &Ahead) -> Option<String> {
     Some(format!("touches {} ({now})", touches.globs.join(", ")))
 }
 
-fn judge(step: &Ahead) -> Option<String> {
-    let command = step
-        .contract
-        .as_ref()
-        .map(|command| clean_line(command.lines().next().unwrap_or_default()).into_owned());
-    Some(command.map_or_else(|| "a person confirms it".to_owned(), |command| format!("must pass: {command}")))
+fn judge(step: &Ahead) -> String {
+    match &step.contract {
+        Some(command) => format!("must pass: {}", clean_line(command.lines().next().unwrap_or_default())),
+        None => "a person confirms it".to_owned(),
+    }
 }

@@ -28,6 +28,9 @@ pub(crate) struct Args {
     /// Print only the command to type next; exit code 3 where a person is needed
     #[arg(long)]
     next: bool,
+    /// Show every run that is over, not only the newest
+    #[arg(long)]
+    all: bool,
 }
 
 /// The data of the envelope.
@@ -206,7 +209,10 @@ fn print(args: &Args, standing: &Standing, out: &mut Out<'_>) {
     section("Needs you", rows.collect(), out);
     section("Running", state(&["running"]).map(|run| running_row(run, now, out)).collect(), out);
     section("Paused", state(PAUSED).map(|run| resting_row(run, Glyph::Waiting, now, out)).collect(), out);
-    let over = state(&["done", "failed", "cancelled"]).map(|run| {
+    let mut over: Vec<&RunData> = state(&["done", "failed", "cancelled"]).collect();
+    // The newest are last.
+    let hidden = if args.all { 0 } else { over.len().saturating_sub(OVER_SHOWN_MAX) };
+    let over = over.split_off(hidden).into_iter().map(|run| {
         let glyph = match run.state.as_str() {
             "done" => Glyph::Done,
             "failed" => Glyph::Failed,
@@ -215,6 +221,9 @@ fn print(args: &Args, standing: &Standing, out: &mut Out<'_>) {
         resting_row(run, glyph, now, out)
     });
     section("Done", over.collect(), out);
+    if hidden > 0 {
+        out.line(&format!("  and {hidden} before: planwright status --all"));
+    }
     for run in &standing.runs {
         if let Some(remark) = &run.remark {
             let age = fact::age(run.started_at_ms, now);
@@ -223,6 +232,8 @@ fn print(args: &Args, standing: &Standing, out: &mut Out<'_>) {
     }
 }
 
+/// How many runs are shown that are over: who looks where things stand has no use for thousands.
+const OVER_SHOWN_MAX: usize = 20;
 const PAUSED: &[&str] = &["waiting", "paused", "stopped"];
 
 fn section(title: &str, rows: Vec<Vec<Cell>>, out: &mut Out<'_>) {

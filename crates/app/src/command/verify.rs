@@ -1,4 +1,7 @@
-//! `verify`: checks plans, says everything that is wrong with them, and repairs what has a repair.
+//! `verify`: checks plans, says everything that is wrong with them, and repairs what has a repair. Runs nothing of a plan
+//! unless it is told to by `--red`.
+
+mod red;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -11,6 +14,7 @@ use planwright_engine::core::digest::Digest;
 use planwright_engine::core::plan;
 use planwright_engine::core::source::Edit;
 use planwright_engine::core::verify::{RULES, Rule};
+use planwright_engine::red::Limits;
 use planwright_engine::watch::Watch;
 use planwright_engine::{Project, Verified, kind, project, store};
 
@@ -44,6 +48,9 @@ pub(crate) struct Args {
     /// Propose contracts for steps that have none; nothing is written
     #[arg(long, conflicts_with = "watch")]
     suggest_contracts: bool,
+    /// Run every contract on the committed tree, in a throw-away copy: before the work they should fail
+    #[arg(long, conflicts_with = "watch")]
+    red: bool,
     /// Check again whenever a plan is saved
     #[arg(long)]
     watch: bool,
@@ -161,6 +168,10 @@ fn check(args: &Args, levels: &Levels, paths: &[PathBuf], out: &mut Out<'_>) -> 
         let repaired = paths.iter().zip(all).map(|(path, verified)| repair(args, path, verified, out));
         all = repaired.collect::<Result<Vec<_>, _>>()?;
     }
+    if args.red {
+        let ran = paths.iter().zip(all).map(|(path, verified)| check_red(path, verified, out));
+        all = ran.collect::<Result<Vec<_>, _>>()?;
+    }
     for verified in &mut all {
         levels.apply(&mut verified.diagnostics);
     }
@@ -178,6 +189,7 @@ fn check(args: &Args, levels: &Levels, paths: &[PathBuf], out: &mut Out<'_>) -> 
     let exit = if is_ok { Exit::Done } else { Exit::No };
     let mut data = diagnostics::json(&checked, levels.warnings);
     data.suggested = suggested;
+    data.red = red::data(&all);
     let mut answer = Answer::new(exit, "verify", &data);
     answer.next.extend(next(&all));
     Ok(answer)
@@ -193,6 +205,16 @@ fn verify(args: &Args, path: &Path) -> Result<Verified, Failure> {
         return from_stdin(&project);
     }
     Ok(project.verify(path, &shown(path))?)
+}
+
+/// Runs the contracts of a plan before the work. One with errors is not run: nobody knows what it would do.
+fn check_red(path: &Path, verified: Verified, out: &mut Out<'_>) -> Result<Verified, Failure> {
+    let project = if path == Path::new(STDIN) { here()? } else { project_of(path)? };
+    if verified.plan.is_none() {
+        let name = clean_line(verified.source.name()).into_owned();
+        out.talk(&format!("{name} has errors: its contracts were not run"));
+    }
+    Ok(project.check_red(verified, &Limits::of(&project.config), &|_| {})?)
 }
 
 fn from_stdin(project: &Project) -> Result<Verified, Failure> {
@@ -272,6 +294,7 @@ fn print(args: &Args, levels: &Levels, all: &[Verified], checked: &[Checked<'_>]
     let text = match args.format {
         Format::Human => {
             print_clean(all, out);
+            print_red(all, out);
             let faulty: Vec<Checked<'_>> =
                 checked.iter().filter(|one| !one.diagnostics.is_empty()).copied().collect();
             if !faulty.is_empty() && faulty.len() < checked.len() {
@@ -286,6 +309,30 @@ fn print(args: &Args, levels: &Levels, all: &[Verified], checked: &[Checked<'_>]
         Format::Json => String::new(),
     };
     out.data(&text);
+    if !matches!(args.format, Format::Human | Format::Json) {
+        for line in all.iter().flat_map(red_lines) {
+            out.talk(&line);
+        }
+    }
+}
+
+/// What the contracts of a plan say before the work.
+fn red_lines(one: &Verified) -> Vec<String> {
+    let known = one.plan.as_ref().zip(one.red.as_ref());
+    known.map(|(plan, reds)| red::lines(plan, reds)).unwrap_or_default()
+}
+
+/// The same about plans with complaints, which have no line of their own so far.
+fn print_red(all: &[Verified], out: &mut Out<'_>) {
+    for one in all.iter().filter(|one| !one.diagnostics.is_empty() && one.red.is_some()) {
+        let lines = red_lines(one);
+        if lines.is_empty() {
+            continue;
+        }
+        let word = out.palette().paint(Tone::Strong, "checked");
+        out.line(&format!("{word}  {}", clean_line(one.source.name())));
+        lines.iter().for_each(|line| out.line(&format!("         {line}")));
+    }
 }
 
 /// A line or two about every plan that nothing is wrong with.
@@ -312,6 +359,9 @@ fn print_clean(all: &[Verified], out: &mut Out<'_>) {
             many(waves, "wave"),
             clean_line(&agents.join(", "))
         ));
+        for line in red_lines(one) {
+            out.line(&format!("         {line}"));
+        }
         out.line(&format!(
             "{}       no errors, no warnings   digest {}",
             palette.paint(Tone::Good, "ok"),

@@ -63,6 +63,27 @@ fn what_is_lost_is_listed_and_strict_refuses() {
     place.run(&["convert", "plans/good.md", "--to", "directory"]).expect(2, &["is there already"]);
 }
 
+// P-07: files that judge and the reason why a contract may pass go where the dialect can say them, and are listed elsewhere.
+#[test]
+fn sealed_files_and_green_contracts_are_kept_or_listed() {
+    let place = Place::empty();
+    let fields = "**sealed:** tests/**\n**green:** it guards the elephants\n**on_fail:**";
+    place.write("plans/good.md", sound("A good plan", 1).replace("**on_fail:**", fields));
+    for to in ["record", "proposal"] {
+        let (out, back) = (format!("out/{}", file(to)), format!("back/{to}.md"));
+        place.run(&["convert", "plans/good.md", "--to", to, "-o", &out, "--strict"]).expect(0, &["wrote"]);
+        place.run(&["convert", &out, "--to", "native", "-o", &back]).expect(0, &["wrote"]);
+        let shown = place.run(&["show", &format!("{back}/s1")]);
+        shown.expect(0, &["sealed     tests/**", "may pass   it guards the elephants"]);
+    }
+    for to in ["named", "directory"] {
+        let out = format!("out/{}", file(to));
+        place
+            .run(&["convert", "plans/good.md", "--to", to, "-o", &out])
+            .expect(0, &["sealed", "tests/**", "green", "it guards the elephants"]);
+    }
+}
+
 // C-01, C-06, P-02: a new proposal has a name that no other has, in its own folder; a large context goes into artifacts.
 #[test]
 fn a_new_proposal_has_its_own_name_and_a_context_within_the_limit() {

@@ -26,6 +26,7 @@ fn project() -> Place {
             ".rawko/plans/record.yaml",
             "id: record\ntask: T\nstatus: draft\nsteps:\n  - index: 0\n    description: A\n    status: failed\n",
         )
+        .write("policy.toml", "[[auto]]\nname = \"docs\"\npaths = [\"docs/**\"]\n")
         .write("tasks.md", "# Tasks\n\n- [ ] Do a\n- [x] Do b\n")
         .write(HOSTILE_NAME, hostile());
     place
@@ -60,6 +61,10 @@ const SUCCESSES: &[Case<'_>] = &[
     (&["replan", "record"], ""),
     (&["history", "record"], ""),
     (&["archive", "other/twin.md"], ""),
+    (&["archive", "--older-than", "30d", "--outputs", "--dry-run"], ""),
+    (&["stats"], ""),
+    (&["stats", "--since", "7d", "--contracts", "--tools", "--plans"], ""),
+    (&["simulate", "good"], ""),
     (&["verify", "record", "--suggest-contracts"], ""),
     (&["merge-driver", "plans/good.md", "plans/auth-cookie.md", "plans/good.md"], ""),
     (&["config"], ""),
@@ -68,10 +73,18 @@ const SUCCESSES: &[Case<'_>] = &[
     (&["config", "set", "agents.pen.command", "[\"cat\", \"-\"]", "--user"], ""),
     (&["config", "unset", "run.jobs"], ""),
     (&["config", "path"], ""),
+    (&["policy"], ""),
+    (&["policy", "show"], ""),
+    (&["policy", "check", "policy.toml"], ""),
+    (&["policy", "install", "policy.toml"], ""),
+    (&["policy"], ""),
     (&["doctor"], ""),
     (&["doctor", "--fix"], ""),
     (&["demo"], ""),
     (&["demo", "two words"], ""),
+    (&["review"], ""),
+    (&["review", "good"], ""),
+    (&["review", "good", "--format", "json"], ""),
     (&["run", "good", "--dry-run"], ""),
     (&["run", "good", "--dry-run", "--until", "s1"], ""),
     (&["status"], ""),
@@ -125,6 +138,10 @@ const WHILE_A_RUN_WAITS: &[Case<'_>] = &[
 ];
 
 const FAILURES: &[Case<'_>] = &[
+    (&["review", "nobody"], ""),
+    (&["review", "good", "--since", "r9"], ""),
+    (&["review", "good", "--since", "soon"], ""),
+    (&["review", "auth-timeout"], ""),
     (&["convert", "good", "--to", "nowhere"], ""),
     (&["convert", "auth-timeout", "--to", "directory", "--strict"], ""),
     (&["import", "nowhere.md"], ""),
@@ -133,6 +150,12 @@ const FAILURES: &[Case<'_>] = &[
     (&["replan", "good"], ""),
     (&["history", "nothing"], ""),
     (&["archive", "nothing"], ""),
+    (&["archive"], ""),
+    (&["archive", "--older-than", "soon"], ""),
+    (&["stats", "--since", "soon"], ""),
+    (&["stats", "--plan", "nothing"], ""),
+    (&["simulate", "auth-timeout"], ""),
+    (&["simulate", "nothing"], ""),
     (&["merge-driver", "nothing", "nobody", "nowhere"], ""),
     (&["show", "good", "--section", "nothing"], ""),
     (&["list", "--dialect", "nothing"], ""),
@@ -170,6 +193,10 @@ const FAILURES: &[Case<'_>] = &[
     (&["config", "set", "nonsense", "1"], ""),
     (&["config", "unset", "run.lost_max"], ""),
     (&["config", "--config", "run.jobs=0"], ""),
+    (&["policy", "check", "nowhere.toml"], ""),
+    (&["policy", "check", "plans/good.md"], ""),
+    (&["policy", "install", "plans/good.md"], ""),
+    (&["policy", "forget"], ""),
     (&["doctor", "--mend"], ""),
     (&["demo", "plans"], ""),
     (&["run", "good"], ""),

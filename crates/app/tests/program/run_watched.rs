@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 
 use nix::pty::{Winsize, openpty};
@@ -18,7 +18,7 @@ use crate::place::{Place, end};
 const SIZE: (u16, u16) = (8, 60);
 
 /// A program at a terminal.
-struct Terminal {
+pub(crate) struct Terminal {
     child: Child,
     keyboard: File,
     bytes: Receiver<Vec<u8>>,
@@ -27,14 +27,19 @@ struct Terminal {
 
 impl Terminal {
     fn open(place: &Place, words: &[&str], term: &str) -> Self {
+        let mut command = place.planwright(words);
+        command.env("TERM", term).env("LANG", "C.UTF-8");
+        Self::started(&mut command)
+    }
+
+    pub(crate) fn started(command: &mut Command) -> Self {
         let (ws_row, ws_col) = SIZE;
         let size = Winsize { ws_row, ws_col, ws_xpixel: 0, ws_ypixel: 0 };
         let pty = openpty(Some(&size), None).expect("a terminal");
         let stream = || Stdio::from(pty.slave.try_clone().expect("the terminal"));
-        let mut command = place.planwright(words);
-        command.env("TERM", term).env("LANG", "C.UTF-8");
         let child = command.stdin(stream()).stdout(stream()).stderr(stream()).spawn().expect("it starts");
-        drop(command);
+        // The command keeps its ends of the terminal until it is dropped.
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         drop(pty.slave);
         let mut screen = File::from(pty.master.try_clone().expect("the terminal"));
         let (sender, bytes) = mpsc::channel();
@@ -60,18 +65,18 @@ impl Terminal {
     }
 
     #[track_caller]
-    fn wait_for(&mut self, words: &str) {
+    pub(crate) fn wait_for(&mut self, words: &str) {
         wait_until(words, || self.said().contains(words));
     }
 
-    fn type_in(&mut self, text: &str) {
+    pub(crate) fn type_in(&mut self, text: &str) {
         self.keyboard.write_all(text.as_bytes()).expect("a keyboard");
         self.said.clear();
     }
 
     /// Waits for the end; returns the exit code and everything that was printed since something was typed.
     #[track_caller]
-    fn end(mut self) -> (i32, String) {
+    pub(crate) fn end(mut self) -> (i32, String) {
         let code = end(&mut self.child);
         while let Ok(bytes) = self.bytes.recv() {
             self.said.push_str(&String::from_utf8_lossy(&bytes));

@@ -45,6 +45,18 @@ fn a_prompt_says_nothing_of_other_steps_and_of_the_plan() {
 }
 
 #[test]
+fn a_prompt_says_which_files_must_stay_as_they_are() {
+    let plan = sample();
+    let mut step = plan.steps[1].clone();
+    let bare = prompt(&step, &[], &Feedback::default());
+    assert!(!bare.contains("must stay"), "{bare}");
+    step.sealed = vec!["tests/**".to_owned(), "data/a.json".to_owned()];
+    let text = prompt(&step, &[], &Feedback::default());
+    assert!(text.starts_with(&bare) && text.contains("# What must stay as it is"), "{text}");
+    assert!(text.ends_with("- tests/**\n- data/a.json\n"), "{text}");
+}
+
+#[test]
 fn the_contract_is_not_told_before_it_failed() {
     let plan = sample();
     assert!(!prompt(&plan.steps[1], &[], &Feedback::default()).contains("grep"));

@@ -125,6 +125,11 @@ pub const SETTINGS: &[Setting] = &[
         "after how many days `doctor` offers to let go of what agents and contracts printed in a run that is over; 0: never",
     ),
     Setting {
+        name: "approve.key",
+        kind: Kind::Text,
+        meaning: "the private SSH key that your approvals are signed with",
+    },
+    Setting {
         name: "topics.command",
         kind: Kind::Words,
         meaning: "prints the text of the topic that is its last word, where `.planwright/topics` has none",
@@ -196,9 +201,9 @@ impl Setting {
     }
 
     /// Whether only the user may say it, and never the file of the project: agents can write that one, and what they put there
-    /// would be run outside of their attempt.
+    /// would be run, or signed with, outside of their attempt.
     pub fn is_personal(&self) -> bool {
-        self.name.starts_with("hooks.")
+        self.name.starts_with("hooks.") || self.name.starts_with("approve.")
     }
 
     /// The variable of the environment that sets it; lists and families have none.

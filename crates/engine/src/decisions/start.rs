@@ -42,6 +42,7 @@ impl Decisions {
         if self.policy_digest()? != first.policy {
             moved.push("the policy is not the one by which it was approved".to_owned());
         }
+        moved.extend(self.unfounded(&case, plan, &approvals)?);
         if moved.is_empty() {
             return Ok(approvals);
         }

@@ -115,6 +115,21 @@ pub(super) fn put(path: &Path, text: &str) -> io::Result<()> {
     File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }
 
+/// Makes or replaces a file that only its owner may read and write: for what lies outside of every workspace.
+pub fn put_private(path: &Path, text: &str) -> io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let beside = beside(path);
+    remove(&beside)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    if let Err(source) = written.and_then(|()| rename(&beside, path)) {
+        // The error that is reported is the first one; what stays is removed by whoever writes next.
+        remove(&beside).ok();
+        return Err(source);
+    }
+    File::open(path.parent().unwrap_or(Path::new("/")))?.sync_all()
+}
+
 fn fill(file: &mut File, path: &Path, text: &str) -> io::Result<()> {
     let old = path.metadata()?;
     // Only root may give a file away. Before the mode, which a change of the owner may cut.

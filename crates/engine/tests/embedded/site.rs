@@ -185,6 +185,11 @@ impl Drop for Site {
             orphan.kill().ok();
             orphan.wait().expect("`sleep` ends");
         }
+        // Whatever happened to the run, the tables that lists are made of followed.
+        if !std::thread::panicking() {
+            let differences = self.runs.store().check_projection().expect("the tables can be read");
+            assert_eq!(differences, [] as [&str; 0]);
+        }
     }
 }
 

@@ -92,7 +92,12 @@ fn approve_now(
     if proposed.rule.is_some() {
         return Ok(());
     }
-    let yes = Yes { by: who(), way, note: String::new(), key: None };
+    let yes = Yes {
+        by: who(),
+        way,
+        note: String::new(),
+        key: decisions.runs().project().config.approve.key.clone(),
+    };
     let approved = decisions.approve(subject.path, &proposed.revision.subject, &yes)?;
     say_approved(&full[..8], (&approved.approval.by.to_string(), way), out);
     if approved.missing > 0 {

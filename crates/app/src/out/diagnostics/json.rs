@@ -1,6 +1,7 @@
 //! The data of `planwright.verify/1`: everything that a complaint holds, with byte offsets and with places as people count them.
 
 use planwright_engine::core::diagnostic::Diagnostic;
+use planwright_engine::core::red::Red;
 use planwright_engine::core::source::{Edit, Source, Span};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,6 +15,20 @@ pub struct VerifyData {
     pub files: Vec<FileData>,
     /// Contracts that were suggested for steps that have none, where that was asked for.
     pub suggested: Vec<SuggestionData>,
+    /// What contracts say before the work, as far as that is known: all of them after `--red`.
+    pub red: Vec<RedData>,
+}
+
+/// What a contract says before the work.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct RedData {
+    /// The plan.
+    pub plan: String,
+    /// Where it was run: branch and commit; `None`: there is nothing to run it on.
+    pub base: Option<String>,
+    /// The step, the hash of the command, what it says and how long it took.
+    #[serde(flatten)]
+    pub red: Red,
 }
 
 /// A contract that a step could have.
@@ -130,7 +145,7 @@ pub fn json(checked: &[Checked<'_>], warnings: Warnings) -> VerifyData {
         counts: file.counts(),
         diagnostics: file.diagnostics.iter().map(|diagnostic| complaint(file.source, diagnostic)).collect(),
     });
-    VerifyData { files: files.collect(), suggested: Vec::new() }
+    VerifyData { files: files.collect(), suggested: Vec::new(), red: Vec::new() }
 }
 
 fn complaint(source: &Source, diagnostic: &Diagnostic) -> DiagnosticData {
@@ -243,7 +258,7 @@ mod tests {
               ]
             }
           ],
-          "suggested":[]
+          "suggested":[],"red":[]
         }
         "#);
     }

@@ -173,19 +173,27 @@ pub(super) fn read<T: Record>(
     book: Book,
     after: u64,
 ) -> rusqlite::Result<Option<Pages<T>>> {
-    let view = connection.unchecked_transaction()?;
-    let Some(record) = recorded_head(&view, book)? else { return Ok(None) };
+    read_in(&*connection.unchecked_transaction()?, book, after)
+}
+
+/// The same for who has one view of the database already.
+pub(super) fn read_in<T: Record>(
+    view: &Connection,
+    book: Book,
+    after: u64,
+) -> rusqlite::Result<Option<Pages<T>>> {
+    let Some(record) = recorded_head(view, book)? else { return Ok(None) };
     // Whoever knows of more events than there are is told of none.
     if after >= record.seq {
         return Ok(Some((Vec::new(), Vec::new())));
     }
-    let start = if after == 0 { first(&view, book)? } else { hash_of(&view, book, after)? };
+    let start = if after == 0 { first(view, book)? } else { hash_of(view, book, after)? };
     let Some(hash) = start else {
         return Ok(Some((Vec::new(), vec![Break { seq: after, fault: Fault::Missing }])));
     };
     let mut walk = Walk { book, head: Head { seq: after, hash }, breaks: Vec::new() };
     let mut events = Vec::new();
-    walk.along(&view, |_, event| events.extend(event))?;
+    walk.along(view, |_, event| events.extend(event))?;
     walk.end(record);
     Ok(Some((events, walk.breaks)))
 }

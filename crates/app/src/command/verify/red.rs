@@ -1,0 +1,62 @@
+//! What `verify` says of the red check: whether contracts fail before the work, as they should.
+
+use planwright_engine::Verified;
+use planwright_engine::core::plan::{Contract, Plan};
+use planwright_engine::core::red::{Before, Red};
+use planwright_engine::project::Reds;
+
+use crate::out::clean_line;
+use crate::out::diagnostics::RedData;
+
+/// What programs are told.
+pub(super) fn data(all: &[Verified]) -> Vec<RedData> {
+    let of = |one: &Verified| {
+        let reds = one.red.iter().flat_map(|reds| reds.contracts.iter().map(|red| (reds.base.clone(), red)));
+        let row = |(base, red): (Option<_>, &Red)| RedData {
+            plan: one.source.name().to_owned(),
+            base: base.map(|base: planwright_engine::base::Base| base.to_string()),
+            red: red.clone(),
+        };
+        reds.map(row).collect::<Vec<_>>()
+    };
+    all.iter().flat_map(of).collect()
+}
+
+/// The lines that people are shown: how many fail, as they should, and each that does not.
+pub(super) fn lines(plan: &Plan, reds: &Reds) -> Vec<String> {
+    let judged = plan.steps.iter().filter(|step| matches!(step.contract, Contract::Shell { .. })).count();
+    let fails = reds.contracts.iter().filter(|red| matches!(red.before, Before::Fails(_))).count();
+    let word = match judged {
+        1 => "contract",
+        _ => "contracts",
+    };
+    let mut first = match (judged, fails == judged) {
+        (0, _) => "red check: no contract to run".to_owned(),
+        (1, true) => "red check: 1 of 1 contract fails before the work, as it should".to_owned(),
+        (_, true) => format!("red check: {fails} of {judged} {word} fail before the work, as they should"),
+        (_, false) => format!("red check: {fails} of {judged} {word} fail before the work"),
+    };
+    let manual = plan.steps.len() - judged;
+    if manual > 0 {
+        let steps = if manual == 1 { "step is" } else { "steps are" };
+        first.push_str(&format!("; {manual} {steps} confirmed by a person"));
+    }
+    let others = reds.contracts.iter().filter(|red| !matches!(red.before, Before::Fails(_)));
+    let mut lines: Vec<String> = [first].into_iter().chain(others.map(|red| line(plan, red))).collect();
+    let unknown = judged - reds.contracts.len();
+    if unknown > 0 {
+        lines.push(format!("  {unknown} not run yet: planwright verify --red"));
+    }
+    lines
+}
+
+fn line(plan: &Plan, red: &Red) -> String {
+    let number = plan.steps.iter().find(|step| step.id == red.step).map_or(0, |step| step.number);
+    let says = match &red.before {
+        Before::Fails(how) => format!("fails, as it should ({how})"),
+        Before::Passes => "PASSES: proves nothing".to_owned(),
+        Before::Excused(reason) => format!("passes, excused: {reason}"),
+        Before::CannotRun(why) => format!("cannot run ({why})"),
+    };
+    clean_line(&format!("  step {number} `{}` {says}", red.step)).into_owned()
+}

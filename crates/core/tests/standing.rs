@@ -1,0 +1,329 @@
+//! Where a plan stands by what was said about it: every move from every state, allowed or refused, and what each says.
+
+use std::collections::BTreeMap;
+
+use planwright_core::dialect;
+use planwright_core::event::{Blob, Outcome};
+use planwright_core::ledger::{Entry, Subject, Who};
+use planwright_core::standing::{REJECTIONS_MAX, Said, Standing, Unfit, undoable};
+use planwright_core::state::{Reason, State};
+
+fn ada() -> Who {
+    Who::person("ada")
+}
+
+fn bob() -> Who {
+    Who::person("bob")
+}
+
+fn robot() -> Who {
+    Who::agent("claude-code")
+}
+
+fn subject(digest: &str) -> Subject {
+    Subject { digest: digest.to_owned(), ..Subject::default() }
+}
+
+fn proposed(revision: u32, digest: &str, by: Who) -> Entry {
+    Entry::Proposed {
+        revision,
+        subject: subject(digest),
+        by,
+        text: Blob(digest.to_owned()),
+        dialect: "native".to_owned(),
+        warnings: 0,
+        red: Vec::new(),
+    }
+}
+
+fn approved(revision: u32, digest: &str, by: Who, needed: u32) -> Entry {
+    Entry::Approved {
+        revision,
+        subject: subject(digest),
+        by,
+        way: "rev".to_owned(),
+        note: String::new(),
+        rule: "a rule".to_owned(),
+        needed,
+        policy: String::new(),
+        until_ms: None,
+        signature: None,
+    }
+}
+
+fn rejected(revision: u32, by: Who) -> Entry {
+    Entry::Rejected { revision, digest: "d".to_owned(), by, feedback: "no".to_owned() }
+}
+
+fn started(run: i64) -> Entry {
+    Entry::Started { run, by: ada() }
+}
+
+fn ended(run: i64, outcome: Outcome) -> Entry {
+    Entry::Ended { run, outcome, is_revised: false }
+}
+
+fn cancelled(by: Who) -> Entry {
+    Entry::Cancelled { by, why: "not wanted".to_owned() }
+}
+
+fn reopened(by: Who) -> Entry {
+    Entry::Reopened { by, why: "again".to_owned() }
+}
+
+fn lapsed() -> Entry {
+    Entry::Lapsed { moved: vec!["main moved".to_owned()] }
+}
+
+/// A ledger of these entries, each a second after the one before it.
+fn ledger(entries: &[Entry]) -> Vec<Said> {
+    let said = entries.iter().zip(1_u64..);
+    said.map(|(entry, seq)| Said { seq, at_ms: seq * 1000, entry: entry.clone() }).collect()
+}
+
+fn standing(entries: &[Entry]) -> Standing {
+    Standing::of(&ledger(entries)).unwrap_or_else(|(seq, unfit)| panic!("entry {seq}: {unfit}"))
+}
+
+/// A ledger that leads to each state.
+fn ways_to() -> Vec<(&'static str, State, Vec<Entry>)> {
+    let yes = [proposed(1, "d1", robot()), approved(1, "d1", ada(), 1)];
+    let run = [yes.as_slice(), &[started(7)]].concat();
+    let ends = |outcome| [run.as_slice(), &[ended(7, outcome)]].concat();
+    let mut spent = Vec::new();
+    for revision in 1..=REJECTIONS_MAX {
+        spent.extend([proposed(revision, &format!("d{revision}"), robot()), rejected(revision, ada())]);
+    }
+    vec![
+        ("draft", State::Draft, Vec::new()),
+        ("proposed", State::Proposed, yes[..1].to_vec()),
+        ("approved", State::Approved, yes.to_vec()),
+        ("running", State::Running, run.clone()),
+        ("lapsed", State::Waiting(Reason::Lapsed), [yes.as_slice(), &[lapsed()]].concat()),
+        ("done", State::Done, ends(Outcome::Done)),
+        ("failed", State::Failed, ends(Outcome::Failed)),
+        ("rejected", State::Rejected, vec![proposed(1, "d1", robot()), rejected(1, ada())]),
+        ("spent", State::Waiting(Reason::RevisionsSpent), spent),
+        ("cancelled", State::Cancelled, vec![proposed(1, "d1", robot()), cancelled(ada())]),
+    ]
+}
+
+/// What somebody may try, by name.
+fn moves(newest: u32) -> Vec<(&'static str, Entry)> {
+    let (now, digest) = (newest.max(1), format!("d{}", newest.max(1)));
+    vec![
+        ("propose the same", proposed(now, &digest, robot())),
+        ("propose another", proposed(newest + 1, "other", robot())),
+        ("approve", approved(now, &digest, bob(), 1)),
+        ("an agent approves", approved(now, &digest, robot(), 1)),
+        ("a rule approves", approved(now, &digest, Who::policy("small"), 1)),
+        ("reject", rejected(now, ada())),
+        ("an agent rejects", rejected(now, robot())),
+        ("reopen", reopened(ada())),
+        ("an agent reopens", reopened(robot())),
+        ("cancel", cancelled(ada())),
+        ("an agent cancels", cancelled(robot())),
+        ("age cancels", cancelled(Who::age())),
+        ("lapse", lapsed()),
+        ("start", started(8)),
+        ("end", ended(7, Outcome::Done)),
+    ]
+}
+
+// A-17, A-18, A-19, C-03: every move from every state; + is taken, . is refused.
+const MATRIX: &str = "
+                    draft proposed approved running lapsed done failed rejected spent cancelled
+propose the same    +     +        +        .       +      +    +      .        .     +
+propose another     +     +        +        .       +      +    +      +        .     +
+approve             .     +        .        .       +      .    .      .        .     .
+an agent approves   .     .        .        .       .      .    .      .        .     .
+a rule approves     .     +        .        .       +      .    .      .        .     .
+reject              .     +        .        .       .      .    .      .        .     .
+an agent rejects    .     .        .        .       .      .    .      .        .     .
+reopen              .     +        +        .       +      +    +      +        +     +
+an agent reopens    .     +        +        .       +      +    +      +        .     +
+cancel              +     +        +        +       +      .    .      +        +     .
+an agent cancels    .     .        .        .       .      .    .      .        .     .
+age cancels         +     +        +        +       +      .    .      +        +     .
+lapse               .     .        +        +       .      .    .      .        .     .
+start               .     .        +        .       .      .    +      .        .     .
+end                 .     .        .        +       .      .    .      .        .     .
+";
+
+#[test]
+fn every_move_from_every_state_is_in_the_matrix() {
+    let ways = ways_to();
+    let mut lines = MATRIX.trim_matches('\n').lines();
+    let names: Vec<&str> = lines.next().expect("a head").split_whitespace().collect();
+    assert_eq!(names, ways.iter().map(|(name, ..)| *name).collect::<Vec<_>>());
+    let expected: BTreeMap<&str, Vec<&str>> =
+        lines.map(|line| (line[..20].trim_end(), line[20..].split_whitespace().collect())).collect();
+    let mut seen = 0;
+    for (place, (name, state, entries)) in ways.iter().enumerate() {
+        let before = standing(entries);
+        assert_eq!(before.state(None), *state, "{name}");
+        for (what, entry) in moves(before.newest().map_or(0, |newest| newest.number)) {
+            let said = Said { seq: 99, at_ms: 99_000, entry };
+            let taken = before.clone().say(&said);
+            let sign = if taken.is_ok() { "+" } else { "." };
+            assert_eq!(sign, expected[what][place], "{what}, from {name}: {taken:?}");
+            if let Err(unfit) = taken {
+                let words = unfit.to_string();
+                assert!(!words.is_empty());
+                // Whoever is refused by the table hears what it has.
+                if let Unfit::Way(forbidden) = unfit {
+                    assert!(words.contains("it can become"), "{words}");
+                    assert!(!forbidden.allowed.is_empty());
+                }
+            }
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 150);
+}
+
+/// Every pair of words of a dialect: `+` one move of the table, `2` by way of one state more, `.` refused.
+fn matrix_of(dialect: &str, words: &[&str]) -> String {
+    let dialect = dialect::named(dialect).expect("a dialect");
+    let state = |word: &str| dialect.state(word).unwrap_or_else(|| panic!("{word} is a state"));
+    let mut text = String::new();
+    for from in words {
+        let signs = words.iter().map(|to| {
+            let (from, to) = (state(from), state(to));
+            let by_way = || State::all().any(|middle| from.to(middle).is_ok() && middle.to(to).is_ok());
+            match from.to(to) {
+                Ok(_) => "+",
+                Err(forbidden) => {
+                    assert!(forbidden.to_string().contains("it can become"));
+                    if from != to && by_way() { "2" } else { "." }
+                }
+            }
+        });
+        text.push_str(&format!("{from:<12} {}\n", signs.collect::<Vec<_>>().join(" ")));
+    }
+    text
+}
+
+// A-17: the table of document A. "Any to draft" of a plan that is being run goes by way of the end of its run.
+#[test]
+fn the_matrix_of_document_a() {
+    let words = ["draft", "verified", "approved", "in-progress", "done", "failed"];
+    insta::assert_snapshot!(matrix_of("native", &words), @"");
+}
+
+// C-03: the drawn edges, and none that is not.
+#[test]
+fn the_matrix_of_document_c() {
+    let words = [
+        "proposed",
+        "approved",
+        "executing",
+        "completed",
+        "failed",
+        "rejected",
+        "cancelled",
+        "stalled",
+        "needs_review",
+    ];
+    insta::assert_snapshot!(matrix_of("proposal", &words), @"");
+}
+
+// C-12: the third rejection waits for a person; only a person opens the plan again, and then it counts from the beginning.
+#[test]
+fn the_third_rejection_waits_for_a_person() {
+    let (_, _, mut entries) = ways_to().into_iter().find(|(name, ..)| *name == "spent").expect("a way");
+    let spent = standing(&entries);
+    assert_eq!(spent.rejections.len(), 3, "all feedback is kept");
+    entries.push(reopened(robot()));
+    let (_, unfit) = Standing::of(&ledger(&entries)).expect_err("an agent may not");
+    assert!(unfit.to_string().contains("by the person alone"), "{unfit}");
+    entries.pop();
+    entries.extend([reopened(ada()), proposed(4, "d4", robot()), rejected(4, ada())]);
+    let again = standing(&entries);
+    assert_eq!((again.state(None), again.rejected, again.rejections.len()), (State::Rejected, 1, 4));
+}
+
+// N of M: as many different people as are needed, and nobody twice.
+#[test]
+fn as_many_people_as_are_needed() {
+    let first = [proposed(1, "d1", robot()), approved(1, "d1", ada(), 2)];
+    let half = standing(&first);
+    assert_eq!(half.state(None), State::Proposed);
+    assert!(half.approved(0).is_none());
+    let twice = [first.as_slice(), &[approved(1, "d1", ada(), 2)]].concat();
+    let (_, unfit) = Standing::of(&ledger(&twice)).expect_err("the same person");
+    assert_eq!(unfit, Unfit::Twice(ada()));
+    let both = standing(&[first.as_slice(), &[approved(1, "d1", bob(), 2)]].concat());
+    assert_eq!(both.state(None), State::Approved);
+    assert_eq!(both.approved(0).map(<[_]>::len), Some(2));
+}
+
+#[test]
+fn an_approval_holds_no_longer_than_it_says() {
+    let mut yes = approved(1, "d1", ada(), 1);
+    if let Entry::Approved { until_ms, .. } = &mut yes {
+        *until_ms = Some(5000);
+    }
+    let standing = standing(&[proposed(1, "d1", robot()), yes]);
+    assert!(standing.approved(4999).is_some());
+    assert!(standing.approved(5000).is_none());
+}
+
+// M-06: a new revision voids what was said about the one before; another base of the same text does, too.
+#[test]
+fn a_new_proposal_voids_the_approvals() {
+    let yes = [proposed(1, "d1", robot()), approved(1, "d1", ada(), 1)];
+    for again in [proposed(2, "d2", robot()), proposed(1, "d1", robot())] {
+        let standing = standing(&[yes.as_slice(), &[again]].concat());
+        assert_eq!(standing.state(None), State::Proposed);
+        assert!(standing.approvals.is_empty());
+    }
+    let skipped = [yes.as_slice(), &[proposed(3, "d3", robot())]].concat();
+    assert!(matches!(Standing::of(&ledger(&skipped)), Err((3, Unfit::Revision { said: 3, newest: 1 }))));
+}
+
+// M-14: what is taken back is as if it had never been said; only one's own, only the last, only while nobody acted on it.
+#[test]
+fn a_decision_is_taken_back_while_nobody_acted_on_it() {
+    let yes = [proposed(1, "d1", robot()), approved(1, "d1", ada(), 1)];
+    let said = ledger(&yes);
+    assert_eq!(undoable(&said, &ada()).expect("her own").seq, 2);
+    let refusals = [
+        (yes.to_vec(), bob(), "by ada"),
+        ([yes.as_slice(), &[started(7)]].concat(), ada(), "run 7 has begun"),
+        ([yes.as_slice(), &[lapsed()]].concat(), ada(), "lapsed"),
+        (vec![proposed(1, "d1", ada())], ada(), "proposed a revision"),
+        (Vec::new(), ada(), "nothing was decided"),
+    ];
+    for (entries, who, why) in refusals {
+        let unfit = undoable(&ledger(&entries), &who).expect_err("refused").to_string();
+        assert!(unfit.contains(why), "{unfit}");
+    }
+    let undone = [yes.as_slice(), &[Entry::Undone { seq: 2, by: ada() }]].concat();
+    let back = standing(&undone);
+    assert_eq!(back.state(None), State::Proposed);
+    assert!(back.approvals.is_empty());
+    // What was taken back can't be taken back again; the proposal is nobody's decision.
+    assert!(undoable(&ledger(&undone), &ada()).is_err());
+    let again = standing(&[undone.as_slice(), &[approved(1, "d1", ada(), 1)]].concat());
+    assert_eq!(again.state(None), State::Approved);
+}
+
+// P-18: a remark names its step, so it stays with it wherever the step goes; it is answered once.
+#[test]
+fn a_remark_is_open_until_somebody_answers_it() {
+    let comment = |comment: u32, step: &str| Entry::Commented {
+        comment,
+        revision: 1,
+        step: Some(step.to_owned()),
+        by: ada(),
+        text: "why?".to_owned(),
+    };
+    let answer = Entry::Answered { comment: 1, by: robot(), text: "because".to_owned() };
+    let entries = [proposed(1, "d1", robot()), comment(1, "fix"), comment(2, "lint"), answer.clone()];
+    let said = standing(&entries);
+    assert_eq!(said.comments[0].answer, Some((robot(), "because".to_owned())));
+    assert_eq!((said.comments[1].answer.clone(), said.comments[1].step.as_deref()), (None, Some("lint")));
+    let twice = [entries.as_slice(), &[answer]].concat();
+    assert!(matches!(Standing::of(&ledger(&twice)), Err((5, Unfit::Comment(1)))));
+}
