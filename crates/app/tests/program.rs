@@ -37,6 +37,8 @@ mod policy;
 mod protocol;
 #[path = "program/red.rs"]
 mod red;
+#[path = "program/rerun.rs"]
+mod rerun;
 #[path = "program/review.rs"]
 mod review;
 #[path = "program/run.rs"]
