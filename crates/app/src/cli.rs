@@ -206,7 +206,6 @@ fn records(command: &Command) -> bool {
         Command::Init(_)
         | Command::New(_)
         | Command::Clone(_)
-        | Command::Policy(_)
         | Command::Verify(_)
         | Command::Show(_)
         | Command::Simulate(_)

@@ -220,10 +220,25 @@ pub struct KeptHead {
     pub by: String,
 }
 
-/// Whether somebody may approve: the entry, and who proposed the revision. Says why not.
-pub type May<'a> = &'a dyn Fn(&Entry, Option<&Who>) -> Result<(), String>;
-/// Whether a signature over a statement is that of somebody. Says why not.
-pub type Signed<'a> = &'a dyn Fn(&str, &str, &Who) -> Result<(), String>;
+/// An approval, with what there is to know about the right to it.
+#[derive(Debug, Clone, Copy)]
+pub struct Claimed<'a> {
+    /// The approval.
+    pub approved: &'a Entry,
+    /// When it was made, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// What was proposed last before it.
+    pub proposed: Option<&'a Entry>,
+    /// The text of that, where it is at hand.
+    pub text: Option<&'a str>,
+    /// Who had approved the same before.
+    pub before: &'a [Who],
+}
+
+/// Whether an approval was somebody's to make. Says why not.
+pub type May<'a> = &'a dyn Fn(&Claimed<'_>) -> Result<(), String>;
+/// Whether a signature over a statement was made by somebody at that time, in milliseconds since 1970. Says why not.
+pub type Signed<'a> = &'a dyn Fn((&str, &str), &Who, u64) -> Result<(), String>;
 
 /// What the record is compared with.
 pub struct World<'a> {

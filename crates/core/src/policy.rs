@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::event::Agents;
-use crate::ledger::{Entry, Role, Who};
+use crate::ledger::{Role, Who};
 use crate::plan::Plan;
 use crate::red::Red;
 
@@ -239,31 +239,6 @@ impl Policy {
             }
         }
         people
-    }
-
-    /// What a policy has against an approval that was given under it, whatever the plan says: for whoever looks at it later.
-    pub fn objection(&self, approved: &Entry, proposer: Option<&Who>) -> Option<String> {
-        let Entry::Approved { by, rule, signature, .. } = approved else { return None };
-        match by.role {
-            Role::Person => {}
-            Role::Policy => {
-                let is_rule = self.automatic.iter().any(|known| known.name == *rule);
-                return (!is_rule).then(|| format!("the policy has no rule `{rule}`"));
-            }
-            Role::Agent | Role::Age => return Some("only a person or a written rule may approve".to_owned()),
-        }
-        let from = self.demand.from.as_ref().map(|from| self.people_of(from));
-        if let Some(from) = from.filter(|from| !from.contains(&by.name)) {
-            let may = from.into_iter().collect::<Vec<_>>().join(", ");
-            return Some(format!("by the policy only these may: {may}"));
-        }
-        if self.demand.planner_may_approve == Some(false)
-            && proposer.is_some_and(|proposer| is_same(&proposer.name, &by.name))
-        {
-            return Some("by the policy somebody else than the one who proposed it has to".to_owned());
-        }
-        let is_unsigned = self.demand.is_signed == Some(true) && signature.is_none();
-        is_unsigned.then(|| "by the policy it has to be signed, and it is not".to_owned())
     }
 
     /// Who somebody is in the list of signers.

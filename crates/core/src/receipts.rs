@@ -103,6 +103,8 @@ pub struct Kept {
     pub bytes: u64,
     /// The bytes themselves, where they are at hand.
     pub content: Option<Vec<u8>>,
+    /// When they were let go of because their run was old, in milliseconds since 1970.
+    pub dropped_at_ms: Option<u64>,
 }
 
 /// Everything that is recorded of one plan.
@@ -353,6 +355,8 @@ struct BlobLine {
     hash: String,
     bytes: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    dropped_at_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     text: Option<String>,
 }
 
@@ -433,7 +437,8 @@ impl Bundle {
         }
         for (hash, kept) in &self.blobs {
             let text = kept.content.clone().and_then(|bytes| String::from_utf8(bytes).ok());
-            put(&mut file, &Line::Blob(BlobLine { hash: hash.clone(), bytes: kept.bytes, text }));
+            let Kept { bytes, dropped_at_ms, .. } = *kept;
+            put(&mut file, &Line::Blob(BlobLine { hash: hash.clone(), bytes, dropped_at_ms, text }));
         }
         let end = EndLine {
             lines: file.lines().count(),
@@ -547,8 +552,8 @@ impl Reader {
                 let run = self.bundle.runs.last_mut().ok_or("an event without a run")?;
                 run.book.links.push(record.link()?);
             }
-            Line::Blob(BlobLine { hash, bytes, text }) => {
-                let kept = Kept { bytes, content: text.map(String::into_bytes) };
+            Line::Blob(BlobLine { hash, bytes, dropped_at_ms, text }) => {
+                let kept = Kept { bytes, content: text.map(String::into_bytes), dropped_at_ms };
                 if self.bundle.blobs.insert(hash.clone(), kept).is_some() {
                     return Err(format!("{hash} stands twice"));
                 }

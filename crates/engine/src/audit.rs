@@ -3,6 +3,7 @@
 
 mod beyond;
 mod exported;
+mod right;
 
 pub use beyond::{Keep, keep};
 pub use exported::{Export, Written, export, write_statements};
@@ -11,19 +12,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use planwright_core::audit::{self, Check, Checks, Finding, Happened, KeptHead, Kind, TestResult, World};
-use planwright_core::ledger::{Entry, Who};
+use planwright_core::audit::{
+    self, Check, Checks, Claimed, Finding, Happened, KeptHead, Kind, TestResult, World,
+};
+use planwright_core::ledger::Who;
 use planwright_core::receipts::{self, Anchor, Bundle};
 use planwright_core::source::Source;
 
-use crate::policy::{self, Loaded, Unverified};
+use crate::base;
 use crate::project::{self, Project};
-use crate::runs::now;
 use crate::store::journal::{self, Outputs, Recording, Store};
 use crate::store::{self, Text};
-use crate::{base, signature};
 use beyond::Beyond;
 pub(crate) use exported::Exported;
+use right::Right;
 
 /// What can go wrong with an audit. What is found is no error.
 #[derive(Debug, thiserror::Error)]
@@ -122,58 +124,17 @@ impl Report {
     }
 }
 
-/// Somebody's right to approve, and their signature, as the audit asks for them.
-pub struct Rights<'a> {
-    /// Whether somebody may approve.
-    pub may: audit::May<'a>,
-    /// Whether a signature is theirs.
-    pub signed: audit::Signed<'a>,
-}
-
-/// Whether the policy has something against an approval. One that was given under another policy is not judged by this one.
-fn may(
-    loaded: &Result<Option<Loaded>, policy::Error>,
-    approved: &Entry,
-    proposed: Option<&Who>,
-) -> Result<(), String> {
-    let Entry::Approved { policy, .. } = approved else { return Ok(()) };
-    match loaded {
-        Err(error) => Err(error.to_string()),
-        Ok(Some(loaded)) if loaded.digest == *policy => {
-            loaded.policy.objection(approved, proposed).map_or(Ok(()), Err)
-        }
-        Ok(_) => Ok(()),
-    }
-}
-
-/// Whether a signature is that of a key of theirs. A key that has expired since has signed nevertheless.
-fn signed(root: &Path, statement: &str, signature: &str, by: &Who) -> Result<(), String> {
-    match policy::verify(root, statement, signature, (&by.name, now())) {
-        Ok(_) | Err(Unverified::Signature(signature::Error::Expired { .. })) => Ok(()),
-        Err(unverified) => Err(unverified.to_string()),
-    }
-}
-
 /// An audit.
 pub struct Audit;
 
 impl Audit {
     /// Audits one plan, or all of a project.
     pub fn of(project: &Project, plan: Option<&Path>) -> Result<Report, Error> {
-        let loaded = policy::load(&project.root);
-        let may = |approved: &Entry, proposed: Option<&Who>| may(&loaded, approved, proposed);
-        let signed = |text: &str, armored: &str, by: &Who| signed(&project.root, text, armored, by);
-        let rights = Rights { may: &may, signed: &signed };
-        Self::with(project, plan, &rights, &Checks::all())
+        Self::with(project, plan, &Checks::all())
     }
 
-    /// The same with other rights, and with checks left out: for tests that show what each is good for.
-    pub fn with(
-        project: &Project,
-        plan: Option<&Path>,
-        rights: &Rights<'_>,
-        checks: &Checks,
-    ) -> Result<Report, Error> {
+    /// The same with checks left out: for tests that show what each is good for.
+    pub fn with(project: &Project, plan: Option<&Path>, checks: &Checks) -> Result<Report, Error> {
         let store = match Store::exists(&project.root)?.then(|| Store::open(&project.root)).transpose() {
             Ok(store) => store,
             // What can't be opened because it is damaged is what an audit is there to find.
@@ -183,7 +144,7 @@ impl Audit {
         let asked = plan.map(|plan| relative(project, plan));
         let desk = Desk {
             project,
-            rights,
+            right: Right::of(project),
             checks,
             // Read before the database: what is noted is in it by then.
             beyond: Beyond::read(store.as_ref(), &project.root)?,
@@ -223,7 +184,7 @@ fn relative(project: &Project, plan: &Path) -> PathBuf {
 /// Everything that an audit looks at.
 struct Desk<'a> {
     project: &'a Project,
-    rights: &'a Rights<'a>,
+    right: Right<'a>,
     checks: &'a Checks,
     store: Option<Store>,
     beyond: Beyond,
@@ -249,6 +210,7 @@ impl Desk<'_> {
                 report.plans.push(plan);
             }
         }
+        report.notes.extend(self.right.notes());
         Ok(report)
     }
 
@@ -302,8 +264,9 @@ impl Desk<'_> {
     }
 
     fn audit(&self, bundle: &Bundle, file: Option<&Source>, kept: &[KeptHead]) -> Vec<Finding> {
-        let Rights { may, signed } = *self.rights;
-        audit::audit(bundle, &World { file, kept, may, signed, checks: self.checks })
+        let may = |claimed: &Claimed<'_>| self.right.may(claimed);
+        let signed = |text: (&str, &str), by: &Who, at_ms: u64| self.right.signed(text, by, at_ms);
+        audit::audit(bundle, &World { file, kept, may: &may, signed: &signed, checks: self.checks })
     }
 
     /// The plan file as it is now.

@@ -1,7 +1,7 @@
 //! Whether every run was approved before it began: exactly this, by somebody who may, by as many as are needed, in time.
 
 use super::receipt::{said, short};
-use super::{Check, Found, Kind, World};
+use super::{Check, Claimed, Found, Kind, World};
 use crate::event::{ApprovedBy, Event};
 use crate::ledger::{Entry, Role, Who, statement};
 use crate::receipts::{Bundle, RunBook};
@@ -144,18 +144,28 @@ fn other_entry(bundle: &Bundle, approval: &ApprovedBy, digest: &str) -> Option<S
 
 /// Who approved, and whether they may.
 fn persons(bundle: &Bundle, world: &World<'_>, found: &mut Found<'_>) {
-    let mut proposed: Option<Who> = None;
+    let mut proposed: Option<Entry> = None;
+    let mut before: Vec<Who> = Vec::new();
     for (link, entry) in bundle.entries() {
-        if let Entry::Proposed { by, .. } = &entry {
-            proposed = Some(by.clone());
+        if let Entry::Proposed { .. } = &entry {
+            proposed = Some(entry);
+            before.clear();
+            continue;
         }
         let Entry::Approved { revision, by, signature, .. } = &entry else { continue };
         let where_ = format!("entry {} of the ledger", link.seq);
         let what = format!("r{revision} was approved by {by}");
         if found.has(Check::Person) {
+            let claimed = Claimed {
+                approved: &entry,
+                at_ms: link.at_ms,
+                proposed: proposed.as_ref(),
+                text: proposed.as_ref().and_then(|proposed| text_of(bundle, proposed)),
+                before: &before,
+            };
             let may = match by.role {
                 Role::Agent | Role::Age => Err("only a person or a written rule may approve".to_owned()),
-                Role::Person | Role::Policy => (world.may)(&entry, proposed.as_ref()),
+                Role::Person | Role::Policy => (world.may)(&claimed),
             };
             if let Err(why) = may {
                 found.find(Kind::WrongPerson, where_.clone(), format!("{what}: {why}"));
@@ -164,9 +174,16 @@ fn persons(bundle: &Bundle, world: &World<'_>, found: &mut Found<'_>) {
         if found.has(Check::Signature)
             && let Some(signature) = signature
             && let Some(statement) = statement(&bundle.plan, &entry)
-            && let Err(why) = (world.signed)(&statement, signature, by)
+            && let Err(why) = (world.signed)((&statement, signature), by, link.at_ms)
         {
             found.find(Kind::BadSignature, where_, format!("{what}, but the signature does not hold: {why}"));
         }
+        before.push(by.clone());
     }
+}
+
+/// The text of a proposal.
+fn text_of<'a>(bundle: &'a Bundle, proposed: &Entry) -> Option<&'a str> {
+    let Entry::Proposed { text, .. } = proposed else { return None };
+    std::str::from_utf8(bundle.blobs.get(&text.0)?.content.as_deref()?).ok()
 }

@@ -7,7 +7,7 @@ use crate::digest::Digest;
 use crate::event::{Event, Receipt};
 use crate::judge::judge;
 use crate::plan::{Contract, Plan, Step};
-use crate::receipts::{Bundle, RunBook};
+use crate::receipts::{Bundle, Need, RunBook};
 use crate::run::RunState;
 use crate::source::Source;
 use crate::standing::{Said, Standing};
@@ -133,13 +133,19 @@ pub(super) fn outputs(bundle: &Bundle, found: &mut Found<'_>) {
     if !found.has(Check::Output) {
         return;
     }
-    for (blob, _) in bundle.named() {
+    for (blob, need) in bundle.named() {
         let where_ = format!("output {}", short(&blob.0));
         let Some(kept) = bundle.blobs.get(&blob.0) else {
             found.find(Kind::NoOutput, where_, "a record names it, and it is not kept".to_owned());
             continue;
         };
-        let Some(content) = &kept.content else { continue };
+        let Some(content) = &kept.content else {
+            if need == Need::Content {
+                let text = "a record names it, and without it nobody can tell what was proposed".to_owned();
+                found.find(Kind::NoOutput, where_, text);
+            }
+            continue;
+        };
         if blake3::hash(content).to_hex().as_str() != blob.0 || content.len() as u64 != kept.bytes {
             let text = "what is kept under its name is something else".to_owned();
             found.find(Kind::OtherOutput, where_, text);

@@ -42,7 +42,7 @@ struct Meddled<'a, S: Stage> {
     meddling: Meddling,
     /// Records of the whole run.
     records: &'a Cell<usize>,
-    again: Option<Event>,
+    again: Option<Box<Event>>,
     scene: &'a mut dyn FnMut(Moment<'_>),
 }
 

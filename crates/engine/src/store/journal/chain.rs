@@ -142,6 +142,11 @@ pub(super) fn hash_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Hash> {
     row.get::<_, [u8; 32]>(column).map(Hash::from_bytes)
 }
 
+/// One view of the database; `None` where the caller has one.
+fn view(connection: &Connection) -> rusqlite::Result<Option<rusqlite::Transaction<'_>>> {
+    connection.is_autocommit().then(|| connection.unchecked_transaction()).transpose()
+}
+
 /// Checks every record of a book, and that `kept` is among them. `None` where there is no such book.
 pub(super) fn check<T: Record>(
     connection: &Connection,
@@ -149,13 +154,14 @@ pub(super) fn check<T: Record>(
     kept: &[Head],
 ) -> rusqlite::Result<Option<ChainReport>> {
     // One view of the database: an event that is added meanwhile must not look like a break.
-    let view = connection.unchecked_transaction()?;
-    let Some(first) = first(&view, book)? else { return Ok(None) };
+    let view = view(connection)?;
+    let view = view.as_deref().unwrap_or(connection);
+    let Some(first) = first(view, book)? else { return Ok(None) };
     // A record that is gone ends nowhere.
-    let record = recorded_head(&view, book)?.unwrap_or(Head { seq: 0, hash: Hash::from_bytes([0; 32]) });
+    let record = recorded_head(view, book)?.unwrap_or(Head { seq: 0, hash: Hash::from_bytes([0; 32]) });
     let mut walk = Walk { book, head: Head { seq: 0, hash: first }, breaks: Vec::new() };
     walk.meet(kept);
-    walk.along::<T>(&view, |walk, _| walk.meet(kept))?;
+    walk.along::<T>(view, |walk, _| walk.meet(kept))?;
     walk.end(record);
     let end = walk.head.seq;
     for head in kept.iter().filter(|head| head.seq > end) {
@@ -173,15 +179,8 @@ pub(super) fn read<T: Record>(
     book: Book,
     after: u64,
 ) -> rusqlite::Result<Option<Pages<T>>> {
-    read_in(&*connection.unchecked_transaction()?, book, after)
-}
-
-/// The same for who has one view of the database already.
-pub(super) fn read_in<T: Record>(
-    view: &Connection,
-    book: Book,
-    after: u64,
-) -> rusqlite::Result<Option<Pages<T>>> {
+    let view = view(connection)?;
+    let view = view.as_deref().unwrap_or(connection);
     let Some(record) = recorded_head(view, book)? else { return Ok(None) };
     // Whoever knows of more events than there are is told of none.
     if after >= record.seq {

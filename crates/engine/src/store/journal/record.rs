@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use blake3::Hash;
 use planwright_core::event::{Blob, Event};
 use planwright_core::ledger::Entry;
-use planwright_core::receipts::{Anchor, Book as Copy, Bundle, Head as Kept, Link, Named, Need, RunBook};
+use planwright_core::receipts::{
+    Anchor, Book as Copy, Bundle, Head as Kept, Kept as Bytes, Link, Named, Need, RunBook,
+};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{Anchored, Book, Error, RunId, Store, anchor, blob_of, ledger};
@@ -184,17 +186,25 @@ fn blobs(
     connection: &Connection,
     named: &BTreeMap<Blob, Need>,
     outputs: Outputs,
-) -> rusqlite::Result<BTreeMap<String, planwright_core::receipts::Kept>> {
+) -> rusqlite::Result<BTreeMap<String, Bytes>> {
     let mut query = connection.prepare_cached("SELECT bytes FROM blob WHERE hash = ?1")?;
+    let mut gone = connection.prepare_cached("SELECT at FROM gone WHERE hash = ?1")?;
     let mut kept = BTreeMap::new();
     for (blob, need) in named {
         let bytes = query.query_row([&blob.0], |row| row.get::<_, Vec<u8>>(0)).optional()?;
-        let Some(bytes) = bytes else { continue };
+        let Some(bytes) = bytes else {
+            let at: Option<i64> = gone.query_row([&blob.0], |row| row.get(0)).optional()?;
+            if let (Some(at), Need::Length) = (at, need) {
+                let dropped_at_ms = Some(at.cast_unsigned());
+                kept.insert(blob.0.clone(), Bytes { bytes: 0, content: None, dropped_at_ms });
+            }
+            continue;
+        };
         // What is not what it is named for is always shown.
         let is_taken = outputs == Outputs::Taken || *need == Need::Content || blob_of(&bytes) != *blob;
         let length = bytes.len() as u64;
         let content = is_taken.then_some(bytes);
-        kept.insert(blob.0.clone(), planwright_core::receipts::Kept { bytes: length, content });
+        kept.insert(blob.0.clone(), Bytes { bytes: length, content, dropped_at_ms: None });
     }
     Ok(kept)
 }

@@ -173,7 +173,7 @@ fn fold(connection: &Connection, run: i64) -> rusqlite::Result<Option<(Hash, i64
         Ok(source.and_then(|source| approved(&source, row.get_ref(4).ok()?.as_str().ok()?)))
     });
     let Some(plan) = plan.optional()?.flatten() else { return Ok(None) };
-    let Some((events, breaks)) = chain::read_in(connection, super::Book::Run(RunId(run)), 0)? else {
+    let Some((events, breaks)) = chain::read(connection, super::Book::Run(RunId(run)), 0)? else {
         return Ok(None);
     };
     let Some(last) = events.last().filter(|_| breaks.is_empty()) else { return Ok(None) };
