@@ -107,18 +107,20 @@ impl Finding {
 /// Looks at the project at `root`, with settings that were typed with the command.
 pub fn examine(root: &Path, flags: &[String]) -> Vec<Finding> {
     let mut findings = programs();
+    let mut days = 0;
     match Settings::read(&Sources::of_process(root, flags)) {
         Ok(settings) => {
             findings.push(Finding::ok("settings valid"));
             let config = settings.config();
             findings.extend(agents(root, &config));
             findings.extend(hooks(root, &config));
-            findings.extend(old_outputs(root, config.retention.days));
+            days = config.retention.days;
         }
         Err(error) => findings.extend(faults(&error)),
     }
     findings.extend(states());
     findings.extend(records(root));
+    findings.extend(old_outputs(root, days));
     findings.extend(leftover_files(root));
     findings.extend(astray_plans(root));
     findings.extend(proposal_settings(root));

@@ -129,7 +129,7 @@ fn simulate_starts_nothing_and_writes_nothing() {
         "3 contracts, at most 4 attempts",
         "no history yet",
         "nothing was run and nothing was written",
-        "planwright run plans/next.md",
+        "planwright verify plans/next.md",
     ];
     simulate(&["simulate", "next"]).expect(0, &said);
     assert_eq!(changed(&before, &everything(&home)), [] as [PathBuf; 0], "without a history");
