@@ -62,6 +62,7 @@ fn plan(text: &str) -> Plan {
     let questions = study.questions();
     let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
     let facts = Facts {
+        passed: std::collections::BTreeMap::new(),
         paths: words(&["a.md", "b.md"]),
         programs: questions.programs,
         bash: questions.commands.into_iter().map(|command| (command, Vec::new())).collect(),
