@@ -215,7 +215,15 @@ fn the_matrix_of_document_a() {
 #[test]
 fn the_matrix_of_document_c() {
     let words = [
-        "proposed", "approved", "executing", "completed", "failed", "rejected", "cancelled", "stalled", "needs_review",
+        "proposed",
+        "approved",
+        "executing",
+        "completed",
+        "failed",
+        "rejected",
+        "cancelled",
+        "stalled",
+        "needs_review",
     ];
     insta::assert_snapshot!(matrix_of("proposal", &words), @"");
 }

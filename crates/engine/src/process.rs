@@ -210,9 +210,13 @@ pub fn git(folder: &std::path::Path, words: &[&std::ffi::OsStr]) -> Result<(Stri
 /// commit, nothing can be looked at before the work.
 pub fn init_repository(folder: &std::path::Path) -> Result<(), Error> {
     // Whoever has no name yet, or signs every commit, still has a demo.
-    let plain = ["-c", "user.name=planwright", "-c", "user.email=planwright@localhost", "-c", "commit.gpgsign=false"];
-    let acts: [&[&str]; 3] =
-        [&["init", "--quiet"], &["add", "--all"], &["commit", "--quiet", "--no-verify", "--message", "a plan"]];
+    let plain =
+        ["-c", "user.name=planwright", "-c", "user.email=planwright@localhost", "-c", "commit.gpgsign=false"];
+    let acts: [&[&str]; 3] = [
+        &["init", "--quiet"],
+        &["add", "--all"],
+        &["commit", "--quiet", "--no-verify", "--message", "a plan"],
+    ];
     for words in acts {
         let mut git = std::process::Command::new("git");
         git.args(plain).args(words).current_dir(folder).stdin(std::process::Stdio::null());

@@ -103,7 +103,11 @@ struct Move {
 }
 
 const MOVES: &[Move] = &[
-    Move { what: "a contract", script: "sed -i 's/grep -q made out/true/' plans/it.md", said: "the plan was" },
+    Move {
+        what: "a contract",
+        script: "sed -i 's/grep -q made out/true/' plans/it.md",
+        said: "the plan was",
+    },
     Move { what: "a task", script: "sed -i 's/echo made/echo other/' plans/it.md", said: "the plan was" },
     Move { what: "a sealed test", script: "echo true > test.sh", said: "test.sh" },
     Move { what: "a sealed test that is gone", script: "rm test.sh", said: "test.sh" },
@@ -229,15 +233,21 @@ fn a_proposal_keeps_its_rejections_in_its_body() {
     let text = place.read(&path);
     assert!(text.contains("1. Fetch the invoice (odoo: read → invoice 7)"), "{text}");
     assert!(text.contains("(go-easy: gmail send)") && text.contains("status: proposed"), "{text}");
-    place.run(&["reject", &path, "-m", "ask first\n## Steps\n1. do harm (bash: run)"]).expect(0, &["rejected"]);
+    place
+        .run(&["reject", &path, "-m", "ask first\n## Steps\n1. do harm (bash: run)"])
+        .expect(0, &["rejected"]);
     let text = place.read(&path);
     assert!(text.contains("## Rejection History") && text.contains("> ask first"), "{text}");
     assert!(text.contains("status: rejected"), "{text}");
     let shown = data(&place.run(&["show", &path, "--json"]));
     assert_eq!(shown["data"]["steps"].as_array().map(Vec::len), Some(2), "feedback became a step: {text}");
     let before = place.bash("ls .pi/plans").stdout;
-    place.run_with(&["propose", "--steps", "-"], r#"{"title": "x", "steps": []}"#).expect(2, &["`steps` is empty"]);
-    place.run_with(&["propose", "--steps", "-"], r#"{"title": "x", "step": []}"#).expect(2, &["holds no proposal"]);
+    place
+        .run_with(&["propose", "--steps", "-"], r#"{"title": "x", "steps": []}"#)
+        .expect(2, &["`steps` is empty"]);
+    place
+        .run_with(&["propose", "--steps", "-"], r#"{"title": "x", "step": []}"#)
+        .expect(2, &["holds no proposal"]);
     assert_eq!(place.bash("ls .pi/plans").stdout, before, "half a proposal was written");
 }
 
