@@ -8,8 +8,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::command::{
     self, answer, approve, archive, audit, cancel, clone, comment, completions, config, convert, delete,
     demo, doctor, edit, events, explain, export, fmt, help, history, import, inbox, init, list, log, man,
-    merge_driver, new, propose, queue, reject, reopen, replan, retry, review, run as run_command, schema,
-    show, simulate, stats, status, stop, undo, verify, worker,
+    merge_driver, new, policy, propose, queue, reject, reopen, replan, retry, review, run as run_command,
+    schema, show, simulate, stats, status, stop, undo, verify, worker,
 };
 use crate::herald;
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
@@ -91,6 +91,8 @@ enum Command {
     Worker(worker::Args),
     /// Show the settings and where they come from, or change one
     Config(config::Args),
+    /// Show who may approve plans here, or change that
+    Policy(policy::Args),
     /// Look at everything that planwright stands on, and mend what is safe
     Doctor(doctor::Args),
     /// Make a repository with a plan to try things on
@@ -214,6 +216,7 @@ fn records(command: &Command) -> bool {
         | Command::Events(_)
         | Command::Queue(_)
         | Command::Worker(_)
+        | Command::Policy(_)
         | Command::Config(_)
         | Command::Doctor(_)
         | Command::Demo(_)
@@ -269,6 +272,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Queue(args) => queue::run(&args, out),
         Command::Worker(args) => worker::run(&args, out),
         Command::Config(args) => config::run(&args, out),
+        Command::Policy(args) => policy::run(&args, out),
         Command::Doctor(args) => doctor::run(&args, out),
         Command::Demo(args) => demo::run(&args, out),
         Command::List(args) => list::run(&args, out),

@@ -29,6 +29,7 @@ pub(crate) mod log;
 pub(crate) mod man;
 pub(crate) mod merge_driver;
 pub(crate) mod new;
+pub(crate) mod policy;
 pub(crate) mod propose;
 pub(crate) mod queue;
 pub(crate) mod reject;
@@ -170,6 +171,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("man", made::<Envelope<Page>>),
     ("merge-driver", made::<Envelope<merge_driver::Merged>>),
     ("new", made::<Envelope<new::Created>>),
+    ("policy", made::<Envelope<policy::PolicyData>>),
     ("propose", made::<Envelope<propose::ProposedData>>),
     ("queue", made::<Envelope<queue::Listed>>),
     ("reject", made::<Envelope<reject::RejectedData>>),

@@ -130,6 +130,8 @@ impl From<policy::Error> for Failure {
         let exit = match error {
             policy::Error::Invalid { .. } | policy::Error::Signers { .. } => Exit::Usage,
             policy::Error::Workspace { .. } | policy::Error::Loose { .. } => Exit::No,
+            // Somebody named it, and it is not there.
+            policy::Error::Read { ref source, .. } if source.kind() == io::ErrorKind::NotFound => Exit::Usage,
             policy::Error::State { .. } | policy::Error::Read { .. } | policy::Error::Write { .. } => {
                 Exit::Machine
             }

@@ -109,6 +109,13 @@ impl<'w> Out<'w> {
         self.say(&format!("{word} {text}\n"));
     }
 
+    /// Warns of several things, each on a line of its own.
+    pub fn warn_all(&mut self, texts: &[String]) {
+        for text in texts {
+            self.warn(text);
+        }
+    }
+
     /// Says exactly this on stderr, even with `--quiet`: what is wrong with the command line.
     pub fn complain(&mut self, text: &str) {
         self.say(text);

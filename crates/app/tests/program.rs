@@ -33,10 +33,14 @@ mod listen;
 mod merge_driver;
 #[path = "program/place.rs"]
 mod place;
+#[path = "program/policy.rs"]
+mod policy;
 #[path = "program/protocol.rs"]
 mod protocol;
 #[path = "program/red.rs"]
 mod red;
+#[path = "program/rerun.rs"]
+mod rerun;
 #[path = "program/review.rs"]
 mod review;
 #[path = "program/run.rs"]

@@ -107,18 +107,20 @@ impl Finding {
 /// Looks at the project at `root`, with settings that were typed with the command.
 pub fn examine(root: &Path, flags: &[String]) -> Vec<Finding> {
     let mut findings = programs();
+    let mut days = 0;
     match Settings::read(&Sources::of_process(root, flags)) {
         Ok(settings) => {
             findings.push(Finding::ok("settings valid"));
             let config = settings.config();
             findings.extend(agents(root, &config));
             findings.extend(hooks(root, &config));
-            findings.extend(old_outputs(root, config.retention.days));
+            days = config.retention.days;
         }
         Err(error) => findings.extend(faults(&error)),
     }
     findings.extend(states());
     findings.extend(records(root));
+    findings.extend(old_outputs(root, days));
     findings.extend(leftover_files(root));
     findings.extend(astray_plans(root));
     findings.extend(proposal_settings(root));
@@ -278,14 +280,16 @@ fn hooks(root: &Path, config: &Config) -> Vec<Finding> {
     }
     // Looking must not make what is not there.
     if !hooks.is_empty() && Store::exists(root).unwrap_or(false) {
-        match Store::open(root) {
-            Ok(store) => findings.extend(hooks.iter().flat_map(|hook| untold(&store, hook.name))),
-            // Said with the records.
-            Err(_) => {}
+        // A store that can't be opened is said with the records.
+        if let Ok(store) = Store::open(root) {
+            findings.extend(hooks.iter().flat_map(|hook| untold(&store, hook.name)));
         }
     }
     findings
 }
+
+/// What brings to a hook what it has not taken.
+const DELIVER: &str = "planwright events --deliver";
 
 /// What a hook has not taken.
 fn untold(store: &Store, hook: &str) -> Vec<Finding> {
@@ -294,21 +298,20 @@ fn untold(store: &Store, hook: &str) -> Vec<Finding> {
         Ok(None) => return Vec::new(),
         Err(error) => return vec![Finding::failed("hooks", &error)],
     };
-    const FIX: &str = "planwright events --deliver";
     let mut findings = Vec::new();
     if delivery.tries > 0 {
         let (tries, why) = (delivery.tries, &delivery.why);
         let why = if why.is_empty() { "it was cut short" } else { why };
         findings.push(Finding::warn(
             format!("the hook `{hook}` has not taken an event (tries: {tries}): {why}"),
-            FIX,
+            DELIVER,
         ));
     }
     if delivery.skipped > 0 {
         let (skipped, why) = (delivery.skipped, &delivery.why);
         findings.push(Finding::warn(
             format!("the hook `{hook}` never took {skipped} events, which were given up: {why}"),
-            FIX,
+            DELIVER,
         ));
     }
     findings

@@ -6,6 +6,7 @@
 
 mod courier;
 mod hook;
+mod settled;
 mod webhook;
 
 pub use hook::{Hook, hooks_of, wants};

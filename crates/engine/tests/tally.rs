@@ -176,6 +176,49 @@ fn lists_read_no_journal_and_no_plan() {
     assert_eq!(lists(), before);
 }
 
+/// The tables of version 1, as they were released.
+const VERSION_1: &str = "
+    CREATE TABLE run (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, plan BLOB NOT NULL, name TEXT NOT NULL, digest TEXT NOT NULL,
+        text TEXT NOT NULL, created_at INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX run_of_plan ON run (plan, id);
+    CREATE TABLE head (
+        run INTEGER PRIMARY KEY REFERENCES run (id), seq INTEGER NOT NULL, hash BLOB NOT NULL
+    ) STRICT;
+    CREATE TABLE journal (
+        run INTEGER NOT NULL REFERENCES run (id), seq INTEGER NOT NULL, key TEXT, at INTEGER NOT NULL,
+        event BLOB NOT NULL, prev BLOB NOT NULL, hash BLOB NOT NULL, PRIMARY KEY (run, seq), UNIQUE (run, key)
+    ) STRICT;
+    CREATE TABLE blob (hash TEXT PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
+    PRAGMA user_version = 1;
+";
+
+#[test]
+fn a_database_of_version_1_gets_its_rows_from_the_journals() {
+    let (_scratch, new) = store("new");
+    let mut journal = Journal::begin(&new, "plans/a.md", "/project");
+    journal.add(2, &[started(), exited(b"said")], &[]);
+    let (scratch, _) = store("old");
+    let folder = scratch.path().join("older");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let old = Connection::open(folder.join("state.db")).expect("a database");
+    old.execute_batch(VERSION_1).expect("the old tables");
+    let path = new.folder().join("state.db").to_string_lossy().into_owned();
+    old.execute("ATTACH ?1 AS new", [path]).expect("attached");
+    old.execute_batch(
+        "INSERT INTO run SELECT id, plan, name, digest, text, created_at FROM new.run;
+         INSERT INTO head SELECT * FROM new.head; INSERT INTO journal SELECT * FROM new.journal;",
+    )
+    .expect("copied");
+    drop(old);
+    let store = Store::open_folder(&folder).expect("migrated");
+    assert_eq!(store.check_projection().expect("checked"), [] as [&str; 0]);
+    let rows = |store: &Store| store.newest_runs(Path::new("/project")).expect("listed");
+    assert_eq!(rows(&store), rows(&new));
+    assert!(rows(&store)[0].tally.is_some());
+}
+
 /// Only the newest run of a plan is listed, and only those of this workspace.
 #[test]
 fn the_newest_run_of_a_plan_in_this_workspace_is_listed() {

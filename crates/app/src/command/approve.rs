@@ -95,7 +95,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let key = args.sign.clone().or_else(|| project.config.approve.key.clone());
     let yes = Yes { by: who(), way, note: args.message.clone(), key };
     let approved = decisions.approve(&path, &subject, &yes)?;
-    approved.complaints.iter().for_each(|complaint| out.warn(complaint));
+    out.warn_all(&approved.complaints);
     tell(&name, &approved, out);
     let approval = approved.approval;
     let worth = if approval.signature.is_some() { "signed" } else { "unprotected" };

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
     let (_, complaints) =
         Decisions::open(&project)?.cancel(&path, &who(), &args.message).map_err(Failure::from)?;
-    complaints.iter().for_each(|complaint| out.warn(complaint));
+    out.warn_all(&complaints);
     let word = out.palette().paint(Tone::Good, "cancelled");
     out.line(&format!("{word}  {}   {}", clean_line(&name), clean_line(&args.message)));
     let cancelled = Cancelled { plan: name, run: None, under_way: Vec::new(), driven_by: None };

@@ -67,7 +67,9 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let case = decisions.case(&path)?;
     let wanted = |comment: &&Comment| step.is_none() || comment.step == step;
     let comments: Vec<&Comment> = case.standing.comments.iter().filter(wanted).collect();
-    comments.iter().for_each(|comment| tell(comment, out));
+    for comment in &comments {
+        tell(comment, out);
+    }
     if comments.is_empty() {
         out.talk("nobody has remarked anything");
     }

@@ -84,7 +84,9 @@ pub(crate) fn run(_: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     for ask in &asks {
         print(ask, now, out);
     }
-    reviews.iter().for_each(|review| print_review(review, now, out));
+    for review in &reviews {
+        print_review(review, now, out);
+    }
     if asks.is_empty() && reviews.is_empty() {
         out.line("nothing waits for you");
     }

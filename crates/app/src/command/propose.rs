@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
             out.warn(&format!("{}: {}", notice.plan.display(), notice.text));
         }
         let proposed = decisions.propose(&path, &verified, &who())?;
-        proposed.complaints.iter().for_each(|complaint| out.warn(complaint));
+        out.warn_all(&proposed.complaints);
         tell(&project::name(&path), &proposed, out);
         plans.push(data(&path, proposed));
     }
@@ -154,9 +154,6 @@ fn inline(file: &str) -> Result<Candidate, Failure> {
 }
 
 fn fresh(path: PathBuf, source: Source) -> Result<Candidate, Failure> {
-    if path.exists() {
-        return Err(store::Error::Exists { path }.into());
-    }
     let project = here()?;
     let verified = project.check(Text::Plan(source))?;
     Ok(Candidate { path, project, verified, is_new: true })

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let name = project::name(&path);
     let decisions = Decisions::open(&project)?;
     let (case, complaints) = decisions.reject(&path, args.rev.as_deref(), &who(), &args.message)?;
-    complaints.iter().for_each(|complaint| out.warn(complaint));
+    out.warn_all(&complaints);
     let revision = case.standing.newest().map_or(0, |newest| newest.number);
     let word = out.palette().paint(Tone::Attention, "rejected");
     out.line(&format!("{word}  {}  r{revision}   {}", clean_line(&name), clean_line(&args.message)));

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let decisions = Decisions::open(&project)?;
     let from = decisions.case(&path)?.state();
     let (case, complaints) = decisions.reopen(&path, &who(), &args.message)?;
-    complaints.iter().for_each(|complaint| out.warn(complaint));
+    out.warn_all(&complaints);
     let data =
         Reopened { plan: project::name(&path), from: from.to_string(), state: case.state().to_string() };
     let word = out.palette().paint(Tone::Good, "reopened");

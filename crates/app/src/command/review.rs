@@ -5,13 +5,13 @@ mod markdown;
 mod text;
 
 use std::io::{self, IsTerminal as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::ValueEnum;
+use planwright_engine::Project;
 use planwright_engine::core::review::Review;
 use planwright_engine::core::state::{Reason, State};
 use planwright_engine::decisions::{Asked, Decisions, Reviewed, Yes};
-use planwright_engine::{Project, project};
 use schemars::JsonSchema;
 use serde::Serialize;
 

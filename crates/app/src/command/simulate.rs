@@ -100,7 +100,8 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         attempts_max: simulation.attempts_max,
         forecast: simulation.forecast,
     };
-    Ok(Answer::done("simulate", &data).next(Next::new(["planwright", "run", path.as_str()])))
+    // Not `run`: what only the checker finds out was not asked here.
+    Ok(Answer::done("simulate", &data).next(Next::new(["planwright", "verify", path.as_str()])))
 }
 
 fn step_data(step: &Ahead) -> StepData {

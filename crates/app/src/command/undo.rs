@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let path = path.unwrap_or_else(|_| here.root.join(&args.plan));
     let decisions = Decisions::open(&project_of(&path).unwrap_or(here))?;
     let (said, case, complaints) = decisions.undo(&path, &who())?;
-    complaints.iter().for_each(|complaint| out.warn(complaint));
+    out.warn_all(&complaints);
     let data = Undone {
         plan: project::name(&path),
         took_back: said.entry.name().to_owned(),

@@ -64,9 +64,11 @@ impl Place {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("planwright-program-{}-{count}", std::process::id()));
-        for inside in ["project/.git", "home", "bin"] {
+        for inside in ["project/.git/objects", "project/.git/refs", "home", "bin"] {
             fs::create_dir_all(folder.join(inside)).expect("a scratch folder");
         }
+        // The least that git takes for a repository, with nothing in it.
+        fs::write(folder.join("project/.git/HEAD"), "ref: refs/heads/main\n").expect("written");
         let folder = folder.canonicalize().expect("the scratch folder is there");
         let bin = folder.join("bin");
         symlink(PROGRAM, bin.join("planwright")).expect("a link to the program");

@@ -27,7 +27,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         let diagnostic = match (seen, ran) {
             (Some((span, label)), ran) => {
                 let diagnostic = RULE.at(span, message).label(label).help(help);
-                ran.into_iter().fold(diagnostic, |diagnostic, ran| diagnostic.note(ran))
+                ran.into_iter().fold(diagnostic, Diagnostic::note)
             }
             (None, Some(ran)) => {
                 RULE.at(contract.command.span, message).label("it was run, and passed").note(ran).help(help)

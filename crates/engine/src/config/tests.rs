@@ -139,6 +139,37 @@ fn a_value_of_another_type_or_out_of_its_bounds_is_refused() {
     }
 }
 
+// Agents can write the file of the project: a hook in it would have their command run outside of their attempt.
+#[test]
+fn hooks_are_taken_from_the_user_and_never_from_the_project() {
+    let mut desk = Desk::new("hooks");
+    let cases = [
+        ("[hooks]\ndone = ['x']\n", "line 2: `hooks.done` can't be set for a project"),
+        ("hooks.needs_you = ['x']\n", "line 1: `hooks.needs_you` can't be set"),
+        ("[hooks.webhook]\nurl = 'https://x'\n", "line 2: `hooks.webhook.url` can't be set"),
+        ("[hooks]\nwebhook = { secret_file = '/x' }\n", "`hooks.webhook.secret_file` can't be set"),
+        ("[hooks]\nseconds = 2\n", "line 2: `hooks.seconds` can't be set"),
+    ];
+    let file = desk.folder.join("config.toml").display().to_string();
+    for (text, expected) in cases {
+        desk.write(FILE, text);
+        let faults = desk.faults();
+        assert!(faults.len() == 1 && faults[0].contains(expected) && faults[0].contains(&file), "{faults:?}");
+        assert!(matches!(set(&desk.folder.join(FILE), "hooks.done", "['x']"), Err(Refused::Personal { .. })));
+        // The twin: the same text in the file of the user is taken.
+        desk.write(FILE, "");
+        desk.write("config.toml", text);
+        let config = Settings::read(&desk.sources).expect("settings").config();
+        assert_ne!(config.hooks, Config::default().hooks, "{text}");
+        desk.write("config.toml", "");
+    }
+    desk.sources.flags = strings(&["hooks.failed=['x', 'y']"]);
+    desk.sources.environment = vec![("PLANWRIGHT_HOOKS_WEBHOOK_URL".to_owned(), "https://x".to_owned())];
+    let hooks = Settings::read(&desk.sources).expect("settings").config().hooks;
+    assert_eq!(hooks.commands[&Occasion::Failed], ["x", "y"]);
+    assert_eq!(hooks.webhook_url.as_deref(), Some("https://x"));
+}
+
 #[test]
 fn the_environment_sets_single_values_and_a_slip_is_said() {
     let mut desk = Desk::new("environment");

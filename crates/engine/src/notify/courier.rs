@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Closing, Encode, Hook, Rest, Told, wants};
+use super::{Closing, Encode, Hook, Rest, Told, settled, wants};
 use crate::feed::{Fact, Feed, Filter};
 use crate::project::Project;
 use crate::runs::now;
@@ -16,6 +16,8 @@ const TRIES_MAX: u32 = 12;
 /// How long to wait before the second try; twice as long before each one after that.
 const BACKOFF_MIN: Duration = Duration::from_millis(100);
 const BACKOFF_MAX: Duration = Duration::from_mins(1);
+/// How long a plan may be proposed before somebody is called for it, as long as this process goes on.
+const BREATH: Duration = Duration::from_secs(1);
 /// A hook that nobody looked after for this long begins anew: old news would bury the new.
 const FORGOTTEN_MS: u64 = 30 * 86_400_000;
 /// How often it is noted that somebody looks after a hook.
@@ -107,7 +109,7 @@ impl Courier {
                 return if delivery.place > from { self.note(delivery) } else { Ok(()) };
             };
             for fact in &batch {
-                if wants(&self.hook, &fact.notice) {
+                if wants(&self.hook, &fact.notice) && !self.is_settled(fact, closing)? {
                     match self.deliver(fact, delivery, (tries_max, closing))? {
                         Outcome::Delivered => told.delivered += 1,
                         Outcome::Skipped => {}
@@ -120,6 +122,16 @@ impl Courier {
                 delivery.place = fact.place;
             }
         }
+    }
+
+    /// Whether nobody is needed any more. Something that was said a moment ago is given a moment: who proposes a plan often
+    /// approves it in the same breath.
+    fn is_settled(&self, fact: &Fact, closing: &Closing) -> Result<bool, Error> {
+        let age = Duration::from_millis(now().saturating_sub(fact.notice.at_ms));
+        if fact.notice.run.is_none() && age < BREATH && !closing.has_begun() {
+            closing.wait(BREATH.saturating_sub(age));
+        }
+        settled::is_settled(&self.store, fact)
     }
 
     /// Tells the hook one thing, until it takes it or it is given up.
@@ -155,7 +167,7 @@ impl Courier {
                 return Ok(Outcome::Skipped);
             }
             self.note(delivery)?;
-            let pause = BACKOFF_MIN.saturating_mul(1 << (delivery.tries - 1).min(20)).min(BACKOFF_MAX);
+            let pause = BACKOFF_MIN.saturating_mul(1 << (tries - 1).min(20)).min(BACKOFF_MAX);
             if tries >= tries_max || closing.wait(pause) {
                 return Ok(Outcome::Later);
             }

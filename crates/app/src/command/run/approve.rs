@@ -88,7 +88,7 @@ fn approve_now(
         runs.cancel(&live, "the plan was revised")?;
     }
     let proposed = decisions.propose(subject.path, subject.verified, &who())?;
-    proposed.complaints.iter().for_each(|complaint| out.warn(complaint));
+    out.warn_all(&proposed.complaints);
     if proposed.rule.is_some() {
         return Ok(());
     }

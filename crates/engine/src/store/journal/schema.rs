@@ -297,6 +297,36 @@ mod tests {
         open(&path, NEW).expect("the right migration still works");
     }
 
+    #[test]
+    fn what_an_older_planwright_recorded_is_told_in_the_order_of_time() {
+        let scratch = Scratch::new("schema-news");
+        let path = scratch.path().join("state.db");
+        let place = MIGRATIONS.iter().position(|step| step.contains("CREATE TABLE news"));
+        let (old, _) = MIGRATIONS.split_at(place.expect("there are news"));
+        let record = |book: &str, row: &str| {
+            format!("INSERT INTO {book}, seq, at, event, prev, hash) VALUES ({row}, x'', x'', x'');")
+        };
+        let (run, plan) = ("journal (run", "ledger (plan");
+        let rows = [
+            record(run, "2, 1, 30"),
+            record(run, "1, 1, 10"),
+            record(plan, "1, 1, 20"),
+            record(run, "1, 2, 30"),
+        ];
+        let books = "INSERT INTO run (id, plan, name, digest, text, created_at) \
+                     VALUES (1, x'', '', '', '', 0), (2, x'', '', '', '', 0); INSERT INTO plan (id, path) VALUES (1, x'');";
+        open(&path, old).expect("made").execute_batch(&format!("{books}{}", rows.concat())).expect("written");
+        let connection = open(&path, MIGRATIONS).expect("migrated");
+        // What is recorded from now on comes last, whatever its clock says.
+        connection.execute_batch(&record(plan, "1, 2, 5")).expect("written");
+        let mut query =
+            connection.prepare("SELECT run, plan, seq FROM news ORDER BY id").expect("a question");
+        let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).expect("asked");
+        let rows: Vec<(Option<i64>, Option<i64>, i64)> = rows.map(|row| row.expect("a row")).collect();
+        let (run, plan) = (|run, seq| (Some(run), None, seq), |plan, seq| (None, Some(plan), seq));
+        assert_eq!(rows, [run(1, 1), plan(1, 1), run(1, 2), run(2, 1), plan(1, 2)]);
+    }
+
     // `synchronous=NORMAL` in WAL mode loses acknowledged commits in a power cut.
     #[test]
     fn every_commit_is_synced() {

@@ -1,0 +1,310 @@
+//! `policy`: shows who may approve plans here, looks at a policy before it holds, and puts one in its place.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use planwright_engine::core::glob::Glob;
+use planwright_engine::core::policy::{Automatic, BY_DEFAULT, Demand, Policy, Tools, When};
+use planwright_engine::policy::{self, Installed, Loaded, Places};
+use planwright_engine::project;
+use schemars::JsonSchema;
+use serde::Serialize;
+use similar::{Algorithm, TextDiff};
+
+use super::{refuse_agents, shown};
+use crate::out::{Answer, Cell, Failure, Next, Out, Table, Tone, clean};
+
+/// How many lines of a difference are shown; the files have the rest.
+const LINES_MAX: usize = 60;
+/// How many lines around a difference are shown.
+const CONTEXT_LINES: usize = 1;
+/// How long it may take to find the smallest difference; after that a larger one will do.
+const TIME_MAX: Duration = Duration::from_secs(1);
+/// How many digits of a hash people compare.
+const DIGITS: usize = 8;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    act: Option<Act>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+#[command(disable_help_subcommand = true)]
+enum Act {
+    /// Show the policy that holds; this is what is done where nothing is said
+    Show,
+    /// Look at a policy without using it
+    Check {
+        /// The file
+        file: PathBuf,
+    },
+    /// Have a policy hold for this repository; the one before is kept as a backup
+    Install {
+        /// The file
+        file: PathBuf,
+    },
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct PolicyData {
+    /// Where the policy lies; `None` if there is none, so that a person decides by default.
+    pub(crate) path: Option<String>,
+    /// Names its exact text and that of its list of signers.
+    pub(crate) digest: Option<String>,
+    /// Where the policy of this repository is looked for first.
+    pub(crate) repository_file: String,
+    /// Where that of the user is looked for then; `None` where there is no home.
+    pub(crate) user_file: Option<String>,
+    /// The rules by which a plan is approved without a person.
+    pub(crate) auto: Vec<RuleData>,
+    /// What every other plan needs.
+    pub(crate) approval: DemandData,
+    /// What some plans need besides.
+    pub(crate) when: Vec<WhenData>,
+    /// Where the keys are that count; `None` where there is no list.
+    pub(crate) signers: Option<String>,
+    /// How many keys count.
+    pub(crate) keys: usize,
+    /// Whether another policy holds now than before.
+    pub(crate) is_changed: bool,
+    /// Where the policy before is kept, if it was replaced.
+    pub(crate) backup: Option<String>,
+}
+
+/// A rule by which a plan is approved without a person.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct RuleData {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its conditions, all of which must hold.
+    pub(crate) conditions: Vec<String>,
+}
+
+/// What an approval needs.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct DemandData {
+    /// The people who may approve; `None`: anybody.
+    pub(crate) from: Option<Vec<String>>,
+    /// How many of them have to; `None`: nothing is said.
+    pub(crate) needed: Option<u32>,
+    /// Whether the one who proposed the plan may be one of them.
+    pub(crate) planner_may_approve: Option<bool>,
+    /// How long an approval holds.
+    pub(crate) expires_seconds: Option<u64>,
+    /// Whether only a signed approval counts.
+    pub(crate) signed: Option<bool>,
+}
+
+/// What some plans need besides.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct WhenData {
+    /// Its name.
+    pub(crate) name: String,
+    /// What such a plan may do.
+    pub(crate) conditions: Vec<String>,
+    /// What it needs.
+    pub(crate) approval: DemandData,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let places = Places::of(&project::root_of(".".as_ref())?)?;
+    match &args.act {
+        None | Some(Act::Show) => {
+            let loaded = places.load()?;
+            show(&places, loaded.as_ref(), out);
+            let next = Next::new(["planwright", "help", "policy"]);
+            Ok(Answer::done("policy", &data(&places, loaded.as_ref())).next(next))
+        }
+        Some(Act::Check { file }) => {
+            let loaded = policy::check(file)?;
+            show(&places, Some(&loaded), out);
+            out.talk("it holds once it is installed");
+            let next = Next::new(["planwright", "policy", "install", shown(file).as_str()]);
+            Ok(Answer::done("policy", &data(&places, Some(&loaded))).next(next))
+        }
+        Some(Act::Install { file }) => {
+            refuse_agents("change the policy")?;
+            Ok(install(&places, file, out)?.next(Next::new(["planwright", "policy"])))
+        }
+    }
+}
+
+fn install(places: &Places, file: &Path, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    // What held until now, wherever that lay: approvals that were given under it lapse. One that can't be read held nothing.
+    let before = places.load().ok().flatten();
+    let Installed { path, old, backup, loaded } = places.install(file)?;
+    let is_changed = before.as_ref().is_none_or(|before| before.digest != loaded.digest);
+    let word = out.palette().paint(Tone::Good, if is_changed { "installed" } else { "kept" });
+    out.line(&format!("{word}  {}  {}", shown(&path), &loaded.digest[..DIGITS]));
+    for line in difference(old.as_deref().unwrap_or_default(), &loaded.text) {
+        out.line(&line);
+    }
+    if let Some(backup) = &backup {
+        out.talk(&format!("the one before is {}", shown(backup)));
+    }
+    if is_changed {
+        out.talk("what was approved under another policy has lapsed");
+    }
+    let data = PolicyData { is_changed, backup: backup.as_deref().map(shown), ..data(places, Some(&loaded)) };
+    Ok(Answer::done("policy", &data))
+}
+
+/// The lines that differ.
+fn difference(old: &str, new: &str) -> Vec<String> {
+    let found = TextDiff::configure().algorithm(Algorithm::Myers).timeout(TIME_MAX).diff_lines(old, new);
+    let text = found.unified_diff().context_radius(CONTEXT_LINES).to_string();
+    let mut lines: Vec<String> = text.lines().map(|line| format!("  {}", clean(line))).collect();
+    let hidden = lines.len().saturating_sub(LINES_MAX);
+    lines.truncate(LINES_MAX);
+    if hidden > 0 {
+        lines.push(format!("  and {hidden} lines more"));
+    }
+    lines
+}
+
+fn show(places: &Places, loaded: Option<&Loaded>, out: &mut Out<'_>) {
+    let mut table = Table::new();
+    let head = |word: &str| Cell::new(word).tone(Tone::Strong);
+    let Some(loaded) = loaded else {
+        table.row([head("approval"), Cell::new(BY_DEFAULT)]);
+        table.row([head("policy"), Cell::new("none").tone(Tone::Muted)]);
+        for path in std::iter::once(&places.repository).chain(&places.user) {
+            table.row([head(""), Cell::new(format!("not in {}", shown(path))).tone(Tone::Muted)]);
+        }
+        out.table(&table);
+        return;
+    };
+    let policy = &loaded.policy;
+    table.row([head("policy"), Cell::new(format!("{}  {}", shown(&loaded.path), &loaded.digest[..DIGITS]))]);
+    for rule in &policy.automatic {
+        table.row([head("auto"), Cell::new(format!("{}: {}", rule.name, conditions(rule).join("; ")))]);
+    }
+    table.row([head("approval"), Cell::new(demanded(policy, &policy.demand).join("; "))]);
+    for when in &policy.when {
+        let (may, needs) = (possible(when).join(" and "), demanded(policy, &when.demand).join("; "));
+        table.row([head("when"), Cell::new(format!("{}: {may}: {needs}", when.name))]);
+    }
+    let signers = match &loaded.signers {
+        Some(signers) => format!("{}  {} keys", shown(&signers.path), signers.len()),
+        None => "none, so no approval can be signed".to_owned(),
+    };
+    table.row([head("signers"), Cell::new(signers)]);
+    out.table(&table);
+}
+
+fn data(places: &Places, loaded: Option<&Loaded>) -> PolicyData {
+    let none = Policy::default();
+    let policy = loaded.map_or(&none, |loaded| &loaded.policy);
+    let signers = loaded.and_then(|loaded| loaded.signers.as_ref());
+    let rule = |rule: &Automatic| RuleData { name: rule.name.clone(), conditions: conditions(rule) };
+    let when = |when: &When| WhenData {
+        name: when.name.clone(),
+        conditions: possible(when),
+        approval: demand(policy, &when.demand),
+    };
+    PolicyData {
+        path: loaded.map(|loaded| shown(&loaded.path)),
+        digest: loaded.map(|loaded| loaded.digest.clone()),
+        repository_file: shown(&places.repository),
+        user_file: places.user.as_deref().map(shown),
+        auto: policy.automatic.iter().map(rule).collect(),
+        approval: demand(policy, &policy.demand),
+        when: policy.when.iter().map(when).collect(),
+        signers: signers.map(|signers| shown(&signers.path)),
+        keys: signers.map_or(0, planwright_engine::signature::Signers::len),
+        is_changed: false,
+        backup: None,
+    }
+}
+
+fn demand(policy: &Policy, demand: &Demand) -> DemandData {
+    DemandData {
+        from: demand.from.as_ref().map(|from| policy.people_of(from).into_iter().collect()),
+        needed: demand.needed,
+        planner_may_approve: demand.planner_may_approve,
+        expires_seconds: demand.expires_seconds,
+        signed: demand.is_signed,
+    }
+}
+
+/// The conditions of a rule, in words.
+fn conditions(rule: &Automatic) -> Vec<String> {
+    let listed = |what: &str, list: &Option<Vec<String>>| {
+        list.as_ref().map(|list| format!("{what} {}", list.join(", ")))
+    };
+    let most = |amount: Option<u64>, unit: &str| amount.map(|amount| format!("at most {amount} {unit}"));
+    let tools = match &rule.tools {
+        Some(Tools::Any) => Some("uses any tool".to_owned()),
+        Some(Tools::These(tools)) => Some(format!("uses only {}", tools.join(", "))),
+        None => None,
+    };
+    let commands = rule.commands.as_ref().map(|commands| {
+        let commands = commands.iter().map(|(target, words)| format!("{target} = {}", words.join(" ")));
+        format!("command lines {}", commands.collect::<Vec<_>>().join(", "))
+    });
+    let all = [
+        rule.paths.as_ref().map(|paths| format!("touches only {}", patterns(paths))),
+        tools,
+        listed("done by", &rule.agents),
+        commands,
+        listed("proposed by", &rule.proposers),
+        rule.micro_dollars.map(|amount| format!("at most {}", dollars(amount))),
+        most(rule.tokens, "tokens"),
+        most(rule.seconds, "seconds"),
+        most(rule.steps_max.map(u64::from), "steps"),
+        listed("written as", &rule.dialects),
+        rule.is_red_required.then(|| "every contract fails before the work".to_owned()),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// What a plan may do that needs more, in words.
+fn possible(when: &When) -> Vec<String> {
+    let all = [
+        when.paths.as_ref().map(|paths| format!("may touch {}", patterns(paths))),
+        when.tools.as_ref().map(|tools| format!("may use {}", tools.join(", "))),
+        when.micro_dollars.map(|amount| format!("may cost {}", dollars(amount))),
+    ];
+    let all: Vec<String> = all.into_iter().flatten().collect();
+    if all.is_empty() { vec!["every plan".to_owned()] } else { all }
+}
+
+/// What an approval needs, in words.
+fn demanded(policy: &Policy, demand: &Demand) -> Vec<String> {
+    let from =
+        demand.from.as_ref().map(|from| policy.people_of(from).into_iter().collect::<Vec<_>>().join(", "));
+    let who = match (demand.needed, from) {
+        (None, None) => "a person".to_owned(),
+        (None, Some(from)) => format!("one of {from}"),
+        (Some(needed), None) => format!("{needed} of all people"),
+        (Some(needed), Some(from)) => format!("{needed} of {from}"),
+    };
+    let all = [
+        Some(who),
+        (demand.planner_may_approve == Some(false)).then(|| "not who proposed it".to_owned()),
+        (demand.is_signed == Some(true)).then(|| "signed".to_owned()),
+        demand.expires_seconds.map(|seconds| format!("for {}", length(seconds))),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn patterns(globs: &[Glob]) -> String {
+    globs.iter().map(Glob::pattern).collect::<Vec<_>>().join(", ")
+}
+
+fn dollars(micro: u64) -> String {
+    let cents = micro / 10_000;
+    match micro % 10_000 {
+        0 => format!("${}.{:02}", cents / 100, cents % 100),
+        _ => format!("${}.{:06}", micro / 1_000_000, micro % 1_000_000),
+    }
+}
+
+/// A length of time as a policy says it.
+fn length(seconds: u64) -> String {
+    let units = [(86_400, "d"), (3600, "h"), (60, "m")];
+    let unit = units.into_iter().find(|(unit, _)| seconds.is_multiple_of(*unit));
+    unit.map_or_else(|| format!("{seconds}s"), |(unit, sign)| format!("{}{sign}", seconds / unit))
+}
