@@ -418,6 +418,6 @@ mod tests {
                 assert!(pieces.iter().all(is_narrow), "{line:?} in {width}: {pieces:?}");
             }
         }
-        assert_eq!(wrapped("test -e a && test -e b", 12), ["test -e a ", "&& test -e ", "b"]);
+        assert_eq!(wrapped("test -e a && test -e b", 12), ["test -e a ", "&& test -e b"]);
     }
 }
