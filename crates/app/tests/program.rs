@@ -3,6 +3,8 @@
 
 #[path = "program/ask.rs"]
 mod ask;
+#[path = "program/audit.rs"]
+mod audit;
 #[path = "program/bad_input.rs"]
 mod bad_input;
 #[path = "program/convert.rs"]

@@ -52,6 +52,7 @@ fn main() -> ExitCode {
     if let Some(program) = std::env::var_os("PLANWRIGHT_PROGRAM") {
         measure_program(Path::new(&program), &project, rounds);
     }
+    say(&format!("\nMemory: {} KiB at most, the making of the plans included", clock::peak_kib()));
     ExitCode::SUCCESS
 }
 
@@ -63,7 +64,7 @@ fn again() -> ExitCode {
     let status = command.status().expect("this program starts again");
     // What stays behind lies in the folder for temporary files; nothing depends on its going.
     let _ = std::fs::remove_dir_all(&state);
-    ExitCode::from(if status.success() { 0 } else { 1 })
+    ExitCode::from(u8::from(!status.success()))
 }
 
 #[expect(clippy::print_stdout, reason = "the table is what a benchmark is for")]
@@ -144,7 +145,7 @@ fn story(plan: &Plan, number: usize) -> Vec<Event> {
             return events;
         }
         events.push(finished(&step.id));
-        if number % 100 == 0 {
+        if number.is_multiple_of(100) {
             events.push(judged(&step.id, 1, 1));
             events.push(Event::AskOpened {
                 ask: format!("{}/1", step.id),

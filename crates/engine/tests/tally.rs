@@ -66,7 +66,9 @@ impl<'a> Journal<'a> {
     }
 
     fn add(&mut self, at_ms: u64, events: &[Event], blobs: &[&[u8]]) {
-        events.iter().for_each(|event| self.state.apply(event).unwrap_or_else(|error| panic!("{error}")));
+        for event in events {
+            self.state.apply(event).unwrap_or_else(|error| panic!("{error}"));
+        }
         let addition = Addition {
             after: self.seq,
             events,
