@@ -318,7 +318,12 @@ const ALTERED: &[(&str, Act, Kind, &str)] = &[
         Kind::Gone,
         "the ledger of plans/it.md",
     ),
-    ("an output", Act::Sql("UPDATE blob SET bytes = bytes || x'00'"), Kind::OtherOutput, "output"),
+    (
+        "an output",
+        Act::Sql("UPDATE blob SET bytes = CAST(bytes || x'00' AS BLOB)"),
+        Kind::OtherOutput,
+        "output",
+    ),
     ("an output that is gone", Act::Sql("DELETE FROM blob"), Kind::NoOutput, "it is not kept"),
     (
         "an output under another name",
@@ -438,8 +443,10 @@ fn what_was_altered_is_found_and_named() {
 
 #[test]
 fn a_database_that_is_none_any_more_is_a_finding() {
-    let place = copy(&ground());
-    place.bash("for f in ~/state/planwright/*/state.db; do echo garbage >$f; done").expect(0, &[]);
+    let place = ground();
+    place
+        .bash("for f in ~/state/planwright/*/state.db; do echo garbage >$f; rm -f $f-wal $f-shm; done")
+        .expect(0, &[]);
     let ran = place.run(&["audit", "--json"]);
     let envelope: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran:#?}"));
     assert_eq!(
