@@ -1,5 +1,6 @@
 //! What `audit` finds in a real store: everything that somebody could do who can write the database, the file beside it, the
 //! repository, the exported record or the plan. Each is found and named; without its check it is not.
+#![expect(clippy::disallowed_methods, reason = "these tests are those who write what they should not")]
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -58,10 +59,9 @@ fn found(place: &Place, checks: &Checks) -> Report {
     Audit::with(&project, Some(store), None, checks).expect("an audit")
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is what somebody else writes")]
-fn edit(path: &Path, change: impl FnOnce(String) -> String) {
+fn edit(path: &Path, change: impl FnOnce(&str) -> String) {
     let text = fs::read_to_string(path).expect("read");
-    let new = change(text.clone());
+    let new = change(&text);
     assert_ne!(new, text, "{}", path.display());
     fs::write(path, new).expect("written");
 }
@@ -70,11 +70,11 @@ fn edit(path: &Path, change: impl FnOnce(String) -> String) {
 enum Act {
     Sql(&'static str),
     /// Some lines of the anchor file.
-    Anchor(fn(String) -> String),
+    Anchor(fn(&str) -> String),
     /// The exported record.
-    Export(fn(String) -> String),
+    Export(fn(&str) -> String),
     /// The plan.
-    Plan(fn(String) -> String),
+    Plan(fn(&str) -> String),
     Bash(&'static str),
     All(&'static [Act]),
 }
@@ -98,13 +98,13 @@ impl Act {
     }
 }
 
-fn without_last_line(text: String) -> String {
+fn without_last_line(text: &str) -> String {
     let end = text.trim_end().rfind('\n').map_or(0, |at| at + 1);
     text[..end].to_owned()
 }
 
 /// Takes the last line away that is about the run.
-fn without_last_of_run(text: String) -> String {
+fn without_last_of_run(text: &str) -> String {
     let mut lines: Vec<&str> = text.lines().collect();
     let last = lines.iter().rposition(|line| line.starts_with("run ")).expect("a line");
     lines.remove(last);
@@ -391,7 +391,7 @@ const ALTERED: &[(&str, Act, Kind, &str)] = &[
     ("a copy that is cut", Act::Export(without_last_line), Kind::FileCut, EXPORTED),
     (
         "a copy that begins with something else",
-        Act::Export(|text| text.replacen("{", "", 1)),
+        Act::Export(|text| text.replacen('{', "", 1)),
         Kind::FileUnreadable,
         ":1",
     ),
