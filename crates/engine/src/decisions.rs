@@ -279,6 +279,14 @@ impl Decisions {
         plan.ok_or_else(|| Error::Text { plan: shown(&case.plan), revision: revision.number })
     }
 
+    /// Whether exactly this digest waits for a yes. Who says yes to it says it to what was proposed then, and to nothing that moved
+    /// since.
+    pub fn is_proposed(&self, path: &Path, digest: &str) -> Result<bool, Error> {
+        let case = self.case(path)?;
+        let newest = case.standing.newest().is_some_and(|newest| newest.subject.digest == digest);
+        Ok(newest && case.state() == State::Proposed)
+    }
+
     /// Asks for an approval of a plan. Whatever a written rule approves is approved at once.
     pub fn propose(&self, path: &Path, verified: &Verified, by: &Who) -> Result<Proposed, Error> {
         let case = self.case(path)?;

@@ -213,7 +213,7 @@ pub fn init_repository(folder: &std::path::Path) -> Result<(), Error> {
     let plain =
         ["-c", "user.name=planwright", "-c", "user.email=planwright@localhost", "-c", "commit.gpgsign=false"];
     let acts: [&[&str]; 3] = [
-        &["init", "--quiet"],
+        &["init", "--quiet", "--initial-branch=main"],
         &["add", "--all"],
         &["commit", "--quiet", "--no-verify", "--message", "a plan"],
     ];

@@ -87,10 +87,12 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         rev: args.rev.as_deref(),
     };
     let way = consent(&matter, out)?;
-    // A plan that nobody proposed is proposed by who approves it: the checks are the same.
-    let proposed = decisions.propose(&path, &verified, &who())?;
-    if proposed.rule.is_some() {
-        out.talk("a written rule has approved it already");
+    if !decisions.is_proposed(&path, &subject.digest)? {
+        // A plan that nobody proposed is proposed by who approves it: the checks are the same.
+        let proposed = decisions.propose(&path, &verified, &who())?;
+        if proposed.rule.is_some() {
+            out.talk("a written rule has approved it already");
+        }
     }
     let key = args.sign.clone().or_else(|| project.config.approve.key.clone());
     let yes = Yes { by: who(), way, note: args.message.clone(), key };

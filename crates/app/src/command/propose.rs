@@ -203,9 +203,8 @@ fn tell(name: &str, proposed: &Proposed, out: &mut Out<'_>) {
     if !revision.red.is_empty() {
         let fails = revision.red.iter().filter(|red| matches!(red.before, Before::Fails(_))).count();
         let all = revision.red.len();
-        out.line(&format!(
-            "          red check: {fails} of {all} contracts fail before the work, as they should"
-        ));
+        let well = if fails == all { ", as they should" } else { "" };
+        out.line(&format!("          red check: {fails} of {all} contracts fail before the work{well}"));
     }
     for red in revision.red.iter().filter(|red| !matches!(red.before, Before::Fails(_))) {
         out.line(&format!("          {}  {}", clean_line(&red.step), clean_line(&red.before.meaning())));

@@ -37,7 +37,10 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let here = here()?;
     // A plan that was deleted is no plan any more: only its path is left of it.
     let (path, project) = match here.address(&args.plan) {
-        Ok(address) => (address.plan.clone(), project_of(&address.plan)?),
+        Ok(project::Address { plan, .. }) => {
+            let own = project_of(&plan).ok().filter(|project| !project.root.as_os_str().is_empty());
+            (plan, own.unwrap_or(here))
+        }
         Err(_) => (here.root.join(&args.plan), here),
     };
     let decisions = Decisions::open(&project)?;

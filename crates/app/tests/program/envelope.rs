@@ -152,6 +152,8 @@ const WHILE_A_RUN_WAITS: &[Case<'_>] = &[
     (&["stop", "good"], ""),
     (&["run", "good"], ""),
     (&["stop", "good", "--now"], ""),
+    (&["cancel", "good", "-m", "no need", "--failed"], ""),
+    (&["retry", "good"], ""),
     (&["cancel", "good", "-m", "no need"], ""),
     (&["status"], ""),
 ];
@@ -249,7 +251,6 @@ const FAILURES: &[Case<'_>] = &[
     (&["stop", "nobody"], ""),
     (&["cancel", "good"], ""),
     (&["cancel", "good", "-m", "no need"], ""),
-    (&["propose"], ""),
     (&["propose", "nobody"], ""),
     (&["propose", "auth-timeout"], ""),
     (&["propose", "-"], "# nothing\n"),
@@ -382,7 +383,7 @@ fn every_failure_is_one_line_with_one_envelope_as_its_schema_says() {
         let (ran, envelope) = ask(&place, case);
         let fault = schema.validate(&envelope).err().map(|error| error.to_string());
         assert_eq!((fault, &envelope["ok"]), (None, &Value::from(false)), "{case:?}: {envelope}");
-        let kind = [(1, "no"), (2, "usage"), (3, "person"), (5, "machine")]
+        let kind = [(1, "no"), (2, "usage"), (3, "person"), (4, "moved"), (5, "machine")]
             .iter()
             .find(|(code, _)| *code == ran.code);
         assert_eq!(

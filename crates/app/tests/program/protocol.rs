@@ -105,7 +105,7 @@ struct Move {
 const MOVES: &[Move] = &[
     Move {
         what: "a contract",
-        script: "sed -i 's/grep -q made out/true/' plans/it.md",
+        script: "sed -i 's/grep -q made out/grep -q m out/' plans/it.md",
         said: "the plan was",
     },
     Move { what: "a task", script: "sed -i 's/echo made/echo other/' plans/it.md", said: "the plan was" },

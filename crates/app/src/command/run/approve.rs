@@ -89,10 +89,13 @@ fn approve_now(
         // Its approval was for other bytes. It ends only now: who may not approve may not end a run either.
         runs.cancel(&live, "the plan was revised")?;
     }
-    let proposed = decisions.propose(subject.path, subject.verified, &who())?;
-    out.warn_all(&proposed.complaints);
-    if proposed.rule.is_some() {
-        return Ok(());
+    let now = decisions.subject(subject.plan)?;
+    if !decisions.is_proposed(subject.path, &full)? {
+        let proposed = decisions.propose(subject.path, subject.verified, &who())?;
+        out.warn_all(&proposed.complaints);
+        if proposed.rule.is_some() {
+            return Ok(());
+        }
     }
     let yes = Yes {
         by: who(),
@@ -100,7 +103,7 @@ fn approve_now(
         note: String::new(),
         key: decisions.runs().project().config.approve.key.clone(),
     };
-    let approved = decisions.approve(subject.path, &proposed.revision.subject, &yes)?;
+    let approved = decisions.approve(subject.path, &now, &yes)?;
     say_approved(&full[..8], (&approved.approval.by.to_string(), way), out);
     if approved.missing > 0 {
         let message = format!("{} more have to approve {}", approved.missing, subject.name);
