@@ -307,7 +307,10 @@ fn ask(place: &Place, (words, input): &Case<'_>) -> (Ran, Value) {
     let envelope = lines.pop().unwrap_or_else(|| panic!("{words:?}: {ran:#?}"));
     // A command that goes on for long gives its events a line each.
     for event in lines {
-        assert!(words[0] == "run" && event["schema"] == "planwright.event/1", "{words:?}: {event}");
+        assert!(
+            ["run", "retry"].contains(&words[0]) && event["schema"] == "planwright.event/1",
+            "{words:?}: {event}"
+        );
         let fault = schema(place, "event").validate(&event).err().map(|error| error.to_string());
         assert_eq!(fault, None, "{words:?}: {event}");
     }

@@ -11,7 +11,7 @@ const AUTHOR: &str =
 /// A step that makes `out`, and one that a sealed test judges.
 const STEPS: &[(&str, &str, &str, &str)] = &[
     ("make", "**touches:** out\n", "echo made > out; echo begun >> trace", "grep -q made out"),
-    ("check", "**touches:** trace\n**sealed:** test.sh\n", "echo checked >> trace", "sh test.sh"),
+    ("check", "**target:** worker\n**touches:** trace\n**sealed:** test.sh\n", "Check it.", "sh test.sh"),
 ];
 
 /// A repository with the plan `it`, committed, and a test that the second step seals.
@@ -19,6 +19,8 @@ fn project() -> Place {
     let place = Place::empty();
     place.write("plans/it.md", runnable(STEPS)).write("test.sh", "grep -q checked trace\n");
     place.write("src/other", "1\n");
+    let worker = "[agents.worker]\ncommand = [\"sh\", \"-c\", \"echo checked >> trace\"]\n";
+    place.write("planwright.toml", worker);
     place.bash("rm -r .git && git init --quiet -b main .").expect(0, &[]);
     commit(&place);
     place
@@ -114,7 +116,7 @@ const MOVES: &[Move] = &[
     Move { what: "the base", script: "echo 2 > src/other && COMMIT", said: "src/other" },
     Move {
         what: "the agents",
-        script: "printf '[roles]\\nshell = \"x\"\\n[agents.x]\\ncommand = [\"true\"]\\n' > planwright.toml",
+        script: "sed -i 's/echo checked/echo else/' planwright.toml",
         said: "done by",
     },
     Move {

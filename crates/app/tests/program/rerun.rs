@@ -124,7 +124,7 @@ fn how_contracts_are_run_again_is_said_together_with_that_they_are() {
     place
         .run(&["audit", "it", "--rerun", "--at", "HEAD"])
         .expect(0, &["1  one  open", "0 of 1 contract pass"]);
-    place.run(&["audit", "it", "--rerun"]).expect(0, &["1 one  holds", "1 of 1 contract pass"]);
+    place.run(&["audit", "it", "--rerun"]).expect(0, &["1  one  holds", "1 of 1 contract pass"]);
 }
 
 // A contract that has contracts run again would run itself for ever.
