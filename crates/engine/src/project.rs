@@ -284,7 +284,12 @@ impl Project {
             }
         })?;
         let mut plans = std::mem::take(&mut *lock(&found));
-        plans.sort_by(|(one, _), (other, _)| one.cmp(other));
+        // The same order as that of paths, which are taken apart anew for every comparison: no name has a zero byte, so a
+        // separator that is one comes before everything.
+        plans.sort_by_cached_key(|(path, _)| {
+            let bytes = path.as_os_str().as_encoded_bytes();
+            bytes.iter().map(|byte| if *byte == b'/' { 0 } else { *byte }).collect::<Vec<u8>>()
+        });
         let mut copies = std::mem::take(&mut *lock(&copies));
         copies.sort();
         Ok((plans.into_iter().map(|(_, sight)| sight).collect(), copies))
