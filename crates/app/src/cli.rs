@@ -263,7 +263,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Reopen(args) => reopen::run(&args, out),
         Command::Retry(args) => {
             retry::check(&args)?;
-            run_command::run(&run_command::Args::of(&args.plan), out)
+            run_command::run(&run_command::Args::again(&args.plan), out)
         }
         Command::Clone(args) => clone::run(&args, out),
         Command::Delete(args) => delete::run(&args, out),

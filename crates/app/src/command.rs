@@ -177,6 +177,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("reject", made::<Envelope<reject::RejectedData>>),
     ("reopen", made::<Envelope<reopen::Reopened>>),
     ("replan", made::<Envelope<replan::Replanned>>),
+    ("retry", made::<Envelope<run::Ran>>),
     ("review", made::<Envelope<planwright_engine::core::review::Review>>),
     ("reviews", made::<Envelope<review::Reviews>>),
     ("run", made::<Envelope<run::Ran>>),

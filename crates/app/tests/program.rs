@@ -3,6 +3,8 @@
 
 #[path = "program/ask.rs"]
 mod ask;
+#[path = "program/audit.rs"]
+mod audit;
 #[path = "program/bad_input.rs"]
 mod bad_input;
 #[path = "program/convert.rs"]
@@ -37,6 +39,8 @@ mod policy;
 mod protocol;
 #[path = "program/red.rs"]
 mod red;
+#[path = "program/rerun.rs"]
+mod rerun;
 #[path = "program/review.rs"]
 mod review;
 #[path = "program/run.rs"]

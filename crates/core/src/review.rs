@@ -18,6 +18,7 @@ pub use pieces::{Piece, Sign, pieces};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::digest::Digest;
 use crate::draft::Draft;
+use crate::forecast::Forecast;
 use crate::ledger::{Entry, Who};
 use crate::plan::{self, Contract, Plan, Step};
 use crate::red::{Before, Red};
@@ -193,28 +194,6 @@ pub struct Limits {
     pub seconds: Option<u64>,
 }
 
-/// What a plan will likely cost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Forecast {
-    /// How many steps of the past it is made of.
-    pub samples: u64,
-    /// Time, in seconds.
-    pub seconds: Likely,
-    /// Money, in millionths of a dollar.
-    pub micro_dollars: Option<Likely>,
-}
-
-/// An amount that is not known for sure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Likely {
-    /// The middle.
-    pub likely: u64,
-    /// Seldom less.
-    pub low: u64,
-    /// Seldom more.
-    pub high: u64,
-}
-
 /// A yes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ApprovalReview {
@@ -245,6 +224,8 @@ pub struct RejectionReview {
     pub revision: u32,
     /// Who.
     pub by: Who,
+    /// Whether the reader did.
+    pub is_yours: bool,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
     /// What should change.
@@ -343,7 +324,7 @@ impl Review {
             approvals_needed: standing.approvals.iter().map(|approval| approval.needed).max().unwrap_or(1),
             moved: if moved.is_empty() { standing.moved.clone() } else { moved },
             drift,
-            rejections: standing.rejections.iter().map(RejectionReview::of).collect(),
+            rejections: standing.rejections.iter().map(|no| RejectionReview::of(no, reader)).collect(),
             warnings: warnings.into_iter().filter(|warning| warning.step.is_none()).collect(),
         }
     }
@@ -560,10 +541,11 @@ impl ApprovalReview {
 }
 
 impl RejectionReview {
-    fn of(rejection: &Rejection) -> Self {
+    fn of(rejection: &Rejection, reader: &Who) -> Self {
         Self {
             revision: rejection.revision,
             by: rejection.by.clone(),
+            is_yours: rejection.by == *reader,
             at_ms: rejection.at_ms,
             feedback: rejection.feedback.clone(),
         }

@@ -34,6 +34,7 @@ fn plan(text: &str) -> Plan {
     let study = Study::of(&source, &draft);
     let questions = study.questions();
     let facts = World {
+        passed: std::collections::BTreeMap::new(),
         paths: BTreeSet::new(),
         programs: questions.programs,
         bash: questions.commands.into_iter().map(|command| (command, Vec::new())).collect(),

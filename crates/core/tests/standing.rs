@@ -208,7 +208,14 @@ fn matrix_of(dialect: &str, words: &[&str]) -> String {
 #[test]
 fn the_matrix_of_document_a() {
     let words = ["draft", "verified", "approved", "in-progress", "done", "failed"];
-    insta::assert_snapshot!(matrix_of("native", &words), @"");
+    insta::assert_snapshot!(matrix_of("native", &words), @r"
+    draft        . + 2 . . .
+    verified     + . + 2 . .
+    approved     + 2 . + 2 2
+    in-progress  2 . 2 . + +
+    done         + 2 . . . .
+    failed       + 2 . + 2 .
+    ");
 }
 
 // C-03: the drawn edges, and none that is not.
@@ -225,7 +232,17 @@ fn the_matrix_of_document_c() {
         "stalled",
         "needs_review",
     ];
-    insta::assert_snapshot!(matrix_of("proposal", &words), @"");
+    insta::assert_snapshot!(matrix_of("proposal", &words), @r"
+    proposed     . + 2 . . + + . 2
+    approved     2 . + 2 2 . + 2 .
+    executing    . 2 . + + . + + .
+    completed    2 . . . . . 2 . .
+    failed       2 . + 2 . . 2 2 .
+    rejected     2 . . . . . + . +
+    cancelled    2 . . . . . . . .
+    stalled      2 . + 2 + . + . .
+    needs_review 2 . . . . . + . .
+    ");
 }
 
 // C-12: the third rejection waits for a person; only a person opens the plan again, and then it counts from the beginning.

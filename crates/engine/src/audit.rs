@@ -70,7 +70,7 @@ pub enum Error {
     #[error("nothing is recorded here")]
     NoRecord,
     /// Something was found, so that nothing is kept.
-    #[error("{0} findings: a record that is not what was written is not anchored")]
+    #[error("a record in which something was found is not anchored (findings: {0})")]
     Found(usize),
 }
 
@@ -130,17 +130,21 @@ pub struct Audit;
 impl Audit {
     /// Audits one plan, or all of a project.
     pub fn of(project: &Project, plan: Option<&Path>) -> Result<Report, Error> {
-        Self::with(project, plan, &Checks::all())
+        match Store::exists(&project.root)?.then(|| Store::open(&project.root)).transpose() {
+            Ok(store) => Self::with(project, store, plan, &Checks::all()),
+            // What can't be opened because it is damaged is what an audit is there to find.
+            Err(error @ journal::Error::Damaged { .. }) => Ok(damaged(&error)),
+            Err(error) => Err(error.into()),
+        }
     }
 
-    /// The same with checks left out: for tests that show what each is good for.
-    pub fn with(project: &Project, plan: Option<&Path>, checks: &Checks) -> Result<Report, Error> {
-        let store = match Store::exists(&project.root)?.then(|| Store::open(&project.root)).transpose() {
-            Ok(store) => store,
-            // What can't be opened because it is damaged is what an audit is there to find.
-            Err(error @ journal::Error::Damaged { .. }) => return Ok(damaged(&error)),
-            Err(error) => return Err(error.into()),
-        };
+    /// The same with another store, and with checks left out: for tests that show what each is good for.
+    pub fn with(
+        project: &Project,
+        store: Option<Store>,
+        plan: Option<&Path>,
+        checks: &Checks,
+    ) -> Result<Report, Error> {
         let asked = plan.map(|plan| relative(project, plan));
         let desk = Desk {
             project,

@@ -286,6 +286,8 @@ impl Decisions {
             let errors = verified.count(Severity::Error);
             return Err(Error::Unclean { plan: shown(&case.plan), errors });
         };
+        // A policy that can't be read refuses everything, what was said already included.
+        self.policy_digest()?;
         let subject = self.subject(plan)?;
         let holds = matches!(case.state(), State::Proposed | State::Approved);
         if let Some(newest) = case.standing.newest().filter(|newest| holds && newest.subject == subject) {

@@ -195,13 +195,15 @@ fn anchor(project: &Project, place: Place, findings: usize) -> Result<AnchorData
 fn next(path: Option<&Path>, report: &Report) -> Next {
     let plan = path.map(shown);
     let is_intact = report.findings().next().is_none();
-    match (plan, is_intact) {
+    let is_recorded = report.plans.iter().any(|plan| plan.basis == Basis::Store);
+    match (plan, is_recorded) {
+        _ if !is_intact => Next::new(["planwright", "doctor"]),
+        (_, false) => Next::new(["planwright", "list"]),
         (Some(plan), true) => Next::new(["planwright", "export", plan.as_str(), "--receipts"])
             .remark("puts the record beside the code"),
         (None, true) => {
             Next::new(["planwright", "export", "--receipts"]).remark("puts the records beside the code")
         }
-        (_, false) => Next::new(["planwright", "doctor"]),
     }
 }
 

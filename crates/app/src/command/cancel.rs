@@ -1,6 +1,7 @@
 //! `cancel`: a plan or its run is over for good, because a person says so. What is under way is ended.
 
 use planwright_engine::core::event::Outcome;
+use planwright_engine::core::state::State;
 use planwright_engine::decisions::Decisions;
 use planwright_engine::project;
 use planwright_engine::runs::{Run, Runs};
@@ -54,8 +55,18 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         let message = format!("{name} is not being run, so no run of it can have failed");
         return Err(Failure::new(Exit::No, message).next(next));
     }
-    let (_, complaints) =
-        Decisions::open(&project)?.cancel(&path, &who(), &args.message).map_err(Failure::from)?;
+    let decisions = Decisions::open(&project)?;
+    let state = decisions.case(&path)?.state();
+    if state == State::Draft {
+        let message = format!("{name} was neither proposed nor run: there is nothing to cancel");
+        let next = Next::new(["planwright", "propose", shown(&path).as_str()]);
+        return Err(Failure::new(Exit::No, message).next(next));
+    }
+    if matches!(state, State::Done | State::Failed | State::Cancelled) {
+        let message = format!("{name} is over ({state}): there is nothing to cancel");
+        return Err(Failure::new(Exit::No, message).next(next));
+    }
+    let (_, complaints) = decisions.cancel(&path, &who(), &args.message)?;
     out.warn_all(&complaints);
     let word = out.palette().paint(Tone::Good, "cancelled");
     out.line(&format!("{word}  {}   {}", clean_line(&name), clean_line(&args.message)));

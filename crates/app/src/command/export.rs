@@ -19,6 +19,9 @@ use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean, clean_line};
 
 mod page;
 
+/// Beside the code of the project, wherever the user stands in it.
+const BESIDE: &str = ".planwright/receipts";
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The plan; with --receipts all of them where none is named
@@ -31,8 +34,8 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "FILE", conflicts_with = "receipts")]
     output: Option<PathBuf>,
     /// Write the record, by which others can check it, into .planwright/receipts or this folder
-    #[arg(long, value_name = "DIR", num_args = 0..=1, conflicts_with = "to")]
-    receipts: Option<Option<PathBuf>>,
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = BESIDE, conflicts_with = "to")]
+    receipts: Option<PathBuf>,
     /// With what agents and contracts printed
     #[arg(long, requires = "receipts")]
     outputs: bool,
@@ -82,7 +85,10 @@ pub(crate) struct ReceiptsData {
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     match (&args.receipts, &args.plan, args.to) {
-        (Some(folder), plan, _) => records((plan.as_deref(), folder.as_deref()), args.outputs_wanted(), out),
+        (Some(folder), plan, _) => {
+            let folder = Some(folder.as_path()).filter(|folder| *folder != Path::new(BESIDE));
+            records((plan.as_deref(), folder), args.outputs_wanted(), out)
+        }
         (None, Some(plan), Some(form)) => told(plan, form, args.output.as_deref(), out),
         // The grammar asks for both.
         (None, _, _) => Err(Failure::new(Exit::Usage, "say which plan, and in which form")),

@@ -53,6 +53,9 @@ pub(crate) struct Args {
     /// Show what would be done; start nothing
     #[arg(long)]
     dry_run: bool,
+    /// Whether a plan that failed is tried again, on the strength of the approval that it has
+    #[arg(skip)]
+    again: bool,
 }
 
 impl Args {
@@ -67,7 +70,13 @@ impl Args {
             workers: None,
             plain: false,
             dry_run: false,
+            again: false,
         }
+    }
+
+    /// A plan that failed, once more.
+    pub(crate) fn again(plan: &str) -> Self {
+        Self { again: true, ..Self::of(plan) }
     }
 }
 

@@ -36,9 +36,11 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     refuse_agents("take back a decision")?;
     let here = here()?;
     // A plan that was deleted is no plan any more: only its path is left of it.
-    let path = here.address(&args.plan).map(|address| address.plan);
-    let path = path.unwrap_or_else(|_| here.root.join(&args.plan));
-    let decisions = Decisions::open(&project_of(&path).unwrap_or(here))?;
+    let (path, project) = match here.address(&args.plan) {
+        Ok(address) => (address.plan.clone(), project_of(&address.plan)?),
+        Err(_) => (here.root.join(&args.plan), here),
+    };
+    let decisions = Decisions::open(&project)?;
     let (said, case, complaints) = decisions.undo(&path, &who())?;
     out.warn_all(&complaints);
     let data = Undone {

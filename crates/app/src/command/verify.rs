@@ -331,7 +331,9 @@ fn print_red(all: &[Verified], out: &mut Out<'_>) {
         }
         let word = out.palette().paint(Tone::Strong, "checked");
         out.line(&format!("{word}  {}", clean_line(one.source.name())));
-        lines.iter().for_each(|line| out.line(&format!("         {line}")));
+        for line in &lines {
+            out.line(&format!("         {line}"));
+        }
     }
 }
 

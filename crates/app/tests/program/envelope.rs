@@ -36,6 +36,7 @@ const SUCCESSES: &[Case<'_>] = &[
     (&["init"], ""),
     (&["new", "first"], ""),
     (&["verify", "good"], ""),
+    (&["verify", "good", "--red"], ""),
     (&["verify", "auth-timeout"], ""),
     (&["verify", "good", "auth-timeout"], ""),
     (&["verify", "plans/binary.md"], ""),
@@ -44,6 +45,9 @@ const SUCCESSES: &[Case<'_>] = &[
     (&["verify", HOSTILE_NAME], ""),
     (&["plan", "verify", "good"], ""),
     (&["show", "good"], ""),
+    (&["audit"], ""),
+    (&["audit", "good"], ""),
+    (&["audit", "--format", "markdown"], ""),
     (&["show", "auth-timeout/fix"], ""),
     (&["show", "good", "--graph=mermaid"], ""),
     (&["show", HOSTILE_NAME], ""),
@@ -96,6 +100,21 @@ const SUCCESSES: &[Case<'_>] = &[
     (&["worker", "--once"], ""),
     (&["archive", "other/twin.md"], ""),
     (&["archive", "--older-than", "30d", "--outputs", "--dry-run"], ""),
+    (&["propose", "good"], ""),
+    (&["propose", "good"], ""),
+    (&["comment", "good/s1", "-m", "why?"], ""),
+    (&["comment", "good", "--answer", "1", "-m", "so"], ""),
+    (&["comment", "good"], ""),
+    (&["approve", "good", "--rev", DIGEST], ""),
+    (&["undo", "good"], ""),
+    (&["reject", "good", "-m", "not yet"], ""),
+    (&["reopen", "good"], ""),
+    (&["clone", "good", "twin-of-good"], ""),
+    (&["delete", "twin-of-good", "--confirm", "twin-of-good"], ""),
+    (&["undo", "plans/twin-of-good.md"], ""),
+    (&["audit"], ""),
+    (&["audit", "good"], ""),
+    (&["export", "--receipts"], ""),
     (&["explain"], ""),
     (&["explain", "PW0203"], ""),
     (&["schema"], ""),
@@ -147,6 +166,10 @@ const FAILURES: &[Case<'_>] = &[
     (&["import", "nowhere.md"], ""),
     (&["import", "plans/empty.md"], ""),
     (&["export", "nothing", "--to", "json"], ""),
+    (&["export", "nothing", "--receipts"], ""),
+    (&["export", "good", "--receipts"], ""),
+    (&["audit", "nothing"], ""),
+    (&["audit", "--anchor", "ref"], ""),
     (&["replan", "good"], ""),
     (&["history", "nothing"], ""),
     (&["archive", "nothing"], ""),
@@ -226,6 +249,26 @@ const FAILURES: &[Case<'_>] = &[
     (&["stop", "nobody"], ""),
     (&["cancel", "good"], ""),
     (&["cancel", "good", "-m", "no need"], ""),
+    (&["propose"], ""),
+    (&["propose", "nobody"], ""),
+    (&["propose", "auth-timeout"], ""),
+    (&["propose", "-"], "# nothing\n"),
+    (&["propose", "--steps", "-"], "{}"),
+    (&["approve", "good"], ""),
+    (&["approve", "good", "--rev", "00000000"], ""),
+    (&["approve", "good", "--rev", "0"], ""),
+    (&["reject", "good", "-m", "not yet"], ""),
+    (&["reject", "good", "-m", " "], ""),
+    (&["comment", "good", "-m", ""], ""),
+    (&["comment", "good", "--answer", "7", "-m", "so"], ""),
+    (&["undo", "good"], ""),
+    (&["undo", "plans/nobody.md"], ""),
+    (&["reopen", "good"], ""),
+    (&["retry", "good"], ""),
+    (&["clone", "good", "Not A Name"], ""),
+    (&["delete", "good"], ""),
+    (&["delete", "good", "--confirm", "bad"], ""),
+    (&["audit", "nobody"], ""),
     (&["fmt", "nobody"], ""),
     (&["fmt", "-"], "\0"),
     (&["init", "here"], ""),
@@ -241,8 +284,19 @@ const FAILURES: &[Case<'_>] = &[
     (&["help", "verfy"], ""),
 ];
 
+/// Stands for the digest of the plan `good`.
+const DIGEST: &str = "DIGEST";
+
+fn digest(place: &Place) -> String {
+    let shown = place.run(&["show", "good", "--json"]).stdout;
+    let shown: Value = serde_json::from_str(&shown).expect("an envelope");
+    shown["data"]["digest"].as_str().expect("a digest").to_owned()
+}
+
 fn ask(place: &Place, (words, input): &Case<'_>) -> (Ran, Value) {
-    let words: Vec<&str> = words.iter().copied().chain(["--json"]).collect();
+    let digest = if words.contains(&DIGEST) { digest(place) } else { String::new() };
+    let words = words.iter().map(|&word| if word == DIGEST { digest.as_str() } else { word });
+    let words: Vec<&str> = words.chain(["--json"]).collect();
     let ran = place.run_with(&words, input);
     let mut lines: Vec<Value> = ran
         .stdout

@@ -26,7 +26,7 @@ fn a_listener_that_dies_changes_nothing_and_loses_nothing() {
     // One that nobody reads, and one that is paused.
     place.bash("(planwright events -f | head -n 1) >/dev/null 2>&1 &");
     let mut deaf = place.start_into(&["events", "-f"], "deaf");
-    wait_until("it hears the beginning", || place.read("heard").lines().count() >= 2);
+    wait_until("it hears the beginning", || place.read("heard").contains("attempt.started"));
     place.bash(&format!("kill -STOP {}", deaf.pid()));
     listener.kill();
     place.write("go", "");
@@ -45,13 +45,14 @@ fn a_listener_that_dies_changes_nothing_and_loses_nothing() {
     assert_eq!(place.facts(), wanted);
     let heard = told(&place.read("heard"));
     let all = told(&place.run(&["events", "--json"]).stdout);
-    assert_eq!(
-        (all.len(), &all[..heard.len()]),
-        (wanted.len(), &heard[..]),
-        "what was heard is what is recorded"
-    );
+    assert_eq!(&all[..heard.len()], &heard[..], "what was heard is what is recorded");
+    // What was said about the plan is told, too; its numbers are those of its ledger.
+    let of_runs =
+        |events: Vec<Value>| events.into_iter().filter(|event| !event["run"].is_null()).collect::<Vec<_>>();
+    let (all, heard) = (of_runs(all), of_runs(heard));
+    assert_eq!(all.len(), wanted.len());
     let last = heard.last().expect("something was heard")["seq"].to_string();
-    let missed = told(&place.run(&["events", "--json", "--since", &last]).stdout);
+    let missed = of_runs(told(&place.run(&["events", "--json", "--since", &last]).stdout));
     assert_eq!(heard.into_iter().chain(missed).collect::<Vec<_>>(), all);
 }
 
@@ -62,8 +63,7 @@ fn events_of_all_runs_come_in_their_order_and_can_be_narrowed() {
     place.approve_and_run().expect(0, &[]);
     place.run(&["run", "other", "--rev", &place.digest()]).expect(0, &[]);
     let all = told(&place.run(&["events", "--json"]).stdout);
-    let key = |event: &Value| (event["at_ms"].as_u64(), event["run"].as_i64(), event["seq"].as_u64());
-    assert!(all.is_sorted_by_key(key));
+    assert!(all.is_sorted_by_key(|event| event["at_ms"].as_u64()), "{all:?}");
     let of = |plan: &str| all.iter().filter(|event| event["plan"] == plan).cloned().collect::<Vec<_>>();
     assert!(!of("it").is_empty() && of("it").len() + of("other").len() == all.len(), "{all:?}");
     assert_eq!(told(&place.run(&["events", "--json", "--plan", "other"]).stdout), of("other"));

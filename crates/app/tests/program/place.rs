@@ -22,7 +22,7 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_planwright");
 /// What is on the search path beside the program. A contract that calls anything else calls a program that is missing.
 const TOOLS: &[&str] = &[
     "bash", "cat", "cp", "dd", "echo", "git", "grep", "head", "ls", "mkdir", "mkfifo", "mv", "printf", "rm",
-    "sh", "sleep", "test", "touch", "true",
+    "sed", "sh", "sleep", "test", "touch", "true",
 ];
 /// Nobody, who owns nothing.
 const NOBODY: &str = "65534";

@@ -106,9 +106,9 @@ fn what_cannot_run_is_said_and_is_no_failure_of_the_plan() {
     );
     let bare = Place::empty();
     bare.write("plans/it.md", runnable(&[("a", "", "x", "test -s made")]));
-    bare.run(&["verify", "it", "--red"]).expect(0, &["cannot run (no base: not a git repository)"]);
-    bare.bash("rm -r .git && git init --quiet .").expect(0, &[]);
     bare.run(&["verify", "it", "--red"]).expect(0, &["cannot run (no base: nothing is committed yet)"]);
+    bare.bash("rm -r .git && touch planwright.toml").expect(0, &[]);
+    bare.run(&["verify", "it", "--red"]).expect(0, &["cannot run (no base: not a git repository)"]);
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn a_cancelled_run_is_over_and_nothing_of_it_is_alive() {
     assert_eq!(place.facts().last().map(String::as_str), Some("run.finished cancelled"));
     place.run(&["log", "it"]).expect(0, &["cancelled: no longer wanted"]);
     assert!(!place.read(FILE).contains("in-progress"), "{}", place.read(FILE));
-    place.run(&["cancel", "it", "-m", "again"]).expect(1, &["it is over"]);
+    place.run(&["cancel", "it", "-m", "again"]).expect(1, &["it is over (cancelled)"]);
     place.run(&["queue"]).expect(0, &["the queue is empty"]);
     // Going on takes a new approval.
     place.run(&["run", "it"]).expect(3, &["nobody has approved it"]);

@@ -130,7 +130,7 @@ fn a_webhook_is_signed_and_its_secret_stays_where_it_is() {
     assert!(argv.ends_with("--disable\n--config\n-\n") && !argv.contains("127.0.0.1"), "{argv}");
     assert!(!place.read("../home/env").contains(SECRET));
     let found = place.bash(&format!("grep -rlF '{SECRET}' \"$HOME\" ."));
-    assert_eq!(place.without_folders(&found.stdout), "[FOLDER]/home/secret\n");
+    assert!(found.stdout.ends_with("home/secret\n") && found.stdout.lines().count() == 1, "{found:#?}");
     place.run(&["events", "--deliver"]).expect(0, &["webhook", "delivered 0"]);
 }
 
@@ -158,11 +158,11 @@ fn a_webhook_that_others_could_read_or_forge_is_not_sent() {
     let (url, requests) = serve(&[200]);
     // What is changed in the settings of the user, and why nothing is sent then.
     let cases = [
-        ("/home/secret", "/project/secret", "lies in the project"),
-        ("/home/secret", "/home/short", "fewer than 16 bytes"),
-        ("/home/secret", "/home/open", "chmod 600"),
-        ("/home/secret", "/home/none", "cannot read"),
-        ("/home/secret", "/home", "is not a regular file"),
+        ("home/secret", "project/secret", "lies in the project"),
+        ("home/secret", "home/short", "fewer than 16 bytes"),
+        ("home/secret", "home/open", "chmod 600"),
+        ("home/secret", "home/none", "cannot read"),
+        ("home/secret", "home", "is not a regular file"),
         ("secret_file = '/", "secret_file = '", "is not an absolute path"),
         ("secret_file", "#", "hooks.webhook.secret_file is not set"),
         ("127.0.0.1", "example.org", "use https"),

@@ -4,7 +4,7 @@ use super::receipt::{said, short};
 use super::{Check, Claimed, Found, Kind, World};
 use crate::event::{ApprovedBy, Event};
 use crate::ledger::{Entry, Role, Who, statement};
-use crate::receipts::{Bundle, RunBook};
+use crate::receipts::{Bundle, Link, RunBook};
 use crate::standing::{Approval, Standing, undone};
 
 /// Checks the approvals, and every run against them.
@@ -14,6 +14,7 @@ pub(super) fn approvals(bundle: &Bundle, world: &World<'_>, found: &mut Found<'_
         return;
     }
     let starts = starts(bundle);
+    let entries: Vec<(&Link, Entry)> = bundle.entries().collect();
     for (run, standing) in &starts {
         if !bundle.runs.iter().any(|book| book.book.number == *run) {
             let by = standing.approvals.iter().map(|approval| approval.by.to_string()).collect::<Vec<_>>();
@@ -23,12 +24,12 @@ pub(super) fn approvals(bundle: &Bundle, world: &World<'_>, found: &mut Found<'_
     }
     for run in &bundle.runs {
         let started = starts.iter().find(|(number, _)| *number == run.book.number);
-        start(bundle, run, started.map(|(_, standing)| standing), found);
+        start(&entries, run, started.map(|(_, standing)| standing), found);
         for (link, event) in run.events() {
             let Event::ContractFinished { step, receipt, .. } = event else { continue };
             let where_ = format!("event {} of run {}", link.seq, run.book.number);
             for approval in &receipt.approvals {
-                if let Some(why) = other_entry(bundle, approval, &run.digest) {
+                if let Some(why) = other_entry(&entries, approval, &run.digest) {
                     let text = format!("the receipt of step `{step}` names {why}");
                     found.find(Kind::OtherApproval, where_.clone(), text);
                 }
@@ -56,7 +57,7 @@ fn starts(bundle: &Bundle) -> Vec<(i64, Standing)> {
 }
 
 /// One run against what had been said when it began.
-fn start(bundle: &Bundle, run: &RunBook, standing: Option<&Standing>, found: &mut Found<'_>) {
+fn start(entries: &[(&Link, Entry)], run: &RunBook, standing: Option<&Standing>, found: &mut Found<'_>) {
     let where_ = format!("run {}", run.book.number);
     let first = run.events().next().map(|(_, event)| event);
     let Some(begun @ Event::RunStarted { digest, approved_by, approvals: named, .. }) = &first else {
@@ -77,7 +78,7 @@ fn start(bundle: &Bundle, run: &RunBook, standing: Option<&Standing>, found: &mu
         let text = format!("the run says that {approved_by} approved it, the ledger says {}", by.join(", "));
         found.find(Kind::OtherApproval, where_.clone(), text);
     }
-    for why in named.iter().filter_map(|approval| other_entry(bundle, approval, &run.digest)) {
+    for why in named.iter().filter_map(|approval| other_entry(entries, approval, &run.digest)) {
         found.find(Kind::OtherApproval, where_.clone(), format!("its first event names {why}"));
     }
     for text in moved(begun, newest) {
@@ -124,9 +125,9 @@ fn in_time(standing: &Standing, where_: &str, found: &mut Found<'_>) {
 }
 
 /// Why a receipt's approval is not the one in the ledger.
-fn other_entry(bundle: &Bundle, approval: &ApprovedBy, digest: &str) -> Option<String> {
+fn other_entry(entries: &[(&Link, Entry)], approval: &ApprovedBy, digest: &str) -> Option<String> {
     let ApprovedBy { by, seq, hash } = approval;
-    let entry = bundle.entries().find(|(link, _)| link.seq == *seq);
+    let entry = entries.iter().find(|(link, _)| link.seq == *seq);
     let Some((link, entry)) = entry else {
         return Some(format!("entry {seq} of the ledger, which is not there"));
     };
@@ -136,7 +137,7 @@ fn other_entry(bundle: &Bundle, approval: &ApprovedBy, digest: &str) -> Option<S
     let Entry::Approved { subject, by: who, .. } = entry else {
         return Some(format!("entry {seq} of the ledger, which is no approval"));
     };
-    if who != *by {
+    if who != by {
         return Some(format!("an approval by {by}, but the ledger says {who}"));
     }
     (subject.digest != digest).then(|| format!("an approval of {}", short(&subject.digest)))

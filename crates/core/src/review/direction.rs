@@ -141,6 +141,7 @@ fn terms(old: &Step, new: &Step) -> Proofs {
         }
         (Some(_), Some(_)) | (None, None) => {}
     }
+    proofs.extend(seals(&old.sealed, &new.sealed));
     let others = [
         (old.env == new.env, "the environment that it runs in"),
         (old.setup == new.setup, "the command that prepares its place"),
@@ -149,6 +150,17 @@ fn terms(old: &Step, new: &Step) -> Proofs {
     let differing = others.into_iter().filter(|(is_same, _)| !is_same);
     proofs.extend(differing.map(|(_, what)| (Move::Unproven, format!("{what} differs"))));
     proofs
+}
+
+/// A file that judges and must not move is one more demand.
+fn seals(old: &[String], new: &[String]) -> Proofs {
+    let without = |some: &[String], others: &[String]| -> Vec<String> {
+        some.iter().filter(|glob| !others.contains(glob)).cloned().collect()
+    };
+    let come = without(new, old).into_iter().map(|glob| (Move::Stricter, format!("`{glob}` is sealed, too")));
+    let gone =
+        without(old, new).into_iter().map(|glob| (Move::Weaker, format!("`{glob}` is no longer sealed")));
+    come.chain(gone).collect()
 }
 
 fn commands((old, expected): (&str, u8), (new, expect): (&str, u8)) -> Proofs {

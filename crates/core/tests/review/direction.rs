@@ -262,8 +262,8 @@ proptest! {
     fn a_direction_turns_round_with_its_contracts(old in script(), new in script()) {
         let there = compare_commands(&old, &new, 0).direction;
         let back = compare_commands(&new, &old, 0).direction;
-        let is_one_way = there == Direction::Weaker && back == Direction::Changed
-            || back == Direction::Weaker && there == Direction::Changed;
+        // What is proven one way round need not be provable the other way; it must never be contradicted.
+        let is_one_way = there == Direction::Changed || back == Direction::Changed;
         prop_assert!(back == reversed(there) || is_one_way, "{} -> {}: {} and {}", old, new, there, back);
     }
 

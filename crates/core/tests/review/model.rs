@@ -62,6 +62,7 @@ fn plan(text: &str) -> Plan {
     let questions = study.questions();
     let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
     let facts = Facts {
+        passed: std::collections::BTreeMap::new(),
         paths: words(&["a.md", "b.md"]),
         programs: questions.programs,
         bash: questions.commands.into_iter().map(|command| (command, Vec::new())).collect(),
@@ -116,6 +117,8 @@ fn every_change_that_the_digest_sees_is_said() {
             "**timeout:** 10 min\n**on_fail:** abort",
             "extract on_fail: retry(2), then escalate -> abort",
         ),
+        ("**timeout:** 10 min", "**sealed:** tests/**", "extract sealed: - -> tests/**"),
+        ("**timeout:** 10 min", "**green:** it guards", "extract green: - -> it guards"),
         ("-x`", "`", "extract contract: uv run pytest tests/ -x -> uv run pytest tests/"),
     ];
     let base = Digest::of(&plan(PLAN));
@@ -298,6 +301,11 @@ fn a_contract_is_as_strict_as_what_it_is_run_with() {
     assert_eq!(compare(&long, &short).direction, Direction::Stricter);
     let manual = plan(&changed("**contract:** `uv run pytest tests/ -x`", "**contract:** manual"));
     assert_eq!(compare(&manual, &long).direction, Direction::Changed);
+    let sealed = |globs: &str| plan(&changed("**timeout:** 10 min", &format!("**sealed:** {globs}")));
+    let (one, two, other) = (sealed("tests/a/**"), sealed("tests/a/**, tests/b/**"), sealed("tests/b/**"));
+    assert_eq!(compare(&one, &two).direction, Direction::Stricter);
+    assert_eq!(compare(&two, &one).direction, Direction::Weaker);
+    assert_eq!(compare(&one, &other).direction, Direction::Changed);
 }
 
 #[test]

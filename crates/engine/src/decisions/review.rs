@@ -15,6 +15,7 @@ use planwright_core::standing::Revision;
 use planwright_core::state::State;
 
 use super::{Case, Decisions, Error, short, shown};
+use crate::figures;
 use crate::project::{self, Verified};
 use crate::runs;
 use crate::store::Text;
@@ -70,7 +71,8 @@ impl Decisions {
             since: since.map(|(since, _)| since).zip(old.as_ref()),
             warnings: warnings.unwrap_or_default(),
             reach: self.reach(&plan)?,
-            forecast: None,
+            // Where the history can't be read there is none to tell from.
+            forecast: figures::forecast(self.project(), &plan).ok().flatten(),
             moved,
             drift: newest.and_then(|newest| drift(newest, file)),
         };

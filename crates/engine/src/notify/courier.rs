@@ -167,7 +167,7 @@ impl Courier {
                 return Ok(Outcome::Skipped);
             }
             self.note(delivery)?;
-            let pause = BACKOFF_MIN.saturating_mul(1 << (delivery.tries - 1).min(20)).min(BACKOFF_MAX);
+            let pause = BACKOFF_MIN.saturating_mul(1 << (tries - 1).min(20)).min(BACKOFF_MAX);
             if tries >= tries_max || closing.wait(pause) {
                 return Ok(Outcome::Later);
             }

@@ -23,6 +23,8 @@ use crate::out::{Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
 const OUTPUT_BYTES_MAX: usize = 2_000;
 
 #[derive(Debug, clap::Args)]
+// A part of the arguments of `audit`: a second group of the same name is none.
+#[group(skip)]
 pub(crate) struct Args {
     /// Run every contract again, with no agent, on a fresh checkout of what lies here
     #[arg(long)]

@@ -56,10 +56,7 @@ fn head(page: &mut String, review: &Review) {
     let amounts: Vec<String> = amounts.into_iter().flatten().collect();
     let limits =
         if amounts.is_empty() { "no limits".to_owned() } else { format!("limits {}", amounts.join(", ")) };
-    let forecast = match &review.forecast {
-        None => "no history yet".to_owned(),
-        Some(forecast) => format!("likely {} s", forecast.seconds.likely),
-    };
+    let forecast = review.forecast.as_ref().map_or_else(|| "no history yet".to_owned(), fact::forecast);
     push(
         page,
         &format!("{} steps in {} waves, {reach}, {forecast}, {limits}.\n", review.steps, review.waves),

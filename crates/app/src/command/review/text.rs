@@ -37,23 +37,24 @@ fn head(review: &Review, now: u64, out: &mut Out<'_>) {
     out.line(&format!("{name}  {}   {revision} {}{base}", clean_line(&review.title), review.short()));
     if let (Some(by), Some(at)) = (&review.proposed_by, review.proposed_at_ms) {
         let age = fact::age(at, now);
-        let state = clean_line(&review.state);
-        out.line(&format!("  {state}; proposed {age} ago by {}{}", named(by), verdicts(review)));
+        // What waits for a decision need not say that it was proposed.
+        let state = match review.state.as_str() {
+            "proposed" => String::new(),
+            state => format!("{}; ", clean_line(state)),
+        };
+        out.line(&format!("  {state}proposed {age} ago by {}{}", named(by), verdicts(review)));
     }
     let mut facts = vec![format!("{} in {}", count(review.steps, "step"), count(review.waves, "wave"))];
     facts.push(match (&review.reach.undeclared, review.reach.globs.len()) {
         (undeclared, _) if !undeclared.is_empty() => {
             format!("any file in reach: {} declares nothing", count(undeclared.len(), "step"))
         }
-        (_, globs) => format!("{} of {} in reach", plural(review.reach.files, "file"), count(globs, "path")),
-    });
-    facts.push(match &review.forecast {
-        None => "no history yet".to_owned(),
-        Some(forecast) => {
-            let money = forecast.micro_dollars.map(|money| format!("{} and ", fact::money(money.likely)));
-            format!("likely {}{}", money.unwrap_or_default(), minutes(forecast.seconds.likely))
+        (_, globs) if review.reach.files == 0 => {
+            format!("{} in reach, where nothing is yet", count(globs, "path"))
         }
+        (_, globs) => format!("{} in {} in reach", plural(review.reach.files, "file"), count(globs, "path")),
     });
+    facts.push(review.forecast.as_ref().map_or_else(|| "no history yet".to_owned(), fact::forecast));
     out.line(&format!("  {}{}", facts.join(", "), limits(&review.limits)));
     let attention = |word: &str, out: &Out<'_>| out.palette().paint(Tone::Attention, word);
     for moved in &review.moved {
@@ -70,7 +71,8 @@ fn head(review: &Review, now: u64, out: &mut Out<'_>) {
 fn verdicts(review: &Review) -> String {
     let mut text = String::new();
     if let Some(last) = review.rejections.last() {
-        text.push_str(&format!("; {} rejected r{}", named(&last.by), last.revision));
+        let who = if last.is_yours { "you".to_owned() } else { named(&last.by) };
+        text.push_str(&format!("; {who} rejected r{}", last.revision));
     }
     let open = review.comments.iter().filter(|comment| comment.answered_by.is_none()).count();
     match review.comments.len() {
@@ -376,16 +378,46 @@ fn paint(palette: Palette, tone: Option<Tone>, text: String) -> String {
     }
 }
 
-/// A line in pieces of at most this width; nothing of it is left out.
+/// A line in pieces of at most this width, cut at blanks where there are any; nothing of it is left out.
 fn wrapped(line: &str, width: usize) -> Vec<String> {
-    let mut pieces = vec![String::new()];
-    for character in line.chars() {
-        let mut encoded = [0; 4];
-        let next: &str = character.encode_utf8(&mut encoded);
-        match pieces.last_mut() {
-            Some(last) if last.width() + next.width() <= width => last.push_str(next),
-            _ => pieces.push(next.to_owned()),
-        }
+    let mut pieces = Vec::new();
+    let mut rest = line;
+    while rest.width() > width {
+        let fits = |at: &usize| *at > 0 && rest[..*at].width() <= width;
+        let end = rest.char_indices().map(|(at, _)| at).take_while(|at| *at == 0 || fits(at)).last();
+        let end = end.filter(|&end| end > 0).or_else(|| rest.char_indices().nth(1).map(|(at, _)| at));
+        let Some(end) = end else { break };
+        let blank =
+            rest[..end].trim_end().rfind(' ').map(|at| at + 1).filter(|&at| !rest[..at].trim().is_empty());
+        let (piece, more) = rest.split_at(blank.unwrap_or(end));
+        pieces.push(piece.to_owned());
+        rest = more;
     }
+    pieces.push(rest.to_owned());
     pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_a_command_is_left_out() {
+        for line in [
+            "",
+            "a",
+            "grep -q x y",
+            "    indented far beyond",
+            "漢字漢字漢字漢字",
+            "a/very/long/word/indeed x",
+        ] {
+            for width in [1, 2, 5, 8, 30] {
+                let pieces = wrapped(line, width);
+                assert_eq!(pieces.concat(), line, "{width}");
+                let is_narrow = |piece: &String| piece.width() <= width || piece.chars().count() == 1;
+                assert!(pieces.iter().all(is_narrow), "{line:?} in {width}: {pieces:?}");
+            }
+        }
+        assert_eq!(wrapped("test -e a && test -e b", 12), ["test -e a ", "&& test -e b"]);
+    }
 }

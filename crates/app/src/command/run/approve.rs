@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use planwright_engine::core::decide::HUMAN;
-use planwright_engine::core::event::Agents;
+use planwright_engine::core::event::{Agents, Outcome};
 use planwright_engine::core::plan::{Contract, Step};
 use planwright_engine::decisions::{Decisions, Error, Yes};
 use planwright_engine::runs::{Approval, Run, Runs, user};
@@ -26,9 +26,11 @@ pub(super) fn begin(
 ) -> Result<Run, Failure> {
     warn_of_missing_agents(subject, out);
     let decisions = Decisions::open(subject.project)?;
+    let has_failed = old.as_ref().is_some_and(|old| old.state.outcome() == Some(Outcome::Failed));
     let live = old.filter(|old| old.state.outcome().is_none());
-    // What goes on was approved as something else.
-    let known = live.is_none().then(|| decisions.approved(subject.path, subject.verified));
+    // What goes on was approved as something else, and what failed goes on only for who says `retry`.
+    let is_asked = live.is_some() || (has_failed && !subject.args.again);
+    let known = (!is_asked).then(|| decisions.approved(subject.path, subject.verified));
     let lapsed = match known {
         Some(Ok(approvals)) => {
             refuse_other_rev(subject)?;

@@ -26,15 +26,12 @@ pub(super) fn data(all: &[Verified]) -> Vec<RedData> {
 pub(super) fn lines(plan: &Plan, reds: &Reds) -> Vec<String> {
     let judged = plan.steps.iter().filter(|step| matches!(step.contract, Contract::Shell { .. })).count();
     let fails = reds.contracts.iter().filter(|red| matches!(red.before, Before::Fails(_))).count();
-    let word = match judged {
-        1 => "contract",
-        _ => "contracts",
-    };
     let mut first = match (judged, fails == judged) {
         (0, _) => "red check: no contract to run".to_owned(),
         (1, true) => "red check: 1 of 1 contract fails before the work, as it should".to_owned(),
-        (_, true) => format!("red check: {fails} of {judged} {word} fail before the work, as they should"),
-        (_, false) => format!("red check: {fails} of {judged} {word} fail before the work"),
+        (_, true) => format!("red check: {fails} of {judged} contracts fail before the work, as they should"),
+        (1, false) => "red check: 0 of 1 contract fails before the work".to_owned(),
+        (_, false) => format!("red check: {fails} of {judged} contracts fail before the work"),
     };
     let manual = plan.steps.len() - judged;
     if manual > 0 {

@@ -258,7 +258,8 @@ mod tests {
               ]
             }
           ],
-          "suggested":[],"red":[]
+          "suggested":[],
+          "red":[]
         }
         "#);
     }

@@ -2,7 +2,7 @@
 //! what a person approves. The items below `### Notes` are what was noted later.
 
 use super::item::{self, Marker};
-use super::outline::Outline;
+use super::outline::{Outline, REJECTIONS};
 use crate::draft::Draft;
 use crate::source::{Source, Span, Spanned};
 
@@ -20,6 +20,10 @@ pub(super) fn read(source: &Source, outline: &Outline, draft: &mut Draft) {
         let is_title = title.is_some_and(|title| span.covers(title));
         if is_title || titled.is_steps() || named.contains(&Some(span)) {
             gone.push(span);
+        }
+        // What people said to earlier revisions is the harness's to write, and no agent is told it.
+        if titled.key == REJECTIONS {
+            gone.push(Span::new(span.start, titled.reach.end));
         }
     }
     gone.sort_unstable();

@@ -15,6 +15,9 @@ pub(super) const CONTEXT: &str = "context";
 /// The heading of the notes in it.
 pub(super) const NOTES: &str = "notes";
 
+/// The heading of what was said to revisions that were rejected.
+pub(super) const REJECTIONS: &str = "rejection-history";
+
 /// Headings below which lists are no steps. One that only begins with such a word is one, too.
 const OTHERS: &[&str] = &[
     CONTEXT,

@@ -46,7 +46,7 @@ fn a_list_with_a_line_that_cannot_be_read_is_none_and_all_of_them_are_named() {
         ("ada namespaces=\"\" KEY", "has none"),
         ("ada namespaces=\"a\",namespaces=\"planwright\" KEY", "stands twice"),
         ("ada valid-after=20270101Z,valid-after=20260101Z KEY", "stands twice"),
-        ("\"ada KEY", "whose key it is"),
+        ("\"ada KEY", "there is no key"),
         ("\"\" KEY", "whose key it is"),
     ];
     let text: Vec<&str> = rows.iter().map(|(line, _)| *line).collect();

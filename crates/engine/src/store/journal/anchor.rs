@@ -264,3 +264,87 @@ fn is_on_chain(connection: &Connection, anchor: &Anchor) -> rusqlite::Result<boo
     });
     Ok(found.optional()? == Some((anchor.head.hash, anchor.at_ms)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    fn anchor(number: i64, seq: u64) -> Anchor {
+        let head = Kept { seq, hash: blake3::hash(&seq.to_le_bytes()) };
+        Anchor { book: Named::Run(number), head, at_ms: seq }
+    }
+
+    fn line(number: i64, seq: u64) -> String {
+        anchor(number, seq).line() + "\n"
+    }
+
+    fn place(name: &str) -> (Scratch, Anchors) {
+        let scratch = Scratch::new(name);
+        let anchors = Anchors::beside(&scratch.path().join("store"));
+        (scratch, anchors)
+    }
+
+    #[test]
+    fn a_torn_line_is_no_line_and_spoils_no_other() {
+        let (_scratch, anchors) = place("anchor-torn");
+        anchors.append(&line(1, 1)).expect("added");
+        anchors.append(&line(1, 2)[..20]).expect("a writer that was killed");
+        assert_eq!(anchors.read().expect("read").anchors, [anchor(1, 1)]);
+        anchors.append(&line(1, 3)).expect("added");
+        let read = anchors.read().expect("read");
+        assert_eq!((read.anchors, read.unreadable), (vec![anchor(1, 1), anchor(1, 3)], Vec::new()));
+    }
+
+    #[test]
+    fn a_line_that_is_none_is_named() {
+        let (_scratch, anchors) = place("anchor-none");
+        anchors.append(&format!("{}garbage\n{}", line(1, 1), line(1, 2))).expect("added");
+        assert_eq!(anchors.read().expect("read").unreadable, [2]);
+    }
+
+    #[test]
+    fn only_the_last_line_of_a_book_stays_and_all_that_is_not_certain() {
+        let text = [line(1, 1), line(2, 1), line(1, 2), "garbage\n".to_owned(), line(1, 3)].concat();
+        assert_eq!(compacted(text.as_bytes(), |_| true), line(2, 1) + "garbage\n" + &line(1, 3));
+        let kept = compacted(text.as_bytes(), |anchor| anchor.head.seq != 2);
+        assert_eq!(kept, line(2, 1) + &line(1, 2) + "garbage\n" + &line(1, 3));
+    }
+
+    // Who adds a line to the old file while it is replaced adds it to the new one, too.
+    #[test]
+    fn nothing_is_lost_while_the_file_is_put_together() {
+        let (_scratch, anchors) = place("anchor-together");
+        let connection = Connection::open_in_memory().expect("a database");
+        connection
+            .execute_batch("CREATE TABLE journal (run INTEGER, seq INTEGER, hash BLOB, at INTEGER)")
+            .expect("a table");
+        for seq in 0..200_u64 {
+            let Anchor { head, .. } = anchor(1, seq);
+            let values = params![seq.cast_signed(), head.hash.as_bytes(), seq.cast_signed()];
+            connection.execute("INSERT INTO journal VALUES (1, ?1, ?2, ?3)", values).expect("a row");
+        }
+        anchors.append(&(0..200).map(|seq| line(1, seq)).collect::<String>()).expect("added");
+        std::thread::scope(|scope| {
+            for number in 2..6 {
+                let anchors = anchors.clone();
+                scope.spawn(move || {
+                    for seq in 0..50 {
+                        anchors.append(&line(number, seq)).expect("added");
+                    }
+                });
+            }
+            for _ in 0..20 {
+                anchors.compact(&connection).expect("put together");
+            }
+        });
+        let read = anchors.read().expect("read");
+        assert_eq!(read.unreadable, [] as [usize; 0]);
+        assert!(read.anchors.contains(&anchor(1, 199)));
+        for number in 2..6 {
+            for seq in 0..50 {
+                assert!(read.anchors.contains(&anchor(number, seq)), "{number} {seq}");
+            }
+        }
+    }
+}

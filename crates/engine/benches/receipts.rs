@@ -1,0 +1,145 @@
+//! What receipts cost: the hash of a workspace of 2,000 files, the first time and again, and the audit of a record of 1,000 events
+//! against reading its bytes. `cargo bench` measures; `cargo test --benches` only shows that it still runs.
+
+#[path = "../tests/scratch/folder.rs"]
+mod scratch;
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use planwright_core::audit::{Checks, Claimed, World, audit};
+use planwright_core::chain;
+use planwright_core::digest::Digest;
+use planwright_core::event::{AttemptEnd, Blob, Event, Outcome, Receipt, Usage};
+use planwright_core::judge::{Observation, judge};
+use planwright_core::ledger::Who;
+use planwright_core::receipts::{Book, Bundle, Head, Kept, Link, RunBook};
+use planwright_core::source::Source;
+use planwright_core::verify;
+use planwright_engine::base;
+
+use crate::scratch::Scratch;
+
+/// How much work a run does: files, and steps of three events each.
+const FULL: (usize, usize) = (2_000, 333);
+const SMOKE: (usize, usize) = (20, 3);
+
+fn main() {
+    // Only `cargo bench` passes this.
+    let is_bench = std::env::args().any(|argument| argument == "--bench");
+    let (files, steps) = if is_bench { FULL } else { SMOKE };
+    trees(files);
+    records(steps);
+}
+
+#[expect(clippy::print_stdout, reason = "the table is what a benchmark is for")]
+fn say(line: &str) {
+    println!("{line}");
+}
+
+fn milliseconds<T>(act: impl FnOnce() -> T) -> f64 {
+    let begin = Instant::now();
+    black_box(act());
+    begin.elapsed().as_secs_f64() * 1000.0
+}
+
+#[expect(clippy::disallowed_methods, reason = "lays out a workspace")]
+fn trees(files: usize) {
+    let scratch = Scratch::new("bench-tree");
+    for number in 0..files {
+        let folder = scratch.path().join(format!("src/{}", number % 50));
+        std::fs::create_dir_all(&folder).expect("made");
+        std::fs::write(folder.join(format!("{number}.rs")), format!("// {number}\n").repeat(500))
+            .expect("written");
+    }
+    let hash = || base::tree_of_workspace(scratch.path(), &[]).expect("hashed");
+    let (first, again) = (milliseconds(hash), milliseconds(hash));
+    say(&format!("tree of {files} files: first {first:.1} ms, again {again:.1} ms"));
+}
+
+fn records(steps: usize) {
+    let bundle = bundle(steps);
+    let text = bundle.text().expect("written");
+    let (may, signed, checks) =
+        (|_: &Claimed<'_>| Ok(()), |_: (&str, &str), _: &Who, _: u64| Ok(()), Checks::all());
+    let world = World { file: None, kept: &[], may: &may, signed: &signed, checks: &checks };
+    let hashing = milliseconds(|| blake3::hash(text.as_bytes()));
+    let reading = milliseconds(|| Bundle::read(text.as_bytes()));
+    let auditing = milliseconds(|| audit(&bundle, &world));
+    let (records, bytes) = (bundle.records(), text.len());
+    say(&format!(
+        "record of {records} events, {bytes} bytes: hashed in {hashing:.1} ms, read in {reading:.1} ms, audited in {auditing:.1} ms"
+    ));
+}
+
+fn bundle(steps: usize) -> Bundle {
+    let mut text =
+        "---\ntype: plan\nstatus: draft\nowner: ada\n---\n\n# It\n\n**Context:** Because.\n\n## Steps\n"
+            .to_owned();
+    for number in 1..=steps {
+        text.push_str(&format!(
+            "\n### {number}. Do {number}\n\n**id:** s{number}\n**target:** shell\n\n**task:**\nDo it.\n\n**contract:**\n```shell\ntest -e {number}\n```\n"
+        ));
+    }
+    let plan = verify::trusted(&Source::new("it", text.as_str()).at("plans/it.md")).expect("it verifies");
+    let digest = Digest::of(&plan).to_string();
+    let mut events = vec![Event::RunStarted {
+        digest: digest.clone(),
+        approved_by: "ada".to_owned(),
+        approved_at: "rev".to_owned(),
+        base: None,
+        agents: std::collections::BTreeMap::default(),
+        sealed: std::collections::BTreeMap::default(),
+        approvals: Vec::new(),
+        note: String::new(),
+    }];
+    let said = Blob(blake3::hash(b"said").to_hex().to_string());
+    for number in 1..=steps {
+        let step = format!("s{number}");
+        let observation = Observation::Exited(0);
+        let (agent, prompt) = ("shell".to_owned(), said.clone());
+        events.push(Event::AttemptStarted { step: step.clone(), attempt: 1, agent, prompt });
+        events.push(Event::AttemptFinished {
+            step: step.clone(),
+            attempt: 1,
+            end: AttemptEnd::Exited(0),
+            output: Some(said.clone()),
+            usage: Usage::default(),
+            changed: vec!["a".to_owned()],
+        });
+        let receipt = Receipt {
+            verdict: judge(0, &observation),
+            observation,
+            digest: digest.clone(),
+            contract: blake3::hash(format!("test -e {number}").as_bytes()).to_hex().to_string(),
+            tier: "open".to_owned(),
+            output: said.clone(),
+            milliseconds: 1,
+            tree: "00".repeat(32),
+            expect: Some(0),
+            approvals: Vec::new(),
+        };
+        events.push(Event::ContractFinished { step, attempt: 1, receipt });
+    }
+    events.push(Event::RunFinished { outcome: Outcome::Done, why: String::new() });
+    let mut head = Head { seq: 0, hash: chain::run_genesis(&digest, text.as_bytes()) };
+    let mut links = Vec::new();
+    for (event, seq) in events.iter().zip(1..) {
+        let record = serde_json::to_vec(event).expect("written");
+        let hash = chain::link(&head.hash, 1, (seq, 1), &record);
+        links.push(Link { seq, at_ms: 1, text: record, prev: head.hash, hash });
+        head = Head { seq, hash };
+    }
+    let book = Book { number: 1, links, head: Some(head) };
+    let run =
+        RunBook { book, name: "it".to_owned(), digest, text, dialect: "native".to_owned(), created_at_ms: 1 };
+    let kept = Kept { bytes: 4, content: Some(b"said".to_vec()), dropped_at_ms: None };
+    Bundle {
+        store: "0".to_owned(),
+        plan: "plans/it.md".to_owned(),
+        name: "it".to_owned(),
+        ledger: None,
+        runs: vec![run],
+        blobs: [(said.0, kept)].into(),
+    }
+}
