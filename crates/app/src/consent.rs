@@ -150,9 +150,10 @@ impl From<decisions::Error> for Failure {
             decisions::Error::Unclean { ref plan, .. } => {
                 failure(Exit::No).hint("nothing was proposed").next(Next::new(["planwright", "verify", plan]))
             }
-            decisions::Error::Unfit(_) => failure(Exit::No).hint("nothing was recorded"),
+            decisions::Error::Unfit(_) | decisions::Error::Unsigned(_) => {
+                failure(Exit::No).hint("nothing was recorded")
+            }
             decisions::Error::Policy(error) => error.into(),
-            decisions::Error::Unsigned(_) => failure(Exit::No).hint("nothing was recorded"),
             decisions::Error::Signature(_) => failure(Exit::Person)
                 .hint("nothing was recorded; the list of signers says whose keys count")
                 .next(Next::new(["planwright", "policy"])),

@@ -5,11 +5,14 @@
 mod clock;
 #[path = "plans/corpus.rs"]
 mod corpus;
+#[path = "plans/memory.rs"]
+mod memory;
 
 use std::hint::black_box;
 use std::path::PathBuf;
 
-use clock::{Cost, peak_kib};
+use clock::Cost;
+use memory::peak_kib;
 
 use planwright_core::draft::Draft;
 use planwright_core::source::Source;

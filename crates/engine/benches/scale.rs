@@ -8,6 +8,8 @@
 mod clock;
 #[path = "plans/corpus.rs"]
 mod corpus;
+#[path = "plans/memory.rs"]
+mod memory;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -52,7 +54,7 @@ fn main() -> ExitCode {
     if let Some(program) = std::env::var_os("PLANWRIGHT_PROGRAM") {
         measure_program(Path::new(&program), &project, rounds);
     }
-    say(&format!("\nMemory: {} KiB at most, the making of the plans included", clock::peak_kib()));
+    say(&format!("\nMemory: {} KiB at most, the making of the plans included", memory::peak_kib()));
     ExitCode::SUCCESS
 }
 

@@ -1,6 +1,10 @@
 //! Signatures of approvals: what `ssh-keygen` made is taken, what anybody changed is not, and what we make `ssh-keygen` takes.
 //! The fixtures were made by OpenSSH 9.2; where that program is missing, only they are looked at, and the test says so.
-#![expect(clippy::disallowed_methods, reason = "these tests lay out keys and lists")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    reason = "these tests lay out keys and lists, and say what is missing"
+)]
 
 #[path = "scratch/folder.rs"]
 mod scratch;

@@ -1,6 +1,10 @@
 //! What a history comes to (`stats`), what a plan would do (`simulate`), what is put away when it is old (`archive`), and a
 //! list of many plans that reads only those that were touched.
 #![expect(
+    clippy::disallowed_types,
+    reason = "these tests stand outside of the program: they make its files and look at them"
+)]
+#![expect(
     clippy::disallowed_methods,
     reason = "these tests stand outside of the program: they look at what it leaves on the disk"
 )]

@@ -2,7 +2,6 @@
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,
-    clippy::print_stderr,
     reason = "these tests stand outside of the program: they make its files and start it"
 )]
 

@@ -141,19 +141,19 @@ fn what_moves_between_approval_and_start_is_named_and_nothing_starts() {
         let ran = place.run(&["run", "it"]);
         assert!(matches!(ran.code, 1 | 4), "{}: {ran:#?}", moved.what);
         assert!(ran.said().contains(moved.said), "{}: {ran:#?}", moved.what);
-        assert!(!place.path("trace").exists(), "{}: something was started", moved.what);
+        assert!(!place.has("trace"), "{}: something was started", moved.what);
         // It stays void, even when what moved moves back.
         if moved.what == "a sealed test" {
             place.write("test.sh", "grep -q checked trace\n");
             assert_ne!(place.run(&["run", "it"]).code, 0);
-            assert!(!place.path("trace").exists());
+            assert!(!place.has("trace"));
         }
     }
     // The twin: where nothing moves it starts.
     let place = project();
     approve(&place);
     place.run(&["run", "it"]).expect(0, &["done"]);
-    assert!(place.path("trace").exists());
+    assert!(place.has("trace"));
 }
 
 // The same between proposal and approval: what was shown is not what would be approved.
@@ -169,7 +169,7 @@ fn what_moves_between_proposal_and_approval_is_named_and_nothing_is_approved() {
         assert_ne!(ran.code, 0, "{}: {ran:#?}", moved.what);
         assert!(!place.run(&["status"]).said().contains("approved"), "{}", moved.what);
         place.run(&["run", "it"]);
-        assert!(!place.path("trace").exists(), "{}: something was started", moved.what);
+        assert!(!place.has("trace"), "{}: something was started", moved.what);
     }
 }
 
@@ -262,7 +262,7 @@ fn plans_are_proposed_all_or_none() {
     place.run(&["propose", "it", "bad"]).expect(1, &["bad.md has errors", "nothing was proposed"]);
     place.run(&["status"]).expect(0, &["nothing was run here yet"]);
     place.run_with(&["propose", "-", "--name", "piped"], &broken).expect(1, &["has errors"]);
-    assert!(!place.path("plans/piped.md").exists());
+    assert!(!place.has("plans/piped.md"));
     let text = place.read("plans/it.md");
     place.run_with(&["propose", "-", "--name", "piped"], &text).expect(0, &["proposed  piped  r1"]);
     assert_eq!(place.run(&["status"]).said().matches("waits for review").count(), 1);
@@ -277,7 +277,7 @@ fn what_was_deleted_comes_back() {
     place.run(&["delete", "it", "--confirm", "other"]).expect(2, &["is not `it`"]);
     assert_eq!(place.read("plans/it.md"), text);
     place.run(&["delete", "it", "--confirm", "it"]).expect(0, &["deleted", "planwright undo plans/it.md"]);
-    assert!(!place.path("plans/it.md").exists());
+    assert!(!place.has("plans/it.md"));
     place.run(&["undo", "plans/it.md"]).expect(0, &["took back", "plan.deleted"]);
     assert_eq!(place.read("plans/it.md"), text);
     place.run(&["clone", "it", "copy"]).expect(0, &["wrote  plans/copy.md"]);

@@ -141,7 +141,7 @@ fn a_yes_to_what_is_no_longer_proposed_is_refused() {
     let (code, said) = terminal.end();
     assert!(code == 4 && said.contains("nothing was recorded"), "{code} {said}");
     assert_eq!(data(&place.run(&["review", "it", "--json"]))["state"], "proposed");
-    assert!(!place.path("made").exists());
+    assert!(!place.has("made"));
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn at_a_terminal_one_can_start_or_ask_for_changes() {
     terminal.wait_for("Approve exactly r1 ");
     terminal.type_in("y\n");
     let (code, said) = terminal.end();
-    assert!(code == 0 && place.path("made").exists(), "{code} {said}");
+    assert!(code == 0 && place.has("made"), "{code} {said}");
     let place = proposed();
     let mut terminal = Terminal::started(&mut place.planwright(&["review", "it"]));
     terminal.wait_for("[q]uit");

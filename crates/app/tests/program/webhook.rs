@@ -1,4 +1,8 @@
 //! The webhook against a server of our own: what is sent, that it is signed, and where the secret is not.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "these tests stand outside of the program: they make its files and look at them"
+)]
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -23,7 +23,7 @@ pub(crate) const CHAINS: &[Mutation] = mutations![
     "the last event is deleted, and the head says so", |case| { case.run().book.links.pop(); let end = case.run().end(); case.run().book.head = Some(end); }, [CutOff, UnprovenMark], "the anchor file knows record 10";
     "all events are deleted, and the head says so", |case| { case.run().book.links.clear(); let end = case.run().end(); case.run().book.head = Some(end); }, [CutOff, UnprovenMark], "the anchor file knows record 10";
     "two events change places", |case| case.run().book.links.swap(2, 3), [Missing, Unlinked, IllegalEvent, UnprovenMark], "event 3 of run 1";
-    "two events change texts", |case| { let text = case.run().book.links[2].text.clone(); case.run().book.links[2].text = case.run().book.links[3].text.clone(); case.run().book.links[3].text = text; }, [Changed, IllegalEvent, UnprovenMark], "event 3 of run 1";
+    "two events change texts", |case| { let text = case.run().book.links[2].text.clone(); let next = case.run().book.links[3].text.clone(); case.run().book.links[2].text = next; case.run().book.links[3].text = text; }, [Changed, IllegalEvent, UnprovenMark], "event 3 of run 1";
     "an event is doubled", |case| { let link = case.run().book.links[1].clone(); case.run().book.links.insert(1, link); }, [Unlinked, IllegalEvent, UnprovenMark], "event 2 of run 1";
     "a code is changed", |case| case.event(3, r#""exited":1"#, r#""exited":0"#), [Changed, WrongVerdict], "event 4 of run 1";
     "a verdict is changed", |case| case.event(3, r#"{"failed":{"code":1}}"#, r#""passed""#), [Changed, IllegalEvent, WrongVerdict, UnprovenMark], "step `make`";
@@ -69,8 +69,8 @@ pub(crate) const MEANINGS: &[Mutation] = mutations![
     "a verdict stands twice", |case| { let link = case.run().book.links[6].clone(); case.run().book.links.insert(7, link); Case::renumber(&mut case.run().book); case.rehash(); }, [IllegalEvent, UnprovenMark], "event 8 of run 1";
     "a verdict without an attempt", |case| { case.run().book.links.drain(4..6); Case::renumber(&mut case.run().book); case.rehash(); }, [IllegalEvent, UnprovenMark], "event 5 of run 1";
     "the contract is weaker in the text that was run", |case| { case.run().text = case.run().text.replace("test -s made && grep -q right made", "true"); case.rehash(); }, [OtherPlan, UnprovenMark], "run 1";
-    "the text is written in another dialect", |case| { case.run().dialect = "record".to_owned(); case.rehash(); }, [OtherPlan, UnprovenMark], "run 1";
-    "the text is written in no dialect", |case| { case.run().dialect = "latin".to_owned(); case.rehash(); }, [OtherPlan, UnprovenMark], "run 1";
+    "the text is written in another dialect", |case| { "record".clone_into(&mut case.run().dialect); case.rehash(); }, [OtherPlan, UnprovenMark], "run 1";
+    "the text is written in no dialect", |case| { "latin".clone_into(&mut case.run().dialect); case.rehash(); }, [OtherPlan, UnprovenMark], "run 1";
     "another plan was run than was approved", |case| { let first = case.bundle.runs[0].text.replace("test -s made && grep -q right made", "test -s made"); let (old, new) = (digest(&second()), digest(&first)); case.run().text = first; case.run().digest.clone_from(&new); for place in [0, 3, 6] { case.event(place, &old, &new); } for place in [3, 6] { case.event(place, &blob(b"test -s made && grep -q right made").0, &blob(b"test -s made").0); } case.rehash(); }, [OtherApproval, UnprovenMark], "was run";
     "an agent approves", |case| { case.say(4, &approved(Who::agent("codex"))); case.rehash(); }, [IllegalEntry, WrongPerson, OtherApproval, TooFew], "codex";
     "age approves", |case| { case.say(4, &approved(Who::age())); case.rehash(); }, [IllegalEntry, WrongPerson, OtherApproval, TooFew], "age";

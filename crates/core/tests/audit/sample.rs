@@ -333,7 +333,7 @@ impl Case {
     pub(crate) fn resealed(&mut self, from: &str, to: &str) {
         self.exported(from, to);
         let text = String::from_utf8(self.bytes.take().expect("exported")).expect("text");
-        let above = &text[..text.trim_end().rfind('\n').expect("lines") + 1];
+        let above = &text[..=text.trim_end().rfind('\n').expect("lines")];
         let seal = blake3::hash(above.as_bytes()).to_hex();
         let end = format!("{{\"end\":{{\"lines\":{},\"blake3\":\"{seal}\"}}}}\n", above.lines().count());
         self.bytes = Some(format!("{above}{end}").into_bytes());

@@ -186,7 +186,7 @@ fn what_plans_need_and_nobody_has_is_named() {
 fn what_happened_before_the_time_is_not_counted() {
     let plan = sample::plan("a");
     let events = story(vec![started("a", 1), exited("a", 1), judged("a", 1, 0), finished(Outcome::Done)]);
-    let stats = count_since(6 * MINUTE, &plan, &[events.clone()]);
+    let stats = count_since(6 * MINUTE, &plan, std::slice::from_ref(&events));
     assert_eq!((stats.runs, stats.all.steps, stats.waiting.run_ms), (0, 0, 0));
     assert!(stats.contracts.is_empty());
     assert_eq!(count_since(4 * MINUTE, &plan, &[events]).all.steps, 1);
