@@ -311,3 +311,84 @@ fn a_plan_that_failed_is_tried_again() {
     place.write("ready", "");
     place.run(&["retry", "it"]).expect(0, &["done"]);
 }
+
+/// The database of the only project of this place.
+fn database(place: &Place) -> rusqlite::Connection {
+    let found = place.bash("ls \"$HOME\"/state/planwright/*/state.db").stdout;
+    rusqlite::Connection::open(found.trim()).expect("a database")
+}
+
+/// Lets a book look as if all of it had happened so long ago: times and hashes are made anew, as only a clock could.
+fn grow_older(place: &Place, (records, owner, heads): (&str, &str, &str), days_ms: u64) {
+    use planwright_engine::core::chain::{ledger_genesis, link, run_genesis};
+    let connection = database(place);
+    let mut head = match owner {
+        "plan" => ledger_genesis(),
+        _ => connection
+            .query_row("SELECT digest, text FROM run WHERE id = 1", [], |row| {
+                Ok(run_genesis(&row.get::<_, String>(0)?, row.get::<_, String>(1)?.as_bytes()))
+            })
+            .expect("a run"),
+    };
+    let mut query = connection
+        .prepare(&format!("SELECT seq, at, event FROM {records} WHERE {owner} = 1 ORDER BY seq"))
+        .expect("a query");
+    let rows = query
+        .query_map([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, Vec<u8>>(2)?)))
+        .expect("rows");
+    let rows: Vec<(i64, i64, Vec<u8>)> = rows.collect::<Result<_, _>>().expect("rows");
+    for (seq, at, event) in rows {
+        let at = at - days_ms.cast_signed();
+        let hash = link(&head, 1, (seq.cast_unsigned(), at.cast_unsigned()), &event);
+        let update =
+            format!("UPDATE {records} SET at = ?2, prev = ?3, hash = ?4 WHERE {owner} = 1 AND seq = ?1");
+        connection
+            .execute(&update, rusqlite::params![seq, at, head.as_bytes(), hash.as_bytes()])
+            .expect("updated");
+        head = hash;
+    }
+    let update = format!("UPDATE {heads} SET hash = ?1 WHERE {owner} = 1");
+    connection.execute(&update, [head.as_bytes()]).expect("updated");
+    let age = days_ms.cast_signed();
+    connection.execute("UPDATE plan SET since = since - ?1", [age]).expect("updated");
+    connection.execute("UPDATE run SET created_at = created_at - ?1", [age]).expect("updated");
+}
+
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+
+// C-13: a proposal that nobody decides about is cancelled after its time, by nobody but age, and never in silence.
+#[test]
+fn a_proposal_grows_stale_and_it_is_said() {
+    let place = project();
+    place.run(&["propose", "it"]).expect(0, &[]);
+    grow_older(&place, ("ledger", "plan", "ledger_head"), 29 * DAY_MS);
+    place.run(&["status"]).expect(0, &["r1 waits for review"]);
+    grow_older(&place, ("ledger", "plan", "ledger_head"), 2 * DAY_MS);
+    place.run(&["status", "--config", "review.stale_days=0"]).expect(0, &["r1 waits for review"]);
+    let ran = place.run(&["status"]);
+    ran.expect(0, &["expired: nobody decided about it for 30 days"]);
+    assert!(!place.run(&["status"]).said().contains("expired"), "it is said once");
+    let digest = digest(&place);
+    place.run(&["events"]).expect(0, &["plan.cancelled", "by=age"]);
+    // Taken up again by proposing it anew; the old proposal is not what is approved.
+    place.run(&["approve", "it", "--rev", &digest]).expect(0, &["approved"]);
+}
+
+// C-21, C-22: a run that nobody drives is asked about after its time: when it began, how far it is, and the three ways out.
+#[test]
+fn a_run_that_nobody_drives_is_asked_about() {
+    let place = Place::with_plan(&[
+        ("first", "", "touch one", "test -e one"),
+        ("slow", "", "echo $$ > agent; sleep 1000", "test -e two"),
+    ]);
+    let mut running = place.start(&[]);
+    place.wait_for_file("agent");
+    running.kill();
+    place.run(&["status"]).expect(0, &["its driver is gone"]);
+    grow_older(&place, ("journal", "run", "head"), 3 * 60 * 60 * 1000);
+    place.run(&["status"]).expect(0, &["stalled: Started 3 h ago, 1 of 2 steps done, and nobody drives it."]);
+    let asked = place.run(&["inbox"]);
+    asked.expect(0, &["planwright run it", "planwright cancel it --failed -m", "planwright cancel it -m"]);
+    place.run(&["cancel", "it", "--failed", "-m", "the machine died"]).expect(0, &["failed  it"]);
+    place.run(&["retry", "nobody"]).expect(2, &[]);
+}
