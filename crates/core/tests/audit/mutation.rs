@@ -125,7 +125,7 @@ pub(crate) const SURROUNDINGS: &[Mutation] = mutations![
 
 /// The exported file.
 pub(crate) const FILES: &[Mutation] = mutations![
-    "a letter of the header", |case| case.exported("planwright.receipts/1", "planwright.receipts/2"), [FileUnreadable, FileChanged], "it.jsonl:1";
+    "a letter of the header", |case| case.exported("planwright.receipts/1", "planwright.receipts/2"), [FileUnreadable, FileChanged, BadSignature], "it.jsonl:1";
     "the plan of the header", |case| case.exported("plans/it.md", "plans/at.md"), [FileChanged, BadSignature], "it.jsonl";
     "a line is taken out", |case| { let text = case.bundle.text().expect("written"); let line = text.lines().nth(4).expect("a line").to_owned() + "\n"; case.resealed(&line, ""); }, [Missing, IllegalEntry, Unapproved], "entry 3 of the ledger";
     "a line is doubled", |case| { let text = case.bundle.text().expect("written"); let line = text.lines().nth(4).expect("a line").to_owned() + "\n"; case.resealed(&line, &line.repeat(2)); }, [Unlinked], "entry 3 of the ledger";
@@ -135,7 +135,7 @@ pub(crate) const FILES: &[Mutation] = mutations![
     "nothing is left", |case| case.bytes = Some(Vec::new()), [FileCut, Gone, UnprovenMark], "it.jsonl";
     "a line stands behind the end", |case| { let text = case.bundle.text().expect("written"); let line = text.lines().nth(1).expect("a line").to_owned(); case.bytes = Some(format!("{text}{line}\n").into_bytes()); }, [FileUnreadable], "behind the end";
     "a second beginning", |case| { let text = case.bundle.text().expect("written"); let line = text.lines().next().expect("a line").to_owned() + "\n"; case.resealed(&line, &line.repeat(2)); }, [FileUnreadable], "a second beginning";
-    "an unknown field", |case| case.resealed(r#"{"header":{"#, r#"{"header":{"more":1,"#), [FileUnreadable], "unknown field";
+    "an unknown field", |case| case.resealed(r#"{"header":{"#, r#"{"header":{"more":1,"#), [FileUnreadable, BadSignature], "unknown field";
     "a field is missing", |case| case.resealed(r#""dialect":"native","created_at_ms""#, r#""created_at_ms""#), [FileUnreadable, Gone, NoRun, UnprovenMark], "missing field";
     "a blank in a record", |case| case.resealed(r#"{"event":"run.started","#, r#"{"event": "run.started","#), [Changed], "event 1 of run 1";
     "a forged code, resealed", |case| case.resealed(r#""observation":{"exited":1}"#, r#""observation":{"exited":0}"#), [Changed, WrongVerdict], "event 4 of run 1";
