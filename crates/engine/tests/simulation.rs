@@ -262,7 +262,7 @@ fn the_suite_refuses_a_host_that_breaks_a_rule() {
     for (breach, said) in [
         (Breach::BeginsFirst, "s1/1 began before its intent was durable"),
         (Breach::RecordsTwice, "was recorded twice"),
-        (Breach::RecordsHalf, "a record is all of it or nothing"),
+        (Breach::RecordsHalf, "the driver's fold is not that of the journal"),
         (Breach::BuriesNothing, "is recorded as over and is alive"),
     ] {
         let refusal = refusal(stage, breach);
