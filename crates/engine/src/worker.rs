@@ -238,7 +238,8 @@ impl Worker {
             }
         };
         let mut changed = Snapshot::of(&self.root).changed_since(&before);
-        changed.retain(|path| *path != self.plan_file.to_string_lossy());
+        let own = self.own_files();
+        changed.retain(|path| !own.iter().any(|own| *path == own.to_string_lossy()));
         let said = files.said();
         files.remove();
         let event = Event::AttemptFinished {
@@ -284,7 +285,7 @@ impl Worker {
         let tag = format!("{}/{}/{attempt}/contract", self.tag, step.id);
         // Before the contract, which may leave things behind. Without the plan: the harness writes marks into it at any time.
         // Content that can't be told is not told: that takes nothing from what the contract says.
-        let tree = base::tree_of_workspace(&self.root, std::slice::from_ref(&self.plan_file));
+        let tree = base::tree_of_workspace(&self.root, &self.own_files());
         let expect = match step.contract {
             Contract::Shell { expect, .. } => Some(expect),
             Contract::Manual => None,
@@ -316,6 +317,12 @@ impl Worker {
             Err(error) => vec![error.to_string()],
         };
         (!moved.is_empty()).then(|| format!("a sealed file is not what was approved: {}", moved.join("; ")))
+    }
+
+    /// The plan, and the file that takes its place for a moment whenever the harness writes marks into it.
+    fn own_files(&self) -> [PathBuf; 2] {
+        let name = self.plan_file.file_name().unwrap_or_default().to_string_lossy();
+        [self.plan_file.clone(), self.plan_file.with_file_name(format!(".{name}.planwright"))]
     }
 
     /// Where contracts look: in the workspace.
