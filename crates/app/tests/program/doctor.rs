@@ -57,7 +57,7 @@ fn an_altered_event_is_found() {
         &folder,
         "UPDATE journal SET event = CAST(replace(CAST(event AS TEXT), 'somebody', 'eve') AS BLOB)",
     );
-    place.run(&["doctor"]).expect(1, &["error records: run 1: event 1 is not what was written", "errors"]);
+    place.run(&["doctor"]).expect(1, &["error records: run 1: event 1 is not what was written", "2 errors"]);
 }
 
 #[test]
