@@ -27,6 +27,11 @@ pub struct Started {
 impl Decisions {
     /// Whether exactly this plan is approved and may be begun. Where an approval no longer holds, that is recorded.
     pub fn approved(&self, path: &Path, verified: &Verified) -> Result<Vec<Approval>, Error> {
+        self.founded(path, verified).map(|(_, approvals)| approvals)
+    }
+
+    /// The same, with the case that was looked at: whoever begins a run on it must know of nothing later.
+    fn founded(&self, path: &Path, verified: &Verified) -> Result<(Case, Vec<Approval>), Error> {
         let case = self.case(path)?;
         let unapproved = || Error::Unapproved { plan: shown(&case.plan) };
         let plan = verified.plan.as_ref().ok_or_else(unapproved)?;
@@ -44,7 +49,7 @@ impl Decisions {
         }
         moved.extend(self.unfounded(&case, plan, &approvals)?);
         if moved.is_empty() {
-            return Ok(approvals);
+            return Ok((case, approvals));
         }
         if has_failed {
             // There is nothing left that could lapse: it has to be proposed again.
@@ -70,8 +75,7 @@ impl Decisions {
 
     /// Begins a run of a plan that is approved.
     pub fn start(&self, path: &Path, verified: &Verified, by: &Who) -> Result<Started, Error> {
-        let approvals = self.approved(path, verified)?;
-        let case = self.case(path)?;
+        let (case, approvals) = self.founded(path, verified)?;
         let (Some(first), Some(last)) = (approvals.first(), approvals.last()) else {
             return Err(Error::Unapproved { plan: shown(&case.plan) });
         };
