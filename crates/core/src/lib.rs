@@ -2,6 +2,7 @@
 //! from the world comes in as data. Read the modules in this order.
 
 pub mod audit;
+pub mod brief;
 pub mod budget;
 pub mod chain;
 pub mod change;
