@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use planwright_core::brief::Brief;
-use serde::Serialize;
+use planwright_core::report::Line;
 
 use crate::contract::{Seen, Site};
 use crate::process::{self, Stop, Supervisors};
@@ -74,11 +74,8 @@ impl Attempt {
     }
 
     /// Adds a line to the report of the attempt.
-    pub fn report(&self, line: &impl Serialize) -> Result<(), Error> {
-        let path = self.report.as_ref().ok_or(Error::Unheard)?;
-        let mut text = serde_json::to_string(line).map_err(|error| Error::Report(error.into()))?;
-        text.push('\n');
-        add(path, &text)
+    pub fn report(&self, line: &Line) -> Result<(), Error> {
+        add(self.report.as_ref().ok_or(Error::Unheard)?, &line.spelled())
     }
 
     /// What the contract says now, in the workspace that this process stands in. `None`: it was stopped.

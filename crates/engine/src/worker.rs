@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::agent::Account;
+use planwright_core::brief::Brief;
 use planwright_core::event::{Agents, ApprovedBy, AttemptEnd, Blob, Event, Receipt, Usage};
 use planwright_core::plan::{Contract, Plan, Reference, Step};
 use planwright_core::prompt::{Context, Feedback};
@@ -14,6 +15,7 @@ use planwright_core::prompt::{Context, Feedback};
 use crate::base;
 use crate::config::{Config, TOPICS_KEY};
 use crate::contract::{Seen, Site, bash, milliseconds};
+use crate::executor;
 use crate::process::{self, Ended, How, Job, Stop, Supervisors};
 use crate::runs;
 use crate::seal;
@@ -78,6 +80,7 @@ pub struct Told {
 
 /// The files by which an attempt and the harness talk. They lie outside of the workspace and go when the attempt is over.
 struct Files {
+    step: PathBuf,
     feedback: PathBuf,
     usage: PathBuf,
 }
@@ -88,6 +91,7 @@ impl Files {
         // Where the folder can't be made there is no feedback to read and no usage to tell; the attempt is made all the same.
         std::fs::create_dir_all(&folder).ok();
         Self {
+            step: folder.join(format!("{name}.step")),
             feedback: folder.join(format!("{name}.feedback")),
             usage: folder.join(format!("{name}.usage")),
         }
@@ -101,6 +105,17 @@ impl Files {
         self.feedback.to_string_lossy().into_owned()
     }
 
+    /// The file in which tools of the agent find what it may know of its step.
+    fn step(&self, step: &Step, attempt: u32) -> String {
+        let text = serde_json::json!(Brief::of(step, attempt)).to_string();
+        // One that is left of an attempt that was lost says the same.
+        std::fs::remove_file(&self.step).ok();
+        if store::create(&self.step, &text).is_err() {
+            return "/dev/null".to_owned();
+        }
+        self.step.to_string_lossy().into_owned()
+    }
+
     /// What the agent says: `{"tokens": 1200, "dollars": 0.03}`, or `{"retry_after": 60, "why": "out of quota"}`.
     fn said(&self) -> Said {
         let text = store::read_text(&self.usage, USAGE_BYTES_MAX).unwrap_or_default();
@@ -108,7 +123,8 @@ impl Files {
     }
 
     fn remove(&self) {
-        // Most attempts have neither.
+        // Most attempts have only the first.
+        std::fs::remove_file(&self.step).ok();
         std::fs::remove_file(&self.feedback).ok();
         std::fs::remove_file(&self.usage).ok();
     }
@@ -259,6 +275,7 @@ impl Worker {
         let deadline = Duration::from_secs(step.timeout_seconds.unwrap_or(self.config.run.step_seconds));
         let mut env = self.site().environment(step);
         env.push(("PLANWRIGHT_USAGE".to_owned(), files.usage.to_string_lossy().into_owned()));
+        env.push((executor::STEP.to_owned(), files.step(step, attempt)));
         let (argv, input) = match agent {
             Agent::Shell => {
                 env.push(("PLANWRIGHT_FEEDBACK".to_owned(), files.feedback(&told.feedback)));

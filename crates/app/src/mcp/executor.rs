@@ -1,17 +1,15 @@
 //! The tools of an agent that does one step. They read what it may know, look at what the contract says now, and add lines to
 //! the report of the attempt. None of them finishes anything: the harness runs the contract when the attempt is over.
 
+use planwright_engine::core::report::{Finding, Line, Severity, TEXT_BYTES_MAX};
 use planwright_engine::executor::Attempt;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 
 use super::tool::{Call, Effect, Reply, Told, Tool, Trouble, schema};
 
 /// How much of the output of a contract is told: its end, where what went wrong is.
 const OUTPUT_BYTES_MAX: usize = 8 << 10;
-/// The most bytes that one report may have.
-const TEXT_BYTES_MAX: usize = 16 << 10;
 
 pub(super) const INSTRUCTIONS: &str = "You do one step of a plan. Its contract, a shell command, decides whether it is done once you \
     have ended; your word does not. step_check shows what it says now. Ask with step_ask rather than guess.";
@@ -33,7 +31,7 @@ pub(super) const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "step_note",
-        about: "Note something for people: a fact you found, or work you discovered that is not part of this step.",
+        about: "Note something for people: a fact, work you discovered that is not part of this step, or a finding of a review.",
         effect: Effect::Adds,
         schema: schema::<Noting>,
         call: note,
@@ -66,6 +64,19 @@ struct Noting {
     kind: Kind,
     /// of discovered work
     title: Option<String>,
+    /// of a finding
+    severity: Option<Level>,
+    /// of a finding
+    path: Option<String>,
+    line: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Level {
+    Error,
+    Warning,
+    Note,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
@@ -74,6 +85,7 @@ enum Kind {
     #[default]
     Note,
     Discovered,
+    Finding,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -113,24 +125,31 @@ fn check(call: &Call<'_>) -> Told {
 }
 
 fn note(call: &Call<'_>) -> Told {
-    let Noting { text, kind, title } = call.read()?;
+    let Noting { text, kind, title, severity, path, line } = call.read()?;
     let text = said(&text)?;
-    let title = title.unwrap_or_else(|| text.lines().next().unwrap_or_default().to_owned());
-    let line = match kind {
-        Kind::Note => json!({"kind": "note", "text": text}),
-        Kind::Discovered => json!({"kind": "discovered", "title": title, "text": text}),
+    let (line, reply) = match kind {
+        Kind::Note => (Line::Note { text }, "noted"),
+        Kind::Discovered => {
+            let title = title.unwrap_or_else(|| text.lines().next().unwrap_or_default().to_owned());
+            (Line::Discovered { title, text }, "noted as discovered work; do not do it as a part of this step")
+        }
+        Kind::Finding => {
+            let severity = match severity {
+                Some(Level::Error) => Severity::Error,
+                Some(Level::Warning) | None => Severity::Warning,
+                Some(Level::Note) => Severity::Note,
+            };
+            let finding = Finding { severity, path: path.unwrap_or_default(), line, text };
+            (Line::Finding(finding), "the finding is noted")
+        }
     };
     Attempt::here()?.report(&line)?;
-    Ok(Reply::text(match kind {
-        Kind::Note => "noted",
-        Kind::Discovered => "noted for people as discovered work; do not do it as a part of this step",
-    })
-    .into())
+    Ok(Reply::text(reply).into())
 }
 
 fn ask(call: &Call<'_>) -> Told {
     let Asking { question } = call.read()?;
-    Attempt::here()?.report(&json!({"kind": "ask", "text": said(&question)?}))?;
+    Attempt::here()?.report(&Line::Ask { text: said(&question)? })?;
     Ok(Reply::text(
         "The question is noted. Nobody answers during this attempt: do what can be done without the answer, and end. If the \
          contract fails then, a person is asked, and the next attempt gets what they say.",
@@ -140,7 +159,7 @@ fn ask(call: &Call<'_>) -> Told {
 
 fn finish(call: &Call<'_>) -> Told {
     let Finishing { summary } = call.read()?;
-    Attempt::here()?.report(&json!({"kind": "finish", "text": said(&summary)?}))?;
+    Attempt::here()?.report(&Line::Finish { text: said(&summary)? })?;
     Ok(Reply::text(
         "Noted that you think you are done. That finishes nothing: end now, and the contract decides.",
     )
