@@ -7,6 +7,8 @@ mod ask;
 mod audit;
 #[path = "program/bad_input.rs"]
 mod bad_input;
+#[path = "program/client.rs"]
+mod client;
 #[path = "program/convert.rs"]
 mod convert;
 #[path = "program/crash.rs"]
@@ -29,6 +31,12 @@ mod hook;
 mod hostile;
 #[path = "program/listen.rs"]
 mod listen;
+#[path = "program/mcp.rs"]
+mod mcp;
+#[path = "program/mcp_executor.rs"]
+mod mcp_executor;
+#[path = "program/mcp_human.rs"]
+mod mcp_human;
 #[path = "program/merge_driver.rs"]
 mod merge_driver;
 #[path = "program/place.rs"]

@@ -67,6 +67,8 @@ const SUCCESSES: &[Case<'_>] = &[
     (&["stats"], ""),
     (&["stats", "--since", "7d", "--contracts", "--tools", "--plans"], ""),
     (&["simulate", "good"], ""),
+    (&["mcp", "--role", "planner", "--list"], ""),
+    (&["mcp", "--role", "human", "--list"], ""),
     (&["verify", "record", "--suggest-contracts"], ""),
     (&["merge-driver", "plans/good.md", "plans/auth-cookie.md", "plans/good.md"], ""),
     (&["config"], ""),
@@ -160,6 +162,8 @@ const WHILE_A_RUN_WAITS: &[Case<'_>] = &[
 
 const FAILURES: &[Case<'_>] = &[
     (&["review", "nobody"], ""),
+    (&["mcp", "--role", "planner"], ""),
+    (&["mcp"], ""),
     (&["review", "good", "--since", "r9"], ""),
     (&["review", "good", "--since", "soon"], ""),
     (&["review", "auth-timeout"], ""),
