@@ -90,7 +90,12 @@ fn cases(role: &str) -> Vec<Case> {
             ("plan_simulate", json!({"id": "new"}), false, "waves"),
             ("plan_feedback", json!({"id": "new"}), false, "rejections"),
             ("plan_approve", json!({"id": "new"}), true, "planwright approve plans/new.md --rev"),
-            ("plan_reject", json!({"id": "new", "feedback": "no"}), true, "planwright reject plans/new.md -m no"),
+            (
+                "plan_reject",
+                json!({"id": "new", "feedback": "no"}),
+                true,
+                "planwright reject plans/new.md -m no",
+            ),
         ],
         "executor" => vec![
             ("step_get", json!({}), false, "Greet."),
@@ -149,7 +154,8 @@ fn python() -> Option<PathBuf> {
     let folder = installed("mcp-python");
     let python = folder.join("bin/python");
     let is_there = || {
-        let check = format!("import importlib.metadata as m; assert 'mcp==' + m.version('mcp') == '{PACKAGE}'");
+        let check =
+            format!("import importlib.metadata as m; assert 'mcp==' + m.version('mcp') == '{PACKAGE}'");
         Command::new(&python).args(["-c", &check]).output().is_ok_and(|output| output.status.success())
     };
     let made = is_there()
@@ -189,12 +195,18 @@ fn the_python_package_calls_every_tool_of_every_role() {
         let output = place.command(&python).arg(&script).args([PROGRAM, role]).arg(file).output();
         let said = printed(&output.expect("Python starts"));
         assert_eq!(said["server"], "planwright");
-        let mut tools: Vec<&str> = said["tools"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+        let mut tools: Vec<&str> =
+            said["tools"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
         tools.sort_unstable();
         assert_eq!(tools, names(role), "{role}");
-        for ((tool, _, is_error, words), answer) in cases.iter().zip(said["answers"].as_array().expect("a list")) {
+        for ((tool, _, is_error, words), answer) in
+            cases.iter().zip(said["answers"].as_array().expect("a list"))
+        {
             assert_eq!(answer["is_error"], *is_error, "{role} {tool}: {answer}");
-            assert!(answer["text"].as_str().is_some_and(|text| text.contains(words)), "{role} {tool}: {answer}");
+            assert!(
+                answer["text"].as_str().is_some_and(|text| text.contains(words)),
+                "{role} {tool}: {answer}"
+            );
         }
     }
 }
@@ -222,7 +234,8 @@ fn the_inspector_calls_every_tool_of_every_role() {
         tools.sort_unstable();
         assert_eq!(tools, names(role), "{role}");
         for (tool, given, is_error, words) in cases(role) {
-            let mut more: Vec<String> = ["--method", "tools/call", "--tool-name", tool].map(str::to_owned).to_vec();
+            let mut more: Vec<String> =
+                ["--method", "tools/call", "--tool-name", tool].map(str::to_owned).to_vec();
             for (name, value) in given.as_object().expect("arguments") {
                 let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                 more.extend(["--tool-arg".to_owned(), format!("{name}={value}")]);
