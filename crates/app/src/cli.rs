@@ -7,9 +7,9 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
     self, answer, approve, archive, audit, cancel, clone, comment, completions, config, convert, delete,
-    demo, doctor, edit, events, explain, export, fmt, help, history, import, inbox, init, list, log, man,
-    merge_driver, new, policy, propose, queue, reject, reopen, replan, retry, review, run as run_command,
-    schema, show, simulate, stats, status, stop, undo, verify, worker,
+    demo, doctor, edit, events, explain, export, fmt, help, history, hook, import, inbox, init, list, log,
+    man, merge_driver, new, policy, propose, queue, reject, reopen, replan, retry, review,
+    run as run_command, schema, show, simulate, stats, status, stop, undo, verify, worker,
 };
 use crate::herald;
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
@@ -123,6 +123,8 @@ enum Command {
     Archive(archive::Args),
     /// Merge a plan or a progress file by what it says; called by Git
     MergeDriver(merge_driver::Args),
+    /// Answer what an agent asks before it uses a tool; called by agents
+    Hook(hook::Args),
     /// Explain a rule of the checker
     Explain(explain::Args),
     /// Print the JSON schema of a command's output
@@ -228,6 +230,7 @@ fn records(command: &Command) -> bool {
         | Command::History(_)
         | Command::Audit(_)
         | Command::MergeDriver(_)
+        | Command::Hook(_)
         | Command::Explain(_)
         | Command::Schema(_)
         | Command::Completions(_)
@@ -288,6 +291,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Audit(args) => audit::run(&args, out),
         Command::Archive(args) => archive::run(&args, out),
         Command::MergeDriver(args) => merge_driver::run(&args, out),
+        Command::Hook(args) => hook::run(&args, out),
         Command::Explain(args) => explain::run(&args, out),
         Command::Schema(args) => schema::run(&args, out),
         Command::Completions(args) => Ok(completions::run(&args, out)),

@@ -21,6 +21,7 @@ pub(crate) mod export;
 pub(crate) mod fmt;
 pub(crate) mod help;
 pub(crate) mod history;
+pub(crate) mod hook;
 pub(crate) mod import;
 pub(crate) mod inbox;
 pub(crate) mod init;
@@ -163,6 +164,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("fmt", made::<Envelope<fmt::Formatted>>),
     ("help", made::<Envelope<Page>>),
     ("history", made::<Envelope<history::History>>),
+    ("hook", made::<Envelope<hook::Hooked>>),
     ("import", made::<Envelope<crate::carry::Carried>>),
     ("inbox", made::<Envelope<inbox::Inbox>>),
     ("init", made::<Envelope<init::Initialised>>),

@@ -15,6 +15,7 @@ pub mod driver;
 pub mod facts;
 pub mod feed;
 pub mod figures;
+pub mod hook;
 pub mod host;
 pub mod kind;
 pub mod merge;
