@@ -2,9 +2,11 @@
 //! from the world comes in as data. Read the modules in this order.
 
 pub mod audit;
+pub mod brief;
 pub mod budget;
 pub mod chain;
 pub mod change;
+pub mod connection;
 pub mod contracts;
 pub mod convert;
 pub mod decide;
@@ -24,6 +26,7 @@ pub mod ledger;
 mod markdown;
 pub mod merge;
 pub mod notice;
+pub mod overseer;
 pub mod plan;
 pub mod policy;
 pub mod prompt;
@@ -43,4 +46,5 @@ pub mod tally;
 pub mod verify;
 pub mod view;
 pub mod work;
+pub mod worth;
 pub mod yaml;
