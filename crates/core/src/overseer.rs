@@ -45,6 +45,19 @@ pub struct Places {
     pub additional: Vec<(String, PathBuf)>,
 }
 
+impl Places {
+    /// Reads what the environment says: an absolute path, and `THREAD=PATH` for each further thread, set off by commas or lines.
+    /// What is no absolute path is none.
+    pub fn read(current: &str, additional: &str) -> Self {
+        let absolute = |path: &str| Some(PathBuf::from(path.trim())).filter(|path| path.is_absolute());
+        let pairs = additional.split(['\n', ',']).filter_map(|pair| {
+            let (thread, path) = pair.split_once('=')?;
+            Some((thread.trim().to_owned(), absolute(path)?))
+        });
+        Self { current: absolute(current), additional: pairs.filter(|(thread, _)| !thread.is_empty()).collect() }
+    }
+}
+
 /// The prompt of the overseer.
 pub fn prompt(desk: &Desk) -> String {
     let Desk { host, program, topic_chars_max, agents } = desk;
@@ -94,6 +107,20 @@ Output quality:
     )
 }
 
+/// What an agent is told that is to write one plan; `skill` teaches the format. Its frontmatter is for other readers.
+pub fn planner(agents: &[String], skill: &str) -> String {
+    let body = skill.trim_start_matches("---\n").split_once("\n---\n").map_or(skill, |(_, body)| body);
+    let targets = match agents.is_empty() {
+        true => "Nobody said which roles there are; `coder`, `reviewer` and `human` are usual targets.".to_owned(),
+        false => format!("Targets that are set up here: {}. `human` is a person.", agents.join(", ")),
+    };
+    format!(
+        "You are a planner. Write one plan for what you are asked, have it checked, and propose it; never do the work yourself, and \
+         change no file but the plan.\n{targets}\n\n{}",
+        body.trim_start()
+    )
+}
+
 /// The block that tells an overseer where to write.
 pub fn context(places: &Places) -> String {
     let current =
@@ -139,6 +166,14 @@ mod tests {
         assert!(text.contains(
             "(`id`, optional `depends_on`, optional `agent` (one of claude, coder), optional `subtasks`)"
         ));
+    }
+
+    #[test]
+    fn the_environment_names_folders_by_absolute_paths() {
+        let places = Places::read("/plans/a", "thread_456=/plans/b, thread_7=plans/c\nthread_8=/plans/d,=/x,nonsense");
+        assert_eq!(places.current, Some("/plans/a".into()));
+        assert_eq!(places.additional, [("thread_456".to_owned(), "/plans/b".into()), ("thread_8".to_owned(), "/plans/d".into())]);
+        assert_eq!(Places::read("plans/a", ""), Places::default());
     }
 
     // E-10: the block names every folder with its thread, and says so where there is none.
