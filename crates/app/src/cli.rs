@@ -8,8 +8,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::command::{
     self, answer, approve, archive, audit, cancel, clone, comment, completions, config, convert, delete,
     demo, doctor, edit, events, explain, export, fmt, help, history, hook, import, inbox, init, list, log,
-    man, merge_driver, new, policy, propose, queue, reject, reopen, replan, retry, review,
-    run as run_command, schema, show, simulate, stats, status, stop, undo, verify, worker,
+    man, merge_driver, new, policy, prompt, propose, queue, reject, reopen, replan, retry, review,
+    run as run_command, schema, should_plan, show, simulate, stats, status, stop, undo, verify, worker,
 };
 use crate::herald;
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
@@ -75,6 +75,10 @@ enum Command {
     Undo(undo::Args),
     /// Give a plan back to its author
     Reopen(reopen::Args),
+    /// Say whether a task deserves a plan, and by which rule
+    ShouldPlan(should_plan::Args),
+    /// Print texts for agents: overseer, context, planner, skill
+    Prompt(prompt::Args),
     /// Carry a plan that failed through once more
     Retry(retry::Args),
     /// Write a new plan that says the same as another
@@ -207,6 +211,8 @@ fn records(command: &Command) -> bool {
         | Command::Archive(_) => true,
         Command::Init(_)
         | Command::New(_)
+        | Command::ShouldPlan(_)
+        | Command::Prompt(_)
         | Command::Clone(_)
         | Command::Verify(_)
         | Command::Show(_)
@@ -271,6 +277,8 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Clone(args) => clone::run(&args, out),
         Command::Delete(args) => delete::run(&args, out),
         Command::Cancel(args) => cancel::run(&args, out),
+        Command::ShouldPlan(args) => should_plan::run(&args, out),
+        Command::Prompt(args) => prompt::run(&args, out),
         Command::Events(args) => events::run(&args, out),
         Command::Queue(args) => queue::run(&args, out),
         Command::Worker(args) => worker::run(&args, out),

@@ -54,7 +54,10 @@ impl Places {
             let (thread, path) = pair.split_once('=')?;
             Some((thread.trim().to_owned(), absolute(path)?))
         });
-        Self { current: absolute(current), additional: pairs.filter(|(thread, _)| !thread.is_empty()).collect() }
+        Self {
+            current: absolute(current),
+            additional: pairs.filter(|(thread, _)| !thread.is_empty()).collect(),
+        }
     }
 }
 
@@ -111,7 +114,9 @@ Output quality:
 pub fn planner(agents: &[String], skill: &str) -> String {
     let body = skill.trim_start_matches("---\n").split_once("\n---\n").map_or(skill, |(_, body)| body);
     let targets = match agents.is_empty() {
-        true => "Nobody said which roles there are; `coder`, `reviewer` and `human` are usual targets.".to_owned(),
+        true => {
+            "Nobody said which roles there are; `coder`, `reviewer` and `human` are usual targets.".to_owned()
+        }
         false => format!("Targets that are set up here: {}. `human` is a person.", agents.join(", ")),
     };
     format!(
@@ -170,9 +175,13 @@ mod tests {
 
     #[test]
     fn the_environment_names_folders_by_absolute_paths() {
-        let places = Places::read("/plans/a", "thread_456=/plans/b, thread_7=plans/c\nthread_8=/plans/d,=/x,nonsense");
+        let places =
+            Places::read("/plans/a", "thread_456=/plans/b, thread_7=plans/c\nthread_8=/plans/d,=/x,nonsense");
         assert_eq!(places.current, Some("/plans/a".into()));
-        assert_eq!(places.additional, [("thread_456".to_owned(), "/plans/b".into()), ("thread_8".to_owned(), "/plans/d".into())]);
+        assert_eq!(
+            places.additional,
+            [("thread_456".to_owned(), "/plans/b".into()), ("thread_8".to_owned(), "/plans/d".into())]
+        );
         assert_eq!(Places::read("plans/a", ""), Places::default());
     }
 

@@ -42,8 +42,12 @@ pub(crate) struct Prompted {
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let (name, text, next) = match args.act {
         Act::Overseer => ("overseer", overseer::prompt(&desk()?), ["planwright", "prompt", "context"]),
-        Act::Context => ("context", overseer::context(&session::places()), ["planwright", "prompt", "overseer"]),
-        Act::Planner => ("planner", overseer::planner(&desk()?.agents, SKILL), ["planwright", "prompt", "skill"]),
+        Act::Context => {
+            ("context", overseer::context(&session::places()), ["planwright", "prompt", "overseer"])
+        }
+        Act::Planner => {
+            ("planner", overseer::planner(&desk()?.agents, SKILL), ["planwright", "prompt", "skill"])
+        }
         Act::Skill => ("skill", SKILL.to_owned(), ["planwright", "help", "init"]),
     };
     out.data(&clean(&text));

@@ -68,13 +68,15 @@ pub(crate) fn connect(
     consent: Consent,
     out: &mut Out<'_>,
 ) -> Result<Connected, Failure> {
-    let changes =
-        connect::look(root, agents).map_err(|error| Failure::from_error(Exit::Machine, &error))?;
-    changes.iter().for_each(|change| show(change, out));
+    let changes = connect::look(root, agents).map_err(|error| Failure::from_error(Exit::Machine, &error))?;
+    for change in &changes {
+        show(change, out);
+    }
     for note in agents.iter().map(|agent| agent.note).filter(|note| !note.is_empty()) {
         out.talk(&format!("note    {note}"));
     }
-    let wanted: Vec<&Change> = changes.iter().filter(|change| matches!(change.deed, Deed::Write { .. })).collect();
+    let wanted: Vec<&Change> =
+        changes.iter().filter(|change| matches!(change.deed, Deed::Write { .. })).collect();
     let is_agreed = wanted.is_empty()
         || match consent {
             Consent::Typed => true,
@@ -115,7 +117,8 @@ fn show(change: &Change, out: &mut Out<'_>) {
         Deed::Write { old, new } => {
             let word = if old.is_some() { "change" } else { "make" };
             out.line(&head(word, Tone::Attention, &format!("{} for {}", change.file, change.agent)));
-            let lines: Vec<String> = difference(old.as_deref().unwrap_or_default(), new).lines().map(str::to_owned).collect();
+            let lines: Vec<String> =
+                difference(old.as_deref().unwrap_or_default(), new).lines().map(str::to_owned).collect();
             for line in lines.iter().take(LINES_MAX) {
                 let tone = match line.chars().next() {
                     Some('+') => Tone::Good,
@@ -129,7 +132,11 @@ fn show(change: &Change, out: &mut Out<'_>) {
             }
         }
         Deed::ByHand { lines, why } => {
-            out.line(&head("by hand", Tone::Attention, &format!("{} for {}: {why}", change.file, change.agent)));
+            out.line(&head(
+                "by hand",
+                Tone::Attention,
+                &format!("{} for {}: {why}", change.file, change.agent),
+            ));
             lines.lines().for_each(|line| out.line(&format!("  {}", clean(line))));
         }
     }
@@ -138,9 +145,7 @@ fn show(change: &Change, out: &mut Out<'_>) {
 fn data(change: &Change, done: &'static str) -> ConnectionData {
     let (deed, text, why) = match &change.deed {
         Deed::Keep => ("kept", String::new(), None),
-        Deed::Write { old, new } => {
-            (done, difference(old.as_deref().unwrap_or_default(), new), None)
-        }
+        Deed::Write { old, new } => (done, difference(old.as_deref().unwrap_or_default(), new), None),
         Deed::ByHand { lines, why } => ("by-hand", lines.clone(), Some(why.clone())),
     };
     ConnectionData {
