@@ -21,6 +21,7 @@ pub(crate) mod export;
 pub(crate) mod fmt;
 pub(crate) mod help;
 pub(crate) mod history;
+pub(crate) mod hook;
 pub(crate) mod import;
 pub(crate) mod inbox;
 pub(crate) mod init;
@@ -31,6 +32,7 @@ pub(crate) mod mcp;
 pub(crate) mod merge_driver;
 pub(crate) mod new;
 pub(crate) mod policy;
+pub(crate) mod prompt;
 pub(crate) mod propose;
 pub(crate) mod queue;
 pub(crate) mod reject;
@@ -40,6 +42,7 @@ pub(crate) mod retry;
 pub(crate) mod review;
 pub(crate) mod run;
 pub(crate) mod schema;
+pub(crate) mod should_plan;
 pub(crate) mod show;
 pub(crate) mod simulate;
 pub(crate) mod stats;
@@ -164,6 +167,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("fmt", made::<Envelope<fmt::Formatted>>),
     ("help", made::<Envelope<Page>>),
     ("history", made::<Envelope<history::History>>),
+    ("hook", made::<Envelope<hook::Hooked>>),
     ("import", made::<Envelope<crate::carry::Carried>>),
     ("inbox", made::<Envelope<inbox::Inbox>>),
     ("init", made::<Envelope<init::Initialised>>),
@@ -174,6 +178,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("merge-driver", made::<Envelope<merge_driver::Merged>>),
     ("new", made::<Envelope<new::Created>>),
     ("policy", made::<Envelope<policy::PolicyData>>),
+    ("prompt", made::<Envelope<prompt::Prompted>>),
     ("propose", made::<Envelope<propose::ProposedData>>),
     ("queue", made::<Envelope<queue::Listed>>),
     ("reject", made::<Envelope<reject::RejectedData>>),
@@ -184,6 +189,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("reviews", made::<Envelope<review::Reviews>>),
     ("run", made::<Envelope<run::Ran>>),
     ("schema", made::<Envelope<schema::Schemas>>),
+    ("should-plan", made::<Envelope<should_plan::Weighed>>),
     ("show", made::<Envelope<show::Shown>>),
     ("simulate", made::<Envelope<simulate::Simulated>>),
     ("stats", made::<Envelope<stats::Statistics>>),

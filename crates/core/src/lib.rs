@@ -2,11 +2,13 @@
 //! from the world comes in as data. Read the modules in this order.
 
 pub mod agent;
+pub mod assignment;
 pub mod audit;
 pub mod brief;
 pub mod budget;
 pub mod chain;
 pub mod change;
+pub mod connection;
 pub mod contracts;
 pub mod convert;
 pub mod decide;
@@ -26,6 +28,7 @@ pub mod ledger;
 mod markdown;
 pub mod merge;
 pub mod notice;
+pub mod overseer;
 pub mod plan;
 pub mod policy;
 pub mod prompt;
@@ -46,4 +49,5 @@ pub mod tally;
 pub mod verify;
 pub mod view;
 pub mod work;
+pub mod worth;
 pub mod yaml;

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use planwright_core::agent::{Additions, FOLDER, Heard, Profile, Reset, Trouble};
-use planwright_core::brief::Brief;
+use planwright_core::assignment::Assignment;
 use planwright_core::event::{AttemptEnd, Usage};
 use planwright_core::plan::Step;
 use planwright_core::report;
@@ -53,7 +53,7 @@ impl Folder {
         // One that is left of an attempt that was lost would be in the way.
         std::fs::remove_file(&file).ok();
         // Where it can't be written the tools say so; the attempt is made all the same.
-        store::create(&file, &serde_json::json!(Brief::of(step, attempt)).to_string()).ok();
+        store::create(&file, &serde_json::json!(Assignment::of(step, attempt)).to_string()).ok();
         (executor::STEP.to_owned(), file.to_string_lossy().into_owned())
     }
 

@@ -53,6 +53,8 @@ pub struct Config {
     pub roles: BTreeMap<String, String>,
     /// Agents that are command lines.
     pub agents: BTreeMap<String, Agent>,
+    /// What sessions of your own agents are told.
+    pub session: Session,
     /// Who is told of what happens.
     pub hooks: Hooks,
 }
@@ -152,6 +154,14 @@ pub struct Agent {
     pub environment: Vec<String>,
     /// Where it says what it used, if it is like nothing that is known.
     pub places: Places,
+}
+
+/// What sessions of your own agents are told. Never from a file that an agent could have written: see
+/// [`Setting::is_personal`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    /// How often a session that wants to stop is told what the contract of its step says; 0: never.
+    pub stop_holds: u32,
 }
 
 /// Who is told of what happens. Never from a file that an agent could have written: see [`Setting::is_personal`].
@@ -376,6 +386,7 @@ impl Settings {
             topics: Topics { command: Vec::new() },
             roles: BTreeMap::new(),
             agents: BTreeMap::new(),
+            session: Session { stop_holds: count("session.stop_holds") },
             hooks: Hooks {
                 commands: BTreeMap::new(),
                 webhook_url: None,

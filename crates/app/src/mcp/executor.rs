@@ -102,7 +102,7 @@ struct Finishing {
 
 fn get(call: &Call<'_>) -> Told {
     call.read::<Nothing>()?;
-    Ok(Reply::data(&Attempt::here()?.brief).into())
+    Ok(Reply::data(&Attempt::here()?.assignment).into())
 }
 
 fn check(call: &Call<'_>) -> Told {
@@ -131,7 +131,10 @@ fn note(call: &Call<'_>) -> Told {
         Kind::Note => (Line::Note { text }, "noted"),
         Kind::Discovered => {
             let title = title.unwrap_or_else(|| text.lines().next().unwrap_or_default().to_owned());
-            (Line::Discovered { title, text }, "noted as discovered work; do not do it as a part of this step")
+            (
+                Line::Discovered { title, text },
+                "noted as discovered work; do not do it as a part of this step",
+            )
         }
         Kind::Finding => {
             let severity = match severity {

@@ -150,6 +150,11 @@ pub const SETTINGS: &[Setting] = &[
         kind: Kind::Words,
         meaning: "the command line of this agent; the prompt comes on its standard input",
     },
+    number(
+        "session.stop_holds",
+        [0, 0, 10],
+        "how often a session of your agent that wants to stop is told what the contract of its step says; 0: never",
+    ),
     Setting {
         name: "agents.NAME.like",
         kind: Kind::Text,
@@ -243,7 +248,7 @@ impl Setting {
     /// Whether only the user may say it, and never the file of the project: agents can write that one, and what they put there
     /// would be run, or signed with, outside of their attempt.
     pub fn is_personal(&self) -> bool {
-        self.name.starts_with("hooks.") || self.name.starts_with("approve.")
+        ["hooks.", "approve.", "session."].iter().any(|section| self.name.starts_with(section))
     }
 
     /// The variable of the environment that sets it; lists and families have none.
