@@ -33,6 +33,7 @@ pub mod reflection;
 pub mod rerun;
 pub mod review;
 pub mod run;
+pub mod scope;
 pub mod shell;
 pub mod source;
 pub mod standing;
