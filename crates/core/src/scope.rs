@@ -17,6 +17,9 @@ use crate::shell::{self, Role};
 
 /// How many names a reason lists; a longer list helps nobody.
 const NAMED_MAX: usize = 20;
+/// How much is kept of a refused call.
+const TOOL_BYTES_MAX: usize = 200;
+const WHY_BYTES_MAX: usize = 1000;
 
 /// What becomes of a call that is out of scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,6 +91,35 @@ pub enum Ruling {
     Denied(String),
 }
 
+/// A call that was out of scope, as the hook noted it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// The tool, as the agent calls it; empty where that can't be told.
+    pub tool: String,
+    /// Why.
+    pub why: String,
+    /// Whether it was stopped; else it would have been.
+    pub is_blocked: bool,
+}
+
+impl Refused {
+    /// The same, cut to what is kept: anybody may have written it.
+    #[must_use]
+    pub fn within_bounds(mut self) -> Self {
+        self.tool.truncate(self.tool.floor_char_boundary(TOOL_BYTES_MAX));
+        self.why.truncate(self.why.floor_char_boundary(WHY_BYTES_MAX));
+        self
+    }
+
+    /// What happened, in a line.
+    pub fn line(&self) -> String {
+        let word = if self.is_blocked { "blocked" } else { "would have blocked" };
+        format!("{word} {}: {}", self.tool, self.why)
+    }
+}
+
 impl Scope {
     /// A scope that holds nothing back.
     pub fn open(mode: Mode, root: &str) -> Self {
@@ -102,20 +134,17 @@ impl Scope {
         }
     }
 
-    /// Whether a shell may be used at all.
-    pub fn has_shell(&self) -> bool {
-        self.tools
-            .as_ref()
-            .is_none_or(|tools| tools.iter().any(|tool| Family::of_word(tool) == Some(Family::Shell)))
+    /// Whether tools that do this may be called at all.
+    pub fn has(&self, family: Family) -> bool {
+        let is_it = |tool: &String| call::family(tool) == family || Family::of_word(tool) == Some(family);
+        (self.mode != Mode::Plan || family != Family::Edit)
+            && self.tools.as_ref().is_none_or(|tools| tools.iter().any(is_it))
     }
 
-    /// Whether files may be changed by tools that do nothing else.
-    pub fn has_edits(&self) -> bool {
-        self.mode != Mode::Plan
-            && self
-                .tools
-                .as_ref()
-                .is_none_or(|tools| tools.iter().any(|tool| call::family(tool) == Family::Edit))
+    /// Those of an agent's tools that are out of scope whatever they are given; none where calls are only noted.
+    pub fn missing<'n>(&self, names: &[(Family, &[&'n str])]) -> Vec<&'n str> {
+        let missing = names.iter().filter(|(family, _)| self.mode != Mode::Log && !self.has(*family));
+        missing.flat_map(|(_, names)| names.iter().copied()).collect()
     }
 
     /// Whether anything is out of scope.

@@ -2,7 +2,8 @@
 //! are not known.
 
 use super::heard::json;
-use super::{Counting, Credential, Heard, Profile, Proof, Trouble};
+use super::{Additions, Counting, Credential, Heard, Profile, Proof, Rig, Trouble};
+use crate::scope::{Family, Scope};
 
 pub(super) const PROFILE: Profile = Profile {
     name: "copilot",
@@ -22,6 +23,7 @@ pub(super) const PROFILE: Profile = Profile {
     counting: Counting::AllGoesOn,
     proof: Proof::Run,
     read,
+    hold,
 };
 
 fn read(line: &str, heard: &mut Heard) {
@@ -40,4 +42,12 @@ fn read(line: &str, heard: &mut Heard) {
         Some("result") => heard.name_session(&event["sessionId"]),
         Some(_) | None => {}
     }
+}
+
+const TOOLS: &[(Family, &[&str])] = &[(Family::Edit, &["write"]), (Family::Shell, &["shell"])];
+
+/// Its own rules for whole tools. Its hooks are files of the workspace, where an agent could change them: it has none.
+fn hold(scope: &Scope, _rig: &Rig<'_>) -> Additions {
+    let words = scope.missing(TOOLS).into_iter().map(|name| format!("--deny-tool={name}"));
+    Additions { words: words.collect(), ..Additions::default() }
 }

@@ -15,6 +15,7 @@ pub(super) const PROFILE: Profile = Profile {
     counting: Counting::PerProcess,
     proof: Proof::Documented,
     read,
+    hold: super::loose,
 };
 
 fn read(line: &str, heard: &mut Heard) {

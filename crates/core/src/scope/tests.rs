@@ -204,13 +204,9 @@ fn only_the_tools_of_the_list_are_there() {
     assert_eq!(why(&shells, &call("exec_command", &json!({"cmd": "make"}))), "");
     assert_eq!(why(&with_tools(&["Bash"]), &call("run_shell_command", &json!({"command": "make"}))), "");
     assert!(!why(&shells, &call("Write", &json!({"file_path": "a"}))).is_empty());
-    assert!(
-        odoo.tools.is_some()
-            && !odoo.has_shell()
-            && shells.has_shell()
-            && !shells.has_edits()
-            && edits.has_edits()
-    );
+    let has = |scope: &Scope| [Family::Shell, Family::Edit].map(|family| scope.has(family));
+    assert_eq!([has(&odoo), has(&shells), has(&edits)], [[false, false], [true, false], [false, true]]);
+    assert_eq!([has(&planning()), has(&scope())], [[true, false], [true, true]]);
 }
 
 // C-25, C-35
