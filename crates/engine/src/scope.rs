@@ -4,7 +4,7 @@
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use planwright_core::agent::{self, Additions, Rig};
+use planwright_core::agent::{Additions, Profile, Rig};
 use planwright_core::plan::Step;
 use planwright_core::scope::{Mode, Refused, Scope};
 
@@ -13,6 +13,8 @@ use crate::store::{self, state};
 
 /// The variable that names the file with the scope.
 pub const VARIABLE: &str = "PLANWRIGHT_SCOPE";
+/// The variable that holds settings of opencode.
+const OPENCODE: &str = "OPENCODE_CONFIG_CONTENT";
 /// The file in the private folder of an attempt.
 const FILE: &str = "scope.json";
 /// How much of a scope is read.
@@ -44,14 +46,12 @@ pub fn of_planner(config: &Config, root: &Path) -> Scope {
     }
 }
 
-/// Lays a scope into `folder`, which is outside of the workspace and the agent's alone, and returns what makes the agent with this
-/// command line keep to it. Where the scope can't be laid the agent must not be started.
-pub fn hold(scope: &Scope, command: &[String], folder: &Path) -> io::Result<Additions> {
-    state::create(folder).map_err(io::Error::other)?;
-    let file = folder.join(FILE);
-    let text = serde_json::to_string(scope).map_err(io::Error::other)?;
-    state::keep(folder, FILE, text.as_bytes()).map_err(io::Error::other)?;
-    let mut additions = match (agent::profile_of(command), hook()) {
+/// Lays a scope into `folder`, which is outside of the workspace and the agent's alone, and returns what makes an agent with this
+/// profile keep to it; its files are written already. Where the scope can't be laid the agent must not be started.
+pub fn hold(scope: &Scope, profile: Option<&Profile>, folder: &Path) -> Result<Additions, state::Error> {
+    let text = serde_json::to_string(scope).expect("a scope has string keys only");
+    state::keep(folder, FILE, text.as_bytes())?;
+    let mut additions = match (profile, hook()) {
         (Some(profile), Some(hook)) => {
             let folder = folder.to_string_lossy();
             (profile.hold)(scope, &Rig { hook: &hook, folder: &folder })
@@ -59,16 +59,49 @@ pub fn hold(scope: &Scope, command: &[String], folder: &Path) -> io::Result<Addi
         // An agent that nobody knows is looked at afterwards, and not before.
         (None, _) | (_, None) => Additions::default(),
     };
-    for (name, text) in &additions.files {
-        state::keep(folder, name, text.as_bytes()).map_err(io::Error::other)?;
+    for (name, text) in std::mem::take(&mut additions.files) {
+        state::keep(folder, &name, text.as_bytes())?;
     }
-    additions.environment.push((VARIABLE.to_owned(), file.to_string_lossy().into_owned()));
+    let file = folder.join(FILE).to_string_lossy().into_owned();
+    additions.environment.push((VARIABLE.to_owned(), file));
     Ok(additions)
 }
 
-/// What makes a planner with this command line only read, and the folder that goes with it.
-pub fn planning(config: &Config, root: &Path, command: &[String], folder: &Path) -> io::Result<Additions> {
-    hold(&of_planner(config, root), command, folder)
+/// What makes a planner with this profile only read.
+pub fn planning(
+    (config, root): (&Config, &Path),
+    profile: Option<&Profile>,
+    folder: &Path,
+) -> Result<Additions, state::Error> {
+    hold(&of_planner(config, root), profile, folder)
+}
+
+/// Lays variables over an environment. Settings of opencode that are there already are kept, as far as these say nothing else.
+pub fn lay_over(environment: &mut Vec<(String, String)>, variables: Vec<(String, String)>) {
+    for (name, value) in variables {
+        let there =
+            environment.iter().rev().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
+        let value = match there {
+            Some(there) if name == OPENCODE => merged(&there, &value),
+            Some(_) | None => value,
+        };
+        environment.retain(|(known, _)| *known != name);
+        environment.push((name, value));
+    }
+}
+
+/// Two objects as one: lists together, and for the rest what `over` says.
+fn merged(under: &str, over: &str) -> String {
+    let read = |text: &str| serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text).ok();
+    let (Some(mut all), Some(over_object)) = (read(under), read(over)) else { return over.to_owned() };
+    for (key, value) in over_object {
+        match (all.get_mut(&key), value) {
+            (Some(serde_json::Value::Array(known)), serde_json::Value::Array(more)) => known.extend(more),
+            (Some(serde_json::Value::Object(known)), serde_json::Value::Object(more)) => known.extend(more),
+            (_, value) => drop(all.insert(key, value)),
+        }
+    }
+    serde_json::Value::Object(all).to_string()
 }
 
 /// The program that agents call: this one.

@@ -39,6 +39,7 @@ pub(super) const PROFILE: Profile = Profile {
     counting: Counting::CostGoesOn,
     proof: Proof::Run,
     read,
+    leaves: None,
     hold,
 };
 

@@ -1,14 +1,21 @@
-//! GitHub Copilot CLI, headless: events of a session. It writes its tokens into a file of their own, which is not read: they
-//! are not known.
+//! GitHub Copilot CLI, headless: events of a session. Its tokens stand in a file that it leaves.
 
-use super::heard::json;
-use super::{Additions, Counting, Credential, Heard, Profile, Proof, Rig, Trouble};
+use super::heard::{count, json};
+use super::{Additions, Counting, Credential, Heard, Profile, Proof, Rig, Tokens, Trouble};
 use crate::scope::{Family, Scope};
 
 pub(super) const PROFILE: Profile = Profile {
     name: "copilot",
     program: "copilot",
-    command: &["copilot", "--output-format", "json", "--no-auto-update", "--allow-all-tools"],
+    command: &[
+        "copilot",
+        "--output-format",
+        "json",
+        "--no-auto-update",
+        "--allow-all-tools",
+        "--usage-output-file",
+        "{folder}/usage.json",
+    ],
     environment: &[],
     resume: &["--resume={session}"],
     acp: &["copilot", "--acp"],
@@ -23,6 +30,7 @@ pub(super) const PROFILE: Profile = Profile {
     counting: Counting::AllGoesOn,
     proof: Proof::Run,
     read,
+    leaves: Some(("usage.json", read_usage)),
     hold,
 };
 
@@ -41,6 +49,20 @@ fn read(line: &str, heard: &mut Heard) {
         }
         Some("result") => heard.name_session(&event["sessionId"]),
         Some(_) | None => {}
+    }
+}
+
+/// What it used, by model.
+fn read_usage(text: &str, heard: &mut Heard) {
+    let Some(file) = json(text) else { return };
+    for (model, metrics) in file["modelMetrics"].as_object().into_iter().flatten() {
+        let usage = &metrics["usage"];
+        heard.add_tokens(Tokens {
+            input: count(&usage["inputTokens"]),
+            cached: count(&usage["cacheReadTokens"]),
+            output: count(&usage["outputTokens"]),
+        });
+        heard.name_model(&model.as_str().into());
     }
 }
 

@@ -16,6 +16,7 @@ pub(super) const PROFILE: Profile = Profile {
     counting: Counting::PerProcess,
     proof: Proof::Documented,
     read,
+    leaves: None,
     hold: super::loose,
 };
 

@@ -22,6 +22,7 @@ pub(super) const PROFILE: Profile = Profile {
     counting: Counting::PerProcess,
     proof: Proof::Run,
     read,
+    leaves: None,
     hold,
 };
 
