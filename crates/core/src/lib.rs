@@ -39,6 +39,7 @@ pub mod report;
 pub mod rerun;
 pub mod review;
 pub mod run;
+pub mod scope;
 pub mod shell;
 pub mod source;
 pub mod standing;

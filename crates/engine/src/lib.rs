@@ -30,6 +30,7 @@ pub mod project;
 pub mod red;
 pub mod rerun;
 pub mod runs;
+pub mod scope;
 #[cfg(test)]
 #[path = "../tests/scratch/folder.rs"]
 mod scratch;
