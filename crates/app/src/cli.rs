@@ -7,9 +7,9 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
     self, answer, approve, archive, audit, cancel, clone, comment, completions, config, convert, delete,
-    demo, doctor, edit, events, explain, export, fmt, help, history, import, inbox, init, list, log, man,
-    merge_driver, new, policy, propose, queue, reject, reopen, replan, retry, review, run as run_command,
-    schema, show, simulate, stats, status, stop, undo, verify, worker,
+    demo, doctor, draft, edit, events, explain, export, fmt, help, history, import, inbox, init, list, log,
+    man, merge_driver, new, policy, propose, queue, reject, reopen, replan, retry, review,
+    run as run_command, schema, show, simulate, stats, status, stop, undo, verify, worker,
 };
 use crate::herald;
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
@@ -45,6 +45,8 @@ enum Command {
     Init(init::Args),
     /// Write a new plan from a template
     New(new::Args),
+    /// Have a planner write a plan for what you want, and propose it
+    Draft(draft::Args),
     /// Check plans as a compiler checks programs
     Verify(verify::Args),
     /// Show a plan, one of its steps, or its graph
@@ -109,7 +111,7 @@ enum Command {
     Import(import::Args),
     /// Give a plan to other programs, or to people as a report
     Export(export::Args),
-    /// Write the next version of a plan after a step failed
+    /// Have a planner write the next version of a plan after a step failed
     Replan(replan::Args),
     /// Show the versions of a plan and their runs
     History(history::Args),
@@ -201,6 +203,7 @@ fn records(command: &Command) -> bool {
         | Command::Retry(_)
         | Command::Delete(_)
         | Command::Edit(_)
+        | Command::Draft(_)
         | Command::Replan(_)
         | Command::Archive(_) => true,
         Command::Init(_)
@@ -240,6 +243,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
     match command {
         Command::Init(args) => init::run(&args, out),
         Command::New(args) => new::run(&args, out),
+        Command::Draft(args) => draft::run(&args, out),
         Command::Verify(args) => verify::run(&args, out),
         Command::Show(args) => show::run(&args, out),
         Command::Review(args) => match review::run(&args, out)? {

@@ -14,6 +14,7 @@ pub(crate) mod convert;
 pub(crate) mod delete;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod draft;
 pub(crate) mod edit;
 pub(crate) mod events;
 pub(crate) mod explain;
@@ -154,6 +155,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("delete", made::<Envelope<delete::Deleted>>),
     ("demo", made::<Envelope<demo::Made>>),
     ("doctor", made::<Envelope<doctor::Examined>>),
+    ("draft", made::<Envelope<draft::Drafted>>),
     ("edit", made::<Envelope<edit::Edited>>),
     ("error", made::<ErrorEnvelope>),
     ("event", made::<Envelope<Notice>>),

@@ -7,5 +7,7 @@ mod command;
 mod consent;
 mod fact;
 mod herald;
+mod offer;
 pub mod out;
+mod planner;
 mod signal;

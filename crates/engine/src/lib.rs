@@ -20,6 +20,7 @@ pub mod kind;
 pub mod merge;
 mod mirror;
 pub mod notify;
+pub mod planner;
 pub mod policy;
 pub mod process;
 pub mod project;

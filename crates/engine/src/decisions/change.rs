@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use planwright_core::ledger::{Entry, Who};
+use planwright_core::ledger::{Drafting, Entry, Who};
 use planwright_core::standing::{self, Said};
 use planwright_core::state::{Reason, State};
 
@@ -13,6 +13,21 @@ use crate::store::journal::{LedgerRow, blob_of};
 
 /// How often a remark is made again where others remark at the same time.
 const TRIES: usize = 20;
+
+/// Work that somebody came upon.
+#[derive(Debug, Clone, Copy)]
+pub struct Find<'a> {
+    /// The id of the step that they were at.
+    pub step: Option<&'a str>,
+    /// Who.
+    pub by: &'a Who,
+    /// What is to be done, in a line.
+    pub title: &'a str,
+    /// What else they say of it.
+    pub text: &'a str,
+    /// The attempt that reported it.
+    pub source: Option<&'a str>,
+}
 
 impl Decisions {
     /// Rejects the newest revision, if that is what the person has seen.
@@ -54,6 +69,33 @@ impl Decisions {
     /// Says that a remark was seen to.
     pub fn answer(&self, path: &Path, comment: u32, by: &Who, text: &str) -> Result<Case, Error> {
         self.remark(path, |_| Entry::Answered { comment, by: by.clone(), text: text.to_owned() })
+    }
+
+    /// Records why a plan was written as it is.
+    pub fn drafted(&self, path: &Path, by: &Who, digest: &str, drafting: &Drafting) -> Result<Case, Error> {
+        self.remark(path, |_| Entry::Drafted {
+            by: by.clone(),
+            digest: digest.to_owned(),
+            drafting: drafting.clone(),
+        })
+    }
+
+    /// Records work that somebody came upon; returns its number.
+    pub fn discover(&self, path: &Path, found: &Find<'_>) -> Result<u32, Error> {
+        let case = self.remark(path, |case| Entry::Discovered {
+            number: u32::try_from(case.standing.discoveries.len() + 1).unwrap_or(u32::MAX),
+            step: found.step.map(str::to_owned),
+            by: found.by.clone(),
+            title: found.title.to_owned(),
+            text: found.text.to_owned(),
+            source: found.source.map(str::to_owned),
+        })?;
+        Ok(case.standing.discoveries.last().map_or(0, |last| last.number))
+    }
+
+    /// Records that discovered work became a step.
+    pub fn added(&self, path: &Path, number: u32, step: &str, by: &Who) -> Result<Case, Error> {
+        self.remark(path, |_| Entry::Added { number, step: step.to_owned(), by: by.clone() })
     }
 
     /// A remark moves nothing, so it need not be made of the newest state: who comes second comes second.
