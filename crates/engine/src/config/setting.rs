@@ -96,6 +96,16 @@ pub const SETTINGS: &[Setting] = &[
         [3, 1, 1000],
         "how many lost attempts of a step there may be before a person is asked",
     ),
+    number(
+        "run.parked_max",
+        [20, 1, 10_000],
+        "how often in a row the agent of a step may not be had before a person is asked",
+    ),
+    number(
+        "run.park_seconds",
+        [60, 1, 86_400],
+        "how long a step waits for an agent that can't be had and does not say until when",
+    ),
     number("run.warn_percent", [80, 1, 100], "the share of a budget at which a warning is given"),
     number(
         "run.output_bytes",
@@ -142,6 +152,36 @@ pub const SETTINGS: &[Setting] = &[
         name: "agents.NAME.command",
         kind: Kind::Words,
         meaning: "the command line of this agent; the prompt comes on its standard input",
+    },
+    Setting {
+        name: "agents.NAME.like",
+        kind: Kind::Text,
+        meaning: "the known agent that this one is like: its output is read so, and its command line is taken where none is said",
+    },
+    Setting {
+        name: "agents.NAME.environment",
+        kind: Kind::Words,
+        meaning: "variables for this agent, each as `NAME=VALUE`",
+    },
+    Setting {
+        name: "agents.NAME.tokens",
+        kind: Kind::Words,
+        meaning: "where this agent says its tokens in the JSON that it prints, as pointers (`/usage/input`); they are added up",
+    },
+    Setting {
+        name: "agents.NAME.dollars",
+        kind: Kind::Text,
+        meaning: "where this agent says what it cost, as a pointer",
+    },
+    Setting {
+        name: "agents.NAME.session",
+        kind: Kind::Text,
+        meaning: "where this agent names its session, as a pointer",
+    },
+    Setting {
+        name: "agents.NAME.said",
+        kind: Kind::Text,
+        meaning: "where this agent prints a message, as a pointer",
     },
     Setting {
         name: "hooks.needs_you",

@@ -1,0 +1,65 @@
+//! GitHub Copilot CLI, headless: events of a session. Its tokens stand in a file that it leaves.
+
+use super::heard::{count, json};
+use super::{Counting, Credential, Heard, Profile, Proof, Tokens, Trouble};
+
+pub(super) const PROFILE: Profile = Profile {
+    name: "copilot",
+    program: "copilot",
+    command: &[
+        "copilot",
+        "--output-format",
+        "json",
+        "--no-auto-update",
+        "--allow-all-tools",
+        "--usage-output-file",
+        "{folder}/usage.json",
+    ],
+    environment: &[],
+    resume: &["--resume={session}"],
+    acp: &["copilot", "--acp"],
+    credentials: &[
+        Credential::Variable("COPILOT_GITHUB_TOKEN"),
+        Credential::Variable("GH_TOKEN"),
+        Credential::Variable("GITHUB_TOKEN"),
+        Credential::Variable("COPILOT_PROVIDER_API_KEY"),
+        Credential::File(".copilot/config.json"),
+    ],
+    sign_in: "copilot, then /login",
+    counting: Counting::AllGoesOn,
+    proof: Proof::Run,
+    read,
+    leaves: Some(("usage.json", read_usage)),
+};
+
+fn read(line: &str, heard: &mut Heard) {
+    let Some(event) = json(line) else { return };
+    match event["type"].as_str() {
+        Some("assistant.message") => {
+            heard.say(event["data"]["content"].as_str().unwrap_or_default());
+            heard.trouble = None;
+        }
+        Some("session.error") => {
+            let data = &event["data"];
+            let text = data["message"].as_str().unwrap_or_default();
+            heard.trouble = Trouble::with_status(Trouble::status(&data["statusCode"]), text)
+                .or_else(|| Trouble::of(text));
+        }
+        Some("result") => heard.name_session(&event["sessionId"]),
+        Some(_) | None => {}
+    }
+}
+
+/// What it used, by model.
+fn read_usage(text: &str, heard: &mut Heard) {
+    let Some(file) = json(text) else { return };
+    for (model, metrics) in file["modelMetrics"].as_object().into_iter().flatten() {
+        let usage = &metrics["usage"];
+        heard.add_tokens(Tokens {
+            input: count(&usage["inputTokens"]),
+            cached: count(&usage["cacheReadTokens"]),
+            output: count(&usage["outputTokens"]),
+        });
+        heard.name_model(&model.as_str().into());
+    }
+}
