@@ -7,8 +7,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
     self, answer, approve, archive, audit, cancel, clone, comment, completions, config, convert, delete,
-    demo, doctor, draft, edit, events, explain, export, fmt, help, history, import, inbox, init, list, log,
-    man, merge_driver, new, policy, propose, queue, reject, reopen, replan, retry, review,
+    demo, discover, doctor, draft, edit, events, explain, export, fmt, help, history, import, inbox, init,
+    list, log, man, merge_driver, new, policy, propose, queue, quick, reject, reopen, replan, retry, review,
     run as run_command, schema, show, simulate, stats, status, stop, undo, verify, worker,
 };
 use crate::herald;
@@ -55,6 +55,8 @@ enum Command {
     Review(review::Args),
     /// Carry a plan through; only contracts say what is done
     Run(run_command::Args),
+    /// Carry one task through at once, without a plan file
+    Quick(quick::Args),
     /// Show where runs stand and what needs you
     Status(status::Args),
     /// Show what happened in a run
@@ -113,6 +115,8 @@ enum Command {
     Export(export::Args),
     /// Have a planner write the next version of a plan after a step failed
     Replan(replan::Args),
+    /// Note work that was come upon at a step, list it, or make a step of it
+    Discover(discover::Args),
     /// Show the versions of a plan and their runs
     History(history::Args),
     /// Check what is recorded: that it is what was written, and proves what it says
@@ -204,6 +208,8 @@ fn records(command: &Command) -> bool {
         | Command::Delete(_)
         | Command::Edit(_)
         | Command::Draft(_)
+        | Command::Quick(_)
+        | Command::Discover(_)
         | Command::Replan(_)
         | Command::Archive(_) => true,
         Command::Init(_)
@@ -251,6 +257,11 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
             review::Ended::Start(plan) => run_command::run(&run_command::Args::of(&plan), out),
         },
         Command::Run(args) => run_command::run(&args, out),
+        Command::Quick(args) => {
+            let opened = quick::open(&args)?;
+            let plan = opened.path.to_string_lossy().into_owned();
+            run_command::run_opened(&run_command::Args::approved(&plan, args.rev.clone()), opened, out)
+        }
         Command::Status(args) => status::run(&args, out),
         Command::Log(args) => log::run(&args, out),
         Command::Answer(args) => answer::run(&args, out),
@@ -286,6 +297,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Import(args) => import::run(&args, out),
         Command::Export(args) => export::run(&args, out),
         Command::Replan(args) => replan::run(&args, out),
+        Command::Discover(args) => discover::run(&args, out),
         Command::History(args) => history::run(&args, out),
         Command::Simulate(args) => simulate::run(&args, out),
         Command::Stats(args) => stats::run(&args, out),

@@ -13,6 +13,7 @@ pub(crate) mod config;
 pub(crate) mod convert;
 pub(crate) mod delete;
 pub(crate) mod demo;
+pub(crate) mod discover;
 pub(crate) mod doctor;
 pub(crate) mod draft;
 pub(crate) mod edit;
@@ -33,6 +34,7 @@ pub(crate) mod new;
 pub(crate) mod policy;
 pub(crate) mod propose;
 pub(crate) mod queue;
+pub(crate) mod quick;
 pub(crate) mod reject;
 pub(crate) mod reopen;
 pub(crate) mod replan;
@@ -154,6 +156,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("convert", made::<Envelope<crate::carry::Carried>>),
     ("delete", made::<Envelope<delete::Deleted>>),
     ("demo", made::<Envelope<demo::Made>>),
+    ("discover", made::<Envelope<discover::Discovered>>),
     ("doctor", made::<Envelope<doctor::Examined>>),
     ("draft", made::<Envelope<draft::Drafted>>),
     ("edit", made::<Envelope<edit::Edited>>),

@@ -147,8 +147,13 @@ fn ask(
         return Err(Failure::new(exit, "the planner was stopped").hint("nothing was written"));
     }
     let said = answered?;
-    let (seconds, tenths) = (said.milliseconds / 1000, said.milliseconds % 1000 / 100);
-    out.talk(&format!("answered after {seconds}.{tenths} s"));
+    let milliseconds = said.usage.milliseconds;
+    let cost = said
+        .usage
+        .micro_dollars
+        .map(|micro| format!("   ${}.{:02}", micro / 1_000_000, micro / 10_000 % 100));
+    let (seconds, tenths) = (milliseconds / 1000, milliseconds % 1000 / 100);
+    out.talk(&format!("answered after {seconds}.{tenths} s{}", cost.unwrap_or_default()));
     Ok(said)
 }
 
@@ -229,7 +234,9 @@ impl From<planner::Error> for Failure {
                 failure(Exit::No).hint("nothing was written").next(Next::new(["planwright", "doctor"]))
             }
             planner::Error::Stopped => failure(Exit::Terminated).hint("nothing was written"),
-            planner::Error::Process(_) => failure(Exit::Machine).hint("nothing was written"),
+            planner::Error::State(_) | planner::Error::Process(_) => {
+                failure(Exit::Machine).hint("nothing was written")
+            }
         }
     }
 }

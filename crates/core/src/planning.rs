@@ -10,8 +10,10 @@ pub use successor::{Next, fingerprint, next, says_the_same, unkept};
 
 use crate::contracts;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::dialect::{Birth, NATIVE};
+use crate::draft::{ContractDraft, Draft, StepDraft, StepNumber};
 use crate::prompt::Context;
-use crate::source::Source;
+use crate::source::{Excerpt, Source, Span, Spanned};
 
 /// The most complaints that a planner is told at once; a longer list is not read.
 const COMPLAINTS_MAX: usize = 30;
@@ -171,6 +173,38 @@ fn complaint(source: &Source, diagnostic: &Diagnostic) -> String {
     }
     text
 }
+
+/// A plan of one step: the task, and the command that decides. The same words make the same text. One that fails is over: there
+/// is nobody whom it could wait for.
+pub fn quick(task: &str, contract: &str, target: &str, retries: u32) -> String {
+    let unplaced = |text: String| Spanned::new(text, Span::default());
+    let first = task.trim().lines().next().unwrap_or_default();
+    let title = match first.char_indices().nth(TITLE_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", first[..end].trim_end()),
+        None => first.to_owned(),
+    };
+    let mut command = Excerpt::new(Span::default());
+    command.push(contract.trim(), 0);
+    let on_fail = if retries == 0 { "abort".to_owned() } else { format!("retry({retries}), then abort") };
+    let number = Spanned::new(StepNumber::Counted(1), Span::default());
+    let step = StepDraft {
+        id: Some(unplaced("task".to_owned())),
+        target: Some(unplaced(target.to_owned())),
+        task: Some(unplaced(task.trim().to_owned())),
+        contract: Some(ContractDraft {
+            command: Some(command),
+            expect: Some(unplaced("0".to_owned())),
+            ..ContractDraft::default()
+        }),
+        on_fail: Some(unplaced(on_fail)),
+        ..StepDraft::empty(number, unplaced(title.clone()))
+    };
+    let draft = Draft { title: Some(unplaced(title)), steps: vec![step], ..Draft::default() };
+    NATIVE.compose(&draft, &Birth { id: "quick", now: "" })
+}
+
+/// The longest title that is made of a task.
+const TITLE_CHARS_MAX: usize = 60;
 
 /// The format of a native plan, in short. docs/formats.md has all of it.
 pub const FORMAT: &str = r#"

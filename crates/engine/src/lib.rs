@@ -37,6 +37,7 @@ pub mod setup;
 pub mod signature;
 pub mod simulate;
 pub mod store;
+pub mod templates;
 mod topic;
 pub mod versions;
 pub mod watch;

@@ -5,16 +5,21 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use planwright_core::agent::{self, Heard, Listener, PROFILES, Profile};
 use planwright_core::contracts;
+use planwright_core::dialect::NATIVE;
 use planwright_core::draft::Draft;
+use planwright_core::event::Usage;
+use planwright_core::plan;
 use planwright_core::planning::Surroundings;
 use planwright_core::prompt::Context;
 
+use crate::attempt::Folder;
 use crate::config::{Config, setting};
-use crate::process::{self, How, Job, Stop};
+use crate::process::{self, Ended, How, Job, Stop, Supervisors};
 use crate::project::{self, Project};
-use crate::setup::KNOWN;
-use crate::store::state;
+use crate::runs::{self, Runs};
+use crate::store::{self, state};
 use crate::workspace::Snapshot;
 use crate::{facts, kind, topic};
 
@@ -47,8 +52,8 @@ pub struct Said {
     pub text: String,
     /// Files of the workspace that changed while it was at work.
     pub changed: Vec<String>,
-    /// How long it took.
-    pub milliseconds: u64,
+    /// What it used, as far as it says.
+    pub usage: Usage,
 }
 
 /// Why no planner answered.
@@ -92,6 +97,9 @@ pub enum Error {
     /// Somebody told it to stop.
     #[error("the planner was stopped")]
     Stopped,
+    /// There is no place to keep what it is given.
+    #[error(transparent)]
+    State(#[from] state::Error),
     /// The process could not be run.
     #[error("the planner could not be run")]
     Process(#[from] process::Error),
@@ -101,16 +109,17 @@ impl Planner {
     /// The agent that plans: the one that was asked for, else who plays the planner, else who plays the coder, else the first
     /// agent on this machine whose command line is known.
     pub fn find(config: &Config, asked: Option<&str>) -> Result<Self, Error> {
-        let played =
-            |role: &str| config.roles.get(role).map(|agent| (agent.clone(), format!("it plays the {role}")));
+        let played = |role: &str| {
+            let agent = config.roles.get(role).cloned();
+            agent.map(|agent| (agent, format!("it plays the {role}")))
+        };
         let named = asked.map(|name| (config.agent_of(name).to_owned(), "you asked for it".to_owned()));
         let own =
             || config.agents.contains_key(ROLE).then(|| (ROLE.to_owned(), "it is called so".to_owned()));
         let found = named.or_else(|| played(ROLE)).or_else(own).or_else(|| played(NEXT_ROLE));
         let installed = || {
-            let known =
-                KNOWN.iter().find(|known| !known.command.is_empty() && facts::has_program(known.command[0]));
-            known.map(|known| (known.name.to_owned(), "it is installed".to_owned()))
+            let known = PROFILES.iter().find(|profile| facts::has_program(profile.program));
+            known.map(|profile| (profile.name.to_owned(), "it is installed".to_owned()))
         };
         let (name, because) = found.or_else(installed).ok_or(Error::Nobody)?;
         let command = command_of(config, &name)?;
@@ -122,45 +131,59 @@ impl Planner {
 
     /// Asks once. When it returns, nothing that the planner started is alive.
     pub fn ask(&self, project: &Project, prompt: &str, stop: &Stop) -> Result<Said, Error> {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
         let seconds = project.config.draft.seconds;
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let states = state::folder_of(&state::folder(), &project.root)?;
+        let folder = Folder::at(states.join("planners").join(&name));
+        let said = project.config.agents.get(&self.name);
+        let like = said.and_then(|said| said.like.as_deref());
+        let profile = like.map_or_else(|| agent::profile_of(&self.command), agent::profile);
         let job = Job {
-            argv: self.command.clone(),
+            argv: self.command.iter().map(|word| folder.word(word)).collect(),
             folder: project.root.clone(),
-            // Agents bring their own credentials and settings.
-            env: process::environment(),
+            env: environment(profile, said.map(|said| said.environment.as_slice()).unwrap_or_default()),
             input: prompt.as_bytes().to_vec(),
             deadline: Duration::from_secs(seconds),
             output_bytes_max: OUTPUT_BYTES_MAX,
-            tag: format!("planner/{}-{count}", std::process::id()),
+            tag: format!("planner/{name}"),
+        };
+        let places = said.map(|said| said.places.clone()).filter(|places| !places.is_empty());
+        let mut listener = match (profile, places) {
+            (Some(profile), _) => profile.listener(),
+            (None, Some(places)) => Listener::by_places(places),
+            (None, None) => Listener::of_unknown(),
         };
         let before = Snapshot::of(&project.root);
-        let ended = process::run(&job, stop)?;
+        let ended = Supervisors::new().run_heard(&job, stop, &mut |bytes| listener.hear(bytes))?;
         let changed = Snapshot::of(&project.root).changed_since(&before);
-        let text = heard(&self.command, &ended.stdout.text());
-        let complaint = || {
-            let said = ended.stderr.tail(COMPLAINT_BYTES_MAX);
-            let said = said.trim();
-            if said.is_empty() { String::new() } else { format!(": {said}") }
-        };
+        let mut heard = listener.finish();
+        folder.hear_left(profile, &mut heard);
+        self.refuse_silence(&ended, &heard, seconds)?;
+        let milliseconds = u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX);
+        let usage = folder.said().usage(&heard, milliseconds);
+        Ok(Said { text: heard.said, changed, usage })
+    }
+
+    /// How it ended tells nothing about what it said: some agents end with 0 whatever happened, others never do.
+    fn refuse_silence(&self, ended: &Ended, heard: &Heard, seconds: u64) -> Result<(), Error> {
         let name = || self.name.clone();
-        let silent = |how: String| Err(Error::Silent { name: name(), how: format!("{how}{}", complaint()) });
-        match &ended.how {
+        let how = match &ended.how {
             How::TimedOut => return Err(Error::Late { name: name(), seconds }),
             How::Stopped => return Err(Error::Stopped),
-            How::NotStarted(why) => return silent(why.clone()),
-            // How it ended tells nothing about what it said: some agents end with 0 whatever happened, others never do.
-            How::Exited(code) if text.trim().is_empty() => return silent(format!("it ended with {code}")),
-            How::Signalled(signal) if text.trim().is_empty() => {
-                return silent(format!("it was killed by signal {signal}"));
-            }
-            How::Exited(_) | How::Signalled(_) => {}
-        }
-        let milliseconds = u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX);
-        Ok(Said { text, changed, milliseconds })
+            How::NotStarted(why) => why.clone(),
+            How::Exited(_) | How::Signalled(_) if !heard.said.trim().is_empty() => return Ok(()),
+            How::Exited(code) => format!("it ended with {code}"),
+            How::Signalled(signal) => format!("it was killed by signal {signal}"),
+        };
+        let trouble = heard.trouble.as_ref().map(|trouble| trouble.why().to_owned());
+        let said = trouble.unwrap_or_else(|| ended.stderr.tail(COMPLAINT_BYTES_MAX).trim().to_owned());
+        let said = if said.is_empty() { String::new() } else { format!(": {said}") };
+        Err(Error::Silent { name: name(), how: format!("{how}{said}") })
     }
 }
+
+/// Tells the processes of this process apart.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// The command line of an agent, by its name.
 fn command_of(config: &Config, name: &str) -> Result<Vec<String>, Error> {
@@ -168,17 +191,27 @@ fn command_of(config: &Config, name: &str) -> Result<Vec<String>, Error> {
     if setting::BUILT_IN.contains(&name) {
         return Err(unfit(format!("`{name}` can't plan: it is no agent that answers")));
     }
-    let own = config.agents.get(name).map(|agent| agent.command.clone());
-    let known = || {
-        let known = KNOWN.iter().find(|known| known.name == name && !known.command.is_empty());
-        known.map(|known| known.command.iter().map(|&word| word.to_owned()).collect())
-    };
-    own.or_else(known).ok_or_else(|| unfit(format!("no command line is known for the planner `{name}`")))
+    let command = config.command_of(name);
+    match command.is_empty() {
+        true => Err(unfit(format!("no command line is known for the planner `{name}`"))),
+        false => Ok(command),
+    }
 }
 
-/// The last message of an agent in what it printed.
-fn heard(_command: &[String], stdout: &str) -> String {
-    stdout.to_owned()
+/// Agents bring their own credentials and settings: they get the environment of the harness, what their profile adds, and what
+/// the settings say.
+fn environment(profile: Option<&Profile>, said: &[String]) -> Vec<(String, String)> {
+    let mut all = process::environment();
+    for (name, value) in profile.map(|profile| profile.environment).unwrap_or_default() {
+        if !all.iter().any(|(known, _)| known == name) {
+            all.push(((*name).to_owned(), (*value).to_owned()));
+        }
+    }
+    for (name, value) in said.iter().filter_map(|word| word.split_once('=')) {
+        all.retain(|(known, _)| known != name);
+        all.push((name.to_owned(), value.to_owned()));
+    }
+    all
 }
 
 /// What a planner is told about the project. `draft` is the plan that is there already, if one is.
@@ -208,3 +241,29 @@ pub fn keep_answer(project: &Project, text: &str) -> Result<PathBuf, state::Erro
     state::keep(&folder, &name, text.as_bytes())?;
     Ok(folder.join(name))
 }
+
+/// Writes a plan of one task outside of the workspace, where no agent reaches it by accident. The same text that is yet to be run
+/// is the same file; one that was run gets another.
+pub fn quick_plan(runs: &Runs, task: &str, text: &str) -> Result<PathBuf, runs::Error> {
+    let folder = runs.store().folder().join(QUICK);
+    let digest = &blake3::hash(text.as_bytes()).to_hex()[..8];
+    let slug: String = plan::slug(task).chars().take(SLUG_CHARS_MAX).collect();
+    let mut count = 1_usize;
+    loop {
+        let number = if count == 1 { String::new() } else { format!("-{count}") };
+        let path = folder.join(format!("{}-{digest}{number}.md", slug.trim_end_matches('-')));
+        let is_over = runs.latest(&path)?.is_some_and(|run| run.state.outcome().is_some());
+        if !is_over {
+            match store::create_plan(&path, text, NATIVE) {
+                Ok(()) | Err(store::Error::Exists { .. }) => return Ok(path),
+                Err(error) => return Err(project::Error::from(error).into()),
+            }
+        }
+        count += 1;
+    }
+}
+
+/// Where plans of one task lie, in the state folder of the project.
+const QUICK: &str = "quick";
+/// How much of a task is in the name of its file.
+const SLUG_CHARS_MAX: usize = 40;
