@@ -7,9 +7,10 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
     self, answer, approve, archive, audit, cancel, clone, comment, completions, config, convert, delete,
-    demo, doctor, edit, events, explain, export, fmt, help, history, hook, import, inbox, init, list, log,
-    man, mcp, merge_driver, new, policy, prompt, propose, queue, reject, reopen, replan, retry, review,
-    run as run_command, schema, should_plan, show, simulate, stats, status, stop, undo, verify, worker,
+    demo, discover, doctor, draft, edit, events, explain, export, fmt, help, history, hook, import, inbox,
+    init, list, log, man, mcp, merge_driver, new, policy, prompt, propose, queue, quick, reject, reopen,
+    replan, retry, review, run as run_command, schema, should_plan, show, simulate, stats, status, stop,
+    undo, verify, worker,
 };
 use crate::herald;
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
@@ -45,6 +46,8 @@ enum Command {
     Init(init::Args),
     /// Write a new plan from a template
     New(new::Args),
+    /// Have a planner write a plan for what you want, and propose it
+    Draft(draft::Args),
     /// Check plans as a compiler checks programs
     Verify(verify::Args),
     /// Show a plan, one of its steps, or its graph
@@ -53,6 +56,8 @@ enum Command {
     Review(review::Args),
     /// Carry a plan through; only contracts say what is done
     Run(run_command::Args),
+    /// Carry one task through at once, without a plan file
+    Quick(quick::Args),
     /// Show where runs stand and what needs you
     Status(status::Args),
     /// Show what happened in a run
@@ -113,8 +118,10 @@ enum Command {
     Import(import::Args),
     /// Give a plan to other programs, or to people as a report
     Export(export::Args),
-    /// Write the next version of a plan after a step failed
+    /// Have a planner write the next version of a plan after a step failed
     Replan(replan::Args),
+    /// Note work that was come upon at a step, list it, or make a step of it
+    Discover(discover::Args),
     /// Show the versions of a plan and their runs
     History(history::Args),
     /// Check what is recorded: that it is what was written, and proves what it says
@@ -209,6 +216,9 @@ fn records(command: &Command) -> bool {
         | Command::Retry(_)
         | Command::Delete(_)
         | Command::Edit(_)
+        | Command::Draft(_)
+        | Command::Quick(_)
+        | Command::Discover(_)
         | Command::Replan(_)
         | Command::Archive(_)
         | Command::Mcp(_) => true,
@@ -252,6 +262,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
     match command {
         Command::Init(args) => init::run(&args, out),
         Command::New(args) => new::run(&args, out),
+        Command::Draft(args) => draft::run(&args, out),
         Command::Verify(args) => verify::run(&args, out),
         Command::Show(args) => show::run(&args, out),
         Command::Review(args) => match review::run(&args, out)? {
@@ -259,6 +270,11 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
             review::Ended::Start(plan) => run_command::run(&run_command::Args::of(&plan), out),
         },
         Command::Run(args) => run_command::run(&args, out),
+        Command::Quick(args) => {
+            let opened = quick::open(&args)?;
+            let plan = opened.path.to_string_lossy().into_owned();
+            run_command::run_opened(&run_command::Args::approved(&plan, args.rev.clone()), opened, out)
+        }
         Command::Status(args) => status::run(&args, out),
         Command::Log(args) => log::run(&args, out),
         Command::Answer(args) => answer::run(&args, out),
@@ -296,6 +312,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Import(args) => import::run(&args, out),
         Command::Export(args) => export::run(&args, out),
         Command::Replan(args) => replan::run(&args, out),
+        Command::Discover(args) => discover::run(&args, out),
         Command::History(args) => history::run(&args, out),
         Command::Simulate(args) => simulate::run(&args, out),
         Command::Stats(args) => stats::run(&args, out),

@@ -13,7 +13,9 @@ pub(crate) mod config;
 pub(crate) mod convert;
 pub(crate) mod delete;
 pub(crate) mod demo;
+pub(crate) mod discover;
 pub(crate) mod doctor;
+pub(crate) mod draft;
 pub(crate) mod edit;
 pub(crate) mod events;
 pub(crate) mod explain;
@@ -35,6 +37,7 @@ pub(crate) mod policy;
 pub(crate) mod prompt;
 pub(crate) mod propose;
 pub(crate) mod queue;
+pub(crate) mod quick;
 pub(crate) mod reject;
 pub(crate) mod reopen;
 pub(crate) mod replan;
@@ -157,7 +160,9 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("convert", made::<Envelope<crate::carry::Carried>>),
     ("delete", made::<Envelope<delete::Deleted>>),
     ("demo", made::<Envelope<demo::Made>>),
+    ("discover", made::<Envelope<discover::Discovered>>),
     ("doctor", made::<Envelope<doctor::Examined>>),
+    ("draft", made::<Envelope<draft::Drafted>>),
     ("edit", made::<Envelope<edit::Edited>>),
     ("error", made::<ErrorEnvelope>),
     ("event", made::<Envelope<Notice>>),

@@ -27,7 +27,11 @@ pub(crate) struct Folder {
 impl Folder {
     /// Makes the folder; `name` is that of no other attempt.
     pub(crate) fn of(store: &Store, name: &str) -> Self {
-        let path = store.folder().join("attempts").join(name);
+        Self::at(store.folder().join("attempts").join(name))
+    }
+
+    /// Makes the folder at a path that nobody else has.
+    pub(crate) fn at(path: PathBuf) -> Self {
         // Where the folder can't be made there is no feedback to read and no usage to tell; the attempt is made all the same.
         state::create(&path).ok();
         Self { path }

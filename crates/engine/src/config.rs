@@ -40,6 +40,10 @@ pub struct Config {
     pub limits: Limits,
     /// How plans are carried out.
     pub run: Run,
+    /// How planners are asked.
+    pub draft: Draft,
+    /// How plans are made anew.
+    pub replan: Replan,
     /// How plans are decided about.
     pub review: Review,
     /// How contracts are run before the work.
@@ -121,6 +125,22 @@ pub struct Run {
     pub context_bytes: u64,
     /// Minutes after which a run that nobody drives is stalled.
     pub stalled_minutes: u64,
+}
+
+/// How planners are asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    /// How often a planner is asked for one plan.
+    pub tries: u32,
+    /// How long it may take over one answer.
+    pub seconds: u64,
+}
+
+/// How plans are made anew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replan {
+    /// How often one plan may be.
+    pub max: u32,
 }
 
 /// How plans are decided about.
@@ -420,6 +440,8 @@ impl Settings {
                 context_bytes: self.number("run.context_bytes"),
                 stalled_minutes: self.number("run.stalled_minutes"),
             },
+            draft: Draft { tries: count("draft.tries"), seconds: self.number("draft.seconds") },
+            replan: Replan { max: count("replan.max") },
             review: Review { stale_days: self.number("review.stale_days") },
             red: Red { seconds: self.number("red.seconds"), total_seconds: self.number("red.total_seconds") },
             retention: Retention { days: self.number("retention.days") },
