@@ -1,18 +1,21 @@
 //! The part of planwright that decides. Pure: no files, processes, clock, environment or threads; what a decision needs
 //! from the world comes in as data. Read the modules in this order.
 
+pub mod arbiter;
 pub mod audit;
 pub mod budget;
 pub mod chain;
 pub mod change;
 pub mod contracts;
 pub mod convert;
+pub mod cost;
 pub mod decide;
 pub mod diagnostic;
 pub mod dialect;
 pub mod digest;
 pub mod draft;
 pub mod event;
+pub mod finding;
 pub mod forecast;
 pub mod foreign;
 pub mod frontmatter;
@@ -24,12 +27,14 @@ pub mod ledger;
 mod markdown;
 pub mod merge;
 pub mod notice;
+pub mod opinion;
 pub mod plan;
 pub mod policy;
 pub mod prompt;
 pub mod receipts;
 pub mod red;
 pub mod reflection;
+pub mod reply;
 pub mod rerun;
 pub mod review;
 pub mod run;

@@ -87,6 +87,8 @@ pub struct StepState {
     pub asked: u32,
     /// Whether an agent is done with it and a person has to look. Only where the contract is a person's word.
     pub is_handed_over: bool,
+    /// What was found in its last attempt, where that was a reviewer's.
+    pub findings: Vec<Finding>,
     /// Whether the contract is a person's word.
     is_manual: bool,
 }
@@ -220,6 +222,7 @@ impl RunState {
             same_failure: 0,
             asked: 0,
             is_handed_over: false,
+            findings: Vec::new(),
             is_manual: step.contract == Contract::Manual,
         });
         Self {
@@ -242,6 +245,12 @@ impl RunState {
             Phase::Finished(outcome) => Some(outcome),
             Phase::New | Phase::Running | Phase::Stopped => None,
         }
+    }
+
+    /// What reviewers found, each with the place of their step.
+    pub fn findings(&self) -> impl Iterator<Item = (usize, &Finding)> {
+        let of = |(place, step): (usize, &StepState)| step.findings.iter().map(move |finding| (place, finding));
+        self.steps.iter().enumerate().flat_map(of)
     }
 
     /// The place of the step with this id.
@@ -290,6 +299,9 @@ impl RunState {
                 let place = self.known(event, step)?;
                 let failure = receipt.verdict.failure().cloned();
                 self.finish_contract(event, place, (*attempt, failure, receipt.output.clone()))?;
+                if let Some(opinion) = &receipt.opinion {
+                    self.spend(opinion.usage);
+                }
             }
             Event::AskOpened { ask, step, reason, text } => {
                 let place = step.as_ref().map(|step| self.known(event, step)).transpose()?;

@@ -244,6 +244,7 @@ fn print_step(plan: &PlanView, step: &StepView, out: &mut Out<'_>) {
     fact("env", &step.env.join(", "));
     fact("network", step.network.as_deref().unwrap_or_default());
     fact("may pass", step.green.as_deref().unwrap_or_default());
+    fact("judge", step.judge.as_deref().unwrap_or_default());
     fact("on_fail", &step.on_fail);
     let seconds = |limit: Option<u64>| limit.map(|seconds| format!("{seconds} s")).unwrap_or_default();
     fact("timeout", &seconds(step.timeout_seconds));

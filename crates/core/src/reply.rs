@@ -1,0 +1,69 @@
+//! One JSON object out of what a model says: alone, in a block, or behind prose. Knows no meaning.
+
+use serde_json::{Map, Value};
+
+/// How much of the end of a text is looked through.
+const LOOKED_BYTES_MAX: usize = 64 << 10;
+/// How many places an object may begin at; a model that writes thousands of braces wants nothing good.
+const BEGINNINGS_MAX: usize = 4096;
+
+/// The last JSON object of a text that has one of these keys; `None` where there is none.
+pub fn object(text: &str, keys: &[&str]) -> Option<Map<String, Value>> {
+    let start = text.ceil_char_boundary(text.len().saturating_sub(LOOKED_BYTES_MAX));
+    let text = &text[start..];
+    let beginnings = text.rmatch_indices('{').map(|(at, _)| at).take(BEGINNINGS_MAX);
+    let mut objects = beginnings.filter_map(|at| {
+        let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();
+        match values.next()?.ok()? {
+            Value::Object(object) => Some(object),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => None,
+        }
+    });
+    objects.find(|object| keys.iter().any(|key| object.contains_key(*key)))
+}
+
+/// A text of an object, on one line and not longer than `bytes_max`; empty where it has none.
+pub fn text(object: &Map<String, Value>, key: &str, bytes_max: usize) -> String {
+    let words = object.get(key).and_then(Value::as_str).unwrap_or_default().split_whitespace();
+    let mut text = words.collect::<Vec<_>>().join(" ");
+    text.truncate(text.floor_char_boundary(bytes_max));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_object_that_answers_is_found_and_nothing_else() {
+        let answer =
+            |text: &str| object(text, &["action", "agent"]).map(|object| Value::Object(object).to_string());
+        let cases = [
+            (r#"{"action":"retry"}"#, Some(r#"{"action":"retry"}"#)),
+            ("I think so.\n```json\n{\"agent\": \"a\"}\n```\nDone.", Some(r#"{"agent":"a"}"#)),
+            (r#"{"action":"first"} and then {"action":"second"}"#, Some(r#"{"action":"second"}"#)),
+            (
+                r#"{"action":"retry","why":{"deep":{"agent_":1}}}"#,
+                Some(r#"{"action":"retry","why":{"deep":{"agent_":1}}}"#),
+            ),
+            (r#"{"action":"retry"} {"other":1}"#, Some(r#"{"action":"retry"}"#)),
+            (r#"{"action":"retry""#, None),
+            (r#"["action"]"#, None),
+            ("no", None),
+            ("", None),
+        ];
+        for (text, wanted) in cases {
+            assert_eq!(answer(text).as_deref(), wanted, "{text}");
+        }
+        let flood = "{".repeat(1 << 20);
+        assert_eq!(object(&flood, &["action"]), None);
+    }
+
+    #[test]
+    fn a_text_is_one_line_and_bounded() {
+        let object = object("{\"a\":\"two\\n  lines\",\"b\":3}", &["a"]).expect("an object");
+        assert_eq!(text(&object, "a", 99), "two lines");
+        assert_eq!(text(&object, "a", 5), "two l");
+        assert_eq!((text(&object, "b", 9), text(&object, "c", 9)), (String::new(), String::new()));
+    }
+}
