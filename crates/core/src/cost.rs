@@ -61,7 +61,9 @@ pub fn of_run<'a>(name: &str, plan: &Plan, events: impl Iterator<Item = &'a Even
     let mut spent: BTreeMap<(usize, String), Spent> = BTreeMap::new();
     for event in events {
         let place = event.step().and_then(|id| plan.steps.iter().position(|step| step.id == id));
-        let (Some(place), Some(step), Some(attempt)) = (place, event.step(), event.attempt()) else { continue };
+        let (Some(place), Some(step), Some(attempt)) = (place, event.step(), event.attempt()) else {
+            continue;
+        };
         let (agent, usage, attempts) = match event {
             Event::AttemptStarted { agent, .. } => {
                 agents.insert((step, attempt), agent);

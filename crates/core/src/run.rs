@@ -9,6 +9,7 @@ use crate::draft::Mark;
 use crate::event::{Answer, AttemptEnd, Blob, Event, Outcome, Reason, Usage};
 use crate::judge::Failure;
 use crate::plan::{Contract, Plan, Step};
+use crate::report::{self, Finding};
 
 /// Where a run stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,6 +90,12 @@ pub struct StepState {
     pub is_handed_over: bool,
     /// What was found in its last attempt, where that was a reviewer's.
     pub findings: Vec<Finding>,
+    /// What the agent asked in an attempt whose contract then failed.
+    pub question: Option<String>,
+    /// How often in a row the agent could not be had.
+    pub parked: u32,
+    /// Why it could not, the last time.
+    pub parked_why: String,
     /// Whether the contract is a person's word.
     is_manual: bool,
 }
@@ -223,6 +230,9 @@ impl RunState {
             asked: 0,
             is_handed_over: false,
             findings: Vec::new(),
+            question: None,
+            parked: 0,
+            parked_why: String::new(),
             is_manual: step.contract == Contract::Manual,
         });
         Self {
@@ -249,7 +259,8 @@ impl RunState {
 
     /// What reviewers found, each with the place of their step.
     pub fn findings(&self) -> impl Iterator<Item = (usize, &Finding)> {
-        let of = |(place, step): (usize, &StepState)| step.findings.iter().map(move |finding| (place, finding));
+        let of =
+            |(place, step): (usize, &StepState)| step.findings.iter().map(move |finding| (place, finding));
         self.steps.iter().enumerate().flat_map(of)
     }
 
@@ -290,9 +301,11 @@ impl RunState {
                 let place = self.known(event, step)?;
                 self.start(event, place, *attempt)?;
             }
-            Event::AttemptFinished { step, attempt, end, usage, changed, .. } => {
+            Event::AttemptFinished { step, attempt, end, usage, changed, account, .. } => {
                 let place = self.known(event, step)?;
                 self.finish_attempt(event, place, (*attempt, end, changed))?;
+                self.steps[place].question = report::question(&account.report).map(str::to_owned);
+                self.steps[place].findings = report::findings(&account.report).cloned().collect();
                 self.spend(*usage);
             }
             Event::ContractFinished { step, attempt, receipt } => {
@@ -363,6 +376,9 @@ impl RunState {
             return Err(self.illegal(event, Some(place), "the end of the attempt that is running"));
         }
         step.status = Status::Pending;
+        if !matches!(end, AttemptEnd::Parked { .. }) {
+            step.parked = 0;
+        }
         match end {
             // There is nothing to run: a person will be asked.
             AttemptEnd::Exited(_) | AttemptEnd::Signalled(_) if step.is_manual => step.is_handed_over = true,
@@ -376,7 +392,11 @@ impl RunState {
             }
             AttemptEnd::Lost => step.lost += 1,
             AttemptEnd::Stopped => {}
-            AttemptEnd::Parked { until, .. } => step.parked_until = Some(until.unwrap_or(u64::MAX)),
+            AttemptEnd::Parked { until, why } => {
+                step.parked += 1;
+                step.parked_why.clone_from(why);
+                step.parked_until = Some(until.unwrap_or(u64::MAX));
+            }
         }
         Ok(())
     }
@@ -400,7 +420,10 @@ impl RunState {
             }
         };
         match failure {
-            None => step.status = Status::Passed { attempt },
+            None => {
+                step.question = None;
+                step.status = Status::Passed { attempt };
+            }
             // Nobody has tried yet: the claim is void, and that is all.
             Some(_) if attempt == CLAIM => step.status = Status::Pending,
             Some(failure) => {
@@ -486,9 +509,12 @@ impl RunState {
         match answer {
             Answer::Retry { hint } => {
                 // Where attempts are left, another one need not be granted.
-                step.granted += u32::from(reason == Reason::AttemptsSpent);
+                // One that ended in a question was none of those that the policy allows.
+                step.granted += u32::from(matches!(reason, Reason::AttemptsSpent | Reason::Question));
                 step.lost = 0;
+                step.parked = 0;
                 step.parked_until = None;
+                step.question = None;
                 step.hint.clone_from(hint);
                 step.is_handed_over = false;
                 step.status = Status::Pending;
