@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    self, answer, approve, archive, audit, cancel, clone, comment, completions, config, convert, delete,
+    self, answer, approve, arbiter, archive, audit, cancel, clone, comment, completions, config, convert, delete,
     demo, doctor, edit, events, explain, export, fmt, help, history, import, inbox, init, list, log, man,
     merge_driver, new, policy, propose, queue, reject, reopen, replan, retry, review, run as run_command,
     schema, show, simulate, stats, status, stop, undo, verify, worker,
@@ -117,6 +117,8 @@ enum Command {
     Audit(audit::Args),
     /// Show what carrying out a plan would do, and do nothing
     Simulate(simulate::Args),
+    /// Show which agent does the next step and how the plan goes on, and why
+    Arbiter(arbiter::Args),
     /// Show how work goes: first tries, retries, waits, contracts that never failed
     Stats(stats::Args),
     /// Put plans that are over out of the way
@@ -202,11 +204,12 @@ fn records(command: &Command) -> bool {
         | Command::Delete(_)
         | Command::Edit(_)
         | Command::Replan(_)
+        | Command::Arbiter(_)
         | Command::Archive(_) => true,
+        Command::Verify(args) => args.is_recorded(),
         Command::Init(_)
         | Command::New(_)
         | Command::Clone(_)
-        | Command::Verify(_)
         | Command::Show(_)
         | Command::Simulate(_)
         | Command::Stats(_)
@@ -284,6 +287,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Replan(args) => replan::run(&args, out),
         Command::History(args) => history::run(&args, out),
         Command::Simulate(args) => simulate::run(&args, out),
+        Command::Arbiter(args) => arbiter::run(&args, out),
         Command::Stats(args) => stats::run(&args, out),
         Command::Audit(args) => audit::run(&args, out),
         Command::Archive(args) => archive::run(&args, out),

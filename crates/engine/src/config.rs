@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use planwright_core::decide;
 use planwright_core::event::Agents;
 use planwright_core::notice::Occasion;
+use planwright_core::opinion::{self, Weight};
 use planwright_core::plan::{Plan, Reference};
 
 use layer::Layer;
@@ -24,6 +25,9 @@ use layer::Layer;
 pub const FILE: &str = "planwright.toml";
 /// The key of the command that topics come from, among the command lines of agents. No target is spelled like it.
 pub const TOPICS_KEY: &str = "topic:";
+/// The keys of the agent that is asked about work that passed, for each weight that its opinion may have.
+pub const ADVISORY_JUDGE_KEY: &str = "judge:advisory";
+pub const GATE_JUDGE_KEY: &str = "judge:gate";
 /// How much of a file is read.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
@@ -38,6 +42,8 @@ pub struct Config {
     pub review: Review,
     /// How contracts are run before the work.
     pub red: Red,
+    /// How agents are asked for their word.
+    pub consult: Consult,
     /// How long things are kept.
     pub retention: Retention,
     /// How your approvals are signed.
@@ -122,6 +128,15 @@ pub struct Red {
     pub total_seconds: u64,
 }
 
+/// How agents are asked for their word, as arbiter, judge or reviewer of a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Consult {
+    /// How long an answer may take.
+    pub seconds: u64,
+    /// The agent that is asked how a plan goes on; `None`: none is.
+    pub arbiter: Option<String>,
+}
+
 /// How your approvals are signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approve {
@@ -141,6 +156,8 @@ pub struct Topics {
 pub struct Agent {
     /// The command line; the prompt comes on its stdin.
     pub command: Vec<String>,
+    /// Who says so: what a project says is run only once it was approved.
+    pub origin: Origin,
 }
 
 /// Who is told of what happens. Never from a file that an agent could have written: see [`Setting::is_personal`].
@@ -360,6 +377,7 @@ impl Settings {
             },
             review: Review { stale_days: self.number("review.stale_days") },
             red: Red { seconds: self.number("red.seconds"), total_seconds: self.number("red.total_seconds") },
+            consult: Consult { seconds: self.number("consult.seconds"), arbiter: None },
             retention: Retention { days: self.number("retention.days") },
             approve: Approve { key: None },
             topics: Topics { command: Vec::new() },
@@ -372,16 +390,17 @@ impl Settings {
                 seconds: self.number("hooks.seconds"),
             },
         };
-        for (path, (value, _)) in &self.said {
+        for (path, (value, origin)) in &self.said {
             let path: Vec<&str> = path.iter().map(String::as_str).collect();
             match (path.as_slice(), value) {
                 (["topics", "command"], Value::Words(words)) => config.topics.command.clone_from(words),
+                (["arbiter", "agent"], Value::Text(agent)) => config.consult.arbiter = Some(agent.clone()),
                 (["approve", "key"], Value::Text(path)) => config.approve.key = Some(path.into()),
                 (["roles", name], Value::Text(agent)) => {
                     config.roles.insert((*name).to_owned(), agent.clone());
                 }
                 (["agents", name, "command"], Value::Words(words)) => {
-                    config.agents.insert((*name).to_owned(), Agent { command: words.clone() });
+                    config.agents.insert((*name).to_owned(), Agent { command: words.clone(), origin: *origin });
                 }
                 (["hooks", name], Value::Words(words)) => {
                     let occasion = Occasion::ALL.into_iter().find(|known| hook_name(*known) == *name);
@@ -424,17 +443,30 @@ impl Config {
                 let agent = self.agent_of(target);
                 let command = match setting::BUILT_IN.contains(&agent) {
                     true => vec![agent.to_owned()],
-                    false => self.agents.get(agent).map(|agent| agent.command.clone()).unwrap_or_default(),
+                    false => self.command_of(agent),
                 };
                 (target.to_owned(), command)
             })
             .collect()
     }
 
-    /// Every command line that carrying out a plan takes from the settings: those of its agents, and under [`TOPICS_KEY`]
-    /// the one that topics come from, where a step reads a topic.
-    pub fn commands_of(&self, plan: &Plan) -> Agents {
+    /// The command line of an agent; empty where none is known.
+    fn command_of(&self, agent: &str) -> Vec<String> {
+        self.agents.get(agent).map(|agent| agent.command.clone()).unwrap_or_default()
+    }
+
+    /// Every command line that carrying out a plan takes from the settings: those of its agents, under [`TOPICS_KEY`] the one
+    /// that topics come from, where a step reads a topic, and that of the judge with the weight of its opinion, where a step
+    /// has a question for it.
+    pub fn commands_of(&self, plan: &Plan, weight: Weight) -> Agents {
         let mut commands = self.agents_of(plan);
+        if plan.steps.iter().any(|step| step.judge.is_some()) {
+            let key = match weight {
+                Weight::Advisory => ADVISORY_JUDGE_KEY,
+                Weight::Gate => GATE_JUDGE_KEY,
+            };
+            commands.insert(key.to_owned(), self.command_of(self.agent_of(opinion::ROLE)));
+        }
         let mut reads = plan.steps.iter().flat_map(|step| &step.reads);
         let reads_topics = reads.any(|reference| matches!(reference, Reference::Topic(_)));
         if reads_topics && !self.topics.command.is_empty() {

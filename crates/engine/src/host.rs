@@ -10,7 +10,7 @@ use planwright_core::decide::{Command, outlook};
 use planwright_core::event::{AttemptEnd, Event, Reason};
 use planwright_core::plan::{Contract, Plan};
 use planwright_core::prompt;
-use planwright_core::run::{FailedAttempt, RunState, StepState};
+use planwright_core::run::{FailedAttempt, RunState, Status, StepState};
 use planwright_core::source::Source;
 use planwright_core::tally::Tally;
 
@@ -175,11 +175,11 @@ impl Embedded {
         });
     }
 
-    fn contract(&mut self, (step, attempt): Attempt) {
+    fn contract(&mut self, (step, attempt): Attempt, changed: Vec<String>) {
         let (worker, report, stop) = (Arc::clone(&self.worker), self.report.clone(), self.stop.clone());
         self.contracts += 1;
         std::thread::spawn(move || {
-            let done = worker.contract(&worker.plan.steps[step], attempt, &stop);
+            let done = worker.contract(&worker.plan.steps[step], (attempt, &changed), &stop);
             report.send(Report::Contract((step, attempt), done)).ok();
         });
     }
@@ -387,7 +387,17 @@ impl Host for Embedded {
                     self.others.insert((step, attempt));
                 }
             }
-            Command::Contract { step, attempt } => self.contract((step, attempt)),
+            Command::Contract { step, attempt } => {
+                let changed = match &state.steps[step].status {
+                    Status::Judging { changed, .. } => changed.clone(),
+                    Status::Pending
+                    | Status::Running { .. }
+                    | Status::Passed { .. }
+                    | Status::Waiting { .. }
+                    | Status::Skipped { .. } => Vec::new(),
+                };
+                self.contract((step, attempt), changed);
+            }
             Command::Ask { .. } | Command::Warn { .. } | Command::Wake { .. } | Command::Finish { .. } => {}
         }
         Ok(())

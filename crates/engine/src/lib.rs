@@ -3,10 +3,12 @@
 
 pub use planwright_core as core;
 
+pub mod arbiter;
 pub mod audit;
 pub mod base;
 pub mod clock;
 pub mod config;
+pub mod consult;
 pub mod contract;
 pub mod crew;
 pub mod decisions;

@@ -1,6 +1,8 @@
 //! Carries out one command of a run: an attempt by an agent, or a contract. Reports what happened as an event; only
 //! [`planwright_core::judge`] makes a verdict of it.
 
+mod opinion;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,8 +10,11 @@ use std::time::Duration;
 
 use planwright_core::agent::Account;
 use planwright_core::event::{Agents, ApprovedBy, AttemptEnd, Blob, Event, Receipt, Usage};
+use planwright_core::finding;
+use planwright_core::judge::judge_with;
 use planwright_core::plan::{Contract, Plan, Reference, Step};
 use planwright_core::prompt::{Context, Feedback};
+use planwright_core::work::WorkKind;
 
 use crate::base;
 use crate::config::{Config, TOPICS_KEY};
@@ -21,6 +26,7 @@ use crate::store;
 use crate::store::journal::{Store, blob_of};
 use crate::topic;
 use crate::workspace::Snapshot;
+use opinion::Asked;
 
 /// The agent that runs the script which is the task.
 const SHELL: &str = "shell";
@@ -243,6 +249,8 @@ impl Worker {
         changed.retain(|path| !own.iter().any(|own| *path == own.to_string_lossy()));
         let said = files.said();
         files.remove();
+        let mut account = Account::default();
+        finding::complete(&mut account, WorkKind::of(&step.target));
         let event = Event::AttemptFinished {
             step: step.id.clone(),
             attempt,
@@ -250,7 +258,7 @@ impl Worker {
             output: Some(blob_of(&output)),
             usage: said.usage(milliseconds),
             changed,
-            account: Account::default(),
+            account,
         };
         Done { event, blobs: vec![output] }
     }
@@ -283,7 +291,7 @@ impl Worker {
     }
 
     /// Runs the contract of a step and has it judged. `None` when it was stopped before it could tell anything.
-    pub fn contract(&self, step: &Step, attempt: u32, stop: &Stop) -> Option<Done> {
+    pub fn contract(&self, step: &Step, (attempt, changed): (u32, &[String]), stop: &Stop) -> Option<Done> {
         let tag = format!("{}/{}/{attempt}/contract", self.tag, step.id);
         // Before the contract, which may leave things behind. Without the plan: the harness writes marks into it at any time.
         // Content that can't be told is not told: that takes nothing from what the contract says.
@@ -296,20 +304,39 @@ impl Worker {
             Some(why) => Seen::unseen(step, why),
             None => self.site().look(step, (&self.for_contracts, &tag), stop)?,
         };
+        let asked = match seen.verdict.is_passed() {
+            true => self.opinion((step, attempt), (changed, &seen.output), stop),
+            false => None,
+        };
+        let opinion = match asked {
+            Some(Asked::Said(opinion)) => Some(opinion),
+            // Without its word nothing is known yet: contracts only look, so all of it is done again.
+            Some(Asked::Stopped) => return None,
+            None => None,
+        };
+        let verdict = match expect {
+            Some(expect) => judge_with(expect, &seen.observation, opinion.as_ref()),
+            None => seen.verdict,
+        };
+        let mut output = seen.output;
+        if let Some(opinion) = &opinion {
+            output.push_str(&format!("\n{opinion}\n"));
+        }
         let receipt = Receipt {
-            verdict: seen.verdict,
+            verdict,
             observation: seen.observation,
             digest: self.digest.clone(),
             contract: seen.contract,
             tier: "open".to_owned(),
-            output: blob_of(seen.output.as_bytes()),
+            output: blob_of(output.as_bytes()),
             milliseconds: seen.milliseconds,
             tree: tree.unwrap_or_default(),
             expect,
             approvals: self.approvals.clone(),
+            opinion,
         };
         let event = Event::ContractFinished { step: step.id.clone(), attempt, receipt };
-        Some(Done { event, blobs: vec![seen.output.into_bytes()] })
+        Some(Done { event, blobs: vec![output.into_bytes()] })
     }
 
     /// What is wrong with the sealed files: a contract that would run others than those that were approved tells nothing.

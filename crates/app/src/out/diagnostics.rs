@@ -17,7 +17,7 @@ use planwright_engine::core::source::Source;
 pub use github::github;
 pub use human::human;
 pub use json::{
-    DiagnosticData, EditData, FileData, FixData, RedData, RelatedData, SpanData, SuggestionData, VerifyData,
+    DiagnosticData, FoundData, EditData, FileData, FixData, RedData, RelatedData, SpanData, SuggestionData, VerifyData,
     json,
 };
 pub use junit::junit;
