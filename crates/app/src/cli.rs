@@ -6,10 +6,10 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    self, answer, approve, arbiter, archive, audit, cancel, clone, comment, completions, config, convert, delete,
-    demo, doctor, edit, events, explain, export, fmt, help, history, import, inbox, init, list, log, man,
-    merge_driver, new, policy, propose, queue, reject, reopen, replan, retry, review, run as run_command,
-    schema, show, simulate, stats, status, stop, undo, verify, worker,
+    self, answer, approve, arbiter, archive, audit, cancel, clone, comment, completions, config, convert,
+    delete, demo, doctor, edit, events, explain, export, fmt, help, history, import, inbox, init, list, log,
+    man, merge_driver, new, policy, propose, queue, reject, reopen, replan, retry, review,
+    run as run_command, schema, show, simulate, stats, status, stop, undo, verify, worker,
 };
 use crate::herald;
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};

@@ -23,7 +23,8 @@ severity is `error` (must be mended), `warning` (should be) or `note`:
 /// What a reviewer of a plan is told: the plan, and what the checker found in it already. What it finds is a remark on the plan;
 /// nobody approves or rejects by it.
 pub fn plan_prompt(path: &str, text: &str, complaints: &[String]) -> String {
-    let numbered: String = text.lines().zip(1..).map(|(line, number)| format!("{number:>4}  {line}\n")).collect();
+    let numbered: String =
+        text.lines().zip(1..).map(|(line, number)| format!("{number:>4}  {line}\n")).collect();
     let known = match complaints.is_empty() {
         true => "nothing\n".to_owned(),
         false => complaints.iter().map(|complaint| format!("- {complaint}\n")).collect(),

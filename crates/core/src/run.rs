@@ -259,9 +259,8 @@ impl RunState {
 
     /// What reviewers found, each with the place of their step.
     pub fn findings(&self) -> impl Iterator<Item = (usize, &Finding)> {
-        let of =
-            |(place, step): (usize, &StepState)| step.findings.iter().map(move |finding| (place, finding));
-        self.steps.iter().enumerate().flat_map(of)
+        let steps = self.steps.iter().enumerate();
+        steps.flat_map(|(place, step)| step.findings.iter().map(move |finding| (place, finding)))
     }
 
     /// The place of the step with this id.

@@ -53,7 +53,9 @@ pub fn gather(project: &Project, path: &Path, file: Option<&Plan>) -> Result<Opt
     let newest = runs.as_ref().map(|runs| runs.latest(path)).transpose()?.flatten();
     let is_same = |run: &Run| file.is_none_or(|plan| Digest::of(plan).to_string() == run.row.digest);
     let run = newest.filter(is_same);
-    let Some(plan) = run.as_ref().map(|run| run.plan.clone()).or_else(|| file.cloned()) else { return Ok(None) };
+    let Some(plan) = run.as_ref().map(|run| run.plan.clone()).or_else(|| file.cloned()) else {
+        return Ok(None);
+    };
     let agents = agents(project, runs.as_ref())?;
     let begun = arbiter::begun(&plan);
     let state = run.as_ref().map_or(&begun, |run| &run.state);

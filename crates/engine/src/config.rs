@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use planwright_core::agent::{self, Places};
 use planwright_core::decide;
 use planwright_core::event::Agents;
 use planwright_core::notice::Occasion;
@@ -28,6 +29,10 @@ pub const TOPICS_KEY: &str = "topic:";
 /// The keys of the agent that is asked about work that passed, for each weight that its opinion may have.
 pub const ADVISORY_JUDGE_KEY: &str = "judge:advisory";
 pub const GATE_JUDGE_KEY: &str = "judge:gate";
+/// The beginning of the key of what an agent is like, before its target. No target is spelled like it.
+pub const LIKE_KEY: &str = "like:";
+/// The beginning of the key of an agent's variables.
+pub const ENVIRONMENT_KEY: &str = "environment:";
 /// How much of a file is read.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
@@ -151,13 +156,19 @@ pub struct Topics {
     pub command: Vec<String>,
 }
 
-/// An agent that is a command line.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// An agent that the user says something about.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Agent {
-    /// The command line; the prompt comes on its stdin.
+    /// The command line; the prompt comes on its stdin. Empty: that of the profile.
     pub command: Vec<String>,
-    /// Who says so: what a project says is run only once it was approved.
-    pub origin: Origin,
+    /// The profile that it is like: how its output is read, and its command line where none is said.
+    pub like: Option<String>,
+    /// Variables of its environment, each as `NAME=VALUE`.
+    pub environment: Vec<String>,
+    /// Where it says what it used, if it is like nothing that is known.
+    pub places: Places,
+    /// Whether the file of the project says any of it: then it is run only once it was approved.
+    pub is_projects: bool,
 }
 
 /// Who is told of what happens. Never from a file that an agent could have written: see [`Setting::is_personal`].
@@ -399,8 +410,10 @@ impl Settings {
                 (["roles", name], Value::Text(agent)) => {
                     config.roles.insert((*name).to_owned(), agent.clone());
                 }
-                (["agents", name, "command"], Value::Words(words)) => {
-                    config.agents.insert((*name).to_owned(), Agent { command: words.clone(), origin: *origin });
+                (["agents", name, key], value) => {
+                    let agent = config.agents.entry((*name).to_owned()).or_default();
+                    agent.take(key, value);
+                    agent.is_projects |= *origin == Origin::Project;
                 }
                 (["hooks", name], Value::Words(words)) => {
                     let occasion = Occasion::ALL.into_iter().find(|known| hook_name(*known) == *name);
@@ -416,6 +429,21 @@ impl Settings {
             }
         }
         config
+    }
+}
+
+impl Agent {
+    fn take(&mut self, key: &str, value: &Value) {
+        match (key, value) {
+            ("command", Value::Words(words)) => self.command.clone_from(words),
+            ("environment", Value::Words(words)) => self.environment.clone_from(words),
+            ("like", Value::Text(name)) => self.like = Some(name.clone()),
+            ("tokens", Value::Words(places)) => self.places.tokens.clone_from(places),
+            ("dollars", Value::Text(place)) => self.places.dollars = Some(place.clone()),
+            ("session", Value::Text(place)) => self.places.session = Some(place.clone()),
+            ("said", Value::Text(place)) => self.places.said = Some(place.clone()),
+            (_, Value::Number(_) | Value::Text(_) | Value::Words(_)) => {}
+        }
     }
 }
 
@@ -450,22 +478,44 @@ impl Config {
             .collect()
     }
 
-    /// The command line of an agent; empty where none is known.
-    fn command_of(&self, agent: &str) -> Vec<String> {
-        self.agents.get(agent).map(|agent| agent.command.clone()).unwrap_or_default()
+    /// The command line of an agent: what the settings say, or the profile that it is like or called by; empty where there is
+    /// none.
+    pub fn command_of(&self, agent: &str) -> Vec<String> {
+        let said = self.agents.get(agent);
+        match said.map(|said| &said.command).filter(|command| !command.is_empty()) {
+            Some(command) => command.clone(),
+            None => {
+                let name = said.and_then(|said| said.like.as_deref()).unwrap_or(agent);
+                let words = agent::profile(name).map(|profile| profile.command).unwrap_or_default();
+                words.iter().map(|&word| word.to_owned()).collect()
+            }
+        }
     }
 
-    /// Every command line that carrying out a plan takes from the settings: those of its agents, under [`TOPICS_KEY`] the one
-    /// that topics come from, where a step reads a topic, and that of the judge with the weight of its opinion, where a step
-    /// has a question for it.
+    /// What an approval names of an agent besides its command line: the profile that it is said to be like, its variables.
+    fn manner_of(&self, target: &str) -> impl Iterator<Item = (String, Vec<String>)> {
+        let said = self.agents.get(self.agent_of(target));
+        let like = said.and_then(|said| said.like.clone()).map(|like| vec![like]).unwrap_or_default();
+        let environment = said.map(|said| said.environment.clone()).unwrap_or_default();
+        let all = [(LIKE_KEY, like), (ENVIRONMENT_KEY, environment)];
+        let all = all.into_iter().filter(|(_, words)| !words.is_empty());
+        all.map(move |(key, words)| (format!("{key}{target}"), words))
+    }
+
+    /// Every command line that carrying out a plan takes from the settings: those of its agents with what else is said of them
+    /// (under [`LIKE_KEY`] and [`ENVIRONMENT_KEY`]), under [`TOPICS_KEY`] the one that topics come from, where a step reads a
+    /// topic, and that of the judge with the weight of its opinion, where a step has a question for it.
     pub fn commands_of(&self, plan: &Plan, weight: Weight) -> Agents {
         let mut commands = self.agents_of(plan);
+        let manners: Vec<_> = commands.keys().flat_map(|target| self.manner_of(target)).collect();
+        commands.extend(manners);
         if plan.steps.iter().any(|step| step.judge.is_some()) {
             let key = match weight {
                 Weight::Advisory => ADVISORY_JUDGE_KEY,
                 Weight::Gate => GATE_JUDGE_KEY,
             };
             commands.insert(key.to_owned(), self.command_of(self.agent_of(opinion::ROLE)));
+            commands.extend(self.manner_of(opinion::ROLE));
         }
         let mut reads = plan.steps.iter().flat_map(|step| &step.reads);
         let reads_topics = reads.any(|reference| matches!(reference, Reference::Topic(_)));

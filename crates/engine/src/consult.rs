@@ -8,7 +8,7 @@ use std::time::Duration;
 use planwright_core::agent::{self, Listener};
 use planwright_core::event::Usage;
 
-use crate::config::{Config, Origin, setting};
+use crate::config::{Config, setting};
 use crate::contract::milliseconds;
 use crate::process::{self, Ended, How, Job, Stop};
 
@@ -18,12 +18,16 @@ const OUTPUT_BYTES_MAX: usize = 4 << 20;
 const COMPLAINT_BYTES_MAX: usize = 300;
 
 /// An agent that is asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Adviser {
     /// Its name.
     pub name: String,
     /// Its command line; the prompt comes on its standard input.
     pub command: Vec<String>,
+    /// The profile that it is said to be like; `None`: that of its program, if it has one.
+    pub like: Option<String>,
+    /// Variables of its environment, each as `NAME=VALUE`.
+    pub environment: Vec<String>,
 }
 
 /// What it is asked, and where.
@@ -64,7 +68,9 @@ pub enum Error {
         name: String,
     },
     /// Its command line comes from a file that agents write, and nobody approved it.
-    #[error("the command line of `{name}` comes from planwright.toml, which agents can write, so it is run only in an approved run")]
+    #[error(
+        "the command line of `{name}` comes from planwright.toml, which agents can write, so it is run only in an approved run"
+    )]
     Unapproved {
         /// Its name.
         name: String,
@@ -100,17 +106,18 @@ impl Adviser {
         if setting::BUILT_IN.contains(&name.as_str()) {
             return Err(Error::Mute { name });
         }
-        let known = agent::profile(&name).map(|profile| profile.command.iter().map(|&word| word.to_owned()).collect());
-        let command = match config.agents.get(&name) {
-            Some(said) if said.origin == Origin::Project && known.as_ref() != Some(&said.command) => {
-                return Err(Error::Unapproved { name });
-            }
-            Some(said) => Some(said.command.clone()),
-            None => known,
-        };
-        match command.filter(|command: &Vec<String>| !command.is_empty()) {
-            Some(command) => Ok(Self { name, command }),
-            None => Err(Error::Nobody { name }),
+        let said = config.agents.get(&name).cloned().unwrap_or_default();
+        let known = agent::profile(&name).map(|profile| profile.command).unwrap_or_default();
+        let is_known = said.like.is_none()
+            && said.environment.is_empty()
+            && (said.command.is_empty() || said.command.iter().eq(known));
+        if said.is_projects && !is_known {
+            return Err(Error::Unapproved { name });
+        }
+        let command = config.command_of(&name);
+        match command.is_empty() {
+            true => Err(Error::Nobody { name }),
+            false => Ok(Self { name, command, like: said.like, environment: said.environment }),
         }
     }
 
@@ -119,14 +126,13 @@ impl Adviser {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let Question { prompt, folder, seconds, role } = question;
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let profile = agent::profile_of(&self.command);
-        let added = profile.map_or(&[][..], |profile| profile.environment);
-        let added = added.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let profile =
+            self.like.as_deref().and_then(agent::profile).or_else(|| agent::profile_of(&self.command));
         let job = Job {
             argv: self.command.clone(),
             folder: folder.to_owned(),
             // Agents bring their own credentials and settings.
-            env: process::environment().into_iter().chain(added).collect(),
+            env: self.variables(profile),
             input: prompt.as_bytes().to_vec(),
             deadline: Duration::from_secs(seconds),
             output_bytes_max: OUTPUT_BYTES_MAX,
@@ -138,13 +144,16 @@ impl Adviser {
         let mut listener = profile.map_or_else(Listener::of_unknown, agent::Profile::listener);
         listener.hear(ended.stdout.text().as_bytes());
         let heard = listener.finish();
-        let silent = |how: String| Err(Error::Silent { name: name(), how: format!("{how}{}", complaint(&ended)) });
+        let silent =
+            |how: String| Err(Error::Silent { name: name(), how: format!("{how}{}", complaint(&ended)) });
         match &ended.how {
             How::TimedOut => return Err(Error::Late { name: name(), seconds }),
             How::Stopped => return Err(Error::Stopped { name: name() }),
             How::NotStarted(why) => return silent(why.clone()),
             // How it ended tells nothing about what it said: some agents end with 0 whatever happened, others never do.
-            How::Exited(code) if heard.said.trim().is_empty() => return silent(format!("it ended with {code}")),
+            How::Exited(code) if heard.said.trim().is_empty() => {
+                return silent(format!("it ended with {code}"));
+            }
             How::Signalled(signal) if heard.said.trim().is_empty() => {
                 return silent(format!("it was killed by signal {signal}"));
             }
@@ -159,8 +168,28 @@ impl Adviser {
     }
 }
 
+impl Adviser {
+    /// Its environment: that of the harness, what its profile adds unless the user says otherwise, and what is said for it.
+    fn variables(&self, profile: Option<&agent::Profile>) -> Vec<(String, String)> {
+        let mut all = process::environment();
+        for (name, value) in profile.map(|profile| profile.environment).unwrap_or_default() {
+            if !all.iter().any(|(known, _)| known == name) {
+                all.push(((*name).to_owned(), (*value).to_owned()));
+            }
+        }
+        for (name, value) in self.environment.iter().filter_map(|word| word.split_once('=')) {
+            all.retain(|(known, _)| known != name);
+            all.push((name.to_owned(), value.to_owned()));
+        }
+        all
+    }
+}
+
 /// The last line of what an agent complained about.
 fn complaint(ended: &Ended) -> String {
     let said = ended.stderr.tail(COMPLAINT_BYTES_MAX);
-    said.lines().rfind(|line| !line.trim().is_empty()).map(|line| format!(": {}", line.trim())).unwrap_or_default()
+    said.lines()
+        .rfind(|line| !line.trim().is_empty())
+        .map(|line| format!(": {}", line.trim()))
+        .unwrap_or_default()
 }

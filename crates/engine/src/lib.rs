@@ -4,6 +4,7 @@
 pub use planwright_core as core;
 
 pub mod arbiter;
+mod attempt;
 pub mod audit;
 pub mod base;
 pub mod clock;

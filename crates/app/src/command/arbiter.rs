@@ -138,7 +138,8 @@ fn fill(args: &Args, project: &Project, case: &Case) -> Result<Vec<VacancyData>,
         let is_assigned = match (&vacancy.agent, args.assign) {
             (Some(agent), true) => {
                 let key = setting::key(&["roles".to_owned(), vacancy.target.clone()]);
-                config::set(&file, &key, agent).map_err(|error| Failure::from_error(Exit::Machine, &error))?;
+                config::set(&file, &key, agent)
+                    .map_err(|error| Failure::from_error(Exit::Machine, &error))?;
                 true
             }
             (_, false) | (None, true) => false,

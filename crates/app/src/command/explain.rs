@@ -73,7 +73,11 @@ fn list(out: &mut Out<'_>) -> Answer {
     }
     out.table(&table);
     let rules = RULES.iter().map(|rule| data(rule, "")).collect();
-    Answer::done("explain", &Rules { rules, diagram: None }).next(Next::new(["planwright", "explain", RULES[0].code]))
+    Answer::done("explain", &Rules { rules, diagram: None }).next(Next::new([
+        "planwright",
+        "explain",
+        RULES[0].code,
+    ]))
 }
 
 fn data(rule: &Rule, page: &str) -> RuleData {

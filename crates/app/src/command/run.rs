@@ -101,6 +101,9 @@ pub(crate) struct Ran {
     pub(crate) failed: Vec<String>,
     /// Ids of the steps that nothing was tried for yet.
     pub(crate) left: Vec<String>,
+    /// What reviewers found.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) findings: Vec<FindingData>,
 }
 
 /// Where a step stands.

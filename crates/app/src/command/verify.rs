@@ -210,7 +210,12 @@ fn check(args: &Args, levels: &Levels, paths: &[PathBuf], out: &mut Out<'_>) -> 
 }
 
 /// Has an agent review every plan.
-fn reviewed(agent: &str, paths: &[PathBuf], all: &[Verified], out: &mut Out<'_>) -> Result<Vec<FoundData>, Failure> {
+fn reviewed(
+    agent: &str,
+    paths: &[PathBuf],
+    all: &[Verified],
+    out: &mut Out<'_>,
+) -> Result<Vec<FoundData>, Failure> {
     let mut found = Vec::new();
     for (path, verified) in paths.iter().zip(all) {
         if path == Path::new(STDIN) {

@@ -233,6 +233,7 @@ fn review(entries: Vec<Entry>, old: Option<(u32, &str)>, new: &str) -> Review {
         forecast: None,
         moved: Vec::new(),
         drift: None,
+        findings: Vec::new(),
     })
 }
 

@@ -1,12 +1,12 @@
 //! Asks the judge of a run about work whose contract has passed. It sees the task, the contract's output and the files that
 //! changed, in a folder of its own: what it does there changes nothing that is judged.
 
+use planwright_core::event::Usage;
 use planwright_core::opinion::{self, Answer, Opinion, Weight, Work};
 use planwright_core::plan::Step;
-use planwright_core::event::Usage;
 
 use super::Worker;
-use crate::config::{ADVISORY_JUDGE_KEY, GATE_JUDGE_KEY};
+use crate::config::{ADVISORY_JUDGE_KEY, ENVIRONMENT_KEY, GATE_JUDGE_KEY, LIKE_KEY};
 use crate::consult::{Adviser, Error, Question};
 use crate::process::Stop;
 use crate::topic;
@@ -57,9 +57,20 @@ impl Worker {
         let name = format!("{}-{}-{attempt}.judge", self.tag.replace('/', "-"), step.id);
         let folder = self.store.folder().join("attempts").join(name);
         if let Err(error) = std::fs::create_dir_all(&folder) {
-            return opinion(Answer::Nothing, format!("it has no folder to work in: {error}"), Usage::default());
+            return opinion(
+                Answer::Nothing,
+                format!("it has no folder to work in: {error}"),
+                Usage::default(),
+            );
         }
-        let adviser = Adviser { name: by.clone(), command: command.to_vec() };
+        let words =
+            |key: &str| self.agents.get(&format!("{key}{}", opinion::ROLE)).cloned().unwrap_or_default();
+        let adviser = Adviser {
+            name: by.clone(),
+            command: command.to_vec(),
+            like: words(LIKE_KEY).pop(),
+            environment: words(ENVIRONMENT_KEY),
+        };
         let question = Question {
             prompt: &opinion::prompt(step, question, &work),
             folder: &folder,

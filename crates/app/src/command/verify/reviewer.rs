@@ -101,9 +101,14 @@ fn unasked(error: &Error) -> Failure {
             .next(Next::new(["planwright", "config", "set", &format!("roles.{name}"), "AGENT"])),
         Error::Unapproved { name } => {
             let key = format!("agents.{name}.command");
-            Failure::from_error(Exit::Person, error)
-                .hint("say it in your own settings")
-                .next(Next::new(["planwright", "config", "set", &key, "[…]", "--user"]))
+            Failure::from_error(Exit::Person, error).hint("say it in your own settings").next(Next::new([
+                "planwright",
+                "config",
+                "set",
+                &key,
+                "[…]",
+                "--user",
+            ]))
         }
         Error::Late { .. } | Error::Silent { .. } | Error::Stopped { .. } => failure,
     }
