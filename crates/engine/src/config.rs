@@ -26,8 +26,9 @@ use layer::Layer;
 pub const FILE: &str = "planwright.toml";
 /// The key of the command that topics come from, among the command lines of agents. No target is spelled like it.
 pub const TOPICS_KEY: &str = "topic:";
-/// The keys of the agent that is asked about work that passed, for each weight that its opinion may have.
+/// The key of the agent that is asked about work that passed, where its opinion is advice.
 pub const ADVISORY_JUDGE_KEY: &str = "judge:advisory";
+/// The key of the agent that is asked about work that passed, where its opinion counts.
 pub const GATE_JUDGE_KEY: &str = "judge:gate";
 /// The beginning of the key of what an agent is like, before its target. No target is spelled like it.
 pub const LIKE_KEY: &str = "like:";

@@ -152,7 +152,7 @@ pub(super) fn whole(
         section(title, text.as_deref(), missing, out);
         texts.push(text);
     }
-    let findings: Vec<String> = own().flat_map(found).collect();
+    let findings: Vec<String> = own().flat_map(found_in).collect();
     if !findings.is_empty() {
         section("what the reviewer found", Some(&findings.join("\n")), "", out);
     }
@@ -161,7 +161,7 @@ pub(super) fn whole(
 }
 
 /// What a reviewer found in an attempt, a line each.
-fn found(event: &Event) -> Vec<String> {
+fn found_in(event: &Event) -> Vec<String> {
     match event {
         Event::AttemptFinished { account, .. } => {
             report::findings(&account.report).map(finding::line).collect()

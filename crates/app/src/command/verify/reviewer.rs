@@ -34,7 +34,7 @@ pub(super) fn review(
         .diagnostics
         .iter()
         .map(|one| {
-            let line = verified.source.position(one.span.start).line;
+            let line = verified.source.position(one.primary.span.start).line;
             format!("line {line}: {} {}: {}", one.severity.word(), one.code, one.message)
         })
         .collect();
