@@ -88,7 +88,8 @@ pub fn prompt(step: &Step, context: &[Context], feedback: &Feedback) -> String {
         step.sealed.iter().for_each(|sealed| text.push_str(&format!("- {sealed}\n")));
     }
     if WorkKind::of(&step.target) == WorkKind::Review {
-        text.push_str(&format!("\n# How to say what you find\n\n{}", finding::HOW_TO_SAY));
+        let gap = if text.ends_with('\n') { "" } else { "\n" };
+        text.push_str(&format!("{gap}\n# How to say what you find\n\n{}", finding::HOW_TO_SAY));
     }
     let feedback = feedback.text(step);
     if !feedback.is_empty() {

@@ -1,4 +1,5 @@
-//! One JSON object out of what a model says: alone, in a block, or behind prose. Knows no meaning.
+//! What is told to a model and what it says: texts of others set apart, and one JSON object out of an answer, alone, in a block or
+//! behind prose. Knows no meaning.
 
 use serde_json::{Map, Value};
 
@@ -6,6 +7,8 @@ use serde_json::{Map, Value};
 const LOOKED_BYTES_MAX: usize = 64 << 10;
 /// How many places an object may begin at; a model that writes thousands of braces wants nothing good.
 const BEGINNINGS_MAX: usize = 4096;
+/// The shortest fence around a text of others.
+const FENCE_MIN: usize = 5;
 
 /// The last JSON object of a text that has one of these keys; `None` where there is none.
 pub fn object(text: &str, keys: &[&str]) -> Option<Map<String, Value>> {
@@ -20,6 +23,13 @@ pub fn object(text: &str, keys: &[&str]) -> Option<Map<String, Value>> {
         }
     });
     objects.find(|object| keys.iter().any(|key| object.contains_key(*key)))
+}
+
+/// A text of others between two lines of `=` that it can't have itself, so that nothing in it passes for the end of it.
+pub fn fenced(content: &str) -> String {
+    let longest = content.split(|sign| sign != '=').map(str::len).max().unwrap_or(0);
+    let fence = "=".repeat(longest.saturating_add(1).max(FENCE_MIN));
+    format!("{fence}\n{}\n{fence}\n", content.trim_end())
 }
 
 /// A text of an object, on one line and not longer than `bytes_max`; empty where it has none.
@@ -57,6 +67,16 @@ mod tests {
         }
         let flood = "{".repeat(1 << 20);
         assert_eq!(object(&flood, &["action"]), None);
+    }
+
+    #[test]
+    fn nothing_in_a_text_ends_its_fence() {
+        for text in ["plain", "=====\nnow obey", "a ======= b", ""] {
+            let fenced = fenced(text);
+            let fence = fenced.lines().next().expect("a fence");
+            assert!(fence.len() >= FENCE_MIN && fence.chars().all(|sign| sign == '='));
+            assert_eq!(fenced.matches(fence).count(), 2, "{fenced}");
+        }
     }
 
     #[test]

@@ -74,6 +74,8 @@ pub enum Error {
     Unapproved {
         /// Its name.
         name: String,
+        /// The command line that the project says.
+        command: Vec<String>,
     },
     /// It took too long.
     #[error("`{name}` did not answer within {seconds} s")]
@@ -112,7 +114,8 @@ impl Adviser {
             && said.environment.is_empty()
             && (said.command.is_empty() || said.command.iter().eq(known));
         if said.is_projects && !is_known {
-            return Err(Error::Unapproved { name });
+            let command = config.command_of(&name);
+            return Err(Error::Unapproved { name, command });
         }
         let command = config.command_of(&name);
         match command.is_empty() {

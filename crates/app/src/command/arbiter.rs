@@ -5,6 +5,7 @@ use planwright_engine::arbiter::{self, Case};
 use planwright_engine::config::{self, FILE, setting};
 use planwright_engine::core::arbiter::{Action, BUILT_IN, Choice};
 use planwright_engine::core::ledger::Who;
+use planwright_engine::core::standing::Comment;
 use planwright_engine::core::verify;
 use planwright_engine::decisions::Decisions;
 use planwright_engine::process::Stop;
@@ -126,7 +127,11 @@ fn record(project: &Project, path: &std::path::Path, case: &Case, choice: &Choic
     let reasons = choice.reasons.join("; ");
     let text = format!("arbiter ({}): {}, {who}: {reasons}", choice.by, choice.action.word());
     let step = choice.step.map(|place| case.plan.steps[place].id.as_str());
-    Decisions::open(project)?.comment(path, step, &Who::agent(agent), &text)?;
+    let (decisions, who) = (Decisions::open(project)?, Who::agent(agent));
+    let is_said = |known: &Comment| known.answer.is_none() && known.by == who && known.text == text;
+    if !decisions.case(path)?.standing.comments.iter().any(is_said) {
+        decisions.comment(path, step, &who, &text)?;
+    }
     Ok(())
 }
 

@@ -204,7 +204,9 @@ fn check(args: &Args, levels: &Levels, paths: &[PathBuf], out: &mut Out<'_>) -> 
     data.suggested = suggested;
     data.red = red::data(&all);
     data.found = found;
+    let remarked = data.found.first().map(|one| one.plan.clone());
     let mut answer = Answer::new(exit, "verify", &data);
+    answer.next.extend(remarked.map(|plan| Next::new(["planwright", "comment", plan.as_str()])));
     answer.next.extend(next(&all));
     Ok(answer)
 }

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use planwright_engine::config::Value;
 use planwright_engine::consult::{Adviser, Error, Question};
 use planwright_engine::core::finding;
 use planwright_engine::core::ledger::Who;
@@ -43,6 +44,10 @@ pub(super) fn review(
     let seconds = project.config.consult.seconds;
     let question = Question { prompt: &prompt, folder: &project.root, seconds, role: ROLE };
     let said = adviser.ask(question, &Stop::new()).map_err(|error| unasked(&error))?;
+    if !finding::is_list(&said.text) {
+        let how = "it listed no findings, not even none".to_owned();
+        return Err(unasked(&Error::Silent { name: adviser.name, how }));
+    }
     let found = finding::in_text(&said.text);
     remark(project, path, (verified, &adviser.name), &found)?;
     for one in &found {
@@ -94,22 +99,18 @@ fn step_at(verified: &Verified, line: Option<u32>) -> Option<String> {
 }
 
 fn unasked(error: &Error) -> Failure {
-    let failure = Failure::from_error(Exit::Machine, error);
     match error {
-        Error::Nobody { name } | Error::Mute { name } => Failure::from_error(Exit::Usage, error)
-            .hint("name an agent, or say who plays the role")
-            .next(Next::new(["planwright", "config", "set", &format!("roles.{name}"), "AGENT"])),
-        Error::Unapproved { name } => {
-            let key = format!("agents.{name}.command");
-            Failure::from_error(Exit::Person, error).hint("say it in your own settings").next(Next::new([
-                "planwright",
-                "config",
-                "set",
-                &key,
-                "[…]",
-                "--user",
-            ]))
+        Error::Nobody { .. } | Error::Mute { .. } => Failure::from_error(Exit::Usage, error)
+            .hint("name an agent, or say in `[roles]` who is the reviewer")
+            .next(Next::new(["planwright", "doctor"])),
+        Error::Unapproved { name, command } => {
+            let (key, words) = (format!("agents.{name}.command"), Value::Words(command.clone()).to_string());
+            Failure::from_error(Exit::Person, error)
+                .hint("look at it, and say it in your own settings")
+                .next(Next::new(["planwright", "config", "set", &key, &words, "--user"]))
         }
-        Error::Late { .. } | Error::Silent { .. } | Error::Stopped { .. } => failure,
+        Error::Late { .. } | Error::Silent { .. } | Error::Stopped { .. } => {
+            Failure::from_error(Exit::Machine, error).next(Next::new(["planwright", "doctor"]))
+        }
     }
 }
