@@ -4,6 +4,7 @@
 pub mod agent;
 pub mod arbiter;
 pub mod audit;
+pub mod brief;
 pub mod budget;
 pub mod chain;
 pub mod change;
