@@ -6,9 +6,9 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    self, answer, approve, arbiter, archive, audit, cancel, clone, comment, completions, config, convert, delete,
-    demo, doctor, edit, events, explain, export, fmt, help, history, import, inbox, init, list, log, man,
-    mcp, merge_driver, new, policy, propose, queue, reject, reopen, replan, retry, review,
+    self, answer, approve, arbiter, archive, audit, cancel, clone, comment, completions, config, convert,
+    delete, demo, doctor, edit, events, explain, export, fmt, help, history, import, inbox, init, list, log,
+    man, mcp, merge_driver, new, policy, propose, queue, reject, reopen, replan, retry, review,
     run as run_command, schema, show, simulate, stats, status, stop, undo, verify, worker,
 };
 use crate::herald;
@@ -206,14 +206,10 @@ fn records(command: &Command) -> bool {
         | Command::Delete(_)
         | Command::Edit(_)
         | Command::Replan(_)
-<<<<<<< HEAD
         | Command::Arbiter(_)
-        | Command::Archive(_) => true,
-        Command::Verify(args) => args.is_recorded(),
-=======
         | Command::Archive(_)
         | Command::Mcp(_) => true,
->>>>>>> main
+        Command::Verify(args) => args.is_recorded(),
         Command::Init(_)
         | Command::New(_)
         | Command::Clone(_)
