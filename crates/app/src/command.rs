@@ -3,6 +3,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod approve;
+pub(crate) mod arbiter;
 pub(crate) mod archive;
 pub(crate) mod audit;
 pub(crate) mod cancel;
@@ -150,6 +151,7 @@ pub(crate) type Make = fn(SchemaGenerator) -> Value;
 pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("answer", made::<Envelope<answer::Answered>>),
     ("approve", made::<Envelope<approve::ApprovedData>>),
+    ("arbiter", made::<Envelope<arbiter::Arbitrated>>),
     ("archive", made::<Envelope<archive::Archived>>),
     ("audit", made::<Envelope<audit::Audited>>),
     ("cancel", made::<Envelope<cancel::Cancelled>>),

@@ -1,6 +1,8 @@
 //! The program from the outside: what is typed, what is printed, how it ends and what lies on the disk afterwards.
 //! Every test has its own project, home and search path, so that nothing of this machine shows through.
 
+#[path = "program/arbiter.rs"]
+mod arbiter;
 #[path = "program/ask.rs"]
 mod ask;
 #[path = "program/audit.rs"]
@@ -11,6 +13,8 @@ mod bad_input;
 mod connect;
 #[path = "program/convert.rs"]
 mod convert;
+#[path = "program/cost.rs"]
+mod cost;
 #[path = "program/crash.rs"]
 mod crash;
 #[path = "program/crowd.rs"]
@@ -25,6 +29,8 @@ mod envelope;
 mod figures;
 #[path = "program/follow.rs"]
 mod follow;
+#[path = "program/found.rs"]
+mod found;
 #[path = "program/hook.rs"]
 mod hook;
 #[path = "program/hostile.rs"]
@@ -33,6 +39,8 @@ mod hostile;
 mod listen;
 #[path = "program/merge_driver.rs"]
 mod merge_driver;
+#[path = "program/opinion.rs"]
+mod opinion;
 #[path = "program/place.rs"]
 mod place;
 #[path = "program/policy.rs"]
