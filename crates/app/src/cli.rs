@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    self, answer, approve, archive, audit, cancel, clone, comment, completions, config, convert, delete,
+    self, acp, answer, approve, archive, audit, cancel, clone, comment, completions, config, convert, delete,
     demo, doctor, edit, events, explain, export, fmt, help, history, hook, import, inbox, init, list, log,
     man, merge_driver, new, policy, propose, queue, reject, reopen, replan, retry, review,
     run as run_command, schema, show, simulate, stats, status, stop, undo, verify, worker,
@@ -125,6 +125,9 @@ enum Command {
     MergeDriver(merge_driver::Args),
     /// Answer what an agent asks before it uses a tool; called by agents
     Hook(hook::Args),
+    /// Speak the Agent Client Protocol with an agent; called by attempts
+    #[command(hide = true)]
+    Acp(acp::Args),
     /// Explain a rule of the checker
     Explain(explain::Args),
     /// Print the JSON schema of a command's output
@@ -231,6 +234,7 @@ fn records(command: &Command) -> bool {
         | Command::Audit(_)
         | Command::MergeDriver(_)
         | Command::Hook(_)
+        | Command::Acp(_)
         | Command::Explain(_)
         | Command::Schema(_)
         | Command::Completions(_)
@@ -292,6 +296,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Archive(args) => archive::run(&args, out),
         Command::MergeDriver(args) => merge_driver::run(&args, out),
         Command::Hook(args) => hook::run(&args, out),
+        Command::Acp(args) => acp::run(&args, out),
         Command::Explain(args) => explain::run(&args, out),
         Command::Schema(args) => schema::run(&args, out),
         Command::Completions(args) => Ok(completions::run(&args, out)),

@@ -6,6 +6,7 @@ pub(crate) mod entry;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use planwright_engine::clock;
+use planwright_engine::core::agent::Account;
 use planwright_engine::core::budget;
 use planwright_engine::core::decide;
 use planwright_engine::core::event::{Answer, AttemptEnd, Event, Outcome, Reason, StopWhen, Usage};
@@ -229,10 +230,10 @@ pub(crate) fn detail(event: &Event) -> String {
         }
         Event::AgentsApproved { approved_by, .. } => format!("command lines approved by {approved_by}"),
         Event::AttemptStarted { agent, .. } => agent.clone(),
-        Event::AttemptFinished { end, changed, .. } => match changed.len() {
-            1 => format!("{}, 1 file changed", end_words(end)),
-            count => format!("{}, {count} files changed", end_words(end)),
-        },
+        Event::AttemptFinished { end, changed, account, .. } => {
+            let files = if changed.len() == 1 { "file" } else { "files" };
+            format!("{}, {} {files} changed{}", end_words(end), changed.len(), scope_words(account))
+        }
         Event::ContractFinished { receipt, .. } => receipt
             .verdict
             .failure()
@@ -246,6 +247,20 @@ pub(crate) fn detail(event: &Event) -> String {
         Event::RunFinished { outcome: Outcome::Failed, why } => format!("failed: {why}"),
         Event::RunFinished { outcome: Outcome::Cancelled, why } => format!("cancelled: {why}"),
     }
+}
+
+/// What an attempt did, or tried, beyond its scope.
+fn scope_words(account: &Account) -> String {
+    let mut words = String::new();
+    if !account.outside.is_empty() {
+        words.push_str(&format!(", outside of its scope: {}", account.outside.join(", ")));
+    }
+    match account.refused.len() {
+        0 => {}
+        1 => words.push_str(", 1 call out of scope"),
+        count => words.push_str(&format!(", {count} calls out of scope")),
+    }
+    words
 }
 
 /// What an event is about: `it/fix`, or `it` for the whole run.
@@ -280,12 +295,15 @@ pub(crate) fn fields(event: &Event) -> String {
         }
         Event::AgentsApproved { approved_by, .. } => fields.push(("by", approved_by.clone())),
         Event::AttemptStarted { agent, .. } => fields.push(("agent", agent.clone())),
-        Event::AttemptFinished { end, usage, changed, .. } => {
+        Event::AttemptFinished { end, usage, changed, account, .. } => {
             fields.push(end_field(end));
             fields.push(("dur", duration(usage.milliseconds)));
             fields.extend(usage.micro_dollars.map(|dollars| ("cost", money(dollars)[1..].to_owned())));
             fields.extend(usage.tokens.map(|tokens| ("tokens", tokens.to_string())));
             fields.push(("changed", changed.len().to_string()));
+            if !account.outside.is_empty() {
+                fields.push(("outside", account.outside.len().to_string()));
+            }
         }
         Event::ContractFinished { receipt, .. } => {
             match receipt.verdict.failure() {

@@ -3,6 +3,8 @@
 
 mod tool;
 
+pub(crate) use tool::followed;
+
 use std::path::Path;
 
 use serde_json::Value;

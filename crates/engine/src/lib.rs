@@ -3,6 +3,7 @@
 
 pub use planwright_core as core;
 
+pub mod acp;
 mod attempt;
 pub mod audit;
 pub mod base;
