@@ -14,7 +14,9 @@ pub(crate) mod config;
 pub(crate) mod convert;
 pub(crate) mod delete;
 pub(crate) mod demo;
+pub(crate) mod discover;
 pub(crate) mod doctor;
+pub(crate) mod draft;
 pub(crate) mod edit;
 pub(crate) mod events;
 pub(crate) mod explain;
@@ -29,11 +31,14 @@ pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod man;
+pub(crate) mod mcp;
 pub(crate) mod merge_driver;
 pub(crate) mod new;
 pub(crate) mod policy;
+pub(crate) mod prompt;
 pub(crate) mod propose;
 pub(crate) mod queue;
+pub(crate) mod quick;
 pub(crate) mod reject;
 pub(crate) mod reopen;
 pub(crate) mod replan;
@@ -41,6 +46,7 @@ pub(crate) mod retry;
 pub(crate) mod review;
 pub(crate) mod run;
 pub(crate) mod schema;
+pub(crate) mod should_plan;
 pub(crate) mod show;
 pub(crate) mod simulate;
 pub(crate) mod stats;
@@ -156,7 +162,9 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("convert", made::<Envelope<crate::carry::Carried>>),
     ("delete", made::<Envelope<delete::Deleted>>),
     ("demo", made::<Envelope<demo::Made>>),
+    ("discover", made::<Envelope<discover::Discovered>>),
     ("doctor", made::<Envelope<doctor::Examined>>),
+    ("draft", made::<Envelope<draft::Drafted>>),
     ("edit", made::<Envelope<edit::Edited>>),
     ("error", made::<ErrorEnvelope>),
     ("event", made::<Envelope<Notice>>),
@@ -173,9 +181,11 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("list", made::<Envelope<list::Listing>>),
     ("log", made::<Envelope<log::Log>>),
     ("man", made::<Envelope<Page>>),
+    ("mcp", made::<Envelope<mcp::Served>>),
     ("merge-driver", made::<Envelope<merge_driver::Merged>>),
     ("new", made::<Envelope<new::Created>>),
     ("policy", made::<Envelope<policy::PolicyData>>),
+    ("prompt", made::<Envelope<prompt::Prompted>>),
     ("propose", made::<Envelope<propose::ProposedData>>),
     ("queue", made::<Envelope<queue::Listed>>),
     ("reject", made::<Envelope<reject::RejectedData>>),
@@ -186,6 +196,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("reviews", made::<Envelope<review::Reviews>>),
     ("run", made::<Envelope<run::Ran>>),
     ("schema", made::<Envelope<schema::Schemas>>),
+    ("should-plan", made::<Envelope<should_plan::Weighed>>),
     ("show", made::<Envelope<show::Shown>>),
     ("simulate", made::<Envelope<simulate::Simulated>>),
     ("stats", made::<Envelope<stats::Statistics>>),

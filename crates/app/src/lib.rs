@@ -7,5 +7,8 @@ mod command;
 mod consent;
 mod fact;
 mod herald;
+mod mcp;
+mod offer;
 pub mod out;
+mod planner;
 mod signal;

@@ -40,6 +40,10 @@ pub struct Config {
     pub limits: Limits,
     /// How plans are carried out.
     pub run: Run,
+    /// How planners are asked.
+    pub draft: Draft,
+    /// How plans are made anew.
+    pub replan: Replan,
     /// How plans are decided about.
     pub review: Review,
     /// How contracts are run before the work.
@@ -54,6 +58,8 @@ pub struct Config {
     pub roles: BTreeMap<String, String>,
     /// Agents that are command lines.
     pub agents: BTreeMap<String, Agent>,
+    /// What sessions of your own agents are told.
+    pub session: Session,
     /// Who is told of what happens.
     pub hooks: Hooks,
     /// How agents are held to the scope of their step.
@@ -119,6 +125,22 @@ pub struct Run {
     pub context_bytes: u64,
     /// Minutes after which a run that nobody drives is stalled.
     pub stalled_minutes: u64,
+}
+
+/// How planners are asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    /// How often a planner is asked for one plan.
+    pub tries: u32,
+    /// How long it may take over one answer.
+    pub seconds: u64,
+}
+
+/// How plans are made anew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replan {
+    /// How often one plan may be.
+    pub max: u32,
 }
 
 /// How plans are decided about.
@@ -194,6 +216,14 @@ pub enum Protocol {
     Command,
     /// By the Agent Client Protocol, over our own bridge.
     Acp,
+}
+
+/// What sessions of your own agents are told. Never from a file that an agent could have written: see
+/// [`Setting::is_personal`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    /// How often a session that wants to stop is told what the contract of its step says; 0: never.
+    pub stop_holds: u32,
 }
 
 /// Who is told of what happens. Never from a file that an agent could have written: see [`Setting::is_personal`].
@@ -422,6 +452,8 @@ impl Settings {
                 context_bytes: self.number("run.context_bytes"),
                 stalled_minutes: self.number("run.stalled_minutes"),
             },
+            draft: Draft { tries: count("draft.tries"), seconds: self.number("draft.seconds") },
+            replan: Replan { max: count("replan.max") },
             review: Review { stale_days: self.number("review.stale_days") },
             red: Red { seconds: self.number("red.seconds"), total_seconds: self.number("red.total_seconds") },
             retention: Retention { days: self.number("retention.days") },
@@ -429,6 +461,7 @@ impl Settings {
             topics: Topics { command: Vec::new() },
             roles: BTreeMap::new(),
             agents: BTreeMap::new(),
+            session: Session { stop_holds: count("session.stop_holds") },
             hooks: Hooks {
                 commands: BTreeMap::new(),
                 webhook_url: None,

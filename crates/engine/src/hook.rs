@@ -1,6 +1,7 @@
 //! What agents ask while they work: before a tool is called, and when a session begins, is compacted or ends. Reads their JSON and
 //! says what is to be answered, one function an event; never prints, and no answer is a verdict.
 
+mod session;
 mod tool;
 
 pub(crate) use tool::followed;
@@ -89,7 +90,9 @@ pub fn answer(typed: Option<Event>, input: &str, folder: &Path) -> Answered {
     let mut complaints = Vec::new();
     let reply = match event {
         Event::PreTool => tool::answer(read, folder, &mut complaints),
-        Event::SessionStart | Event::PreCompact | Event::Stop => Reply::Pass,
+        Event::SessionStart => session::start(&read.unwrap_or_default(), folder, &mut complaints),
+        Event::PreCompact => session::compact(&read.unwrap_or_default(), folder, &mut complaints),
+        Event::Stop => session::stop(&read.unwrap_or_default(), folder, &mut complaints),
     };
     Answered { event, reply, complaints }
 }

@@ -131,6 +131,9 @@ pub const SETTINGS: &[Setting] = &[
         [30, 1, 525_600],
         "after how many minutes a run that nobody drives is stalled",
     ),
+    number("draft.tries", [3, 1, 20], "how often a planner is asked for one plan"),
+    number("draft.seconds", [900, 1, 86_400], "how long a planner may take over one answer"),
+    number("replan.max", [3, 0, 100], "how often one plan may be made anew"),
     number(
         "review.stale_days",
         [30, 0, 36_500],
@@ -159,6 +162,11 @@ pub const SETTINGS: &[Setting] = &[
         kind: Kind::Words,
         meaning: "the command line of this agent; the prompt comes on its standard input",
     },
+    number(
+        "session.stop_holds",
+        [0, 0, 10],
+        "how often a session of your agent that wants to stop is told what the contract of its step says; 0: never",
+    ),
     Setting {
         name: "agents.NAME.like",
         kind: Kind::Text,
@@ -292,7 +300,8 @@ impl Setting {
     /// Whether only the user may say it, and never the file of the project: agents can write that one, and what they put there
     /// would be run, or signed with, outside of their attempt.
     pub fn is_personal(&self) -> bool {
-        ["hooks.", "approve.", "scope.", "safety."].iter().any(|section| self.name.starts_with(section))
+        let personal = ["hooks.", "approve.", "session.", "scope.", "safety."];
+        personal.iter().any(|section| self.name.starts_with(section))
     }
 
     /// The variable of the environment that sets it; lists and families have none.
