@@ -1,6 +1,7 @@
 //! The commands, one file each, and what they share: finding plans and steps, the schemas of their answers, and saying in
 //! which way the engine failed. No command knows another.
 
+pub(crate) mod acp;
 pub(crate) mod answer;
 pub(crate) mod approve;
 pub(crate) mod arbiter;
@@ -149,6 +150,7 @@ pub(crate) type Make = fn(SchemaGenerator) -> Value;
 
 /// Every schema with its name. A command that prints an envelope has a line here.
 pub(crate) const SCHEMAS: &[(&str, Make)] = &[
+    ("acp", made::<Envelope<acp::Bridged>>),
     ("answer", made::<Envelope<answer::Answered>>),
     ("approve", made::<Envelope<approve::ApprovedData>>),
     ("arbiter", made::<Envelope<arbiter::Arbitrated>>),

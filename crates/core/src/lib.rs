@@ -1,6 +1,7 @@
 //! The part of planwright that decides. Pure: no files, processes, clock, environment or threads; what a decision needs
 //! from the world comes in as data. Read the modules in this order.
 
+pub mod acp;
 pub mod agent;
 pub mod arbiter;
 pub mod assignment;

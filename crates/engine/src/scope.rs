@@ -51,7 +51,7 @@ pub fn of_planner(config: &Config, root: &Path) -> Scope {
 pub fn hold(scope: &Scope, profile: Option<&Profile>, folder: &Path) -> Result<Additions, state::Error> {
     let text = serde_json::to_string(scope).expect("a scope has string keys only");
     state::keep(folder, FILE, text.as_bytes())?;
-    let mut additions = match (profile, hook()) {
+    let mut additions = match (profile, own_program()) {
         (Some(profile), Some(hook)) => {
             let folder = folder.to_string_lossy();
             (profile.hold)(scope, &Rig { hook: &hook, folder: &folder })
@@ -105,7 +105,7 @@ fn merged(under: &str, over: &str) -> String {
 }
 
 /// The program that agents call: this one.
-fn hook() -> Option<String> {
+pub(crate) fn own_program() -> Option<String> {
     Some(std::env::current_exe().ok()?.to_str()?.to_owned())
 }
 

@@ -91,7 +91,7 @@ fn reply(ruling: Ruling) -> Reply {
 }
 
 /// The call with its links followed: a file is what it leads to, and stays what it is called if that is in the workspace.
-fn followed(call: Call, scope: &Scope, folder: &Path) -> Call {
+pub(crate) fn followed(call: Call, scope: &Scope, folder: &Path) -> Call {
     let folder = match call.folder.as_str() {
         "" => real(folder),
         said => real(Path::new(said)),
