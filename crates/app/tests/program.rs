@@ -33,6 +33,10 @@ mod listen;
 mod merge_driver;
 #[path = "program/place.rs"]
 mod place;
+#[path = "program/planner.rs"]
+mod planner;
+#[path = "program/planning.rs"]
+mod planning;
 #[path = "program/policy.rs"]
 mod policy;
 #[path = "program/protocol.rs"]
