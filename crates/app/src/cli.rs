@@ -7,9 +7,10 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
     self, answer, approve, archive, audit, cancel, clone, comment, completions, config, convert, delete,
-    demo, discover, doctor, draft, edit, events, explain, export, fmt, help, history, import, inbox, init,
-    list, log, man, merge_driver, new, policy, propose, queue, quick, reject, reopen, replan, retry, review,
-    run as run_command, schema, show, simulate, stats, status, stop, undo, verify, worker,
+    demo, discover, doctor, draft, edit, events, explain, export, fmt, help, history, hook, import, inbox,
+    init, list, log, man, mcp, merge_driver, new, policy, prompt, propose, queue, quick, reject, reopen,
+    replan, retry, review, run as run_command, schema, should_plan, show, simulate, stats, status, stop,
+    undo, verify, worker,
 };
 use crate::herald;
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
@@ -79,6 +80,10 @@ enum Command {
     Undo(undo::Args),
     /// Give a plan back to its author
     Reopen(reopen::Args),
+    /// Say whether a task deserves a plan, and by which rule
+    ShouldPlan(should_plan::Args),
+    /// Print texts for agents: overseer, context, planner, skill
+    Prompt(prompt::Args),
     /// Carry a plan that failed through once more
     Retry(retry::Args),
     /// Write a new plan that says the same as another
@@ -127,8 +132,12 @@ enum Command {
     Stats(stats::Args),
     /// Put plans that are over out of the way
     Archive(archive::Args),
+    /// Let agents propose, ask and report over MCP
+    Mcp(mcp::Args),
     /// Merge a plan or a progress file by what it says; called by Git
     MergeDriver(merge_driver::Args),
+    /// Answer what an agent asks before it uses a tool; called by agents
+    Hook(hook::Args),
     /// Explain a rule of the checker
     Explain(explain::Args),
     /// Print the JSON schema of a command's output
@@ -211,9 +220,12 @@ fn records(command: &Command) -> bool {
         | Command::Quick(_)
         | Command::Discover(_)
         | Command::Replan(_)
-        | Command::Archive(_) => true,
+        | Command::Archive(_)
+        | Command::Mcp(_) => true,
         Command::Init(_)
         | Command::New(_)
+        | Command::ShouldPlan(_)
+        | Command::Prompt(_)
         | Command::Clone(_)
         | Command::Verify(_)
         | Command::Show(_)
@@ -237,6 +249,7 @@ fn records(command: &Command) -> bool {
         | Command::History(_)
         | Command::Audit(_)
         | Command::MergeDriver(_)
+        | Command::Hook(_)
         | Command::Explain(_)
         | Command::Schema(_)
         | Command::Completions(_)
@@ -285,6 +298,8 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Clone(args) => clone::run(&args, out),
         Command::Delete(args) => delete::run(&args, out),
         Command::Cancel(args) => cancel::run(&args, out),
+        Command::ShouldPlan(args) => should_plan::run(&args, out),
+        Command::Prompt(args) => prompt::run(&args, out),
         Command::Events(args) => events::run(&args, out),
         Command::Queue(args) => queue::run(&args, out),
         Command::Worker(args) => worker::run(&args, out),
@@ -305,7 +320,9 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Stats(args) => stats::run(&args, out),
         Command::Audit(args) => audit::run(&args, out),
         Command::Archive(args) => archive::run(&args, out),
+        Command::Mcp(args) => mcp::run(&args, out),
         Command::MergeDriver(args) => merge_driver::run(&args, out),
+        Command::Hook(args) => hook::run(&args, out),
         Command::Explain(args) => explain::run(&args, out),
         Command::Schema(args) => schema::run(&args, out),
         Command::Completions(args) => Ok(completions::run(&args, out)),

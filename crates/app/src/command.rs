@@ -23,15 +23,18 @@ pub(crate) mod export;
 pub(crate) mod fmt;
 pub(crate) mod help;
 pub(crate) mod history;
+pub(crate) mod hook;
 pub(crate) mod import;
 pub(crate) mod inbox;
 pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod man;
+pub(crate) mod mcp;
 pub(crate) mod merge_driver;
 pub(crate) mod new;
 pub(crate) mod policy;
+pub(crate) mod prompt;
 pub(crate) mod propose;
 pub(crate) mod queue;
 pub(crate) mod quick;
@@ -42,6 +45,7 @@ pub(crate) mod retry;
 pub(crate) mod review;
 pub(crate) mod run;
 pub(crate) mod schema;
+pub(crate) mod should_plan;
 pub(crate) mod show;
 pub(crate) mod simulate;
 pub(crate) mod stats;
@@ -168,15 +172,18 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("fmt", made::<Envelope<fmt::Formatted>>),
     ("help", made::<Envelope<Page>>),
     ("history", made::<Envelope<history::History>>),
+    ("hook", made::<Envelope<hook::Hooked>>),
     ("import", made::<Envelope<crate::carry::Carried>>),
     ("inbox", made::<Envelope<inbox::Inbox>>),
     ("init", made::<Envelope<init::Initialised>>),
     ("list", made::<Envelope<list::Listing>>),
     ("log", made::<Envelope<log::Log>>),
     ("man", made::<Envelope<Page>>),
+    ("mcp", made::<Envelope<mcp::Served>>),
     ("merge-driver", made::<Envelope<merge_driver::Merged>>),
     ("new", made::<Envelope<new::Created>>),
     ("policy", made::<Envelope<policy::PolicyData>>),
+    ("prompt", made::<Envelope<prompt::Prompted>>),
     ("propose", made::<Envelope<propose::ProposedData>>),
     ("queue", made::<Envelope<queue::Listed>>),
     ("quick", made::<Envelope<run::Ran>>),
@@ -188,6 +195,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("reviews", made::<Envelope<review::Reviews>>),
     ("run", made::<Envelope<run::Ran>>),
     ("schema", made::<Envelope<schema::Schemas>>),
+    ("should-plan", made::<Envelope<should_plan::Weighed>>),
     ("show", made::<Envelope<show::Shown>>),
     ("simulate", made::<Envelope<simulate::Simulated>>),
     ("stats", made::<Envelope<stats::Statistics>>),

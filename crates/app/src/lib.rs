@@ -7,6 +7,7 @@ mod command;
 mod consent;
 mod fact;
 mod herald;
+mod mcp;
 mod offer;
 pub mod out;
 mod planner;

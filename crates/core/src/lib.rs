@@ -2,10 +2,13 @@
 //! from the world comes in as data. Read the modules in this order.
 
 pub mod agent;
+pub mod assignment;
 pub mod audit;
+pub mod brief;
 pub mod budget;
 pub mod chain;
 pub mod change;
+pub mod connection;
 pub mod contracts;
 pub mod convert;
 pub mod decide;
@@ -25,6 +28,7 @@ pub mod ledger;
 mod markdown;
 pub mod merge;
 pub mod notice;
+pub mod overseer;
 pub mod plan;
 pub mod planning;
 pub mod policy;
@@ -36,6 +40,7 @@ pub mod report;
 pub mod rerun;
 pub mod review;
 pub mod run;
+pub mod scope;
 pub mod shell;
 pub mod source;
 pub mod standing;
@@ -47,4 +52,5 @@ pub mod template;
 pub mod verify;
 pub mod view;
 pub mod work;
+pub mod worth;
 pub mod yaml;
