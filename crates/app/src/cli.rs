@@ -280,7 +280,9 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Quick(args) => {
             let opened = quick::open(&args)?;
             let plan = opened.path.to_string_lossy().into_owned();
-            run_command::run_opened(&run_command::Args::approved(&plan, args.rev.clone()), opened, out)
+            let words = run_command::Args::of(&plan).approving(args.rev.clone());
+            let words = if args.dry_run { words.dry() } else { words };
+            run_command::run_opened(&words, opened, out)
         }
         Command::Status(args) => status::run(&args, out),
         Command::Log(args) => log::run(&args, out),
