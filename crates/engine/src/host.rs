@@ -10,7 +10,7 @@ use planwright_core::decide::{Command, outlook};
 use planwright_core::event::{AttemptEnd, Event, Reason};
 use planwright_core::plan::{Contract, Plan};
 use planwright_core::prompt;
-use planwright_core::run::{FailedAttempt, RunState, Status, StepState};
+use planwright_core::run::{FailedAttempt, RunState, StepState};
 use planwright_core::source::Source;
 use planwright_core::tally::Tally;
 
@@ -179,7 +179,7 @@ impl Embedded {
         let (worker, report, stop) = (Arc::clone(&self.worker), self.report.clone(), self.stop.clone());
         self.contracts += 1;
         std::thread::spawn(move || {
-            let done = worker.contract(&worker.plan.steps[step], (attempt, &changed), &stop);
+            let done = worker.contract((&worker.plan.steps[step], attempt), &changed, &stop);
             report.send(Report::Contract((step, attempt), done)).ok();
         });
     }
@@ -388,15 +388,7 @@ impl Host for Embedded {
                 }
             }
             Command::Contract { step, attempt } => {
-                let changed = match &state.steps[step].status {
-                    Status::Judging { changed, .. } => changed.clone(),
-                    Status::Pending
-                    | Status::Running { .. }
-                    | Status::Passed { .. }
-                    | Status::Waiting { .. }
-                    | Status::Skipped { .. } => Vec::new(),
-                };
-                self.contract((step, attempt), changed);
+                self.contract((step, attempt), state.steps[step].status.changed().to_vec());
             }
             Command::Ask { .. } | Command::Warn { .. } | Command::Wake { .. } | Command::Finish { .. } => {}
         }

@@ -8,6 +8,7 @@ use planwright_engine::core::dialect::{NATIVE, proposal};
 use planwright_engine::core::source::Source;
 use planwright_engine::core::verify;
 use planwright_engine::core::view::{self, PlanView, StepView};
+use planwright_engine::decisions::Decisions;
 use planwright_engine::runs::Runs;
 use planwright_engine::{Project, Verified, arbiter, project};
 use schemars::JsonSchema;
@@ -17,6 +18,7 @@ use super::{dialect_line, find_step, open};
 use crate::fact::found::{self, FindingData};
 use crate::out::picture::{self, Picture};
 use crate::out::{Answer, Cell, Exit, Failure, Glyphs, Next, Out, Table, Tone, clean, clean_line};
+use crate::planner::tell_reasoning;
 
 /// How much of the text in front of the steps is shown; the file has the rest.
 const CONTEXT_LINES_MAX: usize = 8;
@@ -67,6 +69,8 @@ pub(crate) struct Shown {
     pub(crate) graph: Option<String>,
     /// The section, where one was asked for.
     pub(crate) section: Option<SectionData>,
+    /// Why it was written as it is, in its planner's words; empty where nobody said.
+    pub(crate) reasoning: String,
     /// What somebody else is told, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) told: Option<String>,
@@ -107,6 +111,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let Some(mut plan) = view_of(&name, &verified) else {
         return Err(Failure::new(Exit::No, format!("{name} can't be read as a plan")));
     };
+    let reasoning = reasoning(&opened.project, &opened.path)?;
     let graph = args.graph.map(|form| draw(form, &plan, &verified));
     let section = args.section.as_ref().map(|name| section_of(&verified.source, name)).transpose()?;
     if let Some(step) = &opened.step {
@@ -130,6 +135,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         (None, true) => print_step(&plan, &plan.steps[0], out),
         (None, false) => {
             print_plan(&plan, &dialect_line(&verified.source), out);
+            tell_reasoning("why", &reasoning, out);
             run.iter().for_each(|run| found::print(run, out));
         }
     }
@@ -141,7 +147,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
     let next = Next::new(["planwright", "verify", plan.path.as_str()]);
     let findings = run.as_ref().map(found::data).unwrap_or_default();
-    let shown = Shown { plan, errors, warnings, graph, section, told, findings };
+    let shown = Shown { plan, errors, warnings, graph, section, reasoning, told, findings };
     Ok(Answer::done("show", &shown).next(next))
 }
 
@@ -156,6 +162,13 @@ fn told(project: &Project, path: &Path, verified: &Verified) -> Result<String, F
         Failure::new(Exit::No, format!("{path} has errors, so there is nothing to tell an arbiter"))
             .next(next)
     })
+}
+
+/// What the planner of the present text said to it.
+fn reasoning(project: &Project, path: &Path) -> Result<String, Failure> {
+    let Some(decisions) = Decisions::open_existing(project)? else { return Ok(String::new()) };
+    let last = decisions.case(path)?.standing.drafts.pop();
+    Ok(last.map(|last| last.drafting.reasoning).unwrap_or_default())
 }
 
 fn view_of(name: &str, verified: &Verified) -> Option<PlanView> {
