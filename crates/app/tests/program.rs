@@ -9,6 +9,8 @@ mod ask;
 mod audit;
 #[path = "program/bad_input.rs"]
 mod bad_input;
+#[path = "program/client.rs"]
+mod client;
 #[path = "program/connect.rs"]
 mod connect;
 #[path = "program/convert.rs"]
@@ -37,6 +39,12 @@ mod hook;
 mod hostile;
 #[path = "program/listen.rs"]
 mod listen;
+#[path = "program/mcp.rs"]
+mod mcp;
+#[path = "program/mcp_executor.rs"]
+mod mcp_executor;
+#[path = "program/mcp_human.rs"]
+mod mcp_human;
 #[path = "program/merge_driver.rs"]
 mod merge_driver;
 #[path = "program/opinion.rs"]

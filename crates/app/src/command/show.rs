@@ -147,7 +147,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
     let next = Next::new(["planwright", "verify", plan.path.as_str()]);
     let findings = run.as_ref().map(found::data).unwrap_or_default();
-    let shown = Shown { plan, errors, warnings, graph, section, reasoning, told, findings };
+    let shown = Shown { plan, errors, warnings, graph, section, told, findings, reasoning };
     Ok(Answer::done("show", &shown).next(next))
 }
 

@@ -79,6 +79,8 @@ const SUCCESSES: &[Case<'_>] = &[
     (&["explain", "states"], ""),
     (&["show", "good", "--for", "arbiter"], ""),
     (&["stats", "--cost"], ""),
+    (&["mcp", "--role", "planner", "--list"], ""),
+    (&["mcp", "--role", "human", "--list"], ""),
     (&["verify", "record", "--suggest-contracts"], ""),
     (&["merge-driver", "plans/good.md", "plans/auth-cookie.md", "plans/good.md"], ""),
     (&["config"], ""),
@@ -172,6 +174,8 @@ const WHILE_A_RUN_WAITS: &[Case<'_>] = &[
 
 const FAILURES: &[Case<'_>] = &[
     (&["review", "nobody"], ""),
+    (&["mcp", "--role", "planner"], ""),
+    (&["mcp"], ""),
     (&["review", "good", "--since", "r9"], ""),
     (&["review", "good", "--since", "soon"], ""),
     (&["review", "auth-timeout"], ""),
