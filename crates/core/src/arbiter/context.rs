@@ -50,12 +50,12 @@ pub fn history<'a>(plan: &Plan, events: impl Iterator<Item = &'a Event>) -> Vec<
         let (agent, result) = match event {
             Event::AttemptStarted { agent, .. } => (agent.clone(), "under way".to_owned()),
             Event::AttemptFinished { end, .. } => (String::new(), ended(end)),
-            Event::ContractFinished { attempt: CLAIM, .. } => continue,
-            Event::ContractFinished { receipt, .. } => {
+            Event::ContractFinished { receipt, .. } if attempt != CLAIM => {
                 let failure = receipt.verdict.failure().map(|failure| format!("failed: {failure}"));
                 (String::new(), failure.unwrap_or_else(|| "passed".to_owned()))
             }
-            Event::RunStarted { .. }
+            Event::ContractFinished { .. }
+            | Event::RunStarted { .. }
             | Event::AgentsApproved { .. }
             | Event::AskOpened { .. }
             | Event::AskAnswered { .. }
