@@ -17,7 +17,10 @@ fn connections(place: &Place, words: &[&str]) -> (i32, Vec<(String, String)>) {
     let value: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran:#?}"));
     let files = value["data"]["connections"].as_array().unwrap_or_else(|| panic!("{ran:#?}"));
     let pair = |file: &Value| {
-        (file["file"].as_str().unwrap_or_default().to_owned(), file["deed"].as_str().unwrap_or_default().to_owned())
+        (
+            file["file"].as_str().unwrap_or_default().to_owned(),
+            file["deed"].as_str().unwrap_or_default().to_owned(),
+        )
     };
     (ran.code, files.iter().map(pair).collect())
 }
@@ -27,23 +30,39 @@ fn connections(place: &Place, words: &[&str]) -> (i32, Vec<(String, String)>) {
 fn every_agent_is_connected_once_and_only_on_a_yes() {
     let place = Place::empty();
     let ran = place.run(&["init", "--agents", ALL]);
-    ran.expect(3, &[
-        "make    .claude/settings.json for claude",
-        "+          \"command\": \"planwright hook session-start\"",
-        "nothing was written for an agent",
-        "next: planwright init --agents claude,codex,gemini,qwen,opencode,pi,copilot --write",
-    ]);
+    ran.expect(
+        3,
+        &[
+            "make    .claude/settings.json for claude",
+            "+          \"command\": \"planwright hook session-start\"",
+            "nothing was written for an agent",
+            "next: planwright init --agents claude,codex,gemini,qwen,opencode,pi,copilot --write",
+        ],
+    );
     let (code, files) = connections(&place, &["init", "--agents", ALL]);
     assert_eq!(code, 3);
     assert!(files.iter().all(|(file, _)| !place.has(file)), "{files:?}");
     let (code, files) = connections(&place, &["init", "--agents", ALL, "--write"]);
     assert_eq!(code, 0);
-    let wrote: Vec<&str> = files.iter().filter(|(_, deed)| deed == "wrote").map(|(file, _)| file.as_str()).collect();
-    assert_eq!(wrote, [
-        ".claude/settings.json", ".mcp.json", ".claude/skills/plan/SKILL.md", ".codex/hooks.json", ".codex/config.toml",
-        ".agents/skills/plan/SKILL.md", ".gemini/settings.json", ".qwen/settings.json", "opencode.json",
-        ".opencode/plugin/planwright.js", ".pi/extensions/planwright.ts", ".github/hooks/planwright.json",
-    ]);
+    let wrote: Vec<&str> =
+        files.iter().filter(|(_, deed)| deed == "wrote").map(|(file, _)| file.as_str()).collect();
+    assert_eq!(
+        wrote,
+        [
+            ".claude/settings.json",
+            ".mcp.json",
+            ".claude/skills/plan/SKILL.md",
+            ".codex/hooks.json",
+            ".codex/config.toml",
+            ".agents/skills/plan/SKILL.md",
+            ".gemini/settings.json",
+            ".qwen/settings.json",
+            "opencode.json",
+            ".opencode/plugin/planwright.js",
+            ".pi/extensions/planwright.ts",
+            ".github/hooks/planwright.json",
+        ]
+    );
     for file in wrote.iter().filter(|file| file.ends_with(".json")) {
         serde_json::from_str::<Value>(&place.read(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
     }
@@ -57,7 +76,9 @@ fn every_agent_is_connected_once_and_only_on_a_yes() {
 fn what_the_user_has_stays() {
     let place = Place::empty();
     let theirs = "{\n    \"model\": \"opus\",\n    \"hooks\": {\n        \"Stop\": [\n            {\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}\n        ]\n    }\n}\n";
-    place.write(".claude/settings.json", theirs).write(".mcp.json", "{\n  // my servers\n  \"mcpServers\": {}\n}\n");
+    place
+        .write(".claude/settings.json", theirs)
+        .write(".mcp.json", "{\n  // my servers\n  \"mcpServers\": {}\n}\n");
     let ran = place.run(&["init", "--agents", "claude", "--write"]);
     ran.expect(0, &["by hand .mcp.json for claude: line 2 has a comment", "\"planwright\": {"]);
     let new = place.read(".claude/settings.json");
@@ -78,7 +99,8 @@ fn what_the_user_has_stays() {
 fn an_agent_connects_nobody() {
     let place = Place::empty();
     let mut command = place.planwright(&["init", "--agents", "claude", "--write"]);
-    run(command.env("CLAUDECODE", "1"), b"").expect(3, &["only a person may say what runs in an agent's session"]);
+    run(command.env("CLAUDECODE", "1"), b"")
+        .expect(3, &["only a person may say what runs in an agent's session"]);
     assert!(!place.has(".claude"));
     place.run(&["init", "--agents", "cluade"]).expect(2, &["did you mean `claude`?"]);
     place.run(&["init", "--write"]).expect(2, &[]);
@@ -102,7 +124,11 @@ fn at_a_terminal_a_person_is_asked() {
         terminal.wait_for("[n]o");
         terminal.type_in(typed);
         let (code, said) = terminal.end();
-        assert_eq!((code, place.has(".pi/extensions/planwright.ts")), (if is_there { 0 } else { 3 }, is_there), "{said}");
+        assert_eq!(
+            (code, place.has(".pi/extensions/planwright.ts")),
+            (if is_there { 0 } else { 3 }, is_there),
+            "{said}"
+        );
     }
 }
 
@@ -112,8 +138,11 @@ fn every_plan_in_the_skill_verifies() {
     let place = Place::empty();
     let skill = std::fs::read_to_string(repository().join("docs/skill/SKILL.md")).expect("the skill");
     assert_eq!(place.run(&["prompt", "skill"]).expect(0, &[]).stdout, skill);
-    let plans: Vec<&str> =
-        skill.split("````markdown\n").skip(1).map(|rest| rest.split("````").next().unwrap_or_default()).collect();
+    let plans: Vec<&str> = skill
+        .split("````markdown\n")
+        .skip(1)
+        .map(|rest| rest.split("````").next().unwrap_or_default())
+        .collect();
     assert_eq!(plans.len(), 2, "the plans of the skill");
     for plan in plans {
         let ran = place.run_with(&["verify", "-", "--deny", "warnings"], plan);
@@ -139,23 +168,33 @@ fn the_overseer_is_told_what_is_configured() {
     assert_eq!(place.run(&["prompt", "overseer"]).expect(0, &[]).stdout, document);
     place.write("planwright.toml", "[roles]\ncoder = \"mine\"\n[agents.mine]\ncommand = [\"cat\"]\n");
     place.run(&["prompt", "overseer"]).expect(0, &["optional `agent` (one of coder, mine)"]);
-    place.run(&["prompt", "context"]).expect(0, &["CURRENT_PLAN_DIR: not allocated", "ADDITIONAL_PLAN_DIRS: none"]);
+    place
+        .run(&["prompt", "context"])
+        .expect(0, &["CURRENT_PLAN_DIR: not allocated", "ADDITIONAL_PLAN_DIRS: none"]);
     place.write("a/plan.md", "").write("b/plan.md", "");
     let (a, b) = (place.path("a").display().to_string(), place.path("b").display().to_string());
     let mut command = place.planwright(&["prompt", "context"]);
-    command.env("CURRENT_PLAN_DIR", &a).env("ADDITIONAL_PLAN_DIRS", format!("thread_456={b},thread_7={b}/gone"));
+    command
+        .env("CURRENT_PLAN_DIR", &a)
+        .env("ADDITIONAL_PLAN_DIRS", format!("thread_456={b},thread_7={b}/gone"));
     let ran = run(&mut command, b"");
     assert_eq!(ran.stdout, format!("CURRENT_PLAN_DIR: {a}\nADDITIONAL_PLAN_DIRS:\n- thread_456: {b}\n"));
-    place.run(&["prompt", "planner"]).expect(0, &["Targets that are set up here: coder, mine.", "## Contracts"]);
+    place
+        .run(&["prompt", "planner"])
+        .expect(0, &["Targets that are set up here: coder, mine.", "## Contracts"]);
 }
 
 // C-29: exit codes and reasons; nothing is guarded by default.
 #[test]
 fn whether_to_plan_is_explained() {
     let place = Place::empty();
-    place.run(&["should-plan", "Drop the table sessions"]).expect(0, &["plan", "irreversible", "next: planwright new drop-the-table-sessions"]);
+    place
+        .run(&["should-plan", "Drop the table sessions"])
+        .expect(0, &["plan", "irreversible", "next: planwright new drop-the-table-sessions"]);
     place.run(&["should-plan", "fix", "the", "typo"]).expect(1, &["act", "small"]);
-    place.run(&["should-plan", "use gmail_send on it"]).expect(1, &["nothing in these words asks for a plan"]);
+    place
+        .run(&["should-plan", "use gmail_send on it"])
+        .expect(1, &["nothing in these words asks for a plan"]);
     place.write(".pi/plans.json", "{\"guardedTools\": [\"gmail_send\"]}");
     place.run(&["should-plan", "use gmail_send on it"]).expect(0, &["guarded", "gmail_send"]);
     place.run(&["should-plan"]).expect(2, &[]);

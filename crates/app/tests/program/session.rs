@@ -12,8 +12,12 @@ use crate::place::{Place, Ran, repository, run};
 use crate::sample::{Sketch, runnable};
 
 const FIRST: Sketch<'static> = ("first", "", "touch first.out", "test -e first.out");
-const SECOND: Sketch<'static> =
-    ("second", "**accept:** it is written\n**touches:** second.out", "touch second.out", "test -e second.out");
+const SECOND: Sketch<'static> = (
+    "second",
+    "**accept:** it is written\n**touches:** second.out",
+    "touch second.out",
+    "test -e second.out",
+);
 const NEVER: Sketch<'static> = ("never", "", "true", "echo not yet; test -e never.out");
 
 /// What an agent asked.
@@ -37,7 +41,8 @@ fn approved(steps: &[Sketch<'_>]) -> Place {
 /// What goes into the session, whichever way the agent takes it.
 fn told(ran: &Ran) -> String {
     let Ok(value) = serde_json::from_str::<Value>(&ran.stdout) else { return ran.stdout.clone() };
-    let text = [&value["hookSpecificOutput"]["additionalContext"], &value["additionalContext"], &value["reason"]];
+    let text =
+        [&value["hookSpecificOutput"]["additionalContext"], &value["additionalContext"], &value["reason"]];
     text.into_iter().find_map(Value::as_str).unwrap_or_else(|| panic!("{ran:#?}")).to_owned()
 }
 
@@ -58,17 +63,30 @@ fn every_agent_is_told_of_the_active_plan_in_its_own_form() {
     for (name, pointer) in STARTS {
         let asked = question(name);
         let ran = place.run_with(&["hook", "session-start"], &asked);
-        let value: Value = serde_json::from_str(&ran.expect(0, &[]).stdout).unwrap_or_else(|_| panic!("{name}: {ran:#?}"));
-        let text = value.pointer(pointer).and_then(Value::as_str).unwrap_or_else(|| panic!("{name}: {value}"));
-        for words in ["it (plans/it.md)", "approved, r1", "current step: 1 first", "You cannot mark a step done", "next: planwright run it"] {
+        let value: Value =
+            serde_json::from_str(&ran.expect(0, &[]).stdout).unwrap_or_else(|_| panic!("{name}: {ran:#?}"));
+        let text =
+            value.pointer(pointer).and_then(Value::as_str).unwrap_or_else(|| panic!("{name}: {value}"));
+        for words in [
+            "it (plans/it.md)",
+            "approved, r1",
+            "current step: 1 first",
+            "You cannot mark a step done",
+            "next: planwright run it",
+        ] {
             assert!(text.contains(words), "{name}: `{words}`: {text}");
         }
         if asked.contains("hook_event_name") {
-            assert_eq!(place.run_with(&["hook"], &asked).stdout, ran.stdout, "{name}: the question names the event, too");
+            assert_eq!(
+                place.run_with(&["hook"], &asked).stdout,
+                ran.stdout,
+                "{name}: the question names the event, too"
+            );
         }
     }
     // The few lines in pi and opencode, and people, get text.
-    for input in [r#"{"session_id":"pi","source":"startup"}"#, "", "rubbish"] {
+    let shims = [question("pi-session-start.json"), question("opencode-session-start.json")];
+    for input in shims.iter().map(String::as_str).chain(["", "rubbish"]) {
         let ran = place.run_with(&["hook", "session-start"], input);
         assert!(ran.expect(0, &[]).stdout.starts_with("This project has an active plan"), "{ran:#?}");
     }
@@ -82,7 +100,13 @@ fn the_plan_survives_compaction() {
     ran.expect(0, &["Keep the following in the summary", "current step: 1 first"]);
     assert!(ran.stdout.starts_with("Keep"), "claude takes text here: {ran:#?}");
     // gemini takes nothing in, and nothing but JSON may be on its stdout.
-    assert_eq!(place.run_with(&["hook"], question("gemini-pre-compress.json")).expect(0, &[]).stdout, "");
+    assert_eq!(
+        place
+            .run_with(&["hook"], r#"{"hook_event_name":"PreCompress","session_id":"a"}"#)
+            .expect(0, &[])
+            .stdout,
+        ""
+    );
 }
 
 // P-10: what is over is never put back, and what is being run goes before what is only approved.
@@ -96,19 +120,25 @@ fn plans_that_are_over_are_never_put_back() {
     let digest = place.digest();
     place.run(&["run", "it", "--rev", &digest]).expect(3, &[]);
     let ran = start(&place);
-    ran.expect(0, &[
-        "waiting for a person, run 1; 1 of 2 steps settled",
-        "1 first: Do first: contract passed, attempt 1",
-        "current step: 2 never",
-        "next: planwright answer it/never",
-        "planwright starts the agents",
-    ]);
+    ran.expect(
+        0,
+        &[
+            "waiting for a person, run 1; 1 of 2 steps settled",
+            "1 first: Do first: contract passed, attempt 1",
+            "current step: 2 never",
+            "next: planwright answer it/never",
+            "planwright starts the agents",
+        ],
+    );
     place.write("plans/other.md", runnable(&[("other", "", "true", "test -e other.out")]));
     place.run(&["propose", "other"]).expect(0, &[]);
     assert!(!start(&place).stdout.contains("other"), "a run goes before what waits for a yes");
     place.run(&["cancel", "it", "-m", "no need"]).expect(0, &[]);
     let ran = start(&place);
-    assert!(ran.expect(0, &["other (plans/other.md)"]).stdout.contains("proposed, r1") && !ran.stdout.contains("plans/it.md"));
+    assert!(
+        ran.expect(0, &["other (plans/other.md)"]).stdout.contains("proposed, r1")
+            && !ran.stdout.contains("plans/it.md")
+    );
     place.run(&["cancel", "other", "-m", "no need"]).expect(0, &[]);
     assert_eq!(start(&place).expect(0, &[]).said(), "");
 
@@ -150,7 +180,10 @@ fn the_stop_gate_tells_what_the_contract_says_a_few_times() {
     assert!(told(&ran).contains("Step 1 `first` of the plan it"), "{ran:#?}");
     place.write("first.out", "");
     let ran = stop(&place, "a");
-    assert!(told(&ran).contains("Step 2 `never`") && told(&ran).contains("not yet"), "the output of the contract: {ran:#?}");
+    assert!(
+        told(&ran).contains("Step 2 `never`") && told(&ran).contains("not yet"),
+        "the output of the contract: {ran:#?}"
+    );
     assert_eq!(stop(&place, "a").expect(0, &[]).said(), "", "twice is all");
     assert!(told(&stop(&place, "b")).contains("1 of at most 2"), "another session is counted by itself");
     place.write("never.out", "");
@@ -163,20 +196,35 @@ fn the_stop_gate_tells_what_the_contract_says_a_few_times() {
 fn a_session_that_comes_back_with_the_same_is_let_go() {
     let place = approved(&[NEVER]);
     place.write(USER, "[session]\nstop_holds = 9\n");
-    let again = question("claude-stop.json").replace("\"stop_hook_active\":false", "\"stop_hook_active\":true");
+    let again =
+        question("claude-stop.json").replace("\"stop_hook_active\":false", "\"stop_hook_active\":true");
     assert!(again.contains("\"stop_hook_active\":true"), "the question says whether it was held back");
     assert!(told(&place.run_with(&["hook", "stop"], &again)).contains("Step 1 `never`"));
     assert_eq!(place.run_with(&["hook", "stop"], &again).expect(0, &[]).said(), "");
 }
 
-// P-10: gemini goes on by an exit code and a reason on stderr.
+// P-10: all agents take the same answer here.
 #[test]
-fn gemini_is_held_back_in_its_own_way() {
-    let place = approved(&[NEVER]);
-    place.write(USER, "[session]\nstop_holds = 1\n");
-    let ran = place.run_with(&["hook"], question("gemini-after-agent.json"));
-    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{ran:#?}");
-    assert!(ran.stderr.contains("Step 1 `never`"), "{ran:#?}");
+fn every_agent_is_held_back() {
+    let names = ["claude-stop", "codex-stop", "gemini-after-agent", "qwen-stop", "copilot-stop", "pi-stop"];
+    for name in names {
+        let place = approved(&[NEVER]);
+        place.write(USER, "[session]\nstop_holds = 1\n");
+        let asked = question(&format!("{name}.json"));
+        let ran = place.run_with(&["hook", "stop"], &asked);
+        let value: Value =
+            serde_json::from_str(&ran.expect(0, &[]).stdout).unwrap_or_else(|_| panic!("{name}: {ran:#?}"));
+        assert_eq!(value["decision"], "block", "{name}");
+        assert!(
+            value["reason"].as_str().is_some_and(|reason| reason.contains("Step 1 `never`")),
+            "{name}: {value}"
+        );
+        assert_eq!(
+            place.run_with(&["hook", "stop"], &asked).expect(0, &[]).said(),
+            "",
+            "{name}: once is all"
+        );
+    }
 }
 
 // What an agent may write is never run on the strength of a hook: neither a plan that nobody approved, nor a changed one, nor a setting
@@ -241,7 +289,10 @@ fn a_hook_that_fails_lets_the_session_go_on() {
 #[test]
 fn whatever_a_plan_says_a_session_is_told_in_clean_text() {
     let place = Place::empty();
-    place.write("plans/it.md", runnable(&[FIRST]).replace("# Carry it out", "# Carry\u{1b}[2J it\u{202e} out"));
+    place.write(
+        "plans/it.md",
+        runnable(&[FIRST]).replace("# Carry it out", "# Carry\u{1b}[2J it\u{202e} out"),
+    );
     place.run(&["propose", "it"]).expect(0, &[]);
     for input in ["", r#"{"hook_event_name":"SessionStart"}"#] {
         let ran = place.run_with(&["hook", "session-start"], input);
