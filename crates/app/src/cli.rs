@@ -8,7 +8,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::command::{
     self, answer, approve, archive, audit, cancel, clone, comment, completions, config, convert, delete,
     demo, doctor, edit, events, explain, export, fmt, help, history, hook, import, inbox, init, list, log,
-    man, merge_driver, new, policy, prompt, propose, queue, reject, reopen, replan, retry, review,
+    man, mcp, merge_driver, new, policy, prompt, propose, queue, reject, reopen, replan, retry, review,
     run as run_command, schema, should_plan, show, simulate, stats, status, stop, undo, verify, worker,
 };
 use crate::herald;
@@ -125,6 +125,8 @@ enum Command {
     Stats(stats::Args),
     /// Put plans that are over out of the way
     Archive(archive::Args),
+    /// Let agents propose, ask and report over MCP
+    Mcp(mcp::Args),
     /// Merge a plan or a progress file by what it says; called by Git
     MergeDriver(merge_driver::Args),
     /// Answer what an agent asks before it uses a tool; called by agents
@@ -208,7 +210,8 @@ fn records(command: &Command) -> bool {
         | Command::Delete(_)
         | Command::Edit(_)
         | Command::Replan(_)
-        | Command::Archive(_) => true,
+        | Command::Archive(_)
+        | Command::Mcp(_) => true,
         Command::Init(_)
         | Command::New(_)
         | Command::ShouldPlan(_)
@@ -298,6 +301,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Stats(args) => stats::run(&args, out),
         Command::Audit(args) => audit::run(&args, out),
         Command::Archive(args) => archive::run(&args, out),
+        Command::Mcp(args) => mcp::run(&args, out),
         Command::MergeDriver(args) => merge_driver::run(&args, out),
         Command::Hook(args) => hook::run(&args, out),
         Command::Explain(args) => explain::run(&args, out),

@@ -34,6 +34,7 @@ pub mod prompt;
 pub mod receipts;
 pub mod red;
 pub mod reflection;
+pub mod reminder;
 pub mod report;
 pub mod rerun;
 pub mod review;

@@ -3,6 +3,7 @@
 
 pub use planwright_core as core;
 
+mod attempt;
 pub mod audit;
 pub mod base;
 pub mod clock;
@@ -13,6 +14,7 @@ pub mod crew;
 pub mod decisions;
 pub mod doctor;
 pub mod driver;
+pub mod executor;
 pub mod facts;
 pub mod feed;
 pub mod figures;
@@ -38,6 +40,7 @@ pub mod setup;
 pub mod signature;
 pub mod simulate;
 pub mod store;
+pub mod submission;
 mod topic;
 pub mod versions;
 pub mod watch;

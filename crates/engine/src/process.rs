@@ -27,6 +27,7 @@ pub use capture::Capture;
 pub(crate) use git::path_outside;
 pub use git::{Answer, Repository};
 pub use keygen::sign_with_ssh;
+pub use outputs::Listener;
 pub use shim::{SHIM, shim_main, shim_main_without_sweep};
 pub use supervise::{Supervisors, run};
 pub use syntax::check_bash;
@@ -183,6 +184,12 @@ pub fn reclaim(tag_prefix: &str) -> Result<usize, Error> {
 /// roundabout a way.
 pub fn job_above() -> Option<String> {
     system::tag_above()
+}
+
+/// A variable of this process, or of the nearest one above it within the same job that has it: some agents start their tools
+/// without the environment that they were given.
+pub fn variable_above(name: &str) -> Option<String> {
+    std::env::var(name).ok().or_else(|| system::variable_above(name))
 }
 
 /// The tags of living processes of this user that start with `tag_prefix`, each with how many processes have it.

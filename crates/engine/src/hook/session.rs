@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use planwright_core::brief;
+use planwright_core::reminder::reminder;
 use serde_json::{Value, json};
 
 use super::Reply;
@@ -82,7 +82,7 @@ fn brief_of(folder: &Path, complaints: &mut Vec<String>) -> Option<String> {
         return None;
     }
     match Project::find(folder).map_err(Error::from).and_then(|project| session::active(&project)) {
-        Ok(plans) => brief::brief(&plans),
+        Ok(plans) => reminder(&plans),
         Err(error) => {
             complaints.push(told(&error));
             None
