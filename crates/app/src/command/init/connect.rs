@@ -121,7 +121,7 @@ fn show(change: &Change, out: &mut Out<'_>) {
             out.line(&head(word, Tone::Attention, &format!("{} for {}", change.file, change.agent)));
             let lines: Vec<String> =
                 difference(old.as_deref().unwrap_or_default(), new).lines().map(str::to_owned).collect();
-            let most = if change.file.ends_with(".md") { PAGE_LINES_MAX } else { LINES_MAX };
+            let most = if change.file.ends_with("/SKILL.md") { PAGE_LINES_MAX } else { LINES_MAX };
             for line in lines.iter().take(most) {
                 let tone = match line.chars().next() {
                     Some('+') => Tone::Good,
