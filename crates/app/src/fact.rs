@@ -178,6 +178,7 @@ pub(crate) const fn reason_words(reason: Reason) -> &'static str {
         Reason::Lost => "attempts were lost too often",
         Reason::Parked => "the agent can't be had",
         Reason::Stalled => "nobody has driven it for a long time",
+        Reason::Question => "the agent has a question",
     }
 }
 
@@ -190,6 +191,7 @@ pub(crate) const fn reason_word(reason: Reason) -> &'static str {
         Reason::Lost => "lost",
         Reason::Parked => "parked",
         Reason::Stalled => "stalled",
+        Reason::Question => "question",
     }
 }
 
@@ -362,6 +364,7 @@ mod tests {
             output: None,
             usage: Usage { tokens: Some(7), micro_dollars: Some(360_000), milliseconds: 421_000 },
             changed: vec!["a".to_owned()],
+            account: planwright_engine::core::agent::Account::default(),
         };
         assert_eq!(place("it", &finished), "it/fix");
         assert_eq!(

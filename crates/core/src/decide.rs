@@ -15,6 +15,8 @@ pub struct Limits {
     pub jobs: usize,
     /// Lost attempts of one step before a person is asked.
     pub lost_max: u32,
+    /// How often in a row the agent of a step may not be had before a person is asked.
+    pub parked_max: u32,
     /// The share of a budget, in percent, at which people are warned.
     pub warn_percent: u64,
     /// The steps that may be begun, as places in the plan; `None`: all of them.
@@ -29,7 +31,7 @@ impl Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { jobs: 1, lost_max: 3, warn_percent: 80, steps: None }
+        Self { jobs: 1, lost_max: 3, parked_max: 20, warn_percent: 80, steps: None }
     }
 }
 
@@ -225,11 +227,13 @@ fn is_spent(step: &Step, now: &StepState) -> bool {
 /// What a person has to be asked about a step that waits for nothing else.
 fn ask_about(plan: &Plan, state: &RunState, limits: &Limits, place: usize) -> Option<Command> {
     let (step, now) = (&plan.steps[place], &state.steps[place]);
-    let reason = if is_spent(step, now) {
+    let reason = if now.question.is_some() && !now.is_handed_over {
+        Reason::Question
+    } else if is_spent(step, now) {
         Reason::AttemptsSpent
     } else if now.lost > limits.lost_max {
         Reason::Lost
-    } else if now.parked_until == Some(u64::MAX) {
+    } else if now.parked_until == Some(u64::MAX) || now.parked > limits.parked_max {
         Reason::Parked
     } else if step.target == HUMAN || now.is_handed_over {
         Reason::Manual

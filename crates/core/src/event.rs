@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::agent::Account;
 use crate::judge::{Observation, Verdict};
 use crate::ledger::Who;
 
@@ -81,6 +82,9 @@ pub enum Event {
         usage: Usage,
         /// Files of the workspace that it changed.
         changed: Vec<String>,
+        /// What else is known of it.
+        #[serde(default, skip_serializing_if = "Account::is_empty")]
+        account: Account,
     },
     /// A contract was run and judged.
     #[serde(rename = "contract.finished")]
@@ -317,6 +321,8 @@ pub enum Reason {
     Parked,
     /// The run was begun, and nobody has driven it for a long time.
     Stalled,
+    /// The agent has a question, and the contract failed.
+    Question,
 }
 
 /// What a person says to an ask.

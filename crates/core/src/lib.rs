@@ -1,6 +1,7 @@
 //! The part of planwright that decides. Pure: no files, processes, clock, environment or threads; what a decision needs
 //! from the world comes in as data. Read the modules in this order.
 
+pub mod agent;
 pub mod audit;
 pub mod budget;
 pub mod chain;
@@ -30,6 +31,7 @@ pub mod prompt;
 pub mod receipts;
 pub mod red;
 pub mod reflection;
+pub mod report;
 pub mod rerun;
 pub mod review;
 pub mod run;

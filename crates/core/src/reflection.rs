@@ -196,5 +196,6 @@ const fn waits_for(reason: Reason) -> state::Reason {
         Reason::Manual => state::Reason::Question,
         Reason::Budget => state::Reason::Budget,
         Reason::Lost | Reason::Parked | Reason::Stalled => state::Reason::Stalled,
+        Reason::Question => state::Reason::Question,
     }
 }

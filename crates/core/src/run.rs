@@ -9,6 +9,7 @@ use crate::draft::Mark;
 use crate::event::{Answer, AttemptEnd, Blob, Event, Outcome, Reason, Usage};
 use crate::judge::Failure;
 use crate::plan::{Contract, Plan, Step};
+use crate::report;
 
 /// Where a run stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,6 +88,12 @@ pub struct StepState {
     pub asked: u32,
     /// Whether an agent is done with it and a person has to look. Only where the contract is a person's word.
     pub is_handed_over: bool,
+    /// What the agent asked in an attempt whose contract then failed.
+    pub question: Option<String>,
+    /// How often in a row the agent could not be had.
+    pub parked: u32,
+    /// Why it could not, the last time.
+    pub parked_why: String,
     /// Whether the contract is a person's word.
     is_manual: bool,
 }
@@ -220,6 +227,9 @@ impl RunState {
             same_failure: 0,
             asked: 0,
             is_handed_over: false,
+            question: None,
+            parked: 0,
+            parked_why: String::new(),
             is_manual: step.contract == Contract::Manual,
         });
         Self {
@@ -281,9 +291,10 @@ impl RunState {
                 let place = self.known(event, step)?;
                 self.start(event, place, *attempt)?;
             }
-            Event::AttemptFinished { step, attempt, end, usage, changed, .. } => {
+            Event::AttemptFinished { step, attempt, end, usage, changed, account, .. } => {
                 let place = self.known(event, step)?;
                 self.finish_attempt(event, place, (*attempt, end, changed))?;
+                self.steps[place].question = report::question(&account.report).map(str::to_owned);
                 self.spend(*usage);
             }
             Event::ContractFinished { step, attempt, receipt } => {
@@ -351,6 +362,9 @@ impl RunState {
             return Err(self.illegal(event, Some(place), "the end of the attempt that is running"));
         }
         step.status = Status::Pending;
+        if !matches!(end, AttemptEnd::Parked { .. }) {
+            step.parked = 0;
+        }
         match end {
             // There is nothing to run: a person will be asked.
             AttemptEnd::Exited(_) | AttemptEnd::Signalled(_) if step.is_manual => step.is_handed_over = true,
@@ -364,7 +378,11 @@ impl RunState {
             }
             AttemptEnd::Lost => step.lost += 1,
             AttemptEnd::Stopped => {}
-            AttemptEnd::Parked { until, .. } => step.parked_until = Some(until.unwrap_or(u64::MAX)),
+            AttemptEnd::Parked { until, why } => {
+                step.parked += 1;
+                step.parked_why.clone_from(why);
+                step.parked_until = Some(until.unwrap_or(u64::MAX));
+            }
         }
         Ok(())
     }
@@ -388,7 +406,10 @@ impl RunState {
             }
         };
         match failure {
-            None => step.status = Status::Passed { attempt },
+            None => {
+                step.question = None;
+                step.status = Status::Passed { attempt };
+            }
             // Nobody has tried yet: the claim is void, and that is all.
             Some(_) if attempt == CLAIM => step.status = Status::Pending,
             Some(failure) => {
@@ -474,9 +495,12 @@ impl RunState {
         match answer {
             Answer::Retry { hint } => {
                 // Where attempts are left, another one need not be granted.
-                step.granted += u32::from(reason == Reason::AttemptsSpent);
+                // One that ended in a question was none of those that the policy allows.
+                step.granted += u32::from(matches!(reason, Reason::AttemptsSpent | Reason::Question));
                 step.lost = 0;
+                step.parked = 0;
                 step.parked_until = None;
+                step.question = None;
                 step.hint.clone_from(hint);
                 step.is_handed_over = false;
                 step.status = Status::Pending;

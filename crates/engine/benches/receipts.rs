@@ -106,6 +106,7 @@ fn bundle(steps: usize) -> Bundle {
             output: Some(said.clone()),
             usage: Usage::default(),
             changed: vec!["a".to_owned()],
+            account: planwright_core::agent::Account::default(),
         });
         let receipt = Receipt {
             verdict: judge(0, &observation),

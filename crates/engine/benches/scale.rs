@@ -175,6 +175,7 @@ fn finished(step: &str) -> Event {
         output: None,
         usage: Usage { tokens: Some(12_000), micro_dollars: Some(90_000), milliseconds: 60_000 },
         changed: vec!["src/main.py".to_owned()],
+        account: planwright_core::agent::Account::default(),
     }
 }
 

@@ -72,6 +72,10 @@ pub struct Run {
     pub contract_seconds: u64,
     /// Lost attempts of one step before a person is asked.
     pub lost_max: u32,
+    /// How often in a row the agent of a step may not be had before a person is asked.
+    pub parked_max: u32,
+    /// How long a step waits for an agent that can't be had and does not say until when.
+    pub park_seconds: u64,
     /// The share of a budget, in percent, at which people are warned.
     pub warn_percent: u64,
     /// How much of an output is kept.
@@ -102,6 +106,7 @@ impl Run {
         decide::Limits {
             jobs: self.jobs,
             lost_max: self.lost_max,
+            parked_max: self.parked_max,
             warn_percent: self.warn_percent,
             steps: None,
         }
@@ -346,6 +351,8 @@ impl Settings {
                 step_seconds: self.number("run.step_seconds"),
                 contract_seconds: self.number("run.contract_seconds"),
                 lost_max: count("run.lost_max"),
+                parked_max: count("run.parked_max"),
+                park_seconds: self.number("run.park_seconds"),
                 warn_percent: self.number("run.warn_percent"),
                 output_bytes: size("run.output_bytes"),
                 context_bytes: self.number("run.context_bytes"),

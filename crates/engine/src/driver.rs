@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use planwright_core::agent::Account;
 use planwright_core::decide::{Command, Limits, decide};
 use planwright_core::event::{AttemptEnd, Event, Outcome, StopWhen, Usage};
 use planwright_core::plan::Plan;
@@ -355,6 +356,7 @@ pub(crate) fn lost(step: &str, attempt: u32) -> Event {
         output: None,
         usage: Usage::default(),
         changed: Vec::new(),
+        account: Account::default(),
     }
 }
 

@@ -362,10 +362,13 @@ impl Host for Embedded {
             }
             (Some(place), Reason::Parked) => {
                 let why = self.worker.can_run(&self.plan().steps[*place]).err();
-                why.unwrap_or_else(|| "The agent can't be had.".to_owned())
+                let said = Some(state.steps[*place].parked_why.clone()).filter(|why| !why.is_empty());
+                why.or(said).unwrap_or_else(|| "The agent can't be had.".to_owned())
             }
             (_, Reason::Budget) => format!("The budget is spent: {}.", outlook(self.plan(), state)),
-            (_, Reason::Stalled) | (None, Reason::AttemptsSpent | Reason::Manual | Reason::Parked) => {
+            (Some(place), Reason::Question) => state.steps[*place].question.clone().unwrap_or_default(),
+            (_, Reason::Stalled)
+            | (None, Reason::AttemptsSpent | Reason::Manual | Reason::Parked | Reason::Question) => {
                 String::new()
             }
         })

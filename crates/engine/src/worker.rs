@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use planwright_core::agent::Account;
 use planwright_core::event::{Agents, ApprovedBy, AttemptEnd, Blob, Event, Receipt, Usage};
 use planwright_core::plan::{Contract, Plan, Reference, Step};
 use planwright_core::prompt::{Context, Feedback};
@@ -249,6 +250,7 @@ impl Worker {
             output: Some(blob_of(&output)),
             usage: said.usage(milliseconds),
             changed,
+            account: Account::default(),
         };
         Done { event, blobs: vec![output] }
     }

@@ -65,7 +65,15 @@ fn started(step: &str, attempt: u32) -> Event {
 
 fn finished(step: &str, attempt: u32, end: AttemptEnd) -> Event {
     let (step, usage) = (step.to_owned(), Usage::default());
-    Event::AttemptFinished { step, attempt, end, output: None, usage, changed: Vec::new() }
+    Event::AttemptFinished {
+        step,
+        attempt,
+        end,
+        output: None,
+        usage,
+        changed: Vec::new(),
+        account: planwright_core::agent::Account::default(),
+    }
 }
 
 fn asked(ask: &str, step: Option<&str>) -> Event {

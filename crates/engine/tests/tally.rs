@@ -105,6 +105,7 @@ fn exited(output: &[u8]) -> Event {
         output: Some(blob_of(output)),
         usage: Usage { tokens: Some(7), micro_dollars: Some(9), milliseconds: 3 },
         changed: Vec::new(),
+        account: planwright_core::agent::Account::default(),
     }
 }
 

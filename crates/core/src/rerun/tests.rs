@@ -69,6 +69,7 @@ fn finished(step: &str, changed: &[&str]) -> Event {
         output: None,
         usage: Usage::default(),
         changed: changed.iter().map(|&path| path.to_owned()).collect(),
+        account: crate::agent::Account::default(),
     }
 }
 

@@ -119,6 +119,7 @@ fn events(approvals: &[ApprovedBy]) -> Vec<Event> {
             output: Some(blob(b"did it\n")),
             usage: Usage::default(),
             changed: vec!["made".to_owned()],
+            account: planwright_core::agent::Account::default(),
         };
         [begun, ended]
     };

@@ -18,7 +18,15 @@ pub(crate) fn ended(step: &str, attempt: u32, end: AttemptEnd) -> Event {
 
 pub(crate) fn spent(step: &str, attempt: u32, (end, usage): (AttemptEnd, Usage)) -> Event {
     let changed = vec!["src/first.rs".to_owned()];
-    Event::AttemptFinished { step: step.to_owned(), attempt, end, output: None, usage, changed }
+    Event::AttemptFinished {
+        step: step.to_owned(),
+        attempt,
+        end,
+        output: None,
+        usage,
+        changed,
+        account: planwright_core::agent::Account::default(),
+    }
 }
 
 pub(crate) fn exited(step: &str, attempt: u32) -> Event {

@@ -96,6 +96,16 @@ pub const SETTINGS: &[Setting] = &[
         [3, 1, 1000],
         "how many lost attempts of a step there may be before a person is asked",
     ),
+    number(
+        "run.parked_max",
+        [20, 1, 10_000],
+        "how often in a row the agent of a step may not be had before a person is asked",
+    ),
+    number(
+        "run.park_seconds",
+        [60, 1, 86_400],
+        "how long a step waits for an agent that can't be had and does not say until when",
+    ),
     number("run.warn_percent", [80, 1, 100], "the share of a budget at which a warning is given"),
     number(
         "run.output_bytes",

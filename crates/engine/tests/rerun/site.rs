@@ -159,6 +159,7 @@ pub(crate) fn passed(
         output: None,
         usage: Usage::default(),
         changed: changed.iter().map(|&path| path.to_owned()).collect(),
+        account: planwright_core::agent::Account::default(),
     };
     let judged = Event::ContractFinished {
         step: step.to_owned(),

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use planwright_core::agent::Account;
 use planwright_core::decide::{HUMAN, Limits};
 use planwright_core::event::{
     Agents, Answer, AttemptEnd, Blob, Event, Outcome, Reason, Receipt, StopWhen, Usage,
@@ -10,6 +11,7 @@ use planwright_core::event::{
 use planwright_core::glob::{self, Glob};
 use planwright_core::judge::{Observation, judge};
 use planwright_core::plan::{Contract, Last, Plan};
+use planwright_core::report::Line;
 use planwright_core::run::{Phase, RunState, Status};
 
 use crate::random::Random;
@@ -307,6 +309,13 @@ impl World {
         attempts.map(|work| format!("{}/{}", self.plan.steps[work.place].id, work.attempt)).collect()
     }
 
+    /// What an agent reports: now and then it has a question.
+    fn account(&mut self) -> Account {
+        let is_asking = matches!(self.temper, Temper::Wild) && self.random.once_in(8);
+        let report = is_asking.then(|| Line::Ask { text: "which one?".to_owned() });
+        Account { report: report.into_iter().collect(), ..Account::default() }
+    }
+
     /// A process ends by itself; returns its result.
     pub(crate) fn end(&mut self, index: usize) -> Event {
         self.end_as(index, None)
@@ -321,7 +330,15 @@ impl World {
                 let (end, usage) = self.attempt_end();
                 let end = given.unwrap_or(end);
                 let changed = vec![format!("{step}.rs")];
-                Event::AttemptFinished { step, attempt: work.attempt, end, output: None, usage, changed }
+                Event::AttemptFinished {
+                    step,
+                    attempt: work.attempt,
+                    end,
+                    output: None,
+                    usage,
+                    changed,
+                    account: self.account(),
+                }
             }
             Kind::Contract => {
                 let observation = self.observation(work.place);
@@ -471,14 +488,24 @@ impl World {
                 Answer::Budget { micro_dollars: 1 << 40, tokens: 1 << 40, seconds: 1 << 40 }
             }
             (
-                Reason::AttemptsSpent | Reason::Manual | Reason::Lost | Reason::Parked | Reason::Stalled,
+                Reason::AttemptsSpent
+                | Reason::Manual
+                | Reason::Lost
+                | Reason::Parked
+                | Reason::Stalled
+                | Reason::Question,
                 true,
             ) => {
                 let retry = Answer::Retry { hint: "look again".to_owned() };
                 self.random.pick(&[retry.clone(), retry, judge.clone(), judge, skip, Answer::Stop])
             }
             (
-                Reason::AttemptsSpent | Reason::Manual | Reason::Lost | Reason::Parked | Reason::Stalled,
+                Reason::AttemptsSpent
+                | Reason::Manual
+                | Reason::Lost
+                | Reason::Parked
+                | Reason::Stalled
+                | Reason::Question,
                 false,
             ) => skip,
         }
@@ -492,7 +519,7 @@ impl World {
             Reason::Budget => Answer::Budget { micro_dollars: 1 << 40, tokens: 1 << 40, seconds: 1 << 40 },
             Reason::Manual => judge,
             Reason::AttemptsSpent if asked > 1 => Answer::Skip { reason: "not needed".to_owned() },
-            Reason::AttemptsSpent | Reason::Lost | Reason::Parked | Reason::Stalled => {
+            Reason::AttemptsSpent | Reason::Lost | Reason::Parked | Reason::Stalled | Reason::Question => {
                 Answer::Retry { hint: "look again".to_owned() }
             }
         }

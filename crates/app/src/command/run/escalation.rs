@@ -43,7 +43,8 @@ pub(super) fn print(
             | Reason::Budget
             | Reason::Lost
             | Reason::Parked
-            | Reason::Stalled,
+            | Reason::Stalled
+            | Reason::Question,
         ) => {
             print_lines("asks", clean(text.trim_end()).lines(), out);
         }

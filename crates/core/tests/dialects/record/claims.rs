@@ -489,7 +489,15 @@ fn what_happens_is_told_in_the_events_of_the_document() {
     assert_eq!(line(&finished(1), "exit 1").as_deref(), Some(failed));
     let ended = |end| {
         let (step, changed) = (step.clone(), Vec::new());
-        Event::AttemptFinished { step, attempt, end, output: None, usage: Usage::default(), changed }
+        Event::AttemptFinished {
+            step,
+            attempt,
+            end,
+            output: None,
+            usage: Usage::default(),
+            changed,
+            account: planwright_core::agent::Account::default(),
+        }
     };
     assert_eq!(record::event_name(&ended(AttemptEnd::TimedOut(60))), Some("STEP_FAILED"));
     assert_eq!(line(&ended(AttemptEnd::Exited(0)), ""), None, "only the contract tells");

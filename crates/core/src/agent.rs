@@ -1,0 +1,183 @@
+//! The agents that people have: how each is started, and what its output tells. One file an agent, all of it data and pure
+//! functions. Nothing that an agent says about its success is believed: how it ended only tells whether it could work at all.
+
+mod aider;
+mod claude;
+mod codex;
+mod copilot;
+mod cursor;
+mod gemini;
+mod goose;
+mod heard;
+mod opencode;
+mod pi;
+mod qwen;
+mod trouble;
+
+pub use heard::{Heard, Listener};
+pub use trouble::{Reset, Trouble};
+
+use serde::{Deserialize, Serialize};
+
+use crate::report;
+
+/// Every agent that is known by name, in the order in which one is chosen where nobody chose.
+pub const PROFILES: &[Profile] = &[
+    claude::PROFILE,
+    codex::PROFILE,
+    gemini::PROFILE,
+    qwen::PROFILE,
+    opencode::PROFILE,
+    pi::PROFILE,
+    copilot::PROFILE,
+    cursor::PROFILE,
+    goose::PROFILE,
+    aider::PROFILE,
+];
+
+/// What a word of a command line stands for: the name that the harness gives a session, or the one that an agent gave it.
+pub const SESSION: &str = "{session}";
+/// How much of an agent's last message the journal keeps: the end of it, where the outcome stands.
+pub const SAID_BYTES_MAX: usize = 16 << 10;
+
+/// How an agent is started and read.
+#[derive(Debug)]
+pub struct Profile {
+    /// Its name, as plans and settings spell it.
+    pub name: &'static str,
+    /// Its program, as it is looked for on the PATH.
+    pub program: &'static str,
+    /// The command line with which it reads its prompt from standard input, changes files unasked and says what it does line by
+    /// line.
+    pub command: &'static [&'static str],
+    /// Variables that make it fit for work without a person: it gives up on its model early instead of trying for minutes, and
+    /// does not renew itself.
+    pub environment: &'static [(&'static str, &'static str)],
+    /// Words that make it go on with a session, [`SESSION`] among them; empty where it can't.
+    pub resume: &'static [&'static str],
+    /// The command line with which it speaks the Agent Client Protocol; empty where it does not.
+    pub acp: &'static [&'static str],
+    /// What shows that somebody is signed in.
+    pub credentials: &'static [Credential],
+    /// How a person signs in.
+    pub sign_in: &'static str,
+    /// What of its counts goes on from one process of a session to the next.
+    pub counting: Counting,
+    /// How far this has been tried.
+    pub proof: Proof,
+    /// Takes what one line of its standard output tells.
+    pub read: fn(&str, &mut Heard),
+}
+
+/// Something that shows that somebody is signed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Credential {
+    /// A variable of the environment that is set.
+    Variable(&'static str),
+    /// A file below the home of the user.
+    File(&'static str),
+}
+
+/// What of an agent's counts goes on from one process of a session to the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counting {
+    /// Nothing: each process counts from nothing.
+    PerProcess,
+    /// The cost.
+    CostGoesOn,
+    /// Tokens, and the cost where it is told.
+    AllGoesOn,
+}
+
+/// How far a profile has been tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Proof {
+    /// The real program was run by it.
+    Run,
+    /// It follows the documentation.
+    Documented,
+}
+
+impl Profile {
+    /// The words that make a command line go on with a session; `None` where the agent can't.
+    pub fn resume_words(&self, session: &str) -> Option<Vec<String>> {
+        let words = self.resume.iter().map(|word| word.replace(SESSION, session));
+        (!self.resume.is_empty()).then(|| words.collect())
+    }
+
+    /// Listens to one process of this agent.
+    pub fn listener(&self) -> Listener {
+        Listener::new(self.read)
+    }
+}
+
+/// The profile with this name.
+pub fn profile(name: &str) -> Option<&'static Profile> {
+    PROFILES.iter().find(|profile| profile.name == name)
+}
+
+/// The profile of the program that a command line starts.
+pub fn profile_of(command: &[String]) -> Option<&'static Profile> {
+    let program = command.first()?.rsplit('/').next()?;
+    PROFILES.iter().find(|profile| profile.program == program)
+}
+
+/// What is added to a command line for one attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Additions {
+    /// Words, put behind the program's own.
+    pub words: Vec<String>,
+    /// Variables.
+    pub environment: Vec<(String, String)>,
+    /// Files in the private folder of the attempt, by name.
+    pub files: Vec<(String, String)>,
+}
+
+/// What is known of an attempt beyond how it ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Account {
+    /// The session, by which a person can look into it or go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The model that did the work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The tokens, apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
+    /// The end of the agent's last message.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub said: String,
+    /// Files that it changed although the step does not touch them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<String>,
+    /// What it reported.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub report: Vec<report::Line>,
+}
+
+impl Account {
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Tokens that a model was given and gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Tokens {
+    /// Given, those included that its provider remembered.
+    pub input: u64,
+    /// Of these, remembered.
+    pub cached: u64,
+    /// Given back.
+    pub output: u64,
+}
+
+impl Tokens {
+    /// All of them.
+    pub const fn total(self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+}

@@ -1,0 +1,69 @@
+//! aider: plain text, with its tokens and price in a sentence. It edits only files that it is given by name, has no tools, and
+//! ends with 0 whatever happens.
+
+use super::{Counting, Credential, Heard, Profile, Proof, Tokens, Trouble};
+
+pub(super) const PROFILE: Profile = Profile {
+    name: "aider",
+    program: "aider",
+    command: &[
+        "aider",
+        "--message-file",
+        "/dev/stdin",
+        "--yes-always",
+        "--no-auto-commits",
+        "--no-check-update",
+        "--no-show-release-notes",
+        "--no-gitignore",
+        "--no-pretty",
+    ],
+    environment: &[("AIDER_ANALYTICS", "false")],
+    resume: &[],
+    acp: &[],
+    credentials: &[
+        Credential::Variable("ANTHROPIC_API_KEY"),
+        Credential::Variable("OPENAI_API_KEY"),
+        Credential::Variable("GEMINI_API_KEY"),
+        Credential::File(".aider.conf.yml"),
+    ],
+    sign_in: "export the key of your model's provider",
+    counting: Counting::PerProcess,
+    proof: Proof::Run,
+    read,
+};
+
+/// `Tokens: 2.4k sent, 9 received. Cost: $0.0012 message, $0.0012 session.`
+fn read(line: &str, heard: &mut Heard) {
+    let Some(told) = line.strip_prefix("Tokens: ") else {
+        if line.starts_with("litellm.") {
+            heard.trouble = Trouble::of(line);
+        } else {
+            heard.add_to_said(&format!("{line}\n"));
+        }
+        return;
+    };
+    let words: Vec<&str> = told.split_whitespace().collect();
+    let before = |word: &str| {
+        let place = words.iter().position(|other| other.trim_end_matches([',', '.']) == word)?;
+        amount(words.get(place.checked_sub(1)?)?)
+    };
+    let (input, output) = (before("sent").unwrap_or(0), before("received").unwrap_or(0));
+    heard.add_tokens(Tokens { input, cached: before("hit").unwrap_or(0), output });
+    let price = words.iter().position(|word| *word == "Cost:").and_then(|place| words.get(place + 1));
+    if let Some(price) = price.and_then(|price| price.trim_start_matches('$').parse::<f64>().ok()) {
+        heard.add_dollars(&price.into());
+    }
+    heard.trouble = None;
+}
+
+/// `671`, `2.4k` or `1.1M`.
+fn amount(word: &str) -> Option<u64> {
+    let (number, unit) = match word.char_indices().last()? {
+        (end, 'k') => (&word[..end], 1e3),
+        (end, 'M') => (&word[..end], 1e6),
+        _ => (word, 1.0),
+    };
+    let number: f64 = number.replace(',', "").parse().ok()?;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "too much saturates")]
+    Some((number * unit).round().max(0.0) as u64)
+}

@@ -1,0 +1,25 @@
+//! Cursor's agent, headless: messages like those of Claude Code.
+
+use super::claude::{self, CacheReads};
+use super::heard::json;
+use super::{Counting, Credential, Heard, Profile, Proof};
+
+pub(super) const PROFILE: Profile = Profile {
+    name: "cursor",
+    program: "cursor-agent",
+    command: &["cursor-agent", "-p", "--output-format", "stream-json", "--force"],
+    environment: &[],
+    resume: &["--resume", "{session}"],
+    acp: &["cursor-agent", "acp"],
+    credentials: &[Credential::Variable("CURSOR_API_KEY"), Credential::File(".config/cursor/auth.json")],
+    sign_in: "cursor-agent login",
+    counting: Counting::PerProcess,
+    proof: Proof::Documented,
+    read,
+};
+
+fn read(line: &str, heard: &mut Heard) {
+    if let Some(message) = json(line) {
+        claude::take(&message, heard, CacheReads::Apart);
+    }
+}

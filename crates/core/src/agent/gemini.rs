@@ -1,0 +1,58 @@
+//! Gemini CLI, headless: messages in pieces, a result with the tokens of all its models.
+
+use super::heard::{count, json};
+use super::{Counting, Credential, Heard, Profile, Proof, Tokens, Trouble};
+
+pub(super) const PROFILE: Profile = Profile {
+    name: "gemini",
+    program: "gemini",
+    command: &["gemini", "-o", "stream-json", "--skip-trust", "--approval-mode", "yolo"],
+    environment: &[],
+    resume: &["--resume", "{session}"],
+    acp: &["gemini", "--acp"],
+    credentials: &[
+        Credential::Variable("GEMINI_API_KEY"),
+        Credential::Variable("GOOGLE_API_KEY"),
+        Credential::Variable("GOOGLE_GENAI_USE_VERTEXAI"),
+        Credential::File(".gemini/oauth_creds.json"),
+    ],
+    sign_in: "gemini, then choose how to sign in",
+    counting: Counting::PerProcess,
+    proof: Proof::Run,
+    read,
+};
+
+fn read(line: &str, heard: &mut Heard) {
+    let Some(event) = json(line) else { return };
+    match event["type"].as_str() {
+        Some("init") => {
+            heard.name_session(&event["session_id"]);
+            heard.name_model(&event["model"]);
+        }
+        // What it says comes in pieces; a tool ends a message.
+        Some("message") if event["role"] == "assistant" => {
+            heard.add_to_said(event["content"].as_str().unwrap_or_default());
+        }
+        Some("tool_use") => heard.said.clear(),
+        Some("error") if event["severity"] != "warning" => {
+            heard.trouble =
+                Trouble::of(event["message"].as_str().unwrap_or_default()).or(heard.trouble.take());
+        }
+        Some("result") => {
+            let stats = &event["stats"];
+            if stats.is_object() {
+                heard.tokens = Some(Tokens {
+                    input: count(&stats["input_tokens"]),
+                    cached: count(&stats["cached"]),
+                    output: count(&stats["output_tokens"]),
+                });
+            }
+            if event["status"] == "success" {
+                heard.trouble = None;
+            } else if let Some(why) = event["error"]["message"].as_str() {
+                heard.trouble = Trouble::of(why).or(heard.trouble.take());
+            }
+        }
+        Some(_) | None => {}
+    }
+}

@@ -1,0 +1,196 @@
+//! Why an agent could not work at all, told apart from work that failed: by the status that its model's provider gave, or by
+//! the words in which the agent tells its user. Only read where an agent itself says that it ended in an error.
+
+use serde_json::Value;
+
+/// Why an agent could not work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trouble {
+    /// It is out of quota.
+    RateLimited {
+        /// In its own words.
+        why: String,
+        /// In how many seconds it can be tried again, or at what second since 1970; `None`: it does not say.
+        reset: Option<Reset>,
+    },
+    /// Its model could not be reached, or failed.
+    Infrastructure {
+        /// In its own words.
+        why: String,
+    },
+    /// Nobody is signed in, or not with the right key.
+    SignedOut {
+        /// In its own words.
+        why: String,
+    },
+    /// The model refused the work. The contract judges what there is.
+    Refused {
+        /// In its own words.
+        why: String,
+    },
+}
+
+/// When a limit ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reset {
+    /// After so many seconds.
+    After(u64),
+    /// At this second since 1970.
+    At(u64),
+}
+
+/// How much of what an agent says about its trouble is kept.
+const WHY_BYTES_MAX: usize = 300;
+
+impl Trouble {
+    /// What an agent's own words about its end mean; `None` where they tell nothing of this kind.
+    pub(super) fn of(text: &str) -> Option<Self> {
+        Self::with_status(status_in(text), text)
+    }
+
+    /// What a status of the provider means, or else the words.
+    pub(super) fn with_status(status: Option<u64>, text: &str) -> Option<Self> {
+        let lower = text.to_lowercase();
+        let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+        let why = || text[..text.floor_char_boundary(WHY_BYTES_MAX)].trim().to_owned();
+        let limited =
+            ["rate limit", "rate_limit", "usage limit", "quota", "resource_exhausted", "too many requests"];
+        let signed_out = [
+            "please run /login",
+            "not logged in",
+            "invalid api key",
+            "incorrect api key",
+            "authentication_error",
+            "unauthorized",
+            "oauth token has expired",
+            "no api key",
+            "api key not valid",
+            "api key not found",
+        ];
+        let unreachable = [
+            "overloaded",
+            "connection error",
+            "connection refused",
+            "econnrefused",
+            "enotfound",
+            "etimedout",
+            "econnreset",
+            "fetch failed",
+            "stream disconnected",
+            "service unavailable",
+            "internal server error",
+            "bad gateway",
+            "api_error",
+            "high demand",
+            "temporary errors",
+        ];
+        match status {
+            Some(401 | 403) => return Some(Self::SignedOut { why: why() }),
+            Some(429) => return Some(Self::RateLimited { why: why(), reset: reset_in(&lower) }),
+            Some(500..=599) => return Some(Self::Infrastructure { why: why() }),
+            Some(_) | None => {}
+        }
+        if says(&limited) {
+            Some(Self::RateLimited { why: why(), reset: reset_in(&lower) })
+        } else if says(&signed_out) {
+            Some(Self::SignedOut { why: why() })
+        } else if says(&unreachable) {
+            Some(Self::Infrastructure { why: why() })
+        } else {
+            None
+        }
+    }
+
+    /// What a number or a text in a message of the agent says about the provider's status.
+    pub(super) fn status(value: &Value) -> Option<u64> {
+        value.as_u64().or_else(|| value.as_str()?.parse().ok()).filter(|status| (400..600).contains(status))
+    }
+
+    /// In its own words.
+    pub fn why(&self) -> &str {
+        match self {
+            Self::RateLimited { why, .. }
+            | Self::Infrastructure { why }
+            | Self::SignedOut { why }
+            | Self::Refused { why } => why,
+        }
+    }
+}
+
+/// A status of HTTP that stands in a text as a number of its own.
+fn status_in(text: &str) -> Option<u64> {
+    let words = text.split(|sign: char| !sign.is_ascii_alphanumeric());
+    words.filter(|word| word.len() == 3).find_map(|word| {
+        word.parse().ok().filter(|status| matches!(status, 401 | 403 | 429 | 500 | 502 | 503 | 504 | 529))
+    })
+}
+
+/// When a limit ends, by the words that agents use: `|1739000000`, `retry after 30`, `try again in 5 minutes`.
+fn reset_in(lower: &str) -> Option<Reset> {
+    if let Some((_, after)) = lower.rsplit_once('|')
+        && let Some(second) = leading_number(after).filter(|second| *second > 1_000_000_000)
+    {
+        return Some(Reset::At(second));
+    }
+    let phrases = [
+        "retry after ",
+        "retry-after: ",
+        "retry-after ",
+        "retry_after\":",
+        "try again in ",
+        "resets in ",
+        "reset after ",
+    ];
+    let after = phrases.iter().find_map(|phrase| lower.split_once(phrase).map(|(_, after)| after))?;
+    let number = leading_number(after)?;
+    let unit =
+        after.trim_start().trim_start_matches(|sign: char| sign.is_ascii_digit() || sign == '.').trim_start();
+    let seconds = match unit.as_bytes().first() {
+        Some(b'm') if unit.starts_with("ms") => number.div_ceil(1000),
+        Some(b'm') => number.saturating_mul(60),
+        Some(b'h') => number.saturating_mul(3600),
+        Some(b'd') => number.saturating_mul(86_400),
+        Some(_) | None => number,
+    };
+    Some(Reset::After(seconds))
+}
+
+fn leading_number(text: &str) -> Option<u64> {
+    let text = text.trim_start();
+    let end = text.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(text.len());
+    text[..end].parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // P-14
+    #[test]
+    fn troubles_are_told_apart_by_the_words_of_the_agents() {
+        let limited = |reset| Some(("limited", reset));
+        let cases = [
+            ("API Error: 429 {\"type\":\"rate_limit_error\"}", limited(None)),
+            ("Claude AI usage limit reached|1763300000", limited(Some(Reset::At(1_763_300_000)))),
+            ("You've hit your usage limit. Try again in 5 minutes.", limited(Some(Reset::After(300)))),
+            ("Rate limit reached; retry after 30", limited(Some(Reset::After(30)))),
+            ("exceeded retry limit, last status: 429 Too Many Requests", limited(None)),
+            ("API Error: 529 overloaded_error", Some(("infrastructure", None))),
+            ("unexpected status 500 Internal Server Error", Some(("infrastructure", None))),
+            ("connect ECONNREFUSED 127.0.0.1:9", Some(("infrastructure", None))),
+            ("Invalid API key · Please run /login", Some(("signed out", None))),
+            ("unexpected status 401 Unauthorized", Some(("signed out", None))),
+            ("I could not make the tests pass.", None),
+            ("wrote 500000 lines", None),
+        ];
+        for (text, expected) in cases {
+            let found = Trouble::of(text).map(|trouble| match trouble {
+                Trouble::RateLimited { reset, .. } => ("limited", reset),
+                Trouble::Infrastructure { .. } => ("infrastructure", None),
+                Trouble::SignedOut { .. } => ("signed out", None),
+                Trouble::Refused { .. } => ("refused", None),
+            });
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+}

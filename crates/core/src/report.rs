@@ -1,0 +1,167 @@
+//! What an agent reports while it is at work: notes, questions, findings, work that it came across. It writes one JSON object
+//! a line into a file that the harness reads when the attempt is over. Nothing of it is a verdict, and nothing of it is
+//! believed: it is shown to people, and a question is put to them.
+
+use serde::{Deserialize, Serialize};
+
+/// How many lines of a report are kept.
+pub const LINES_MAX: usize = 200;
+/// How long a text of a report may be.
+pub const TEXT_BYTES_MAX: usize = 4 << 10;
+
+/// One thing that an agent reports.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "say", rename_all = "kebab-case")]
+pub enum Line {
+    /// Something worth keeping.
+    Note {
+        /// What it says.
+        text: String,
+    },
+    /// A question for a person. It is asked once the attempt is over and its contract has failed.
+    Ask {
+        /// The question.
+        text: String,
+    },
+    /// The agent thinks that it is done. The contract decides whether it is.
+    Finish {
+        /// What it says about its work.
+        text: String,
+    },
+    /// Work that the step does not cover.
+    Discovered {
+        /// What is to be done.
+        title: String,
+        /// Why, and what is known about it.
+        #[serde(default)]
+        text: String,
+    },
+    /// Something that a reviewer found.
+    Finding(Finding),
+}
+
+/// Something that a reviewer found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// How bad it is.
+    #[serde(default)]
+    pub severity: Severity,
+    /// The file that it is in; empty where it is in none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub path: String,
+    /// The line there, counted from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// What is wrong.
+    pub text: String,
+}
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// It must be mended.
+    Error,
+    /// It should be.
+    #[default]
+    Warning,
+    /// Good to know.
+    Note,
+}
+
+impl Severity {
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
+}
+
+impl Line {
+    /// The same with every text cut to [`TEXT_BYTES_MAX`].
+    pub fn bounded(mut self) -> Self {
+        match &mut self {
+            Self::Note { text } | Self::Ask { text } | Self::Finish { text } => cut(text),
+            Self::Discovered { title, text } => {
+                cut(title);
+                cut(text);
+            }
+            Self::Finding(finding) => {
+                cut(&mut finding.path);
+                cut(&mut finding.text);
+            }
+        }
+        self
+    }
+
+    /// The line as it stands in a report, with its end.
+    pub fn spelled(&self) -> String {
+        format!("{}\n", serde_json::json!(self))
+    }
+}
+
+fn cut(text: &mut String) {
+    text.truncate(text.floor_char_boundary(TEXT_BYTES_MAX));
+}
+
+/// Reads a report. What is no line of one is passed over: an agent may write anything there.
+pub fn read(text: &str) -> Vec<Line> {
+    let lines = text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok());
+    lines.map(Line::bounded).take(LINES_MAX).collect()
+}
+
+/// The last question in a report.
+pub fn question(lines: &[Line]) -> Option<&str> {
+    lines.iter().rev().find_map(|line| match line {
+        Line::Ask { text } => Some(text.as_str()),
+        Line::Note { .. } | Line::Finish { .. } | Line::Discovered { .. } | Line::Finding(_) => None,
+    })
+}
+
+/// What reviewers found, in the order in which they said it.
+pub fn findings(lines: &[Line]) -> impl Iterator<Item = &Finding> {
+    lines.iter().filter_map(|line| match line {
+        Line::Finding(finding) => Some(finding),
+        Line::Note { .. } | Line::Ask { .. } | Line::Finish { .. } | Line::Discovered { .. } => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples() -> Vec<Line> {
+        let text = || "why?".to_owned();
+        let finding =
+            Finding { severity: Severity::Error, path: "src/a.rs".to_owned(), line: Some(3), text: text() };
+        vec![
+            Line::Note { text: text() },
+            Line::Ask { text: text() },
+            Line::Finish { text: text() },
+            Line::Discovered { title: "more".to_owned(), text: text() },
+            Line::Finding(finding),
+        ]
+    }
+
+    #[test]
+    fn a_report_is_read_as_it_was_spelled_and_rubbish_is_passed_over() {
+        let spelled: String = samples().iter().map(Line::spelled).collect();
+        assert_eq!(read(&spelled), samples());
+        let torn = format!("not json\n{{\"say\":\"approve\"}}\n{spelled}{{\"say\":\"note\",\"te");
+        assert_eq!(read(&torn), samples());
+        assert_eq!(question(&samples()), Some("why?"));
+        assert_eq!(findings(&samples()).count(), 1);
+    }
+
+    #[test]
+    fn a_report_has_limits() {
+        let long = Line::Note { text: "ä".repeat(TEXT_BYTES_MAX) };
+        let read = read(&long.spelled().repeat(LINES_MAX + 5));
+        assert_eq!(read.len(), LINES_MAX);
+        assert!(read.iter().all(|line| *line == long.clone().bounded()));
+        assert_eq!(long.bounded(), Line::Note { text: "ä".repeat(TEXT_BYTES_MAX / 2) });
+    }
+}
