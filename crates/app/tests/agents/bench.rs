@@ -318,6 +318,16 @@ impl Running {
         self.0.kill().expect("a child can be killed");
         self.0.wait().expect("a child can be waited for");
     }
+
+    /// Waits for its end.
+    #[track_caller]
+    pub(crate) fn end(&mut self) {
+        let begin = Instant::now();
+        while self.0.try_wait().expect("a child can be waited for").is_none() {
+            assert!(begin.elapsed() < DEADLINE, "the run did not end within {DEADLINE:?}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
 }
 
 impl Drop for Running {
