@@ -14,7 +14,7 @@ mod pi;
 mod qwen;
 mod trouble;
 
-pub use heard::{Heard, Listener};
+pub use heard::{Heard, Listener, Places};
 pub use trouble::{Reset, Trouble};
 
 use serde::{Deserialize, Serialize};
@@ -37,6 +37,8 @@ pub const PROFILES: &[Profile] = &[
 
 /// What a word of a command line stands for: the name that the harness gives a session, or the one that an agent gave it.
 pub const SESSION: &str = "{session}";
+/// What a word of a command line stands for: a folder for this attempt alone, outside of the workspace.
+pub const FOLDER: &str = "{folder}";
 /// How much of an agent's last message the journal keeps: the end of it, where the outcome stands.
 pub const SAID_BYTES_MAX: usize = 16 << 10;
 
@@ -67,6 +69,8 @@ pub struct Profile {
     pub proof: Proof,
     /// Takes what one line of its standard output tells.
     pub read: fn(&str, &mut Heard),
+    /// A file that it leaves in [`FOLDER`], and what takes that.
+    pub leaves: Option<(&'static str, fn(&str, &mut Heard))>,
 }
 
 /// Something that shows that somebody is signed in.

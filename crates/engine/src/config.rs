@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use planwright_core::agent::{self, Places};
 use planwright_core::decide;
 use planwright_core::event::Agents;
 use planwright_core::notice::Occasion;
@@ -24,6 +25,10 @@ use layer::Layer;
 pub const FILE: &str = "planwright.toml";
 /// The key of the command that topics come from, among the command lines of agents. No target is spelled like it.
 pub const TOPICS_KEY: &str = "topic:";
+/// The beginning of the key of what an agent is like, before its target. No target is spelled like it.
+pub const LIKE_KEY: &str = "like:";
+/// The beginning of the key of an agent's variables.
+pub const ENVIRONMENT_KEY: &str = "environment:";
 /// How much of a file is read.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
@@ -136,11 +141,17 @@ pub struct Topics {
     pub command: Vec<String>,
 }
 
-/// An agent that is a command line.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// An agent that the user says something about.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Agent {
-    /// The command line; the prompt comes on its stdin.
+    /// The command line; the prompt comes on its stdin. Empty: that of the profile.
     pub command: Vec<String>,
+    /// The profile that it is like: how its output is read, and its command line where none is said.
+    pub like: Option<String>,
+    /// Variables of its environment, each as `NAME=VALUE`.
+    pub environment: Vec<String>,
+    /// Where it says what it used, if it is like nothing that is known.
+    pub places: Places,
 }
 
 /// Who is told of what happens. Never from a file that an agent could have written: see [`Setting::is_personal`].
@@ -380,8 +391,8 @@ impl Settings {
                 (["roles", name], Value::Text(agent)) => {
                     config.roles.insert((*name).to_owned(), agent.clone());
                 }
-                (["agents", name, "command"], Value::Words(words)) => {
-                    config.agents.insert((*name).to_owned(), Agent { command: words.clone() });
+                (["agents", name, key], value) => {
+                    config.agents.entry((*name).to_owned()).or_default().take(key, value);
                 }
                 (["hooks", name], Value::Words(words)) => {
                     let occasion = Occasion::ALL.into_iter().find(|known| hook_name(*known) == *name);
@@ -397,6 +408,21 @@ impl Settings {
             }
         }
         config
+    }
+}
+
+impl Agent {
+    fn take(&mut self, key: &str, value: &Value) {
+        match (key, value) {
+            ("command", Value::Words(words)) => self.command.clone_from(words),
+            ("environment", Value::Words(words)) => self.environment.clone_from(words),
+            ("like", Value::Text(name)) => self.like = Some(name.clone()),
+            ("tokens", Value::Words(places)) => self.places.tokens.clone_from(places),
+            ("dollars", Value::Text(place)) => self.places.dollars = Some(place.clone()),
+            ("session", Value::Text(place)) => self.places.session = Some(place.clone()),
+            ("said", Value::Text(place)) => self.places.said = Some(place.clone()),
+            (_, Value::Number(_) | Value::Text(_) | Value::Words(_)) => {}
+        }
     }
 }
 
@@ -424,17 +450,44 @@ impl Config {
                 let agent = self.agent_of(target);
                 let command = match setting::BUILT_IN.contains(&agent) {
                     true => vec![agent.to_owned()],
-                    false => self.agents.get(agent).map(|agent| agent.command.clone()).unwrap_or_default(),
+                    false => self.command_of(agent),
                 };
                 (target.to_owned(), command)
             })
             .collect()
     }
 
-    /// Every command line that carrying out a plan takes from the settings: those of its agents, and under [`TOPICS_KEY`]
-    /// the one that topics come from, where a step reads a topic.
+    /// The command line of an agent: what the settings say, or the profile that it is like or called by; empty where there is
+    /// none.
+    pub fn command_of(&self, agent: &str) -> Vec<String> {
+        let said = self.agents.get(agent);
+        match said.map(|said| &said.command).filter(|command| !command.is_empty()) {
+            Some(command) => command.clone(),
+            None => {
+                let name = said.and_then(|said| said.like.as_deref()).unwrap_or(agent);
+                let words = agent::profile(name).map(|profile| profile.command).unwrap_or_default();
+                words.iter().map(|&word| word.to_owned()).collect()
+            }
+        }
+    }
+
+    /// What an approval names of an agent besides its command line: the profile that it is said to be like, its variables.
+    fn manner_of(&self, target: &str) -> impl Iterator<Item = (String, Vec<String>)> {
+        let said = self.agents.get(self.agent_of(target));
+        let like = said.and_then(|said| said.like.clone()).map(|like| vec![like]).unwrap_or_default();
+        let environment = said.map(|said| said.environment.clone()).unwrap_or_default();
+        let all = [(LIKE_KEY, like), (ENVIRONMENT_KEY, environment)];
+        let all = all.into_iter().filter(|(_, words)| !words.is_empty());
+        all.map(move |(key, words)| (format!("{key}{target}"), words))
+    }
+
+    /// Every command line that carrying out a plan takes from the settings: those of its agents with what else is said of them
+    /// (under [`LIKE_KEY`] and [`ENVIRONMENT_KEY`]), and under [`TOPICS_KEY`] the one that topics come from, where a step reads
+    /// a topic.
     pub fn commands_of(&self, plan: &Plan) -> Agents {
         let mut commands = self.agents_of(plan);
+        let manners: Vec<_> = commands.keys().flat_map(|target| self.manner_of(target)).collect();
+        commands.extend(manners);
         let mut reads = plan.steps.iter().flat_map(|step| &step.reads);
         let reads_topics = reads.any(|reference| matches!(reference, Reference::Topic(_)));
         if reads_topics && !self.topics.command.is_empty() {

@@ -6,12 +6,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use planwright_core::agent::{Credential, PROFILES, Profile};
+
 use crate::config::{self, Config, Settings, Sources, setting};
 use crate::process::{self, How, Job, Stop};
 use crate::project::{self, Project};
 use crate::store::journal::{RunId, Store};
 use crate::store::state;
-use crate::{facts, notify, runs, setup};
+use crate::{facts, notify, runs};
 
 /// How long a program may take to say which version it is.
 const VERSION_SECONDS: u64 = 10;
@@ -218,25 +220,26 @@ fn faults(error: &config::Error) -> Vec<Finding> {
     error.faults().iter().map(finding).collect()
 }
 
-/// Whether every role has an agent, and every agent a program.
+/// Which agents there are and whether they can be used; whether every role has one, and every agent a program.
 fn agents(root: &Path, config: &Config) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let mut there = Vec::new();
+    let mut findings: Vec<Finding> =
+        PROFILES.iter().filter_map(|profile| installed(profile, config)).collect();
     for (role, agent) in &config.roles {
-        let is_known = setting::BUILT_IN.contains(&agent.as_str()) || config.agents.contains_key(agent);
-        if !is_known {
-            let known = setup::KNOWN.iter().find(|known| known.name == agent && !known.command.is_empty());
-            let words = known.map_or_else(|| vec![agent.as_str()], |known| known.command.to_vec());
+        if !setting::BUILT_IN.contains(&agent.as_str()) && config.command_of(agent).is_empty() {
             let key = setting::key(&["agents".to_owned(), agent.clone(), "command".to_owned()]);
-            let list = serde_json::Value::from(words).to_string();
+            let list = serde_json::Value::from(vec![agent.as_str()]).to_string();
             findings.push(Finding::warn(
                 format!("the role `{role}` is for `{agent}`, which has no command line"),
                 format!("planwright config set {} {}", quoted(&key), quoted(&list)),
             ));
         }
     }
-    for (name, agent) in &config.agents {
-        let program = &agent.command[0];
+    let played = config.roles.values().filter(|agent| !setting::BUILT_IN.contains(&agent.as_str()));
+    let used: BTreeSet<&String> = config.agents.keys().chain(played).collect();
+    let mut there = Vec::new();
+    for name in used {
+        let command = config.command_of(name);
+        let Some(program) = command.first() else { continue };
         let is_path = program.contains('/') && !program.starts_with('/');
         if if is_path { root.join(program).is_file() } else { facts::has_program(program) } {
             there.push(name.as_str());
@@ -252,6 +255,27 @@ fn agents(root: &Path, config: &Config) -> Vec<Finding> {
         findings.insert(0, Finding::ok(format!("agents found: {}", there.join(", "))));
     }
     findings
+}
+
+/// Whether a known agent is installed and somebody is signed in; nothing where it is not there.
+fn installed(profile: &Profile, config: &Config) -> Option<Finding> {
+    if !facts::has_program(profile.program) {
+        return None;
+    }
+    let version = version(profile.program).unwrap_or_else(|why| why);
+    let is_used = config.roles.values().any(|agent| agent == profile.name);
+    let has = |credential: &Credential| match credential {
+        Credential::Variable(name) => std::env::var_os(name).is_some_and(|value| !value.is_empty()),
+        Credential::File(path) => {
+            std::env::var_os("HOME").is_some_and(|home| Path::new(&home).join(path).is_file())
+        }
+    };
+    let what = format!("{} {version}", profile.name);
+    Some(match (profile.credentials.iter().any(has), is_used) {
+        (true, _) => Finding::ok(format!("{what}: installed, signed in")),
+        (false, true) => Finding::warn(format!("{what}: nobody seems to be signed in"), profile.sign_in),
+        (false, false) => Finding::ok(format!("{what}: installed, not signed in ({})", profile.sign_in)),
+    })
 }
 
 /// Whether hooks can be told, and whether they have taken what they were told.

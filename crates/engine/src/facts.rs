@@ -49,7 +49,8 @@ pub fn gather(project: &Project, questions: &Questions) -> Result<Facts, process
 /// The agents and roles that a step in this project can be given to.
 pub fn agents(project: &Project) -> BTreeSet<String> {
     let built_in = AGENTS.iter().chain(ROLES).map(|&name| name.to_owned());
-    let configured = project.config.agents.keys().chain(project.config.roles.keys()).cloned();
+    let known = planwright_core::agent::PROFILES.iter().map(|profile| profile.name.to_owned());
+    let configured = project.config.agents.keys().chain(project.config.roles.keys()).cloned().chain(known);
     built_in.chain(configured).collect()
 }
 

@@ -3,6 +3,7 @@
 
 pub use planwright_core as core;
 
+mod attempt;
 pub mod audit;
 pub mod base;
 pub mod clock;

@@ -27,6 +27,7 @@ pub use capture::Capture;
 pub(crate) use git::path_outside;
 pub use git::{Answer, Repository};
 pub use keygen::sign_with_ssh;
+pub use outputs::Listener;
 pub use shim::{SHIM, shim_main, shim_main_without_sweep};
 pub use supervise::{Supervisors, run};
 pub use syntax::check_bash;

@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use planwright_core::agent::{PROFILES, Profile};
+
 use crate::config::{self, Settings, Sources};
 use crate::{facts, store};
 
@@ -11,64 +13,26 @@ pub const PLANS: &str = "plans";
 /// Roles that a plan names most.
 const ROLES: [&str; 2] = ["coder", "reviewer"];
 
-/// An agent that planwright knows by name.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Known {
-    /// Its name, and that of its program.
-    pub name: &'static str,
-    /// A command line with which it reads its prompt from standard input and may change files unasked; empty where none was
-    /// tried.
-    pub command: &'static [&'static str],
-}
-
-/// Agents that are looked for, in the order in which they are chosen.
-pub const KNOWN: &[Known] = &[
-    Known {
-        name: "claude",
-        command: &[
-            "claude",
-            "-p",
-            "--output-format",
-            "stream-json",
-            "--verbose",
-            "--permission-mode",
-            "acceptEdits",
-        ],
-    },
-    Known {
-        name: "codex",
-        command: &["codex", "exec", "--json", "--skip-git-repo-check", "-s", "workspace-write", "-"],
-    },
-    Known {
-        name: "gemini",
-        command: &["gemini", "-o", "stream-json", "--skip-trust", "--approval-mode", "yolo"],
-    },
-    // In its JSON mode it ends with 0 even when its model could not be reached.
-    Known { name: "pi", command: &["pi", "-p"] },
-    Known { name: "opencode", command: &["opencode", "run", "--format", "json"] },
-    Known { name: "cursor-agent", command: &[] },
-];
-
 /// What there is in a project and on its machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Found {
     /// Programs that planwright itself uses and that are on the PATH: `git`, `bash`.
     pub programs: Vec<&'static str>,
     /// Agents that are on the PATH.
-    pub agents: Vec<&'static Known>,
+    pub agents: Vec<&'static Profile>,
     /// Whether the project is in a git repository.
     pub has_repository: bool,
 }
 
 /// What became of a project.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Prepared {
     /// What was made, from the root.
     pub wrote: Vec<String>,
     /// What was there already and was left as it is.
     pub kept: Vec<String>,
     /// The agent that was given roles in the file that was written.
-    pub agent: Option<&'static Known>,
+    pub agent: Option<&'static Profile>,
     /// These roles.
     pub roles: Vec<&'static str>,
 }
@@ -88,7 +52,7 @@ pub enum Error {
 pub fn look(root: &Path) -> Found {
     Found {
         programs: ["git", "bash"].into_iter().filter(|name| facts::has_program(name)).collect(),
-        agents: KNOWN.iter().filter(|known| facts::has_program(known.name)).collect(),
+        agents: PROFILES.iter().filter(|profile| facts::has_program(profile.program)).collect(),
         has_repository: root.ancestors().any(|folder| folder.join(".git").exists()),
     }
 }
@@ -100,7 +64,7 @@ pub fn prepare(root: &Path, found: &Found) -> Result<Prepared, Error> {
     let settings = Settings::read(&sources)?;
     let played = settings.config().roles;
     let free: Vec<&str> = ROLES.into_iter().filter(|role| !played.contains_key(*role)).collect();
-    let agent = found.agents.iter().copied().find(|known| !known.command.is_empty());
+    let agent = found.agents.first().copied();
     let file = root.join(config::FILE);
     match store::create(&file, &template(agent, &free)) {
         Ok(()) => {
@@ -121,23 +85,21 @@ pub fn prepare(root: &Path, found: &Found) -> Result<Prepared, Error> {
 }
 
 /// The file of a new project: who plays the roles that nobody plays yet, or how to say so.
-fn template(agent: Option<&Known>, free: &[&str]) -> String {
+fn template(agent: Option<&Profile>, free: &[&str]) -> String {
     let mut text = "# Settings of this project. `planwright config` shows all of them, with their values and what they mean.\n"
         .to_owned();
     match agent {
         _ if free.is_empty() => {}
         Some(agent) => {
             let roles: String = free.iter().map(|role| format!("{role} = \"{}\"\n", agent.name)).collect();
-            let words: Vec<String> = agent.command.iter().map(|word| format!("\"{word}\"")).collect();
             text.push_str(&format!(
-                "\n[roles]\n{roles}\n# The prompt comes on its standard input. So started it changes files without asking.\n\
-                 [agents.{}]\ncommand = [{}]\n",
+                "\n# Started by planwright, {} changes files without asking: {}\n[roles]\n{roles}",
                 agent.name,
-                words.join(", ")
+                agent.command.join(" ")
             ));
         }
         None => text.push_str(
-            "\n# No agent was found whose command line is known. One is any program that reads its prompt from standard input:\n\
+            "\n# No agent was found that is known by name. One is any program that reads its prompt from standard input:\n\
              #\n# [roles]\n# coder = \"mine\"\n#\n# [agents.mine]\n# command = [\"my-agent\", \"--headless\"]\n",
         ),
     }
@@ -159,14 +121,14 @@ mod tests {
             std::fs::remove_file(&path).expect("removed");
             config
         };
-        for known in KNOWN.iter().filter(|known| !known.command.is_empty()) {
-            let config = read(&template(Some(known), &ROLES));
-            assert_eq!((config.agent_of("coder"), config.agent_of("reviewer")), (known.name, known.name));
-            assert_eq!(config.agents[known.name].command, known.command);
+        for profile in PROFILES {
+            let config = read(&template(Some(profile), &ROLES));
+            assert_eq!((config.agent_of("coder"), config.agent_of("reviewer")), (profile.name, profile.name));
+            assert_eq!(config.command_of(profile.name), profile.command);
         }
-        let config = read(&template(KNOWN.first(), &["reviewer"]));
+        let config = read(&template(PROFILES.first(), &["reviewer"]));
         assert_eq!(config.roles.keys().collect::<Vec<_>>(), ["reviewer"]);
         assert_eq!(read(&template(None, &ROLES)), config::Config::default());
-        assert_eq!(read(&template(KNOWN.first(), &[])), config::Config::default());
+        assert_eq!(read(&template(PROFILES.first(), &[])), config::Config::default());
     }
 }

@@ -6,26 +6,24 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::agent::Account;
-use planwright_core::event::{Agents, ApprovedBy, AttemptEnd, Blob, Event, Receipt, Usage};
+use planwright_core::agent::{self, Account, Heard, Listener, Profile};
+use planwright_core::event::{Agents, ApprovedBy, AttemptEnd, Blob, Event, Receipt};
 use planwright_core::plan::{Contract, Plan, Reference, Step};
 use planwright_core::prompt::{Context, Feedback};
 
+use crate::attempt::{self, Folder};
 use crate::base;
-use crate::config::{Config, TOPICS_KEY};
+use crate::config::{Config, ENVIRONMENT_KEY, LIKE_KEY, TOPICS_KEY};
 use crate::contract::{Seen, Site, bash, milliseconds};
 use crate::process::{self, Ended, How, Job, Stop, Supervisors};
 use crate::runs;
 use crate::seal;
-use crate::store;
 use crate::store::journal::{Store, blob_of};
 use crate::topic;
 use crate::workspace::Snapshot;
 
 /// The agent that runs the script which is the task.
 const SHELL: &str = "shell";
-/// How much of what an agent says about its usage is read.
-const USAGE_BYTES_MAX: u64 = 4 << 10;
 /// How much of a contract's output goes into the next prompt.
 const FEEDBACK_BYTES_MAX: usize = 4 << 10;
 
@@ -74,79 +72,6 @@ pub struct Told {
     pub prompt: String,
     /// What the last contract said, for a script that reads no prompt; empty at the first attempt.
     pub feedback: String,
-}
-
-/// The files by which an attempt and the harness talk. They lie outside of the workspace and go when the attempt is over.
-struct Files {
-    feedback: PathBuf,
-    usage: PathBuf,
-}
-
-impl Files {
-    fn of(store: &Store, name: &str) -> Self {
-        let folder = store.folder().join("attempts");
-        // Where the folder can't be made there is no feedback to read and no usage to tell; the attempt is made all the same.
-        std::fs::create_dir_all(&folder).ok();
-        Self {
-            feedback: folder.join(format!("{name}.feedback")),
-            usage: folder.join(format!("{name}.usage")),
-        }
-    }
-
-    /// The file in which a script finds what the last contract said.
-    fn feedback(&self, text: &str) -> String {
-        if text.is_empty() || store::create(&self.feedback, text).is_err() {
-            return "/dev/null".to_owned();
-        }
-        self.feedback.to_string_lossy().into_owned()
-    }
-
-    /// What the agent says: `{"tokens": 1200, "dollars": 0.03}`, or `{"retry_after": 60, "why": "out of quota"}`.
-    fn said(&self) -> Said {
-        let text = store::read_text(&self.usage, USAGE_BYTES_MAX).unwrap_or_default();
-        serde_json::from_str(&text).unwrap_or_default()
-    }
-
-    fn remove(&self) {
-        // Most attempts have neither.
-        std::fs::remove_file(&self.feedback).ok();
-        std::fs::remove_file(&self.usage).ok();
-    }
-}
-
-/// What an agent says about itself, where it says anything. It may lie about what it used; that it can't go on is no verdict.
-#[derive(Default, serde::Deserialize)]
-#[serde(default)]
-struct Said {
-    tokens: Option<u64>,
-    dollars: Option<f64>,
-    /// In how many seconds it can be tried again.
-    retry_after: Option<u64>,
-    why: Option<String>,
-}
-
-impl Said {
-    /// What was used, as far as the agent says; what it does not say is not known.
-    fn usage(&self, milliseconds: u64) -> Usage {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "what is below nothing is nothing, and too much saturates"
-        )]
-        let micro_dollars = self.dollars.map(|dollars| (dollars * 1e6).round().max(0.0) as u64);
-        Usage { tokens: self.tokens, micro_dollars, milliseconds }
-    }
-
-    /// The end of an attempt that the agent could not make now, out of quota for example. Only where it ended by itself.
-    fn parked(&self, end: AttemptEnd) -> AttemptEnd {
-        match (self.retry_after, end) {
-            (Some(seconds), AttemptEnd::Exited(_)) => AttemptEnd::Parked {
-                why: self.why.clone().unwrap_or_else(|| "the agent wants to be tried later".to_owned()),
-                until: Some(runs::now().saturating_add(seconds.saturating_mul(1000))),
-            },
-            (_, end) => end,
-        }
-    }
 }
 
 /// What does a step.
@@ -230,44 +155,81 @@ impl Worker {
     /// Makes an attempt: a fresh agent, which ends before this returns, and everything that it started with it.
     pub fn attempt(&self, step: &Step, attempt: u32, told: &Told, stop: &Stop) -> Done {
         let before = Snapshot::of(&self.root);
-        let files = Files::of(&self.store, &format!("{}-{}-{attempt}", self.tag.replace('/', "-"), step.id));
-        let (end, output, milliseconds) = match self.agent(step) {
-            Err(why) => (AttemptEnd::Parked { why: why.clone(), until: None }, why.into_bytes(), 0),
+        let name = format!("{}-{}-{attempt}", self.tag.replace('/', "-"), step.id);
+        let folder = Folder::of(&self.store, &name);
+        let (mut heard, (end, output, milliseconds)) = match self.agent(step) {
+            Err(why) => {
+                let end = AttemptEnd::Parked { why: why.clone(), until: None };
+                (Heard::default(), (end, why.into_bytes(), 0))
+            }
             Ok(agent) => {
-                let job = self.attempt_job(&agent, (step, attempt), told, &files);
-                attempt_end(self.for_agents.run(&job, stop), job.deadline)
+                let job = self.attempt_job(&agent, (step, attempt), told, &folder);
+                let mut listener = self.listener(&agent, step);
+                let ended = self.for_agents.run_heard(&job, stop, &mut |bytes| listener.hear(bytes));
+                (listener.finish(), attempt_end(ended, job.deadline))
             }
         };
+        folder.hear_left(self.profile(step), &mut heard);
         let mut changed = Snapshot::of(&self.root).changed_since(&before);
         let own = self.own_files();
         changed.retain(|path| !own.iter().any(|own| *path == own.to_string_lossy()));
-        let said = files.said();
-        files.remove();
+        let said = folder.said();
         let event = Event::AttemptFinished {
             step: step.id.clone(),
             attempt,
-            end: said.parked(end),
+            end: self.parked(step, end, &said, &heard),
             output: Some(blob_of(&output)),
-            usage: said.usage(milliseconds),
+            usage: said.usage(&heard, milliseconds),
             changed,
-            account: Account::default(),
+            account: Account { report: folder.report(), ..heard.account() },
         };
         Done { event, blobs: vec![output] }
     }
 
-    fn attempt_job(&self, agent: &Agent, (step, attempt): (&Step, u32), told: &Told, files: &Files) -> Job {
+    /// The profile by which the step's agent is read: what was approved says so, or the program of its command line.
+    fn profile(&self, step: &Step) -> Option<&'static Profile> {
+        let like = self.agents.get(&format!("{LIKE_KEY}{}", step.target)).and_then(|words| words.first());
+        match like {
+            Some(name) => agent::profile(name),
+            None => agent::profile_of(self.agents.get(&step.target)?),
+        }
+    }
+
+    /// Listens to the step's agent.
+    fn listener(&self, agent: &Agent, step: &Step) -> Listener {
+        let places = self.config.agents.get(&self.agent_name(step)).map(|agent| agent.places.clone());
+        match (agent, self.profile(step), places.filter(|places| !places.is_empty())) {
+            (Agent::Command(_), Some(profile), _) => profile.listener(),
+            (Agent::Command(_), None, Some(places)) => Listener::by_places(places),
+            (Agent::Command(_), None, None) | (Agent::Shell, _, _) => Listener::of_unknown(),
+        }
+    }
+
+    /// The end of an attempt that the agent could not make now, out of quota for example. Only where it ended by itself.
+    fn parked(&self, step: &Step, end: AttemptEnd, said: &attempt::Said, heard: &Heard) -> AttemptEnd {
+        let AttemptEnd::Exited(_) = end else { return end };
+        let (now, name) = (runs::now(), self.agent_name(step));
+        let by_itself = || {
+            let (who, when) = ((name.as_str(), self.profile(step)), (now, self.config.run.park_seconds));
+            attempt::parked(heard.trouble.as_ref()?, who, when)
+        };
+        said.later(now).or_else(by_itself).unwrap_or(end)
+    }
+
+    fn attempt_job(&self, agent: &Agent, (step, attempt): (&Step, u32), told: &Told, folder: &Folder) -> Job {
         let deadline = Duration::from_secs(step.timeout_seconds.unwrap_or(self.config.run.step_seconds));
         let mut env = self.site().environment(step);
-        env.push(("PLANWRIGHT_USAGE".to_owned(), files.usage.to_string_lossy().into_owned()));
+        env.extend(folder.environment());
         let (argv, input) = match agent {
             Agent::Shell => {
-                env.push(("PLANWRIGHT_FEEDBACK".to_owned(), files.feedback(&told.feedback)));
+                env.push(("PLANWRIGHT_FEEDBACK".to_owned(), folder.feedback(&told.feedback)));
                 (bash(&script(&step.task)), Vec::new())
             }
             Agent::Command(argv) => {
                 // Agents bring their own credentials and settings: they get the environment of the harness.
-                env = process::environment().into_iter().chain(env).collect();
-                (argv.clone(), told.prompt.as_bytes().to_vec())
+                env = self.agent_environment(step).into_iter().chain(env).collect();
+                let argv = argv.iter().map(|word| folder.word(word)).collect();
+                (argv, told.prompt.as_bytes().to_vec())
             }
         };
         let tag = format!("{}/{}/{attempt}/agent", self.tag, step.id);
@@ -280,6 +242,22 @@ impl Worker {
             output_bytes_max: self.config.run.output_bytes,
             tag,
         }
+    }
+
+    /// The environment of a step's agent: what its profile adds, unless the user says otherwise, and what was approved for it.
+    fn agent_environment(&self, step: &Step) -> Vec<(String, String)> {
+        let mut all = process::environment();
+        for (name, value) in self.profile(step).map(|profile| profile.environment).unwrap_or_default() {
+            if !all.iter().any(|(known, _)| known == name) {
+                all.push(((*name).to_owned(), (*value).to_owned()));
+            }
+        }
+        let said = self.agents.get(&format!("{ENVIRONMENT_KEY}{}", step.target)).into_iter().flatten();
+        for (name, value) in said.filter_map(|word| word.split_once('=')) {
+            all.retain(|(known, _)| known != name);
+            all.push((name.to_owned(), value.to_owned()));
+        }
+        all
     }
 
     /// Runs the contract of a step and has it judged. `None` when it was stopped before it could tell anything.

@@ -30,6 +30,7 @@ pub(super) const PROFILE: Profile = Profile {
     counting: Counting::PerProcess,
     proof: Proof::Run,
     read,
+    leaves: None,
 };
 
 /// `Tokens: 2.4k sent, 9 received. Cost: $0.0012 message, $0.0012 session.`

@@ -38,6 +38,7 @@ pub(super) const PROFILE: Profile = Profile {
     counting: Counting::CostGoesOn,
     proof: Proof::Run,
     read,
+    leaves: None,
 };
 
 fn read(line: &str, heard: &mut Heard) {

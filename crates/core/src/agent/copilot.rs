@@ -1,13 +1,20 @@
-//! GitHub Copilot CLI, headless: events of a session. It writes its tokens into a file of their own, which is not read: they
-//! are not known.
+//! GitHub Copilot CLI, headless: events of a session. Its tokens stand in a file that it leaves.
 
-use super::heard::json;
-use super::{Counting, Credential, Heard, Profile, Proof, Trouble};
+use super::heard::{count, json};
+use super::{Counting, Credential, Heard, Profile, Proof, Tokens, Trouble};
 
 pub(super) const PROFILE: Profile = Profile {
     name: "copilot",
     program: "copilot",
-    command: &["copilot", "--output-format", "json", "--no-auto-update", "--allow-all-tools"],
+    command: &[
+        "copilot",
+        "--output-format",
+        "json",
+        "--no-auto-update",
+        "--allow-all-tools",
+        "--usage-output-file",
+        "{folder}/usage.json",
+    ],
     environment: &[],
     resume: &["--resume={session}"],
     acp: &["copilot", "--acp"],
@@ -22,6 +29,7 @@ pub(super) const PROFILE: Profile = Profile {
     counting: Counting::AllGoesOn,
     proof: Proof::Run,
     read,
+    leaves: Some(("usage.json", read_usage)),
 };
 
 fn read(line: &str, heard: &mut Heard) {
@@ -39,5 +47,19 @@ fn read(line: &str, heard: &mut Heard) {
         }
         Some("result") => heard.name_session(&event["sessionId"]),
         Some(_) | None => {}
+    }
+}
+
+/// What it used, by model.
+fn read_usage(text: &str, heard: &mut Heard) {
+    let Some(file) = json(text) else { return };
+    for (model, metrics) in file["modelMetrics"].as_object().into_iter().flatten() {
+        let usage = &metrics["usage"];
+        heard.add_tokens(Tokens {
+            input: count(&usage["inputTokens"]),
+            cached: count(&usage["cacheReadTokens"]),
+            output: count(&usage["outputTokens"]),
+        });
+        heard.name_model(&model.as_str().into());
     }
 }

@@ -15,6 +15,7 @@ pub(super) const PROFILE: Profile = Profile {
     counting: Counting::PerProcess,
     proof: Proof::Documented,
     read,
+    leaves: None,
 };
 
 fn read(line: &str, heard: &mut Heard) {

@@ -105,23 +105,63 @@ pub(super) fn json(line: &str) -> Option<Value> {
     line.starts_with('{').then(|| serde_json::from_str(line).ok()).flatten()
 }
 
+/// Where an agent that nobody knows says things, as JSON pointers (`/usage/output_tokens`) into its lines. What it says last
+/// counts.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Places {
+    /// Tokens; all of them are added up.
+    pub tokens: Vec<String>,
+    /// Money, in dollars.
+    pub dollars: Option<String>,
+    /// The name of the session.
+    pub session: Option<String>,
+    /// A message.
+    pub said: Option<String>,
+}
+
+impl Places {
+    /// Whether none is named.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn read(&self, line: &str, heard: &mut Heard) {
+        let Some(message) = json(line) else { return };
+        let at = |place: &Option<String>| place.as_ref().and_then(|place| message.pointer(place));
+        let counts: Vec<u64> =
+            self.tokens.iter().filter_map(|place| message.pointer(place)?.as_u64()).collect();
+        if !counts.is_empty() {
+            let input = counts.iter().fold(0, |sum: u64, more| sum.saturating_add(*more));
+            heard.tokens = Some(Tokens { input, cached: 0, output: 0 });
+        }
+        heard.micro_dollars = at(&self.dollars).and_then(micro).or(heard.micro_dollars);
+        at(&self.session).into_iter().for_each(|session| heard.name_session(session));
+        at(&self.said).and_then(Value::as_str).into_iter().for_each(|text| heard.say(text));
+    }
+}
+
 /// Takes the output of an agent as it comes.
 pub struct Listener {
     heard: Heard,
-    read: fn(&str, &mut Heard),
+    read: Box<dyn Fn(&str, &mut Heard) + Send>,
     line: Vec<u8>,
     /// Whether the line that is coming is too long to be taken.
     is_too_long: bool,
 }
 
 impl Listener {
-    pub(super) fn new(read: fn(&str, &mut Heard)) -> Self {
-        Self { heard: Heard::default(), read, line: Vec::new(), is_too_long: false }
+    pub(super) fn new(read: impl Fn(&str, &mut Heard) + Send + 'static) -> Self {
+        Self { heard: Heard::default(), read: Box::new(read), line: Vec::new(), is_too_long: false }
     }
 
     /// Listens to an agent that nobody knows: its whole output is its message.
     pub fn of_unknown() -> Self {
         Self::new(|line, heard| heard.add_to_said(&format!("{line}\n")))
+    }
+
+    /// Listens to an agent that prints JSON, by places that its user names.
+    pub fn by_places(places: Places) -> Self {
+        Self::new(move |line, heard| places.read(line, heard))
     }
 
     /// Takes what came next.

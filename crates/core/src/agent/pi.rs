@@ -21,6 +21,7 @@ pub(super) const PROFILE: Profile = Profile {
     counting: Counting::PerProcess,
     proof: Proof::Run,
     read,
+    leaves: None,
 };
 
 fn read(line: &str, heard: &mut Heard) {

@@ -20,6 +20,7 @@ pub(super) const PROFILE: Profile = Profile {
     counting: Counting::AllGoesOn,
     proof: Proof::Run,
     read,
+    leaves: None,
 };
 
 fn read(line: &str, heard: &mut Heard) {

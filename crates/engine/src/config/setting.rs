@@ -151,6 +151,36 @@ pub const SETTINGS: &[Setting] = &[
         meaning: "the command line of this agent; the prompt comes on its standard input",
     },
     Setting {
+        name: "agents.NAME.like",
+        kind: Kind::Text,
+        meaning: "the known agent that this one is like: its output is read so, and its command line is taken where none is said",
+    },
+    Setting {
+        name: "agents.NAME.environment",
+        kind: Kind::Words,
+        meaning: "variables for this agent, each as `NAME=VALUE`",
+    },
+    Setting {
+        name: "agents.NAME.tokens",
+        kind: Kind::Words,
+        meaning: "where this agent says its tokens in the JSON that it prints, as pointers (`/usage/input`); they are added up",
+    },
+    Setting {
+        name: "agents.NAME.dollars",
+        kind: Kind::Text,
+        meaning: "where this agent says what it cost, as a pointer",
+    },
+    Setting {
+        name: "agents.NAME.session",
+        kind: Kind::Text,
+        meaning: "where this agent names its session, as a pointer",
+    },
+    Setting {
+        name: "agents.NAME.said",
+        kind: Kind::Text,
+        meaning: "where this agent prints a message, as a pointer",
+    },
+    Setting {
         name: "hooks.needs_you",
         kind: Kind::Words,
         meaning: "is run when only a person can go on, with the event on its standard input",

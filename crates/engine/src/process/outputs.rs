@@ -16,6 +16,9 @@ const DRAIN_MAX: Duration = Duration::from_secs(2);
 /// How much is read at once.
 const CHUNK_BYTES: usize = 1 << 16;
 
+/// Whoever wants to have standard output as it comes: it may be much longer than what is kept.
+pub type Listener<'a> = dyn FnMut(&[u8]) + 'a;
+
 /// What a job says, while it says it. It is read as long as there is something to read, so that nobody ever waits for us.
 pub(super) struct Outputs {
     stdout: Output,
@@ -41,9 +44,15 @@ impl Outputs {
         Ok((Self { stdout, stderr, both, chunk: vec![0; CHUNK_BYTES] }, [for_stdout, for_stderr]))
     }
 
-    /// Waits for a while until something is said, and keeps it; says whether `stream` has something to say as well.
-    pub(super) fn hear(&mut self, stream: Option<&UnixStream>, patience: Duration) -> bool {
-        let mut outputs = [&mut self.stdout, &mut self.stderr];
+    /// Waits for a while until something is said, keeps it and tells the listener; says whether `stream` has something to say
+    /// as well.
+    pub(super) fn hear(
+        &mut self,
+        stream: Option<&UnixStream>,
+        patience: Duration,
+        listener: &mut Listener<'_>,
+    ) -> bool {
+        let outputs = [&mut self.stdout, &mut self.stderr];
         let pipes = outputs.iter().filter_map(|output| output.pipe.as_ref()).map(AsFd::as_fd);
         let mut all: Vec<PollFd<'_>> = pipes
             .chain(stream.map(AsFd::as_fd))
@@ -55,9 +64,9 @@ impl Outputs {
         }
         let ready: Vec<bool> = all.iter().map(|one| one.any() == Some(true)).collect();
         let mut ready = ready.into_iter();
-        for output in outputs.iter_mut().filter(|output| output.pipe.is_some()) {
-            if ready.next() == Some(true) {
-                output.read(&mut self.chunk, &mut self.both);
+        for (output, listener) in outputs.into_iter().zip([listener as &mut Listener<'_>, &mut |_| {}]) {
+            if output.pipe.is_some() && ready.next() == Some(true) {
+                output.read(&mut self.chunk, &mut self.both, listener);
             }
         }
         ready.next() == Some(true)
@@ -65,14 +74,14 @@ impl Outputs {
 
     /// Hears what is left to say, and returns both together, standard output and standard error. All of it has arrived then,
     /// unless somebody outside of the job holds a pipe.
-    pub(super) fn finish(mut self) -> [Capture; 3] {
+    pub(super) fn finish(mut self, listener: &mut Listener<'_>) -> [Capture; 3] {
         let end = Instant::now() + DRAIN_MAX;
         while self.stdout.pipe.is_some() || self.stderr.pipe.is_some() {
             let patience = end.saturating_duration_since(Instant::now());
             if patience.is_zero() {
                 break;
             }
-            self.hear(None, patience);
+            self.hear(None, patience, listener);
         }
         [self.both, self.stdout.kept, self.stderr.kept]
     }
@@ -80,13 +89,14 @@ impl Outputs {
 
 impl Output {
     /// Reads once what is there, for this output and for both of them.
-    fn read(&mut self, chunk: &mut [u8], both: &mut Capture) {
+    fn read(&mut self, chunk: &mut [u8], both: &mut Capture, listener: &mut Listener<'_>) {
         let Some(pipe) = &mut self.pipe else { return };
         match pipe.read(chunk) {
             Ok(0) => self.pipe = None,
             Ok(count) => {
                 self.kept.push(&chunk[..count]);
                 both.push(&chunk[..count]);
+                listener(&chunk[..count]);
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(_) => self.pipe = None,

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::outputs::Outputs;
+use super::outputs::{Listener, Outputs};
 use super::shim::{BEGUN, End, Order, Report, SHIM, STOP};
 use super::{Capture, DEATH_MAX, Ended, Error, GRACE, How, Job, ROUND, Stop, TAG, system, task};
 
@@ -70,6 +70,11 @@ impl Supervisors {
 
     /// Runs a job like [`run`], with a supervisor that is idle if there is one.
     pub fn run(&self, job: &Job, stop: &Stop) -> Result<Ended, Error> {
+        self.run_heard(job, stop, &mut |_| {})
+    }
+
+    /// Runs a job like [`Supervisors::run`], and tells `listener` what it says on its standard output as it comes.
+    pub fn run_heard(&self, job: &Job, stop: &Stop, listener: &mut Listener<'_>) -> Result<Ended, Error> {
         let begin = Instant::now();
         let unstarted = |how| {
             let none = || Capture::new(job.output_bytes_max);
@@ -91,11 +96,11 @@ impl Supervisors {
         }
         loop {
             let supervisor = self.next(job)?;
-            match supervisor.serve(job, (stop, begin)) {
+            match supervisor.serve(job, (stop, begin), listener) {
                 Ok(Some(served)) => {
                     let duration = begin.elapsed();
                     self.release(supervisor, &served).map_err(|source| talk(job, source))?;
-                    return conclude(job, served).map(|ended| Ended { duration, ..ended });
+                    return conclude(job, served, listener).map(|ended| Ended { duration, ..ended });
                 }
                 // It was killed while it was idle, so the next one is tried.
                 Ok(None) if supervisor.is_used => {
@@ -160,7 +165,12 @@ impl Supervisor {
 
     /// Gives the order and waits for the report. When time is over, or the caller says so, asks for the end once. `None` when
     /// it was dead before it took the order: then nothing was begun.
-    fn serve(&self, job: &Job, (stop, begin): (&Stop, Instant)) -> Result<Option<Served>, Error> {
+    fn serve(
+        &self,
+        job: &Job,
+        (stop, begin): (&Stop, Instant),
+        listener: &mut Listener<'_>,
+    ) -> Result<Option<Served>, Error> {
         let (mut outputs, ends) = Outputs::of(job.output_bytes_max).map_err(|source| talk(job, source))?;
         match order(&self.stream, job, &ends) {
             Ok(()) => drop(ends),
@@ -170,7 +180,7 @@ impl Supervisor {
         let mut answer = Vec::new();
         let mut asked: Option<(How, Instant)> = None;
         loop {
-            if outputs.hear(Some(&self.stream), POLL)
+            if outputs.hear(Some(&self.stream), POLL, listener)
                 && !self.listen(&mut answer).map_err(|source| talk(job, source))?
             {
                 return if answer.is_empty() { Ok(None) } else { Err(lost(job)) };
@@ -251,7 +261,7 @@ fn lost(job: &Job) -> Error {
 }
 
 /// What a job came to. How long it took is for the caller to say.
-fn conclude(job: &Job, served: Served) -> Result<Ended, Error> {
+fn conclude(job: &Job, served: Served, listener: &mut Listener<'_>) -> Result<Ended, Error> {
     let Served { report, asked, outputs } = served;
     if report.survivors > 0 {
         return Err(Error::Alive { tag: job.tag.clone(), count: report.survivors });
@@ -262,7 +272,7 @@ fn conclude(job: &Job, served: Served) -> Result<Ended, Error> {
         End::Forced => asked.unwrap_or(How::Stopped),
         End::NotStarted(why) => How::NotStarted(format!("cannot start `{}`: {why}", program(job))),
     };
-    let [output, stdout, stderr] = outputs.finish();
+    let [output, stdout, stderr] = outputs.finish(listener);
     Ok(Ended { how, output, stdout, stderr, duration: Duration::ZERO, leftovers: report.leftovers })
 }
 

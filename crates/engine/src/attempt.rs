@@ -1,0 +1,162 @@
+//! The private folder of one attempt: by what lies there the agent and the harness talk. It lies outside of the workspace and
+//! goes when the attempt is over. Nothing that an agent writes there is a verdict.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::agent::{Additions, FOLDER, Heard, Profile, Reset, Trouble};
+use planwright_core::event::{AttemptEnd, Usage};
+use planwright_core::report;
+
+use crate::store;
+use crate::store::journal::Store;
+use crate::store::state;
+
+/// How much of what an agent says about its usage is read.
+const USAGE_BYTES_MAX: u64 = 4 << 10;
+/// How much of a report, or of another file that an agent leaves, is read.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// The private folder of one attempt.
+pub(crate) struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// Makes the folder; `name` is that of no other attempt.
+    pub(crate) fn of(store: &Store, name: &str) -> Self {
+        let path = store.folder().join("attempts").join(name);
+        // Where the folder can't be made there is no feedback to read and no usage to tell; the attempt is made all the same.
+        state::create(&path).ok();
+        Self { path }
+    }
+
+    /// A file in it.
+    fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// The file in which a script finds what the last contract said.
+    pub(crate) fn feedback(&self, text: &str) -> String {
+        let file = self.file("feedback");
+        if text.is_empty() || store::create(&file, text).is_err() {
+            return "/dev/null".to_owned();
+        }
+        file.to_string_lossy().into_owned()
+    }
+
+    /// Variables that name the files in it.
+    pub(crate) fn environment(&self) -> [(String, String); 2] {
+        let named = |variable: &str, file: &str| {
+            (variable.to_owned(), self.file(file).to_string_lossy().into_owned())
+        };
+        [named("PLANWRIGHT_USAGE", "usage"), named("PLANWRIGHT_REPORT", "report")]
+    }
+
+    /// A word of a command line with the folder in the place of [`FOLDER`].
+    pub(crate) fn word(&self, word: &str) -> String {
+        word.replace(FOLDER, &self.path.to_string_lossy())
+    }
+
+    /// Writes the files that an agent is given; says which could not be.
+    pub(crate) fn give(&self, additions: &Additions) -> Result<(), String> {
+        additions.files.iter().try_for_each(|(name, text)| {
+            let failed = |error: store::Error| format!("cannot write `{name}` for the agent: {error}");
+            store::create(&self.file(name), text).map_err(failed)
+        })
+    }
+
+    /// What the agent says about itself: `{"tokens": 1200, "dollars": 0.03}`, or `{"retry_after": 60, "why": "out of quota"}`.
+    pub(crate) fn said(&self) -> Said {
+        let text = store::read_text(&self.file("usage"), USAGE_BYTES_MAX).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or_default()
+    }
+
+    /// What it reported.
+    pub(crate) fn report(&self) -> Vec<report::Line> {
+        report::read(&store::read_text(&self.file("report"), FILE_BYTES_MAX).unwrap_or_default())
+    }
+
+    /// Adds what stands in the file that an agent of this profile leaves.
+    pub(crate) fn hear_left(&self, profile: Option<&Profile>, heard: &mut Heard) {
+        if let Some((name, read)) = profile.and_then(|profile| profile.leaves)
+            && let Ok(text) = store::read_text(&self.file(name), FILE_BYTES_MAX)
+        {
+            read(&text, heard);
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What can't be removed lies outside of the workspace and is read by nobody.
+        std::fs::remove_dir_all(&self.path).ok();
+    }
+}
+
+/// What an agent says about itself, where it says anything. It may lie about what it used; that it can't go on is no verdict.
+#[derive(Default, serde::Deserialize)]
+#[serde(default)]
+pub(crate) struct Said {
+    tokens: Option<u64>,
+    dollars: Option<f64>,
+    /// In how many seconds it can be tried again.
+    retry_after: Option<u64>,
+    why: Option<String>,
+}
+
+impl Said {
+    /// What was used: as far as the agent says in its file, else by what was heard of it; what neither says is not known.
+    pub(crate) fn usage(&self, heard: &Heard, milliseconds: u64) -> Usage {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "what is below nothing is nothing, and too much saturates"
+        )]
+        let micro_dollars = self.dollars.map(|dollars| (dollars * 1e6).round().max(0.0) as u64);
+        Usage {
+            tokens: self.tokens.or(heard.tokens.map(planwright_core::agent::Tokens::total)),
+            micro_dollars: micro_dollars.or(heard.micro_dollars),
+            milliseconds,
+        }
+    }
+
+    /// When an agent that could not work now is to be tried again, in milliseconds since 1970, and why; `None` where it could.
+    pub(crate) fn later(&self, now: u64) -> Option<AttemptEnd> {
+        let seconds = self.retry_after?;
+        Some(AttemptEnd::Parked {
+            why: self.why.clone().unwrap_or_else(|| "the agent wants to be tried later".to_owned()),
+            until: Some(now.saturating_add(seconds.saturating_mul(1000))),
+        })
+    }
+}
+
+/// The end of an attempt whose agent says that it could not work; `None` where it says nothing of the kind.
+pub(crate) fn parked(
+    trouble: &Trouble,
+    (agent, profile): (&str, Option<&Profile>),
+    (now, park_seconds): (u64, u64),
+) -> Option<AttemptEnd> {
+    let after = |seconds: u64| Some(now.saturating_add(seconds.saturating_mul(1000)));
+    let (what, until) = match trouble {
+        Trouble::RateLimited { reset: Some(Reset::After(seconds)), .. } => {
+            ("is out of quota", after(*seconds))
+        }
+        Trouble::RateLimited { reset: Some(Reset::At(second)), .. } => {
+            ("is out of quota", Some(second.saturating_mul(1000)))
+        }
+        Trouble::RateLimited { reset: None, .. } => ("is out of quota", after(park_seconds)),
+        Trouble::Infrastructure { .. } => ("can't reach its model", after(park_seconds)),
+        Trouble::SignedOut { .. } => ("is not signed in", None),
+        // It was at work and came to nothing, which the contract will say.
+        Trouble::Refused { .. } => return None,
+    };
+    let sign_in = match (trouble, profile) {
+        (Trouble::SignedOut { .. }, Some(profile)) => format!("; sign in: {}", profile.sign_in),
+        _ => String::new(),
+    };
+    Some(AttemptEnd::Parked { why: format!("{agent} {what}: {}{sign_in}", trouble.why()), until })
+}
