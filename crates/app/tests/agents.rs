@@ -14,6 +14,7 @@
 mod agents {
     pub(crate) mod agent;
     pub(crate) mod bench;
+    pub(crate) mod hostile;
     pub(crate) mod install;
     pub(crate) mod model;
     pub(crate) mod trouble;
@@ -23,7 +24,7 @@ mod agents {
 use std::process::ExitCode;
 
 #[cfg(target_os = "linux")]
-use agents::{install, model, trouble, work};
+use agents::{hostile, install, model, trouble, work};
 
 /// Fails the suite where an agent can't be tried.
 #[cfg(target_os = "linux")]
@@ -42,7 +43,13 @@ const CASES: &[Case] = &[
     ("is_parked_when_its_model_fails", trouble::is_parked_when_its_model_fails),
     ("is_named_when_it_is_missing", trouble::is_named_when_it_is_missing),
     ("is_ended_though_it_ignores_the_signal", trouble::is_ended_though_it_ignores_the_signal),
+    ("gains_nothing_by_what_it_tries", hostile::gains_nothing_by_what_it_tries),
+    ("cannot_change_what_judges_it", hostile::cannot_change_what_judges_it),
 ];
+
+/// What needs no agent.
+#[cfg(target_os = "linux")]
+const ALONE: &[(&str, fn())] = &[("the_page_has_every_try", hostile::the_page_has_every_try)];
 
 #[cfg(target_os = "linux")]
 fn main() -> ExitCode {
@@ -53,19 +60,21 @@ fn main() -> ExitCode {
         return serve(port);
     }
     if options.contains(&"--list") {
-        for (name, _) in CASES.iter().filter(|_| !options.contains(&"--ignored")) {
-            println!("{name}: test");
-        }
+        let names = ALONE.iter().map(|(name, _)| name).chain(CASES.iter().map(|(name, _)| name));
+        // None of them is ever ignored.
+        names.filter(|_| !options.contains(&"--ignored")).for_each(|name| println!("{name}: test"));
         return ExitCode::SUCCESS;
     }
     let (installed, skipped) = install::install();
     for why in &skipped {
         println!("agents: NOT TRIED {why}");
     }
-    let failed: Vec<String> = std::thread::scope(|scope| {
+    let mut failed = run_alone(&words);
+    failed.extend(std::thread::scope(|scope| {
         let columns: Vec<_> = installed.iter().map(|one| scope.spawn(|| run_cases(one, &words))).collect();
-        columns.into_iter().flat_map(|column| column.join().expect("cases are caught")).collect()
-    });
+        let ended = columns.into_iter().flat_map(|column| column.join().expect("cases are caught"));
+        ended.collect::<Vec<_>>()
+    }));
     let is_required = std::env::var_os(REQUIRED).is_some_and(|value| !value.is_empty());
     let is_good = failed.is_empty() && !(is_required && !skipped.is_empty());
     let verdict = if is_good { "ok" } else { "FAILED" };
@@ -78,24 +87,32 @@ fn main() -> ExitCode {
     if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Runs the cases with one agent, one after another; returns those that failed. `words` choose among `claude::name`.
+/// Runs what needs no agent; returns what failed.
+#[cfg(target_os = "linux")]
+fn run_alone(words: &[&str]) -> Vec<String> {
+    let failed = ALONE.iter().filter(|(name, case)| !passes(name, words, case));
+    failed.map(|(name, _)| (*name).to_owned()).collect()
+}
+
+/// Runs the cases with one agent, one after another; returns those that failed.
 #[cfg(target_os = "linux")]
 fn run_cases(installed: &install::Installed, words: &[&str]) -> Vec<String> {
-    let mut failed = Vec::new();
-    for (name, case) in CASES {
-        let name = format!("{}::{name}", installed.agent.name);
-        if !words.is_empty() && !words.iter().any(|word| name.contains(word)) {
-            continue;
-        }
-        let begin = std::time::Instant::now();
-        let is_ok = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| case(installed))).is_ok();
-        let verdict = if is_ok { "ok" } else { "FAILED" };
-        println!("test {name} ... {verdict} ({:.1} s)", begin.elapsed().as_secs_f64());
-        if !is_ok {
-            failed.push(name);
-        }
+    let named = CASES.iter().map(|(name, case)| (format!("{}::{name}", installed.agent.name), case));
+    let failed = named.filter(|(name, case)| !passes(name, words, || case(installed)));
+    failed.map(|(name, _)| name).collect()
+}
+
+/// Runs a case, if one of the words is in its name or there are none, and says how it went.
+#[cfg(target_os = "linux")]
+fn passes(name: &str, words: &[&str], case: impl FnOnce()) -> bool {
+    if !words.is_empty() && !words.iter().any(|word| name.contains(word)) {
+        return true;
     }
-    failed
+    let begin = std::time::Instant::now();
+    let is_ok = std::panic::catch_unwind(std::panic::AssertUnwindSafe(case)).is_ok();
+    let verdict = if is_ok { "ok" } else { "FAILED" };
+    println!("test {name} ... {verdict} ({:.1} s)", begin.elapsed().as_secs_f64());
+    is_ok
 }
 
 /// Serves the model alone, for somebody who tries an agent by hand, until it is killed.

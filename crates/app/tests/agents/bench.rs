@@ -87,12 +87,7 @@ impl Bench {
         for (inside, text) in (agent.files)(&bench.model.url()) {
             bench.write_at(&bench.folder.join("home").join(inside), &text);
         }
-        let command = match agent.name {
-            "claude" => "\"claude\", \"-p\", \"--output-format\", \"stream-json\", \"--verbose\", \"--permission-mode\", \"bypassPermissions\"",
-            "codex" => "\"codex\", \"exec\", \"--json\", \"--skip-git-repo-check\", \"-s\", \"workspace-write\", \"-\"",
-            _ => "\"pi\", \"-p\", \"--mode\", \"json\"",
-        };
-        bench.write("planwright.toml", &format!("[roles]\ncoder = \"{0}\"\n[agents.{0}]\ncommand = [{command}]\n", agent.name));
+        bench.write("planwright.toml", &format!("[roles]\ncoder = \"{}\"\n", agent.name));
         bench.write("README.md", "A place to work in.\n");
         let commit =
             "git init -q && git add . && git -c user.name=ada -c user.email=ada@example.org commit -qm begin";
