@@ -8,8 +8,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::command::{
     self, answer, approve, archive, audit, cancel, clone, comment, completions, config, convert, delete,
     demo, doctor, edit, events, explain, export, fmt, help, history, import, inbox, init, list, log, man,
-    merge_driver, new, policy, propose, queue, reject, reopen, replan, retry, review, run as run_command,
-    schema, show, simulate, stats, status, stop, undo, verify, worker,
+    mcp, merge_driver, new, policy, propose, queue, reject, reopen, replan, retry, review,
+    run as run_command, schema, show, simulate, stats, status, stop, undo, verify, worker,
 };
 use crate::herald;
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
@@ -121,6 +121,8 @@ enum Command {
     Stats(stats::Args),
     /// Put plans that are over out of the way
     Archive(archive::Args),
+    /// Let agents propose, ask and report over MCP
+    Mcp(mcp::Args),
     /// Merge a plan or a progress file by what it says; called by Git
     MergeDriver(merge_driver::Args),
     /// Explain a rule of the checker
@@ -202,7 +204,8 @@ fn records(command: &Command) -> bool {
         | Command::Delete(_)
         | Command::Edit(_)
         | Command::Replan(_)
-        | Command::Archive(_) => true,
+        | Command::Archive(_)
+        | Command::Mcp(_) => true,
         Command::Init(_)
         | Command::New(_)
         | Command::Clone(_)
@@ -287,6 +290,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Stats(args) => stats::run(&args, out),
         Command::Audit(args) => audit::run(&args, out),
         Command::Archive(args) => archive::run(&args, out),
+        Command::Mcp(args) => mcp::run(&args, out),
         Command::MergeDriver(args) => merge_driver::run(&args, out),
         Command::Explain(args) => explain::run(&args, out),
         Command::Schema(args) => schema::run(&args, out),

@@ -27,6 +27,7 @@ pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod man;
+pub(crate) mod mcp;
 pub(crate) mod merge_driver;
 pub(crate) mod new;
 pub(crate) mod policy;
@@ -169,6 +170,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("list", made::<Envelope<list::Listing>>),
     ("log", made::<Envelope<log::Log>>),
     ("man", made::<Envelope<Page>>),
+    ("mcp", made::<Envelope<mcp::Served>>),
     ("merge-driver", made::<Envelope<merge_driver::Merged>>),
     ("new", made::<Envelope<new::Created>>),
     ("policy", made::<Envelope<policy::PolicyData>>),

@@ -117,6 +117,11 @@ pub(crate) fn spent(usage: Usage) -> String {
     money.into_iter().chain(tokens).collect::<Vec<_>>().join(", ")
 }
 
+/// A word as one types it into a shell.
+pub(crate) fn word(text: &str) -> String {
+    shell_word(text)
+}
+
 /// A text of others, set apart from what is ours.
 pub(crate) fn indented(text: &str) -> String {
     let line = |line: &str| if line.is_empty() { "\n".to_owned() } else { format!("    {line}\n") };

@@ -7,5 +7,6 @@ mod command;
 mod consent;
 mod fact;
 mod herald;
+mod mcp;
 pub mod out;
 mod signal;

@@ -28,6 +28,16 @@ impl Budget {
         budget
     }
 
+    /// Reads amounts that a person adds: `+1.50`, `$1.50`, `50k tokens`, `10 min`. A bare number is money; what is nothing, or
+    /// less, is no amount.
+    pub fn addition(text: &str) -> Option<Self> {
+        let amount = text.trim().trim_start_matches('+').trim_start();
+        let is_bare = amount.chars().all(|character| character.is_ascii_digit() || character == '.');
+        let budget = Self::read(&if is_bare { format!("${amount}") } else { amount.to_owned() });
+        let amounts = [budget.micro_dollars, budget.tokens, budget.seconds].map(Option::unwrap_or_default);
+        (!amount.starts_with('-') && amounts != [0; 3]).then_some(budget)
+    }
+
     /// Whether nothing is limited.
     pub fn is_unlimited(self) -> bool {
         self == Self::default()

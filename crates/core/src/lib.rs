@@ -3,6 +3,7 @@
 
 pub mod agent;
 pub mod audit;
+pub mod brief;
 pub mod budget;
 pub mod chain;
 pub mod change;

@@ -81,7 +81,7 @@ impl<T: PartialEq> PartialEq for Spanned<T> {
 impl<T: Eq> Eq for Spanned<T> {}
 
 /// What was said, or nothing.
-pub(crate) fn text(spanned: Option<&Spanned<String>>) -> String {
+pub fn text(spanned: Option<&Spanned<String>>) -> String {
     spanned.map(|spanned| spanned.value.clone()).unwrap_or_default()
 }
 

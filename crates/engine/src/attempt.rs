@@ -4,9 +4,12 @@
 use std::path::{Path, PathBuf};
 
 use planwright_core::agent::{Additions, FOLDER, Heard, Profile, Reset, Trouble};
+use planwright_core::brief::Brief;
 use planwright_core::event::{AttemptEnd, Usage};
+use planwright_core::plan::Step;
 use planwright_core::report;
 
+use crate::executor;
 use crate::store;
 use crate::store::journal::Store;
 use crate::store::state;
@@ -44,12 +47,22 @@ impl Folder {
         file.to_string_lossy().into_owned()
     }
 
+    /// The variable that names what tools of the agent may know of its step.
+    pub(crate) fn step(&self, step: &Step, attempt: u32) -> (String, String) {
+        let file = self.file("step");
+        // One that is left of an attempt that was lost would be in the way.
+        std::fs::remove_file(&file).ok();
+        // Where it can't be written the tools say so; the attempt is made all the same.
+        store::create(&file, &serde_json::json!(Brief::of(step, attempt)).to_string()).ok();
+        (executor::STEP.to_owned(), file.to_string_lossy().into_owned())
+    }
+
     /// Variables that name the files in it.
     pub(crate) fn environment(&self) -> [(String, String); 2] {
         let named = |variable: &str, file: &str| {
             (variable.to_owned(), self.file(file).to_string_lossy().into_owned())
         };
-        [named("PLANWRIGHT_USAGE", "usage"), named("PLANWRIGHT_REPORT", "report")]
+        [named("PLANWRIGHT_USAGE", "usage"), named(executor::REPORT, "report")]
     }
 
     /// A word of a command line with the folder in the place of [`FOLDER`].

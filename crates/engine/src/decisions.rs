@@ -21,6 +21,7 @@ use planwright_core::diagnostic::Severity;
 use planwright_core::event::Outcome;
 use planwright_core::ledger::{Entry, Subject, Who, statement};
 use planwright_core::plan::Plan;
+use planwright_core::red::Red;
 use planwright_core::reflection;
 use planwright_core::source::Source;
 use planwright_core::standing::{self, Revision, Said, Standing, Unfit};
@@ -289,6 +290,28 @@ impl Decisions {
 
     /// Asks for an approval of a plan. Whatever a written rule approves is approved at once.
     pub fn propose(&self, path: &Path, verified: &Verified, by: &Who) -> Result<Proposed, Error> {
+        self.propose_looking(path, verified, by, |plan, subject| self.red(plan, subject))
+    }
+
+    /// The same for who has no shell here: no contract is run for them, and `why` says so to whoever decides. Contracts that
+    /// were run on this base already are known.
+    pub fn propose_unrun(
+        &self,
+        path: &Path,
+        verified: &Verified,
+        by: &Who,
+        why: &str,
+    ) -> Result<Proposed, Error> {
+        self.propose_looking(path, verified, by, |plan, subject| self.known_red(plan, subject, why))
+    }
+
+    fn propose_looking(
+        &self,
+        path: &Path,
+        verified: &Verified,
+        by: &Who,
+        look: impl FnOnce(&Plan, &Subject) -> Result<Vec<Red>, Error>,
+    ) -> Result<Proposed, Error> {
         let case = self.case(path)?;
         let Some(plan) = &verified.plan else {
             let errors = verified.count(Severity::Error);
@@ -314,7 +337,7 @@ impl Decisions {
         };
         fits(&case, std::slice::from_ref(&entry))?;
         if let Entry::Proposed { red, subject, .. } = &mut entry {
-            *red = self.red(plan, subject)?;
+            *red = look(plan, subject)?;
         }
         let automatic = self.automatic(&case, (plan, verified), &entry)?;
         let rule = automatic.as_ref().and_then(|entry| entry.by()).map(|by| by.name.clone());

@@ -186,6 +186,12 @@ pub fn job_above() -> Option<String> {
     system::tag_above()
 }
 
+/// A variable of this process, or of the nearest one above it within the same job that has it: some agents start their tools
+/// without the environment that they were given.
+pub fn variable_above(name: &str) -> Option<String> {
+    std::env::var(name).ok().or_else(|| system::variable_above(name))
+}
+
 /// The tags of living processes of this user that start with `tag_prefix`, each with how many processes have it.
 pub fn tags(tag_prefix: &str) -> Result<std::collections::BTreeMap<String, usize>, Error> {
     system::tags(tag_prefix)

@@ -107,6 +107,13 @@ pub fn known(root: &Path, plan: &Plan, base: &Base) -> Result<Vec<Red>, base::Er
     Ok(judged(plan).filter_map(|step| remembered(&memory, step)).collect())
 }
 
+/// What is known of some contracts of a plan, and for all others that they can't be run for this reason; in the order of the steps.
+pub(crate) fn with_unrun(plan: &Plan, known: Vec<Red>, why: &str) -> Vec<Red> {
+    let mut known: BTreeMap<String, Red> = known.into_iter().map(|red| (red.step.clone(), red)).collect();
+    let unrun = |step: &Step| red(step, Before::CannotRun(why.to_owned()), 0);
+    judged(plan).map(|step| known.remove(&step.id).unwrap_or_else(|| unrun(step))).collect()
+}
+
 /// Whether anything could be known in this project, without asking git.
 pub(crate) fn is_known(root: &Path) -> bool {
     Memory::is_there(root)

@@ -465,6 +465,11 @@ impl Runs {
 
     /// Answers an ask. One that sends the plan back to its author ends the run.
     pub fn answer(&self, run: &Run, ask: &str, answer: Answer) -> Result<(), Error> {
+        self.answer_as(run, ask, answer, &user())
+    }
+
+    /// The same, for who is not at this terminal.
+    pub fn answer_as(&self, run: &Run, ask: &str, answer: Answer, by: &str) -> Result<(), Error> {
         let end = match &answer {
             Answer::Revise { reason } => Some(Event::RunFinished {
                 outcome: Outcome::Cancelled,
@@ -477,14 +482,19 @@ impl Runs {
             | Answer::Stop
             | Answer::Budget { .. } => None,
         };
-        let answered = Event::AskAnswered { ask: ask.to_owned(), answer, by: user() };
+        let answered = Event::AskAnswered { ask: ask.to_owned(), answer, by: by.to_owned() };
         let news: Vec<Event> = std::iter::once(answered).chain(end).collect();
         self.record_all(run, &news)
     }
 
     /// Stops a run for now.
     pub fn stop(&self, run: &Run, when: StopWhen) -> Result<(), Error> {
-        self.record(run, &Event::RunStopped { by: user(), when })
+        self.stop_as(run, when, &user())
+    }
+
+    /// The same, for who is not at this terminal.
+    pub fn stop_as(&self, run: &Run, when: StopWhen, by: &str) -> Result<(), Error> {
+        self.record(run, &Event::RunStopped { by: by.to_owned(), when })
     }
 
     /// Ends a run for good. Whoever drives it ends what is under way.

@@ -220,6 +220,7 @@ impl Worker {
         let deadline = Duration::from_secs(step.timeout_seconds.unwrap_or(self.config.run.step_seconds));
         let mut env = self.site().environment(step);
         env.extend(folder.environment());
+        env.push(folder.step(step, attempt));
         let (argv, input) = match agent {
             Agent::Shell => {
                 env.push(("PLANWRIGHT_FEEDBACK".to_owned(), folder.feedback(&told.feedback)));

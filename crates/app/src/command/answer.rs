@@ -91,18 +91,15 @@ fn answer(args: &Args) -> Result<Option<event::Answer>, Failure> {
     })
 }
 
-/// Reads an amount. A bare number is money.
+/// Reads an amount.
 fn grant(text: &str) -> Result<event::Answer, Failure> {
-    let amount = text.trim().trim_start_matches('+').trim_start();
-    let is_bare = amount.chars().all(|character| character.is_ascii_digit() || character == '.');
-    let budget = Budget::read(&if is_bare { format!("${amount}") } else { amount.to_owned() });
+    let budget = Budget::addition(text).ok_or_else(|| {
+        Failure::new(Exit::Usage, format!("`{text}` is no amount that could be added"))
+            .hint("say +1.50, $1.50, 50k tokens or 10 min")
+            .next(Next::new(["planwright", "help", "answer"]))
+    })?;
     let [micro_dollars, tokens, seconds] =
         [budget.micro_dollars, budget.tokens, budget.seconds].map(Option::unwrap_or_default);
-    if amount.starts_with('-') || (micro_dollars, tokens, seconds) == (0, 0, 0) {
-        return Err(Failure::new(Exit::Usage, format!("`{text}` is no amount that could be added"))
-            .hint("say +1.50, $1.50, 50k tokens or 10 min")
-            .next(Next::new(["planwright", "help", "answer"])));
-    }
     Ok(event::Answer::Budget { micro_dollars, tokens, seconds })
 }
 

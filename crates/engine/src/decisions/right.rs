@@ -35,6 +35,15 @@ impl Decisions {
         Ok(red::check(self.project(), plan, subject.base.as_ref(), &limits, &|_| ())?)
     }
 
+    /// What the contracts are known to say before the work; of the others, why nobody knows.
+    pub(super) fn known_red(&self, plan: &Plan, subject: &Subject, why: &str) -> Result<Vec<Red>, Error> {
+        let known = match &subject.base {
+            Some(base) => red::known(&self.project().root, plan, base)?,
+            None => Vec::new(),
+        };
+        Ok(red::with_unrun(plan, known, why))
+    }
+
     /// The approval that a written rule gives to what is being proposed.
     pub(super) fn automatic(
         &self,

@@ -38,6 +38,9 @@ const HELD_LINK: &[u8] = b"/memfd:planwright-tag (deleted)";
 /// How often in a row nobody must be found. A process in the middle of an `exec` shows no environment for a moment.
 const CLEAN_SCANS: usize = 2;
 
+/// How far up a variable is looked for.
+const DEPTH_MAX: usize = 64;
+
 /// Where a file descriptor of this process can be opened by its number.
 pub(super) const DESCRIPTORS: &str = "/proc/self/fd";
 
@@ -253,15 +256,36 @@ fn ancestry(processes: &[Process], pid: i32) -> BTreeSet<i32> {
 
 /// The tag of a process, if it belongs to `user` and has one.
 fn tag(pid: i32, user: u32) -> Option<String> {
+    let value = variable((pid, user), TAG)?;
+    let value = if value == CHANGING.as_bytes() { held_tag(pid)? } else { value };
+    Some(String::from_utf8_lossy(&value).into_owned())
+}
+
+/// A variable of a process that belongs to `user`.
+fn variable((pid, user): (i32, u32), name: &str) -> Option<Vec<u8>> {
     let folder = PathBuf::from(format!("/proc/{pid}"));
     if fs::metadata(&folder).ok()?.uid() != user {
         return None;
     }
     let environment = fs::read(folder.join("environ")).ok()?;
     let mut values = environment.split(|&byte| byte == 0);
-    let value = values.find_map(|entry| entry.strip_prefix(TAG.as_bytes())?.strip_prefix(b"="))?;
-    let value = if value == CHANGING.as_bytes() { held_tag(pid)? } else { value.to_vec() };
-    Some(String::from_utf8_lossy(&value).into_owned())
+    values.find_map(|entry| Some(entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?.to_vec()))
+}
+
+/// A variable of the nearest process above this one that has it, as far as the job goes that this process is a part of.
+pub(super) fn variable_above(name: &str) -> Option<String> {
+    let user = fs::metadata("/proc/self").ok()?.uid();
+    let mut at = std::process::id().cast_signed();
+    for _ in 0..DEPTH_MAX {
+        at = process(at)?.parent;
+        if is_supervisor(at) {
+            return None;
+        }
+        if let Some(value) = variable((at, user), name) {
+            return String::from_utf8(value).ok();
+        }
+    }
+    None
 }
 
 /// The tag of the job that this process belongs to, found in whatever is above it: a process can wipe its own environment,

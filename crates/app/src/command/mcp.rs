@@ -1,0 +1,95 @@
+//! `mcp`: serves agents over the model context protocol on standard input and output, or shows what they would see.
+
+use std::io::{self, IsTerminal as _};
+
+use planwright_engine::process;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::mcp::{self, Role};
+use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Whom it serves
+    #[arg(long)]
+    role: Role,
+    /// Show the tools of the role, and serve nobody
+    #[arg(long)]
+    list: bool,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Served {
+    /// The role.
+    pub(crate) role: String,
+    /// Its tools.
+    pub(crate) tools: Vec<ToolData>,
+    /// How many bytes the definitions have that a client gets; about four are a token.
+    pub(crate) bytes: usize,
+}
+
+/// A tool.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ToolData {
+    /// Its name.
+    pub(crate) name: String,
+    /// What a model is told.
+    pub(crate) about: String,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let role = args.role.word();
+    let served = served(args.role);
+    let next = Next::new(["planwright", "help", "mcp"]);
+    if args.list {
+        let mut table = Table::new();
+        for tool in &served.tools {
+            table.row(vec![Cell::new(&tool.name).tone(Tone::Strong), Cell::new(&tool.about)]);
+        }
+        out.table(&table);
+        out.line(&format!("{} tools, {} bytes of definitions", served.tools.len(), served.bytes));
+        return Ok(Answer::done("mcp", &served).next(next));
+    }
+    if out.settings().is_json {
+        let failure =
+            Failure::new(Exit::Usage, "standard output belongs to the protocol, so --json has no place");
+        return Err(failure.hint("with --list it shows the tools").next(Next::new([
+            "planwright",
+            "mcp",
+            "--role",
+            role,
+            "--list",
+        ])));
+    }
+    // Whatever an attempt has started speaks for an agent that may decide nothing.
+    if let Some(tag) = process::job_above().filter(|_| args.role == Role::Human) {
+        let message =
+            format!("an agent is at work here ({}={tag}), and the role human is for people", process::TAG);
+        return Err(Failure::new(Exit::Person, message).next(Next::new([
+            "planwright",
+            "mcp",
+            "--role",
+            "executor",
+            "--list",
+        ])));
+    }
+    if io::stdin().is_terminal() {
+        out.talk("waiting for a client: an agent starts this and speaks MCP to it; Ctrl-D ends it");
+    }
+    let gone = |error: io::Error| Failure::new(Exit::Machine, "the MCP server failed").because(&error);
+    mcp::serve(args.role).map_err(gone)?;
+    Ok(Answer::done("mcp", &served))
+}
+
+/// What a client sees of a role.
+fn served(role: Role) -> Served {
+    let definitions = mcp::definitions(role);
+    let bytes = serde_json::to_string(&definitions).map_or(0, |text| text.len());
+    let tools = definitions.tools.iter().map(|tool| ToolData {
+        name: tool.name.to_string(),
+        about: tool.description.as_deref().unwrap_or_default().to_owned(),
+    });
+    Served { role: role.word().to_owned(), tools: tools.collect(), bytes }
+}

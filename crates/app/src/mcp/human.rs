@@ -1,0 +1,435 @@
+//! The tools of people who talk to planwright through an agent: what waits for them, and what they decide about it. The words
+//! come from a model all the same, so each decision is one only once the person has confirmed it in a dialog of the client, or
+//! typed the command. Approving is not among them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use planwright_engine::core::budget::{self, Budget};
+use planwright_engine::core::decide;
+use planwright_engine::core::digest::Digest;
+use planwright_engine::core::event::{Answer, Outcome as End, StopWhen};
+use planwright_engine::core::ledger::Who;
+use planwright_engine::core::plan::{Contract, Plan};
+use planwright_engine::core::run::Ask;
+use planwright_engine::core::stats::Stats;
+use planwright_engine::decisions::Decisions;
+use planwright_engine::figures::{self, Counted, Scope};
+use planwright_engine::runs::{Glance, Run, Runs};
+use planwright_engine::store::journal::RunId;
+use planwright_engine::{Project, Verified, project};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::person::Matter;
+use super::shared::{One, PLAN_GET, PLAN_LIST, refusal, shown};
+use super::tool::{Call, Effect, Outcome, Reply, Told, Tool, Trouble, schema};
+use crate::command::{step_of, under_way, wait_for_driver};
+use crate::fact;
+
+pub(super) const INSTRUCTIONS: &str = "For the person you talk to: what waits for them in their plans and runs, and their decisions \
+    about it. Decide nothing for them: each decision is confirmed by the person in a dialog, or typed by them.";
+
+pub(super) const TOOLS: &[Tool] = &[
+    Tool {
+        name: "inbox_list",
+        about: "Everything that waits for the person: questions of runs, and plans to review, with the commands that settle each.",
+        effect: Effect::Reads,
+        schema: schema::<Nothing>,
+        call: inbox,
+    },
+    Tool {
+        name: "ask_answer",
+        about: "Answer a question of a run as the person says. They confirm it in a dialog of their client, or get the command to type.",
+        effect: Effect::Decides,
+        schema: schema::<Answering>,
+        call: answer,
+    },
+    Tool {
+        name: "run_start",
+        about: "Start a plan that is approved, or go on with its run, once the person has confirmed it. Approves nothing.",
+        effect: Effect::Decides,
+        schema: schema::<One>,
+        call: start,
+    },
+    Tool {
+        name: "run_stop",
+        about: "Stop a run for now, once the person has confirmed it. Nothing is lost; run_start goes on.",
+        effect: Effect::Decides,
+        schema: schema::<Stopping>,
+        call: stop,
+    },
+    Tool {
+        name: "plan_stats",
+        about: "How work goes here: first tries, retries, waits, contracts that never failed, missing tools.",
+        effect: Effect::Reads,
+        schema: schema::<Counting>,
+        call: stats,
+    },
+    PLAN_LIST,
+    PLAN_GET,
+];
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Answering {
+    /// PLAN, or PLAN/STEP
+    id: String,
+    answer: Said,
+    /// the hint of retry, the reason of skip or revise, the amount of budget ($1.50, 50k tokens, 10 min)
+    text: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Said {
+    Retry,
+    TakeOver,
+    Confirm,
+    Skip,
+    Revise,
+    Stop,
+    Budget,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Stopping {
+    /// name or path of the plan
+    id: String,
+    /// end attempts that are under way
+    #[serde(default)]
+    now: bool,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Counting {
+    /// only this plan
+    id: Option<String>,
+    /// only this long, such as 7d
+    since: Option<String>,
+}
+
+fn inbox(call: &Call<'_>) -> Told {
+    call.read::<Nothing>()?;
+    let project = call.session.project()?;
+    let Some(decisions) = Decisions::open_existing(&project)? else {
+        return Ok(Reply::data(&json!({"asks": [], "reviews": []})).into());
+    };
+    decisions.sweep()?;
+    let reviews = decisions.waiting()?.into_iter().map(|row| {
+        json!({
+            "plan": project::name(&row.plan),
+            "revision": row.summary.revision,
+            "state": row.summary.state,
+            "proposed_by": row.summary.proposer,
+            "command": format!("planwright review {}", fact::word(&row.plan.to_string_lossy())),
+        })
+    });
+    let reviews: Vec<Value> = reviews.collect();
+    let asks = asks(decisions.runs())?;
+    Ok(Reply::data(&json!({"asks": asks, "reviews": reviews})).into())
+}
+
+fn asks(runs: &Runs) -> Result<Vec<Value>, Trouble> {
+    let newest: BTreeMap<RunId, Glance> = runs.newest()?.into_iter().map(|run| (run.run, run)).collect();
+    let mut asks = Vec::new();
+    for ask in runs.store().asks()? {
+        // Older runs of a plan ask nothing any more.
+        let Some(run) = newest.get(&ask.run) else { continue };
+        let id = match &ask.step {
+            Some(step) => format!("{}/{step}", run.plan),
+            None => run.plan.clone(),
+        };
+        let is_manual = run.tally.asks.iter().any(|open| open.ask == ask.ask && open.is_manual);
+        let words = decide::choices(ask.reason, is_manual.then_some(&Contract::Manual));
+        let choices = fact::choices_of(&id, words);
+        asks.push(json!({
+            "id": id,
+            "reason": fact::reason_words(ask.reason),
+            "text": ask.text,
+            "commands": choices.into_iter().map(|(command, _)| command).collect::<Vec<_>>(),
+        }));
+    }
+    Ok(asks)
+}
+
+/// The newest run of the plan that is meant, and the place of the step, where one is.
+struct Found {
+    project: Project,
+    path: PathBuf,
+    runs: Runs,
+    run: Run,
+    step: Option<usize>,
+}
+
+fn found(call: &Call<'_>, id: &str) -> Result<Found, Trouble> {
+    let ((project, path), step) = match (call.session.plan(id), id.rsplit_once('/')) {
+        (Ok(plan), _) => (plan, None),
+        (Err(_), Some((plan, step))) if !plan.is_empty() => (call.session.plan(plan)?, Some(step)),
+        (Err(trouble), _) => return Err(trouble),
+    };
+    let runs = Runs::open(&project)?;
+    let not_run = || Trouble(format!("{} was not run yet", shown(&project, &path)));
+    let run = runs.latest(&path)?.ok_or_else(not_run)?;
+    let step =
+        step.map(|step| step_of(&run, step)).transpose().map_err(|failure| Trouble(failure.message))?;
+    Ok(Found { project, path, runs, run, step })
+}
+
+fn answer(call: &Call<'_>) -> Told {
+    let Answering { id, answer: word, text } = call.read()?;
+    let text = text.unwrap_or_default();
+    let answer = meant(word, &text)?;
+    let Found { path, runs, run, step, .. } = found(call, &id)?;
+    let (name, ask) = asked(&run, step)?;
+    let subject = fact::subject(&run, ask);
+    let contract = ask.step.map(|place| &run.plan.steps[place].contract);
+    decide::fits(ask.reason, &answer, contract).map_err(|allowed| {
+        Trouble(format!("that is no answer to what is asked about {subject}; say {allowed}"))
+    })?;
+    let command = typed(&subject, word, &text);
+    let question = format!(
+        "planwright: {subject} asks ({}):\n\n{}\nThe answer that would be recorded as yours: {}\n{}\nIt is the same as: {command}",
+        fact::reason_words(ask.reason),
+        fact::indented(&ask.text),
+        fact::answer_words(&answer),
+        effect(&answer),
+    );
+    let name = name.to_owned();
+    let act = move |by: &str| {
+        let is_end = matches!(answer, Answer::Revise { .. });
+        runs.answer_as(&run, &name, answer, by)?;
+        if is_end && wait_for_driver(&runs, &run).map_err(|failure| Trouble(failure.message))?.is_none() {
+            runs.mirror(run.row.id, &path)?;
+        }
+        let next = match runs.holder(&run)? {
+            Some(_) => "its run goes on by itself",
+            None => "run_start goes on with its run",
+        };
+        Ok(Reply::text(format!("{subject} is answered, as the person confirmed; {next}.")))
+    };
+    Ok(Outcome::Ask(Box::new(Matter::new((question, command), act))))
+}
+
+/// What the person would say.
+fn meant(word: Said, text: &str) -> Result<Answer, Trouble> {
+    let reason = || match text.trim() {
+        "" => Err(Trouble::new("a reason is needed: give it as `text`")),
+        text => Ok(text.to_owned()),
+    };
+    Ok(match word {
+        Said::Retry => Answer::Retry { hint: text.trim().to_owned() },
+        Said::TakeOver => Answer::TakeOver,
+        Said::Confirm => Answer::Confirm,
+        Said::Skip => Answer::Skip { reason: reason()? },
+        Said::Revise => Answer::Revise { reason: reason()? },
+        Said::Stop => Answer::Stop,
+        Said::Budget => {
+            let no_amount = || {
+                Trouble(format!("`{text}` is no amount that could be added; say $1.50, 50k tokens or 10 min"))
+            };
+            let added = Budget::addition(text).ok_or_else(no_amount)?;
+            let [micro_dollars, tokens, seconds] =
+                [added.micro_dollars, added.tokens, added.seconds].map(Option::unwrap_or_default);
+            Answer::Budget { micro_dollars, tokens, seconds }
+        }
+    })
+}
+
+/// What follows from an answer, for who has to confirm it.
+fn effect(answer: &Answer) -> String {
+    match answer {
+        Answer::Retry { .. } => "One more attempt is made.".to_owned(),
+        Answer::TakeOver => "You have done it by hand; the contract judges next.".to_owned(),
+        Answer::Confirm => "The step counts as done on your word alone.".to_owned(),
+        Answer::Skip { .. } => "The step is left out, and what needs it goes on.".to_owned(),
+        Answer::Revise { .. } => "The run ends, and the plan is a draft again.".to_owned(),
+        Answer::Stop => "Nothing new begins until somebody runs it again.".to_owned(),
+        Answer::Budget { micro_dollars, tokens, seconds } => format!(
+            "So much more may be spent: {}, {tokens} tokens, {seconds} s.",
+            fact::money(*micro_dollars)
+        ),
+    }
+}
+
+/// The command that a person types for the same.
+fn typed(subject: &str, word: Said, text: &str) -> String {
+    let text = fact::word(text.trim());
+    let flags = match word {
+        Said::Retry if text == fact::word("") => "--retry".to_owned(),
+        Said::Retry => format!("--retry --hint {text}"),
+        Said::TakeOver => "--take-over".to_owned(),
+        Said::Confirm => "--confirm".to_owned(),
+        Said::Skip => format!("--skip -m {text}"),
+        Said::Revise => format!("--revise -m {text}"),
+        Said::Stop => "--stop".to_owned(),
+        Said::Budget => format!("--budget {text}"),
+    };
+    format!("planwright answer {} {flags}", fact::word(subject))
+}
+
+/// The question that is meant.
+fn asked(run: &Run, step: Option<usize>) -> Result<(&str, &Ask), Trouble> {
+    let asks: Vec<(&String, &Ask)> =
+        run.state.asks.iter().filter(|(_, ask)| step.is_none() || ask.step == step).collect();
+    match asks[..] {
+        [(name, ask)] => Ok((name, ask)),
+        [] => Err(Trouble(format!("nothing is asked about {}; inbox_list says what is", run.row.name))),
+        _ => {
+            let names: Vec<String> = asks.iter().map(|(_, ask)| fact::subject(run, ask)).collect();
+            Err(Trouble(format!("several questions are open; say which one: {}", names.join(", "))))
+        }
+    }
+}
+
+fn start(call: &Call<'_>) -> Told {
+    let One { id } = call.read()?;
+    let (project, path) = call.session.plan(&id)?;
+    let name = shown(&project, &path);
+    let verified = project.verify(&path, &name)?;
+    let Some(plan) = &verified.plan else { return Err(refusal(&verified, "so it can't be run")) };
+    let digest = Digest::of(plan);
+    let word = fact::word(&name);
+    let runs = Runs::open(&project)?;
+    let old = runs.latest(&path)?;
+    let by_hand = |why: String, verb: &str| {
+        Err(Trouble(format!("{why}. Nothing was started. A person types:\n  planwright {verb} {word}")))
+    };
+    match old.as_ref().map(|old| (old, old.state.outcome())) {
+        Some((run, None)) => match runs.holder(run)? {
+            Some(holder) => {
+                Ok(Reply::text(format!("{name} is under way already, driven by {holder}.")).into())
+            }
+            None if run.row.digest != digest.to_string() => {
+                by_hand(format!("a run of another text of {name} is not over"), "run")
+            }
+            None if runs.lapsed_agents(run).is_some() => by_hand(
+                format!("the command lines of the agents of {name} are not those that were approved"),
+                "run",
+            ),
+            None => Ok(go_on(call, (project, path), (run, &name))),
+        },
+        Some((_, Some(End::Failed))) => by_hand(format!("{name} has failed"), "retry"),
+        Some((_, Some(End::Done | End::Cancelled))) | None => {
+            let decisions = Decisions::open(&project)?;
+            match decisions.approved(&path, &verified) {
+                Ok(_) => Ok(begin(call, (project, path), verified, (&name, &digest))),
+                Err(error) => by_hand(Trouble::from(error).0, "review"),
+            }
+        }
+    }
+}
+
+/// Goes on with a run that nobody drives.
+fn go_on(call: &Call<'_>, (project, path): (Project, PathBuf), (run, name): (&Run, &str)) -> Outcome {
+    let (id, drivers) = (run.row.id, std::sync::Arc::clone(&call.session.drivers));
+    let question = format!("planwright: go on with the run of {name}?\n{}", work(&run.plan, &project));
+    let command = format!("planwright run {}", fact::word(name));
+    let said = under_way_words(name);
+    let act = move |_: &str| {
+        drivers.drive(&project, id, path)?;
+        Ok(Reply::text(said))
+    };
+    Outcome::Ask(Box::new(Matter::new((question, command), act)))
+}
+
+/// Begins a run of a plan that is approved.
+fn begin(
+    call: &Call<'_>,
+    (project, path): (Project, PathBuf),
+    verified: Verified,
+    (name, digest): (&str, &Digest),
+) -> Outcome {
+    let drivers = std::sync::Arc::clone(&call.session.drivers);
+    let what = verified.plan.as_ref().map(|plan| work(plan, &project)).unwrap_or_default();
+    let question = format!("planwright: start {name}, approved as {}?\n{what}", digest.short());
+    let command = format!("planwright run {}", fact::word(name));
+    let said = under_way_words(name);
+    let act = move |by: &str| {
+        // All of it is compared once more in the act that begins the run.
+        let started = Decisions::open(&project)?.start(&path, &verified, &Who::person(by))?;
+        drivers.drive(&project, started.run, path)?;
+        Ok(Reply::text(said))
+    };
+    Outcome::Ask(Box::new(Matter::new((question, command), act)))
+}
+
+fn under_way_words(name: &str) -> String {
+    format!(
+        "{name} is under way, as the person confirmed. This server drives it while the session lasts; after that `planwright run \
+         {}` goes on. plan_get says how it stands, inbox_list what it asks.",
+        fact::word(name)
+    )
+}
+
+/// What would be done, for who has to confirm it.
+fn work(plan: &Plan, project: &Project) -> String {
+    let mut text = format!("{}: {}\n", plan.title, fact::number(plan.steps.len(), "step"));
+    for (target, command) in
+        project.config.commands_of(plan).iter().filter(|(_, command)| !command.is_empty())
+    {
+        let line: Vec<String> = command.iter().map(|word| fact::word(word)).collect();
+        text.push_str(&format!("{target} is done by: {}\n", line.join(" ")));
+    }
+    text.push_str("Agents run as you.\n");
+    fact::indented(&text)
+}
+
+fn stop(call: &Call<'_>) -> Told {
+    let Stopping { id, now } = call.read()?;
+    let Found { project, path, runs, run, .. } = found(call, &id)?;
+    let name = shown(&project, &path);
+    if run.state.outcome().is_some() {
+        return Err(Trouble(format!("the run of {name} is over: there is nothing to stop")));
+    }
+    let (when, flag) = if now { (StopWhen::Now, " --now") } else { (StopWhen::AfterAttempts, "") };
+    let busy = under_way(&run);
+    let busy = if busy.is_empty() { "nothing".to_owned() } else { busy.join("; ") };
+    let question =
+        format!("planwright: stop the run of {name}?\n\n{}", fact::indented(&format!("Under way: {busy}")));
+    let command = format!("planwright stop {}{flag}", fact::word(&name));
+    let act = move |by: &str| {
+        stopped((&runs, &run), &path, when, by).map(|()| {
+            Reply::text(format!("{name} is stopped, as the person confirmed; run_start goes on with it."))
+        })
+    };
+    Ok(Outcome::Ask(Box::new(Matter::new((question, command), act))))
+}
+
+fn stopped((runs, run): (&Runs, &Run), path: &Path, when: StopWhen, by: &str) -> Result<(), Trouble> {
+    runs.stop_as(run, when, by)?;
+    if wait_for_driver(runs, run).map_err(|failure| Trouble(failure.message))?.is_none() {
+        runs.mirror(run.row.id, path)?;
+    }
+    Ok(())
+}
+
+fn stats(call: &Call<'_>) -> Told {
+    let Counting { id, since } = call.read()?;
+    let (project, plan) = match id {
+        Some(id) => call.session.plan(&id).map(|(project, path)| (project, Some(path)))?,
+        None => (call.session.project()?, None),
+    };
+    let since_ms = match since {
+        None => 0,
+        Some(text) => {
+            let no_time = || Trouble(format!("`{text}` is no length of time; say 7d, 12h or 30min"));
+            let seconds = budget::seconds(&text).filter(|&seconds| seconds > 0).ok_or_else(no_time)?;
+            fact::now().saturating_sub(seconds.saturating_mul(1000))
+        }
+    };
+    let counted = match Runs::open_existing(&project)? {
+        Some(runs) => figures::count(&runs, &Scope { since_ms, plan })?,
+        None => Counted { stats: Stats::default(), unread: 0 },
+    };
+    let mut data = serde_json::to_value(&counted.stats).map_err(Trouble::from)?;
+    data["runs_that_could_not_be_read"] = json!(counted.unread);
+    Ok(Reply::data(&data).into())
+}

@@ -1,0 +1,347 @@
+//! The tools of agents that write plans: they read, check and propose. Approving and rejecting are answered with what a person
+//! types: a model's word counts for neither.
+
+use std::path::PathBuf;
+
+use planwright_engine::core::diagnostic::Severity;
+use planwright_engine::core::dialect::{self, Birth, proposal};
+use planwright_engine::core::verify;
+use planwright_engine::decisions::{Decisions, Proposed};
+use planwright_engine::simulate::{Ahead, simulate as look_ahead};
+use planwright_engine::store::{self, Text};
+use planwright_engine::submission::{self, Submission};
+use planwright_engine::{Project, Verified, clock, facts, project};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::shared::{One, PLAN_GET, PLAN_LIST, complaints, refusal, shown};
+use super::tool::{Call, Effect, Outcome, Reply, Told, Tool, Trouble, schema};
+use crate::fact;
+
+pub(super) const INSTRUCTIONS: &str = "Plans that agents carry out and only shell commands (contracts) can finish. Read plan_format, \
+    write a plan, plan_propose it, repair what it complains about. A person approves or rejects it; you never do.";
+
+pub(super) const TOOLS: &[Tool] = &[
+    Tool {
+        name: "plan_propose",
+        about: "Propose a plan for approval by a person. Give `plan` (text of a plan file, see plan_format), or title and \
+            steps, or only `path` of a plan that exists. On errors nothing is proposed: repair them and call again.",
+        effect: Effect::Adds,
+        schema: schema::<Propose>,
+        call: propose,
+    },
+    PLAN_LIST,
+    PLAN_GET,
+    Tool {
+        name: "plan_approve",
+        about: "Approves nothing: only a person approves. Tells the command by which they review and approve the plan.",
+        effect: Effect::Reads,
+        schema: schema::<One>,
+        call: approve,
+    },
+    Tool {
+        name: "plan_reject",
+        about: "Rejects nothing: only a person rejects. Tells the command by which they do.",
+        effect: Effect::Reads,
+        schema: schema::<Reject>,
+        call: reject,
+    },
+    Tool {
+        name: "plan_format",
+        about: "How a plan is written, and which agents, roles and tools it can name here. Read it before you write one.",
+        effect: Effect::Reads,
+        schema: schema::<Nothing>,
+        call: format,
+    },
+    Tool {
+        name: "plan_verify",
+        about: "Check a plan as a compiler would; writes and runs nothing. Every error has its line and a way out.",
+        effect: Effect::Reads,
+        schema: schema::<Which>,
+        call: verify_plan,
+    },
+    Tool {
+        name: "plan_simulate",
+        about: "Show what carrying out a plan would do: waves of steps, agents, files, contracts. Starts nothing.",
+        effect: Effect::Reads,
+        schema: schema::<Which>,
+        call: simulate,
+    },
+    Tool {
+        name: "plan_feedback",
+        about: "What people said about a plan: its state, every rejection and every comment.",
+        effect: Effect::Reads,
+        schema: schema::<One>,
+        call: feedback,
+    },
+];
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+/// Document C's parameters, and a text as the other way.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Propose {
+    title: Option<String>,
+    steps: Option<Vec<ProposedStep>>,
+    /// tool outputs, notes
+    context: Option<String>,
+    /// text of a plan file, instead of title and steps
+    plan: Option<String>,
+    /// where the plan shall lie, such as plans/name.md
+    path: Option<String>,
+}
+
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ProposedStep {
+    description: String,
+    tool: String,
+    operation: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Reject {
+    /// name or path of the plan
+    id: String,
+    /// what should change
+    feedback: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Which {
+    /// name or path of a plan that exists
+    id: Option<String>,
+    /// or text of a plan file
+    plan: Option<String>,
+    /// where that text would lie
+    path: Option<String>,
+}
+
+/// A plan that a call is about, checked.
+struct Given {
+    project: Project,
+    path: PathBuf,
+    verified: Verified,
+}
+
+fn there(call: &Call<'_>, id: &str) -> Result<Given, Trouble> {
+    let (project, path) = call.session.plan(id)?;
+    let verified = project.verify(&path, &shown(&project, &path))?;
+    Ok(Given { project, path, verified })
+}
+
+fn handed_in(call: &Call<'_>, text: &str, path: Option<&str>) -> Result<Given, Trouble> {
+    let project = call.session.project()?;
+    let Submission { path, text } = Submission::of(&project, text, path)?;
+    let verified = project.check(text)?;
+    Ok(Given { project, path, verified })
+}
+
+fn which(call: &Call<'_>) -> Result<Given, Trouble> {
+    let Which { id, plan, path } = call.read()?;
+    match (id, plan) {
+        (Some(id), None) => there(call, &id),
+        (None, Some(text)) => handed_in(call, &text, path.as_deref()),
+        (Some(_), Some(_)) | (None, None) => {
+            Err(Trouble::new("give either `id` of a plan that exists, or `plan`, the text of one"))
+        }
+    }
+}
+
+fn propose(call: &Call<'_>) -> Told {
+    let given: Propose = call.read()?;
+    let Given { project, path, verified } = match given {
+        Propose { plan: Some(text), title: None, steps: None, path, .. } => {
+            handed_in(call, &text, path.as_deref())?
+        }
+        Propose { plan: None, title: Some(_), steps: Some(_), path: None, .. } => inline(call, &given)?,
+        Propose { plan: None, title: None, steps: None, path: Some(path), .. } => there(call, &path)?,
+        Propose { .. } => {
+            return Err(Trouble::new(
+                "give `plan` (the text of a plan file, with or without `path`), or `title` and `steps`, or `path` alone",
+            ));
+        }
+    };
+    if verified.plan.is_none() {
+        return Err(refusal(&verified, "nothing was proposed and nothing was written"));
+    }
+    let decisions = Decisions::open(&project)?;
+    // What time has ended is no longer in the way.
+    decisions.sweep()?;
+    let (verified, proposed) = submission::propose(&decisions, &path, verified, &call.session.agent())?;
+    Ok(Reply::text(told(&shown(&project, &path), &verified, &proposed)).into())
+}
+
+/// A proposal out of the steps that document C's `plan_propose` takes.
+fn inline(call: &Call<'_>, given: &Propose) -> Result<Given, Trouble> {
+    let project = call.session.project()?;
+    let Propose { title, steps, context, .. } = given;
+    let mut text = json!({ "title": title, "steps": steps });
+    if let Some(context) = context {
+        text["context"] = json!(context);
+    }
+    let draft = proposal::inline(&text.to_string())
+        .map_err(|why| Trouble(format!("these steps are no proposal: {why}")))?;
+    let dialect = dialect::named("proposal").expect("the dialect of proposals is there");
+    let home = (dialect.home)("proposal", &store::chance()?);
+    let text = dialect.compose(&draft, &Birth { id: &home.id, now: &clock::utc_now() });
+    let source = planwright_engine::core::source::Source::new(home.path.as_str(), text);
+    let source = source.at(home.path.as_str()).written_in(dialect);
+    let path = project.root.join(&home.path);
+    let verified = project.check(Text::Plan(source))?;
+    Ok(Given { project, path, verified })
+}
+
+fn told(path: &str, verified: &Verified, proposed: &Proposed) -> String {
+    let revision = &proposed.revision;
+    let digest = &revision.subject.digest[..8];
+    let word = if proposed.is_known { "was proposed already" } else { "is proposed" };
+    let mut text = format!("{path} {word}: revision {}, digest {digest}.\n", revision.number);
+    match &proposed.rule {
+        Some(rule) => text.push_str(&format!("The written rule `{rule}` approved it.\n")),
+        None => text.push_str(&format!(
+            "It waits for a person, who decides by `planwright review {path}`. You can't; plan_feedback tells what they said.\n"
+        )),
+    }
+    if verified.count(Severity::Warning) > 0 {
+        text.push_str(&format!("Warnings, which may be right:\n\n{}", complaints(verified)));
+    }
+    text
+}
+
+fn approve(call: &Call<'_>) -> Told {
+    let One { id } = call.read()?;
+    let (what, commands) = standing(call, &id, |path, digest| {
+        let approve = digest.map(|digest| format!("planwright approve {path} --rev {digest}"));
+        std::iter::once(format!("planwright review {path}")).chain(approve).collect()
+    })?;
+    Ok(left_to_a_person("approves", &what, &commands))
+}
+
+fn reject(call: &Call<'_>) -> Told {
+    let Reject { id, feedback } = call.read()?;
+    let feedback = fact::word(feedback.as_deref().unwrap_or("what should change"));
+    let (what, commands) =
+        standing(call, &id, |path, _| vec![format!("planwright reject {path} -m {feedback}")])?;
+    Ok(left_to_a_person("rejects", &what, &commands))
+}
+
+/// How a plan stands, and what a person types about it.
+fn standing(
+    call: &Call<'_>,
+    id: &str,
+    commands: impl FnOnce(&str, Option<&str>) -> Vec<String>,
+) -> Result<(String, Vec<String>), Trouble> {
+    let (project, path) = call.session.plan(id)?;
+    let shown = shown(&project, &path);
+    let case = Decisions::open_existing(&project)?.map(|decisions| decisions.case(&path)).transpose()?;
+    let newest = case.as_ref().and_then(|case| Some((case.state(), case.standing.newest()?)));
+    let what = match &newest {
+        Some((state, newest)) => format!("{shown} is {state} (revision {})", newest.number),
+        None => format!("{shown} was not proposed yet"),
+    };
+    let digest = newest.as_ref().and_then(|(_, newest)| newest.subject.digest.get(..8));
+    Ok((what, commands(&fact::word(&shown), digest)))
+}
+
+fn left_to_a_person(verb: &str, what: &str, commands: &[String]) -> Outcome {
+    let text = format!(
+        "Only a person {verb} a plan, never an agent. Nothing was changed: {what}. A person types:\n  {}",
+        commands.join("\n  ")
+    );
+    Reply::error(text).into()
+}
+
+fn format(call: &Call<'_>) -> Told {
+    call.read::<Nothing>()?;
+    let project = call.session.project()?;
+    let mut text = include_str!("format.md").to_owned();
+    let roles = project.config.roles.iter().map(|(role, agent)| format!("{role} (played by {agent})"));
+    let others = facts::agents(&project).into_iter().filter(|name| !project.config.roles.contains_key(name));
+    let targets: Vec<String> = roles.chain(others).collect();
+    text.push_str(&format!("\nTargets that are known here: {}.\n", targets.join(", ")));
+    Ok(Reply::text(text).into())
+}
+
+fn verify_plan(call: &Call<'_>) -> Told {
+    let Given { verified, .. } = which(call)?;
+    match &verified.plan {
+        None => Err(refusal(&verified, "nothing was written")),
+        Some(plan) => {
+            let steps = fact::number(plan.steps.len(), "step");
+            let warnings = complaints(&verified);
+            let warnings = if warnings.is_empty() { String::new() } else { format!("\n\n{warnings}") };
+            Ok(Reply::text(format!("No errors: {steps} ({}).{warnings}", verified.dialect().name)).into())
+        }
+    }
+}
+
+fn simulate(call: &Call<'_>) -> Told {
+    let Given { project, path, verified } = which(call)?;
+    let Some(plan) = verify::trusted(&verified.source) else {
+        return Err(refusal(&verified, "so nothing would be run"));
+    };
+    let simulation = look_ahead(&project, &plan)?;
+    let waves: Vec<Vec<serde_json::Value>> =
+        simulation.waves.iter().map(|wave| wave.iter().map(ahead).collect()).collect();
+    let data = json!({
+        "plan": project::name(&path),
+        "digest": simulation.digest,
+        "waves": waves,
+        "contracts": simulation.contracts,
+        "attempts_max": simulation.attempts_max,
+        "forecast": simulation.forecast.as_ref().map(fact::forecast),
+    });
+    Ok(Reply::data(&data).into())
+}
+
+fn ahead(step: &Ahead) -> serde_json::Value {
+    let missing = |(tool, is_here): &(String, bool)| (!is_here).then(|| tool.clone());
+    json!({
+        "id": step.id,
+        "agent": step.agent,
+        "has_command": !step.command.is_empty(),
+        "reads": step.reads.iter().map(|read| json!({"what": read.reference, "tokens": read.tokens})).collect::<Vec<_>>(),
+        "tools_missing": step.tools.iter().filter_map(missing).collect::<Vec<String>>(),
+        "touches": step.touches.as_ref().map(|touches| json!({"globs": touches.globs, "files_now": touches.count})),
+        "contract": step.contract,
+        "attempts_max": step.attempts_max,
+    })
+}
+
+fn feedback(call: &Call<'_>) -> Told {
+    let One { id } = call.read()?;
+    let (project, path) = call.session.plan(&id)?;
+    let case = Decisions::open(&project)?.case(&path)?;
+    let standing = &case.standing;
+    let rejections = standing.rejections.iter().map(|rejection| {
+        json!({"revision": rejection.revision, "by": rejection.by.to_string(), "feedback": rejection.feedback})
+    });
+    let comments = standing.comments.iter().map(|comment| {
+        json!({
+            "number": comment.number,
+            "revision": comment.revision,
+            "step": comment.step,
+            "by": comment.by.to_string(),
+            "text": comment.text,
+            "answer": comment.answer.as_ref().map(|(_, text)| text),
+        })
+    });
+    let data = json!({
+        "plan": shown(&project, &path),
+        "state": case.state().to_string(),
+        "revision": standing.newest().map(|newest| newest.number),
+        "rejections": rejections.collect::<Vec<_>>(),
+        "comments": comments.collect::<Vec<_>>(),
+        "lapsed_because": standing.moved,
+    });
+    Ok(Reply::data(&data).into())
+}

@@ -1,0 +1,90 @@
+//! What outlives a call: who is on the other end, the project that is served, and the runs that this process drives for it.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use planwright_engine::core::ledger::Who;
+use planwright_engine::process::Stop;
+use planwright_engine::runs::{Drive, Runs};
+use planwright_engine::store::journal::RunId;
+use planwright_engine::{Project, project, submission};
+
+use super::tool::Trouble;
+use crate::{command, herald};
+
+/// How much of what a client calls itself is kept.
+const CLIENT_CHARACTERS_MAX: usize = 64;
+
+/// One client and what is done for it.
+#[derive(Clone)]
+pub(super) struct Session {
+    /// What the client calls itself, made harmless.
+    pub(super) client: String,
+    pub(super) drivers: Arc<Drivers>,
+}
+
+impl Session {
+    /// A session with a client that calls itself so.
+    pub(super) fn with(client: Option<String>, drivers: &Arc<Drivers>) -> Self {
+        let is_plain = |character: &char| character.is_ascii_alphanumeric() || "._- /".contains(*character);
+        let name: String =
+            client.unwrap_or_default().chars().filter(is_plain).take(CLIENT_CHARACTERS_MAX).collect();
+        let client = if name.trim().is_empty() { "mcp".to_owned() } else { name.trim().to_owned() };
+        Self { client, drivers: Arc::clone(drivers) }
+    }
+
+    /// Whoever calls a tool is an agent, whatever role the server has: a model chose to.
+    pub(super) fn agent(&self) -> Who {
+        Who::agent(&self.client)
+    }
+
+    /// The project that is served, as it is now.
+    #[expect(clippy::unused_self, reason = "a session will serve the project that its client names")]
+    pub(super) fn project(&self) -> Result<Project, Trouble> {
+        let project = Project::find_with(&project::home_of(Path::new("."))?, command::typed_settings())?;
+        herald::serve(&project);
+        Ok(project)
+    }
+
+    /// The project, and the plan of it that is meant.
+    pub(super) fn plan(&self, id: &str) -> Result<(Project, PathBuf), Trouble> {
+        let project = self.project()?;
+        let path = submission::named(&project, id)?;
+        Ok((project, path))
+    }
+}
+
+/// Drives runs as long as the session lasts. Whoever drives one later goes on where this stops.
+#[derive(Default)]
+pub(super) struct Drivers {
+    leave: Stop,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Drivers {
+    /// Drives a run in the background.
+    pub(super) fn drive(&self, project: &Project, run: RunId, path: PathBuf) -> Result<(), Trouble> {
+        let runs = Runs::open(project)?;
+        let limits = project.config.run.limits();
+        let drive = Drive { workers: limits.jobs, limits, leave: self.leave.clone() };
+        let thread = thread::spawn(move || {
+            // What goes wrong is in the journal, or the next `run` says it.
+            if let Ok(run) = runs.run(run) {
+                runs.drive(&run, &path, &drive, &mut |_, _| ()).ok();
+            }
+        });
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+        Ok(())
+    }
+
+    /// Ends what is under way; nothing is lost by that.
+    pub(super) fn end(&self) {
+        self.leave.request();
+        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        for thread in threads {
+            // A driver that panicked left its run to the next one.
+            thread.join().ok();
+        }
+    }
+}

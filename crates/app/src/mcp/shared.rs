@@ -1,0 +1,219 @@
+//! What tools of several roles say: lists of plans, one plan, and what the checker has against one.
+
+use planwright_engine::core::diagnostic::{Diagnostic, Severity};
+use planwright_engine::core::source::Source;
+use planwright_engine::decisions::Decisions;
+use planwright_engine::runs::Runs;
+use planwright_engine::{Project, Verified, project};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::tool::{Call, Effect, Reply, Told, Tool, Trouble, schema};
+use crate::command::{run_word, step_word};
+
+/// How many plans a list names.
+const PLANS_MAX: usize = 100;
+/// How many complaints are said; whoever repairs them sees the others next time.
+const COMPLAINTS_MAX: usize = 40;
+/// How much of a line of the plan is repeated.
+const LINE_CHARACTERS_MAX: usize = 160;
+
+pub(super) const PLAN_LIST: Tool = Tool {
+    name: "plan_list",
+    about: "List the plans of this project: id, title, status, steps.",
+    effect: Effect::Reads,
+    schema: schema::<List>,
+    call: list,
+};
+
+pub(super) const PLAN_GET: Tool = Tool {
+    name: "plan_get",
+    about: "Read a plan: its text, its state, and how its steps stand.",
+    effect: Effect::Reads,
+    schema: schema::<One>,
+    call: get,
+};
+
+/// One plan.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct One {
+    /// name or path of the plan
+    pub(super) id: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct List {
+    /// only plans with this status
+    status: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    id: String,
+    path: String,
+    title: String,
+    status: String,
+    steps: usize,
+    marked_done: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fault: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Listing {
+    plans: Vec<Row>,
+    /// How many more there are.
+    left_out: usize,
+}
+
+fn list(call: &Call<'_>) -> Told {
+    let List { status } = call.read()?;
+    let survey = call.session.project()?.survey()?;
+    let names: Vec<String> = survey.plans.iter().map(|plan| plan.name.clone()).collect();
+    let is_wanted = |word: &String| status.as_ref().is_none_or(|status| word.eq_ignore_ascii_case(status));
+    let wanted: Vec<_> = survey.plans.into_iter().filter(|plan| is_wanted(&plan.status)).collect();
+    let left_out = wanted.len().saturating_sub(PLANS_MAX);
+    let plans = wanted.into_iter().take(PLANS_MAX).map(|plan| Row {
+        // Where several plans have a name, only the path says which one is meant.
+        id: match names.iter().filter(|name| **name == plan.name).count() {
+            1 => plan.name,
+            _ => plan.path.clone(),
+        },
+        path: plan.path,
+        title: plan.title,
+        status: plan.status,
+        steps: plan.steps,
+        marked_done: plan.marked_done,
+        fault: plan.fault,
+    });
+    Ok(Reply::data(&Listing { plans: plans.collect(), left_out }).into())
+}
+
+#[derive(Serialize)]
+struct PlanData {
+    id: String,
+    path: String,
+    dialect: String,
+    title: String,
+    /// Where it stands by the record; by the file where nobody has proposed it.
+    state: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revision: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digest: Option<String>,
+    errors: usize,
+    warnings: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<&'static str>,
+    steps: Vec<StepData>,
+    text: String,
+}
+
+#[derive(Serialize)]
+struct StepData {
+    id: String,
+    title: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<String>,
+}
+
+fn get(call: &Call<'_>) -> Told {
+    let One { id } = call.read()?;
+    let (project, path) = call.session.plan(&id)?;
+    let verified = project.verify(&path, &shown(&project, &path))?;
+    let case = Decisions::open_existing(&project)?.map(|decisions| decisions.case(&path)).transpose()?;
+    let newest = case.as_ref().and_then(|case| case.standing.newest());
+    let run = Runs::open_existing(&project)?.map(|runs| runs.latest(&path)).transpose()?.flatten();
+    let draft = verified.source.draft();
+    let ids = planwright_engine::core::plan::ids(&draft);
+    let steps = draft.steps.iter().zip(ids).map(|(step, id)| StepData {
+        status: run.as_ref().and_then(|run| step_word(run, &id)),
+        title: step.title.value.clone(),
+        id,
+    });
+    let said = |text: Option<&planwright_engine::core::source::Spanned<String>>| {
+        planwright_engine::core::source::text(text)
+    };
+    let data = PlanData {
+        id: project::name(&path),
+        path: shown(&project, &path),
+        dialect: verified.dialect().name.to_owned(),
+        title: said(draft.title.as_ref()),
+        state: match (&case, newest) {
+            (Some(case), Some(_)) => case.state().to_string(),
+            (Some(_) | None, _) => said(draft.status.0.as_ref()),
+        },
+        revision: newest.map(|newest| newest.number),
+        digest: newest.map(|newest| newest.subject.digest.clone()),
+        errors: verified.count(Severity::Error),
+        warnings: verified.count(Severity::Warning),
+        run: run.as_ref().map(run_word),
+        steps: steps.collect(),
+        text: verified.source.text().to_owned(),
+    };
+    Ok(Reply::data(&data).into())
+}
+
+/// A plan as it is called here: its path from the root of the project.
+pub(super) fn shown(project: &Project, path: &std::path::Path) -> String {
+    path.strip_prefix(&project.root).unwrap_or(path).to_string_lossy().into_owned()
+}
+
+/// Everything that the checker has against a plan, in words from which it can be repaired; errors first.
+pub(super) fn complaints(verified: &Verified) -> String {
+    let (errors, warnings): (Vec<&Diagnostic>, Vec<&Diagnostic>) =
+        verified.diagnostics.iter().partition(|diagnostic| diagnostic.severity == Severity::Error);
+    let all = errors.len() + warnings.len();
+    let said = errors.into_iter().chain(warnings).take(COMPLAINTS_MAX);
+    let mut text: String = said.map(|diagnostic| complaint(&verified.source, diagnostic)).collect();
+    if all > COMPLAINTS_MAX {
+        text.push_str(&format!("{} more are left out here\n", all - COMPLAINTS_MAX));
+    }
+    text
+}
+
+fn complaint(source: &Source, diagnostic: &Diagnostic) -> String {
+    let start = diagnostic.primary.span.start;
+    let line = source.position(start).line;
+    let file = match source.parts().len() {
+        1 => String::new(),
+        _ => format!("{} ", source.name_at(start)),
+    };
+    let mut text = format!(
+        "{}[{}] {file}line {line}: {}\n",
+        diagnostic.severity.word(),
+        diagnostic.code,
+        diagnostic.message
+    );
+    let quoted: String =
+        source.slice(source.line_at(start)).trim_end().chars().take(LINE_CHARACTERS_MAX).collect();
+    if !quoted.is_empty() {
+        text.push_str(&format!("  {line} | {quoted}\n"));
+    }
+    if !diagnostic.primary.text.is_empty() {
+        text.push_str(&format!("  here: {}\n", diagnostic.primary.text));
+    }
+    for label in diagnostic.secondary.iter().filter(|label| !label.text.is_empty()) {
+        text.push_str(&format!("  line {}: {}\n", source.position(label.span.start).line, label.text));
+    }
+    for note in &diagnostic.notes {
+        text.push_str(&format!("  note: {note}\n"));
+    }
+    let fix = diagnostic.fix.as_ref().map(|fix| &fix.title);
+    for help in diagnostic.help.iter().chain(fix) {
+        text.push_str(&format!("  help: {help}\n"));
+    }
+    text
+}
+
+/// What is said of a plan with errors.
+pub(super) fn refusal(verified: &Verified, effect: &str) -> Trouble {
+    let errors = verified.count(Severity::Error);
+    let count = if errors == 1 { "1 error".to_owned() } else { format!("{errors} errors") };
+    Trouble(format!(
+        "The plan has {count}; {effect}. Repair each and call again:\n\n{}",
+        complaints(verified)
+    ))
+}

@@ -1,0 +1,199 @@
+//! What a tool is: its name, what a model reads of it, what it takes and what it does. Owns how arguments are read and how
+//! answers and errors are worded; knows no tool.
+
+use std::borrow::Cow;
+use std::error::Error;
+
+use planwright_engine::process::Stop;
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool as Definition, ToolAnnotations};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::person::Matter;
+use super::session::Session;
+
+/// The most bytes that an answer may have; agents cut longer ones off somewhere.
+const TEXT_BYTES_MAX: usize = 64 << 10;
+
+/// A tool.
+pub(super) struct Tool {
+    pub(super) name: &'static str,
+    /// What a model is told.
+    pub(super) about: &'static str,
+    pub(super) effect: Effect,
+    pub(super) schema: fn() -> JsonObject,
+    pub(super) call: fn(&Call<'_>) -> Told,
+}
+
+/// What a call can change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// Nothing.
+    Reads,
+    /// Something is added that moves nothing: a proposal, a note.
+    Adds,
+    /// Something is decided, if a person says so.
+    Decides,
+}
+
+/// One call.
+pub(super) struct Call<'a> {
+    pub(super) session: &'a Session,
+    /// Told when the client gives the call up.
+    pub(super) stop: &'a Stop,
+    pub(super) arguments: JsonObject,
+}
+
+/// What a call comes to.
+pub(super) enum Outcome {
+    /// It is over.
+    Said(Reply),
+    /// A person has to say yes first.
+    Ask(Box<Matter>),
+}
+
+/// What the caller is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Reply {
+    pub(super) text: String,
+    pub(super) is_error: bool,
+}
+
+/// Why a call failed, in words from which a model can go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Trouble(pub(super) String);
+
+/// What the code of a tool returns.
+pub(super) type Told = Result<Outcome, Trouble>;
+
+impl Trouble {
+    pub(super) fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+}
+
+impl<E: Error> From<E> for Trouble {
+    fn from(error: E) -> Self {
+        let mut text = error.to_string();
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            let why = error.to_string();
+            // Some errors repeat the text of their source.
+            if !text.ends_with(&why) {
+                text.push_str(&format!(": {why}"));
+            }
+            cause = error.source();
+        }
+        Self(text)
+    }
+}
+
+impl Reply {
+    /// Words.
+    pub(super) fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), is_error: false }
+    }
+
+    /// Words that say what went wrong.
+    pub(super) fn error(text: impl Into<String>) -> Self {
+        Self { text: text.into(), is_error: true }
+    }
+
+    /// Data.
+    pub(super) fn data(data: &impl Serialize) -> Self {
+        Self::text(serde_json::to_string(data).expect("what tools say can be written as JSON"))
+    }
+
+    /// The answer as the protocol has it.
+    pub(super) fn result(self) -> CallToolResult {
+        let text = match self.text.len() <= TEXT_BYTES_MAX {
+            true => self.text,
+            false => {
+                let kept = &self.text[..self.text.floor_char_boundary(TEXT_BYTES_MAX)];
+                format!("{kept}\n[{} more bytes are left out here]", self.text.len() - kept.len())
+            }
+        };
+        let content = vec![ContentBlock::text(text)];
+        if self.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) }
+    }
+}
+
+impl From<Reply> for Outcome {
+    fn from(reply: Reply) -> Self {
+        Self::Said(reply)
+    }
+}
+
+impl Tool {
+    /// The tool as clients see it.
+    pub(super) fn definition(&self) -> Definition {
+        let hints = ToolAnnotations::new().open_world(false);
+        let hints = match self.effect {
+            Effect::Reads => hints.read_only(true),
+            Effect::Adds => hints.read_only(false).destructive(false),
+            Effect::Decides => hints.read_only(false).destructive(true),
+        };
+        Definition::new(Cow::Borrowed(self.name), Cow::Borrowed(self.about), (self.schema)())
+            .with_annotations(hints)
+    }
+}
+
+impl Call<'_> {
+    /// The arguments, or what is wrong with them.
+    pub(super) fn read<T: DeserializeOwned + JsonSchema>(&self) -> Result<T, Trouble> {
+        serde_json::from_value(Value::Object(self.arguments.clone())).map_err(|error| {
+            let schema = Value::Object(schema::<T>());
+            Trouble(format!("the arguments don't fit: {error}. They are: {}", schema["properties"]))
+        })
+    }
+}
+
+/// What a tool takes, as short as JSON schema allows: every client sends all of it to the model with every request.
+pub(super) fn schema<T: JsonSchema>() -> JsonObject {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.meta_schema = None;
+        settings.inline_subschemas = true;
+    });
+    let mut schema = Value::from(settings.into_generator().into_root_schema_for::<T>());
+    shorten(&mut schema);
+    let Value::Object(mut object) = schema else { return JsonObject::new() };
+    object.remove("title");
+    object.remove("description");
+    object.entry("properties").or_insert_with(|| Value::Object(JsonObject::new()));
+    object
+}
+
+/// Takes out what says nothing to a model: that what may be left out may be null as well, and how a number is stored.
+fn shorten(value: &mut Value) {
+    match value {
+        Value::Object(object) => {
+            if let Some(Value::Array(kinds)) = object.get_mut("type") {
+                kinds.retain(|kind| kind != "null");
+                if let [only] = &kinds[..] {
+                    let only = only.clone();
+                    object.insert("type".to_owned(), only);
+                }
+            }
+            if let Some(Value::Array(ways)) = object.get_mut("anyOf") {
+                ways.retain(|way| way["type"] != "null");
+                if let [Value::Object(only)] = &ways[..] {
+                    let only = only.clone();
+                    object.remove("anyOf");
+                    object.extend(only);
+                }
+            }
+            for needless in ["format", "minimum"] {
+                object.remove(needless);
+            }
+            if object.get("default").is_some_and(|default| default.is_null() || *default == "") {
+                object.remove("default");
+            }
+            object.values_mut().for_each(shorten);
+        }
+        Value::Array(values) => values.iter_mut().for_each(shorten),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}

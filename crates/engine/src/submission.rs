@@ -1,0 +1,182 @@
+//! Plans as agents hand them in, by name or as text: which files they may point at, where a new plan goes, and what may be
+//! written over. Whoever asks has no shell of ours, so nothing outside of the project is read and no contract is run for them.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+use planwright_core::dialect::{self, NATIVE};
+use planwright_core::digest::Digest;
+use planwright_core::ledger::{Role, Who};
+use planwright_core::plan::slug;
+use planwright_core::source::{Source, text as said};
+use planwright_core::state::State;
+
+use crate::decisions::{self, Decisions, Proposed};
+use crate::project::{self, Project, Verified};
+use crate::store::{self, Text};
+
+/// What the name of a plan is where it has no title that could be one.
+const NAMELESS: &str = "proposal";
+/// What the names of plan files end in.
+const ENDINGS: &[&str] = &["md", "yaml", "yml", "json"];
+/// Why the contracts of such a plan are not run when it is proposed.
+const UNRUN: &str = "nobody has run it yet: an agent without a shell proposed it";
+
+/// What can go wrong with a plan that is handed in.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The project.
+    #[error(transparent)]
+    Project(#[from] project::Error),
+    /// The file.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// The ledger.
+    #[error(transparent)]
+    Decisions(#[from] decisions::Error),
+    /// It is no plan of this project.
+    #[error("`{name}` is no plan of this project")]
+    Elsewhere {
+        /// What was asked for.
+        name: String,
+    },
+    /// No plan can lie there.
+    #[error("`{path}` can't hold a new plan: {why}")]
+    Place {
+        /// The path.
+        path: String,
+        /// Why.
+        why: &'static str,
+    },
+    /// Another plan lies there.
+    #[error("{path} holds a plan already ({why}); it was left as it is")]
+    Taken {
+        /// The path.
+        path: String,
+        /// Why it is not written over.
+        why: &'static str,
+    },
+}
+
+/// The plan of this project that is meant: its path from the root, its name, or the beginning of one. Unlike a person at a
+/// terminal, who asks here can't point at any other file.
+pub fn named(project: &Project, name: &str) -> Result<PathBuf, Error> {
+    let plans: BTreeSet<PathBuf> = project.plans()?.into_iter().collect();
+    let is_plan = |path: &PathBuf| plans.contains(path);
+    let elsewhere = || Error::Elsewhere { name: name.to_owned() };
+    let below = project.root.join(name).canonicalize().ok().filter(|path| path.starts_with(&project.root));
+    if let Some(path) = below.map(|path| store::plan_at(&path, project.dialect)).filter(is_plan) {
+        return Ok(path);
+    }
+    if name.contains('/') {
+        return Err(elsewhere());
+    }
+    let path = project.plan(name)?;
+    let path = path.canonicalize().unwrap_or(path);
+    Some(path).filter(is_plan).ok_or_else(elsewhere)
+}
+
+/// A text that is to be a plan, and where it would lie.
+pub struct Submission {
+    /// The file.
+    pub path: PathBuf,
+    /// What it holds.
+    pub text: Text,
+}
+
+impl Submission {
+    /// A text with the place that is wished for it, or the one where its dialect keeps plans.
+    pub fn of(project: &Project, text: &str, wished: Option<&str>) -> Result<Self, Error> {
+        let place = match wished {
+            Some(path) => place(path)?,
+            None => home(project, text)?,
+        };
+        let shown = place.to_string_lossy();
+        let read = store::read_stream(&mut text.as_bytes(), &shown, project.reading());
+        let text = read.map_err(|source| store::Error::Read { path: place.clone(), source })?;
+        Ok(Self { path: project.root.join(&place), text })
+    }
+}
+
+/// Where a text goes that nobody has a place for.
+fn home(project: &Project, text: &str) -> Result<PathBuf, Error> {
+    let dialect = project.dialect.or_else(|| dialect::detect("", text).ok().map(|found| found.dialect));
+    let dialect = dialect.unwrap_or(NATIVE);
+    let title = said(Source::new("plan", text).written_in(dialect).draft().title.as_ref());
+    let name = Some(slug(&title)).filter(|name| !name.is_empty()).unwrap_or_else(|| NAMELESS.to_owned());
+    Ok((dialect.home)(&name, &store::chance()?).path.into())
+}
+
+/// A path that a new plan may have: below the root, with the ending of a plan.
+fn place(path: &str) -> Result<PathBuf, Error> {
+    let wrong = |why| Err(Error::Place { path: path.to_owned(), why });
+    let wished = Path::new(path);
+    if !wished.components().all(|part| matches!(part, Component::Normal(_))) {
+        return wrong("say it from the root of the project, without `..`");
+    }
+    if wished.components().any(|part| part.as_os_str() == ".git") {
+        return wrong("that is git's");
+    }
+    let ending = wished.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    if !ENDINGS.contains(&ending) {
+        return wrong("a plan ends in .md, .yaml, .yml or .json");
+    }
+    Ok(wished.to_owned())
+}
+
+/// Writes a plan that was handed in and asks for its approval. A plan with errors leaves nothing behind; one whose contracts
+/// were not run yet is proposed without that. Where a plan lies already, only what an agent itself proposed is revised.
+pub fn propose(
+    decisions: &Decisions,
+    path: &Path,
+    verified: Verified,
+    by: &Who,
+) -> Result<(Verified, Proposed), Error> {
+    let project = decisions.runs().project();
+    let verified = match (verified.plan.is_some(), path.symlink_metadata().is_ok()) {
+        (false, _) => verified,
+        (true, true) => revise(decisions, path, verified)?,
+        (true, false) => {
+            let folder = path.parent().and_then(|folder| folder.strip_prefix(&project.root).ok());
+            store::folder_within(&project.root, folder.unwrap_or(Path::new("")))?;
+            store::create_plan(path, verified.source.text(), verified.dialect())?;
+            verified
+        }
+    };
+    let proposed = decisions.propose_unrun(path, &verified, by, UNRUN)?;
+    Ok((verified, proposed))
+}
+
+/// Writes a text in the place of what an agent proposed before. What anybody else wrote or decided since stays.
+fn revise(decisions: &Decisions, path: &Path, verified: Verified) -> Result<Verified, Error> {
+    let project = decisions.runs().project();
+    let shown = verified.source.name().to_owned();
+    let taken = |why| Error::Taken { path: shown.clone(), why };
+    if store::plan_at(path, project.dialect) != path
+        || path.symlink_metadata().is_ok_and(|data| !data.is_file())
+    {
+        return Err(taken("it is a part of another one, or leads elsewhere"));
+    }
+    let old = project.verify(path, &shown)?;
+    let digest = |verified: &Verified| verified.plan.as_ref().map(|plan| Digest::of(plan).to_string());
+    if digest(&old).is_some() && digest(&old) == digest(&verified) {
+        return Ok(old);
+    }
+    let case = decisions.case(path)?;
+    let newest = case.standing.newest().ok_or_else(|| taken("nobody has proposed it"))?;
+    if newest.by.role != Role::Agent {
+        return Err(taken("a person proposed it"));
+    }
+    if digest(&old).as_ref() != Some(&newest.subject.digest) {
+        return Err(taken("it was changed since it was proposed"));
+    }
+    match case.state() {
+        State::Draft | State::Proposed | State::Rejected => {}
+        State::Approved | State::Running | State::Waiting(_) => {
+            return Err(taken("somebody has approved it"));
+        }
+        State::Done | State::Failed | State::Cancelled => return Err(taken("it is over")),
+    }
+    let saved = store::save(path, &old.source, &verified.source)?;
+    Ok(project.check(Text::Plan(saved))?)
+}
