@@ -14,6 +14,7 @@
 mod agents {
     pub(crate) mod agent;
     pub(crate) mod bench;
+    pub(crate) mod desk;
     pub(crate) mod hostile;
     pub(crate) mod install;
     pub(crate) mod model;
@@ -24,7 +25,7 @@ mod agents {
 use std::process::ExitCode;
 
 #[cfg(target_os = "linux")]
-use agents::{hostile, install, model, trouble, work};
+use agents::{desk, hostile, install, model, trouble, work};
 
 /// Fails the suite where an agent can't be tried.
 #[cfg(target_os = "linux")]
@@ -43,6 +44,10 @@ const CASES: &[Case] = &[
     ("is_parked_when_its_model_fails", trouble::is_parked_when_its_model_fails),
     ("is_named_when_it_is_missing", trouble::is_named_when_it_is_missing),
     ("is_ended_though_it_ignores_the_signal", trouble::is_ended_though_it_ignores_the_signal),
+    (
+        "repairs_its_plan_over_mcp_and_cannot_approve_it",
+        desk::repairs_its_plan_over_mcp_and_cannot_approve_it,
+    ),
     ("gains_nothing_by_what_it_tries", hostile::gains_nothing_by_what_it_tries),
     ("cannot_change_what_judges_it", hostile::cannot_change_what_judges_it),
 ];

@@ -131,7 +131,10 @@ fn note(call: &Call<'_>) -> Told {
         Kind::Note => (Line::Note { text }, "noted"),
         Kind::Discovered => {
             let title = title.unwrap_or_else(|| text.lines().next().unwrap_or_default().to_owned());
-            (Line::Discovered { title, text }, "noted as discovered work; do not do it as a part of this step")
+            (
+                Line::Discovered { title, text },
+                "noted as discovered work; do not do it as a part of this step",
+            )
         }
         Kind::Finding => {
             let severity = match severity {

@@ -1,8 +1,9 @@
 //! A place where one agent works for planwright: a project, a home that holds nothing but what the agent needs, a model of its
 //! own, and a look at every process that is alive in it. Judges nothing.
 
+use std::ffi::OsStr;
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -152,7 +153,7 @@ impl Bench {
     }
 
     /// A command in this place and in no other environment.
-    fn command(&self, program: &str) -> Command {
+    fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command
             .current_dir(self.path(""))
@@ -173,6 +174,18 @@ impl Bench {
     #[track_caller]
     pub(crate) fn run(&self, words: &[&str]) -> Ran {
         end(self.command(PROGRAM).args(words).spawn().expect("the program starts"))
+    }
+
+    /// Runs the agent itself with these words and this prompt.
+    #[track_caller]
+    pub(crate) fn run_agent(&self, words: &[String], prompt: &str) -> Ran {
+        let mut command = self.command(self.program(self.agent.name));
+        let mut child = command.args(words).stdin(Stdio::piped()).spawn().expect("the agent starts");
+        let stdin = child.stdin.take().expect("a pipe");
+        // An agent that does not want its prompt says why.
+        (&stdin).write_all(prompt.as_bytes()).ok();
+        drop(stdin);
+        end(child)
     }
 
     /// Runs a script.
