@@ -7,6 +7,8 @@ mod ask;
 mod audit;
 #[path = "program/bad_input.rs"]
 mod bad_input;
+#[path = "program/connect.rs"]
+mod connect;
 #[path = "program/convert.rs"]
 mod convert;
 #[path = "program/crash.rs"]
@@ -53,6 +55,8 @@ mod run_part;
 mod run_watched;
 #[path = "program/sample.rs"]
 mod sample;
+#[path = "program/session.rs"]
+mod session;
 #[path = "program/settings.rs"]
 mod settings;
 #[path = "program/standing.rs"]

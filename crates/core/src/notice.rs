@@ -144,6 +144,9 @@ impl Occasion {
             Entry::Approved { .. }
             | Entry::Commented { .. }
             | Entry::Answered { .. }
+            | Entry::Drafted { .. }
+            | Entry::Discovered { .. }
+            | Entry::Added { .. }
             | Entry::Reopened { .. }
             | Entry::Cancelled { .. }
             | Entry::Started { .. }

@@ -156,6 +156,18 @@ impl Status {
         }
     }
 
+    /// What the attempt that is judged has changed; nothing where none is.
+    pub fn changed(&self) -> &[String] {
+        match self {
+            Self::Judging { changed, .. } => changed,
+            Self::Pending
+            | Self::Running { .. }
+            | Self::Passed { .. }
+            | Self::Waiting { .. }
+            | Self::Skipped { .. } => &[],
+        }
+    }
+
     /// The word that people see.
     pub const fn word(&self) -> &'static str {
         match self {

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use planwright_core::agent::{Additions, FOLDER, Heard, Profile, Reset, Trouble};
-use planwright_core::brief::Brief;
+use planwright_core::assignment::Assignment;
 use planwright_core::event::{AttemptEnd, Usage};
 use planwright_core::plan::Step;
 use planwright_core::report;
@@ -27,7 +27,11 @@ pub(crate) struct Folder {
 impl Folder {
     /// Makes the folder; `name` is that of no other attempt.
     pub(crate) fn of(store: &Store, name: &str) -> Self {
-        let path = store.folder().join("attempts").join(name);
+        Self::at(store.folder().join("attempts").join(name))
+    }
+
+    /// Makes the folder at a path that nobody else has.
+    pub(crate) fn at(path: PathBuf) -> Self {
         // Where the folder can't be made there is no feedback to read and no usage to tell; the attempt is made all the same.
         state::create(&path).ok();
         Self { path }
@@ -53,7 +57,7 @@ impl Folder {
         // One that is left of an attempt that was lost would be in the way.
         std::fs::remove_file(&file).ok();
         // Where it can't be written the tools say so; the attempt is made all the same.
-        store::create(&file, &serde_json::json!(Brief::of(step, attempt)).to_string()).ok();
+        store::create(&file, &serde_json::json!(Assignment::of(step, attempt)).to_string()).ok();
         (executor::STEP.to_owned(), file.to_string_lossy().into_owned())
     }
 

@@ -18,6 +18,7 @@ use planwright_core::decide;
 use planwright_core::event::Agents;
 use planwright_core::notice::Occasion;
 use planwright_core::plan::{Plan, Reference};
+use planwright_core::scope::{Mode, Registry};
 
 use layer::Layer;
 
@@ -39,6 +40,10 @@ pub struct Config {
     pub limits: Limits,
     /// How plans are carried out.
     pub run: Run,
+    /// How planners are asked.
+    pub draft: Draft,
+    /// How plans are made anew.
+    pub replan: Replan,
     /// How plans are decided about.
     pub review: Review,
     /// How contracts are run before the work.
@@ -53,9 +58,40 @@ pub struct Config {
     pub roles: BTreeMap<String, String>,
     /// Agents that are command lines.
     pub agents: BTreeMap<String, Agent>,
+    /// What sessions of your own agents are told.
+    pub session: Session,
     /// Who is told of what happens.
     pub hooks: Hooks,
+    /// How agents are held to the scope of their step.
+    pub scope: Scope,
+    /// Tools that need an approved plan, in sessions of people.
+    pub guard: Guard,
+    /// The tools that steps may ask for, with what each can do; empty where nobody listed them.
+    pub tools: BTreeMap<String, Vec<String>>,
 }
+
+/// How agents are held to the scope of their step. Never from a file that an agent could have written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scope {
+    /// What becomes of a call that is out of scope.
+    pub mode: Mode,
+    /// What becomes of an attempt that changed other files than it may.
+    pub violation: Violation,
+    /// What is known of commands and tools that planwright does not know.
+    pub registry: Registry,
+}
+
+/// What becomes of an attempt that changed other files than it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Violation {
+    /// It is shown, and the contract judges.
+    Flag,
+    /// The contract is not run.
+    Fail,
+}
+
+/// Tools that need an approved plan, in sessions of people.
+pub type Guard = planwright_core::scope::Guard;
 
 /// Limits that plans are held to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,6 +125,22 @@ pub struct Run {
     pub context_bytes: u64,
     /// Minutes after which a run that nobody drives is stalled.
     pub stalled_minutes: u64,
+}
+
+/// How planners are asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    /// How often a planner is asked for one plan.
+    pub tries: u32,
+    /// How long it may take over one answer.
+    pub seconds: u64,
+}
+
+/// How plans are made anew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replan {
+    /// How often one plan may be.
+    pub max: u32,
 }
 
 /// How plans are decided about.
@@ -152,6 +204,14 @@ pub struct Agent {
     pub environment: Vec<String>,
     /// Where it says what it used, if it is like nothing that is known.
     pub places: Places,
+}
+
+/// What sessions of your own agents are told. Never from a file that an agent could have written: see
+/// [`Setting::is_personal`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    /// How often a session that wants to stop is told what the contract of its step says; 0: never.
+    pub stop_holds: u32,
 }
 
 /// Who is told of what happens. Never from a file that an agent could have written: see [`Setting::is_personal`].
@@ -351,6 +411,17 @@ impl Settings {
         }
     }
 
+    /// The word of a setting that is one of several.
+    fn word(&self, name: &str) -> String {
+        let path: Vec<String> = name.split('.').map(str::to_owned).collect();
+        match self.entry(&path).and_then(|entry| entry.value) {
+            Some(Value::Text(word)) => word,
+            found @ (Some(Value::Number(_) | Value::Words(_)) | None) => {
+                panic!("`{name}` is a word of the table, not {found:?}")
+            }
+        }
+    }
+
     /// The settings with their types.
     pub fn config(&self) -> Config {
         let size = |name| usize::try_from(self.number(name)).unwrap_or(usize::MAX);
@@ -369,6 +440,8 @@ impl Settings {
                 context_bytes: self.number("run.context_bytes"),
                 stalled_minutes: self.number("run.stalled_minutes"),
             },
+            draft: Draft { tries: count("draft.tries"), seconds: self.number("draft.seconds") },
+            replan: Replan { max: count("replan.max") },
             review: Review { stale_days: self.number("review.stale_days") },
             red: Red { seconds: self.number("red.seconds"), total_seconds: self.number("red.total_seconds") },
             retention: Retention { days: self.number("retention.days") },
@@ -376,12 +449,23 @@ impl Settings {
             topics: Topics { command: Vec::new() },
             roles: BTreeMap::new(),
             agents: BTreeMap::new(),
+            session: Session { stop_holds: count("session.stop_holds") },
             hooks: Hooks {
                 commands: BTreeMap::new(),
                 webhook_url: None,
                 webhook_secret_file: None,
                 seconds: self.number("hooks.seconds"),
             },
+            scope: Scope {
+                mode: mode(&self.word("scope.mode")),
+                violation: match self.word("scope.violation").as_str() {
+                    "fail" => Violation::Fail,
+                    _ => Violation::Flag,
+                },
+                registry: Registry::default(),
+            },
+            guard: Guard { tools: Vec::new(), mode: mode(&self.word("guard.mode")) },
+            tools: BTreeMap::new(),
         };
         for (path, (value, _)) in &self.said {
             let path: Vec<&str> = path.iter().map(String::as_str).collect();
@@ -403,6 +487,12 @@ impl Settings {
                 }
                 (["hooks", "webhook", "secret_file"], Value::Text(path)) => {
                     config.hooks.webhook_secret_file = Some(path.into());
+                }
+                (["safety", "read"], Value::Words(list)) => config.scope.registry.read.clone_from(list),
+                (["safety", "write"], Value::Words(list)) => config.scope.registry.write.clone_from(list),
+                (["guard", "tools"], Value::Words(list)) => config.guard.tools.clone_from(list),
+                (["tools", name, "operations"], Value::Words(list)) => {
+                    config.tools.insert((*name).to_owned(), list.clone());
                 }
                 (_, Value::Number(_) | Value::Text(_) | Value::Words(_)) => {}
             }
@@ -504,6 +594,10 @@ pub const fn hook_name(occasion: Occasion) -> &'static str {
         Occasion::Done => "done",
         Occasion::Failed => "failed",
     }
+}
+
+fn mode(word: &str) -> Mode {
+    if word == "log" { Mode::Log } else { Mode::Block }
 }
 
 fn parts(setting: &Setting) -> Vec<String> {

@@ -518,6 +518,10 @@ pub fn root_of(start: &Path) -> Result<PathBuf, Error> {
 /// keep plans away from the repository that they are about.
 pub fn home_of(plan: &Path) -> Result<PathBuf, Error> {
     let here = Path::new(".");
+    // Plans that planwright keeps for itself are about the project that the user stands in.
+    if plan.starts_with(state::folder()) {
+        return Ok(here.to_owned());
+    }
     let is_homeless = !is_project(&root_of(plan)?)? && is_project(&root_of(here)?)?;
     Ok(if is_homeless { here.to_owned() } else { plan.to_owned() })
 }

@@ -74,6 +74,11 @@ impl Args {
         }
     }
 
+    /// A plan as a whole, with the digest that was typed.
+    pub(crate) fn approved(plan: &str, rev: Option<String>) -> Self {
+        Self { rev, ..Self::of(plan) }
+    }
+
     /// A plan that failed, once more.
     pub(crate) fn again(plan: &str) -> Self {
         Self { again: true, ..Self::of(plan) }
@@ -137,7 +142,12 @@ struct Subject<'a> {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
-    let Opened { path, project, source, .. } = open(&args.plan)?;
+    run_opened(args, open(&args.plan)?, out)
+}
+
+/// Carries out a plan that was opened already.
+pub(crate) fn run_opened(args: &Args, opened: Opened, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let Opened { path, project, source, .. } = opened;
     let verified = project.check(Text::Plan(source))?;
     let name = project::name(&path);
     let Some(plan) = &verified.plan else {

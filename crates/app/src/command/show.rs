@@ -1,18 +1,21 @@
 //! `show`: what a plan says, one of its steps in full, or the picture of what waits for what.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use clap::ValueEnum;
 use planwright_engine::core::dialect::{NATIVE, proposal};
 use planwright_engine::core::source::Source;
 use planwright_engine::core::view::{self, PlanView, StepView};
-use planwright_engine::{Verified, project};
+use planwright_engine::decisions::Decisions;
+use planwright_engine::{Project, Verified, project};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{dialect_line, find_step, open};
 use crate::out::picture::{self, Picture};
 use crate::out::{Answer, Cell, Exit, Failure, Glyphs, Next, Out, Table, Tone, clean, clean_line};
+use crate::planner::tell_reasoning;
 
 /// How much of the text in front of the steps is shown; the file has the rest.
 const CONTEXT_LINES_MAX: usize = 8;
@@ -54,6 +57,8 @@ pub(crate) struct Shown {
     pub(crate) graph: Option<String>,
     /// The section, where one was asked for.
     pub(crate) section: Option<SectionData>,
+    /// Why it was written as it is, in its planner's words; empty where nobody said.
+    pub(crate) reasoning: String,
 }
 
 /// One section of the text of a plan.
@@ -88,6 +93,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let Some(mut plan) = view_of(&name, &verified) else {
         return Err(Failure::new(Exit::No, format!("{name} can't be read as a plan")));
     };
+    let reasoning = reasoning(&opened.project, &opened.path)?;
     let graph = args.graph.map(|form| draw(form, &plan, &verified));
     let section = args.section.as_ref().map(|name| section_of(&verified.source, name)).transpose()?;
     if let Some(step) = &opened.step {
@@ -102,7 +108,10 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         }
         (Some(graph), _) => print_graph(args, &plan, graph, out),
         (None, true) => print_step(&plan, &plan.steps[0], out),
-        (None, false) => print_plan(&plan, &dialect_line(&verified.source), out),
+        (None, false) => {
+            print_plan(&plan, &dialect_line(&verified.source), out);
+            tell_reasoning("why", &reasoning, out);
+        }
     }
     let errors = verified.count(Severity::Error);
     let warnings = verified.count(Severity::Warning);
@@ -111,7 +120,14 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         out.talk(&format!("the checker finds {counts}"));
     }
     let next = Next::new(["planwright", "verify", plan.path.as_str()]);
-    Ok(Answer::done("show", &Shown { plan, errors, warnings, graph, section }).next(next))
+    Ok(Answer::done("show", &Shown { plan, errors, warnings, graph, section, reasoning }).next(next))
+}
+
+/// What the planner of the present text said to it.
+fn reasoning(project: &Project, path: &Path) -> Result<String, Failure> {
+    let Some(decisions) = Decisions::open_existing(project)? else { return Ok(String::new()) };
+    let last = decisions.case(path)?.standing.drafts.pop();
+    Ok(last.map(|last| last.drafting.reasoning).unwrap_or_default())
 }
 
 fn view_of(name: &str, verified: &Verified) -> Option<PlanView> {

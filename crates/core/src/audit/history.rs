@@ -77,6 +77,15 @@ fn said(at_ms: u64, entry: &Entry) -> Happened {
             ("commented", about, quoted(text))
         }
         Entry::Answered { comment, text, .. } => ("answered", format!("#{comment}"), quoted(text)),
+        Entry::Drafted { digest, drafting, .. } => {
+            let after = drafting.after.as_ref().map(|after| format!("after {}", after.previous));
+            let note = after
+                .into_iter()
+                .chain((!drafting.reasoning.is_empty()).then(|| quoted(&drafting.reasoning)));
+            ("drafted", digest.get(..8).unwrap_or(digest).to_owned(), note.collect::<Vec<_>>().join(", "))
+        }
+        Entry::Discovered { number, title, .. } => ("came upon", format!("work {number}"), quoted(title)),
+        Entry::Added { number, step, .. } => ("added", format!("step {step}"), format!("work {number}")),
         Entry::Reopened { why, .. } => ("reopened", String::new(), quoted(why)),
         Entry::Cancelled { why, .. } => ("cancelled", String::new(), quoted(why)),
         Entry::Lapsed { moved } => ("lapsed", String::new(), moved.join(", ")),

@@ -15,7 +15,7 @@ mod spelling;
 pub use event::{created_line, event_line, event_name, replanned_line};
 pub use fault::Fault;
 pub use pointer::{POINTER, Pointer, PointerFault, pointer};
-pub use replan::{Replan, Successor, next_id, replanned};
+pub use replan::{Replan, Successor, adopted, next_id, replanned};
 
 use crate::dialect::{Dialect, Home};
 use crate::draft::{Field, Mark};

@@ -257,6 +257,8 @@ fn the_page_holds_every_setting_and_no_other() {
                 Kind::Number { default, min, max } => (format!("{min} to {max}"), default.to_string()),
                 Kind::Text => ("a text".to_owned(), String::new()),
                 Kind::Words => ("a list of words".to_owned(), String::new()),
+                Kind::Choice { default, of } => (of.join(" or "), default.to_owned()),
+                Kind::List => ("a list of texts".to_owned(), String::new()),
             };
             let variable = setting.variable().map(|name| format!("`{name}`")).unwrap_or_default();
             let row = [format!("`{}`", setting.name), kind, default, variable, setting.meaning.to_owned()];

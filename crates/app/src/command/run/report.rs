@@ -187,7 +187,10 @@ fn data(subject: &Subject<'_>, run: &Run, state: &str) -> Ran {
 }
 
 fn next(subject: &Subject<'_>, state: &str, answer: Answer) -> Answer {
-    let (plan, name) = (subject.args.plan.as_str(), subject.name.as_str());
+    let plan = subject.args.plan.as_str();
+    // A plan that lies elsewhere is found by its path alone.
+    let is_inside = subject.path.starts_with(&subject.project.root) || !subject.path.is_absolute();
+    let name = if is_inside { subject.name.as_str() } else { plan };
     match state {
         "waiting" => answer.next(Next::new(["planwright", "status", name])),
         "edited" => answer

@@ -43,7 +43,7 @@ pub(super) fn compose(draft: &Draft, _: &Birth<'_>) -> String {
     text
 }
 
-fn step_text(step: &StepDraft) -> String {
+pub(super) fn step_text(step: &StepDraft) -> String {
     let number = match &step.number.value {
         StepNumber::Counted(number) => number.to_string(),
         StepNumber::Template(text) => text.clone(),
