@@ -18,6 +18,7 @@ mod agents {
     pub(crate) mod hostile;
     pub(crate) mod install;
     pub(crate) mod model;
+    pub(crate) mod spoken;
     pub(crate) mod trouble;
     pub(crate) mod work;
 }
@@ -25,7 +26,7 @@ mod agents {
 use std::process::ExitCode;
 
 #[cfg(target_os = "linux")]
-use agents::{desk, hostile, install, model, trouble, work};
+use agents::{desk, hostile, install, model, spoken, trouble, work};
 
 /// Fails the suite where an agent can't be tried.
 #[cfg(target_os = "linux")]
@@ -49,12 +50,21 @@ const CASES: &[Case] = &[
         desk::repairs_its_plan_over_mcp_and_cannot_approve_it,
     ),
     ("gains_nothing_by_what_it_tries", hostile::gains_nothing_by_what_it_tries),
+    ("has_no_tool_out_of_its_scope", hostile::has_no_tool_out_of_its_scope),
     ("cannot_change_what_judges_it", hostile::cannot_change_what_judges_it),
 ];
 
 /// What needs no agent.
 #[cfg(target_os = "linux")]
-const ALONE: &[(&str, fn())] = &[("the_page_has_every_try", hostile::the_page_has_every_try)];
+const ALONE: &[(&str, fn())] = &[
+    ("the_model_plays_a_script_in_every_wire_format", spoken::the_model_plays_a_script_in_every_wire_format),
+    (
+        "the_model_knows_whether_it_was_told_what_happened",
+        spoken::the_model_knows_whether_it_was_told_what_happened,
+    ),
+    ("the_model_fails_as_long_as_it_should", spoken::the_model_fails_as_long_as_it_should),
+    ("the_page_has_every_try", hostile::the_page_has_every_try),
+];
 
 #[cfg(target_os = "linux")]
 fn main() -> ExitCode {

@@ -20,6 +20,8 @@ pub(crate) struct Agent {
     pub(crate) is_usual: bool,
     /// What it says about its use.
     pub(crate) tells: Tells,
+    /// Whether it passes on when a limit ends, in the words of its provider.
+    pub(crate) tells_reset: bool,
     /// The variables that it needs, for a model at this address.
     pub(crate) variables: fn(&str) -> Vec<(&'static str, String)>,
     /// The files that it needs below its home.
@@ -54,6 +56,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         version: "2.1.325",
         is_usual: true,
         tells: Tells::TokensAndMoney,
+        tells_reset: true,
         variables: |url| {
             vec![
                 ("ANTHROPIC_BASE_URL", url.to_owned()),
@@ -72,6 +75,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         version: "0.166.0",
         is_usual: true,
         tells: Tells::Tokens,
+        tells_reset: false,
         variables: |_| vec![("SCRIPTED_KEY", KEY.to_owned())],
         files: |url| {
             let text = format!(
@@ -88,6 +92,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         version: "0.87.1",
         is_usual: true,
         tells: Tells::TokensAndMoney,
+        tells_reset: true,
         variables: |_| vec![("PI_OFFLINE", "1".to_owned()), ("PI_TELEMETRY", "0".to_owned())],
         files: |url| {
             let cost = json!({"input": 3, "output": 15, "cacheRead": 0.3, "cacheWrite": 0});
@@ -113,6 +118,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         version: "0.61.0",
         is_usual: false,
         tells: Tells::Tokens,
+        tells_reset: false,
         variables: |url| {
             vec![
                 ("GEMINI_API_KEY", KEY.to_owned()),
@@ -134,6 +140,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         version: "0.24.4",
         is_usual: false,
         tells: Tells::Tokens,
+        tells_reset: false,
         variables: |url| {
             vec![
                 ("OPENAI_API_KEY", KEY.to_owned()),
@@ -152,6 +159,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         version: "1.18.33",
         is_usual: false,
         tells: Tells::TokensAndMoney,
+        tells_reset: false,
         variables: |_| {
             vec![
                 ("OPENCODE_DISABLE_AUTOUPDATE", "1".to_owned()),
@@ -180,6 +188,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         version: "1.0.102",
         is_usual: false,
         tells: Tells::Nothing,
+        tells_reset: false,
         variables: |url| {
             vec![
                 ("COPILOT_PROVIDER_BASE_URL", format!("{url}/v1")),
@@ -196,6 +205,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         version: "0.86.2",
         is_usual: false,
         tells: Tells::Nothing,
+        tells_reset: false,
         variables: |url| {
             vec![
                 ("OPENAI_API_KEY", KEY.to_owned()),

@@ -216,7 +216,7 @@ impl Bench {
         Running(command.spawn().expect("the program starts"))
     }
 
-    /// The events of the run.
+    /// The events of the run, each with its time.
     #[track_caller]
     pub(crate) fn events(&self) -> Vec<Value> {
         let ran = self.run(&["log", "it", "--json"]);
@@ -225,7 +225,12 @@ impl Bench {
         }
         let data = ran.data();
         let entries = data["events"].as_array().expect("events").iter();
-        entries.map(|entry| entry["event"].clone()).collect()
+        let timed = entries.map(|entry| {
+            let mut event = entry["event"].clone();
+            event["at_ms"] = entry["at_ms"].clone();
+            event
+        });
+        timed.collect()
     }
 
     /// The events in short, from the first attempt on: `fix attempt.started 1`, `fix contract.finished 1 passed`.

@@ -62,8 +62,11 @@ pub(crate) fn is_parked_when_out_of_quota_and_goes_on(installed: &Installed) {
     let mut running = bench.start();
     bench.wait_until("the attempt is over", || !bench.facts().iter().all(|fact| fact.contains("started")));
     let parked = bench.finished(1);
-    let until = parked["end"]["parked"]["until"].as_u64();
-    assert!(until.is_some(), "{parked:#}");
+    let [until, at] =
+        [&parked["end"]["parked"]["until"], &parked["at_ms"]].map(|time| time.as_u64().unwrap_or_default());
+    assert!(until > at, "{parked:#}");
+    // Whole seconds, counted from when the agent said so.
+    assert!(!installed.agent.tells_reset || (3000..=5000).contains(&(until - at)), "{parked:#}");
     bench.model.set_outage(None);
     bench.wait_until("the run is over", || {
         bench.facts().last().is_some_and(|fact| fact.contains("run.finished"))
