@@ -1,8 +1,10 @@
 //! The commands, one file each, and what they share: finding plans and steps, the schemas of their answers, and saying in
 //! which way the engine failed. No command knows another.
 
+pub(crate) mod acp;
 pub(crate) mod answer;
 pub(crate) mod approve;
+pub(crate) mod arbiter;
 pub(crate) mod archive;
 pub(crate) mod audit;
 pub(crate) mod cancel;
@@ -13,7 +15,9 @@ pub(crate) mod config;
 pub(crate) mod convert;
 pub(crate) mod delete;
 pub(crate) mod demo;
+pub(crate) mod discover;
 pub(crate) mod doctor;
+pub(crate) mod draft;
 pub(crate) mod edit;
 pub(crate) mod events;
 pub(crate) mod explain;
@@ -21,6 +25,7 @@ pub(crate) mod export;
 pub(crate) mod fmt;
 pub(crate) mod help;
 pub(crate) mod history;
+pub(crate) mod hook;
 pub(crate) mod import;
 pub(crate) mod inbox;
 pub(crate) mod init;
@@ -31,8 +36,10 @@ pub(crate) mod mcp;
 pub(crate) mod merge_driver;
 pub(crate) mod new;
 pub(crate) mod policy;
+pub(crate) mod prompt;
 pub(crate) mod propose;
 pub(crate) mod queue;
+pub(crate) mod quick;
 pub(crate) mod reject;
 pub(crate) mod reopen;
 pub(crate) mod replan;
@@ -40,6 +47,7 @@ pub(crate) mod retry;
 pub(crate) mod review;
 pub(crate) mod run;
 pub(crate) mod schema;
+pub(crate) mod should_plan;
 pub(crate) mod show;
 pub(crate) mod simulate;
 pub(crate) mod stats;
@@ -142,8 +150,10 @@ pub(crate) type Make = fn(SchemaGenerator) -> Value;
 
 /// Every schema with its name. A command that prints an envelope has a line here.
 pub(crate) const SCHEMAS: &[(&str, Make)] = &[
+    ("acp", made::<Envelope<acp::Bridged>>),
     ("answer", made::<Envelope<answer::Answered>>),
     ("approve", made::<Envelope<approve::ApprovedData>>),
+    ("arbiter", made::<Envelope<arbiter::Arbitrated>>),
     ("archive", made::<Envelope<archive::Archived>>),
     ("audit", made::<Envelope<audit::Audited>>),
     ("cancel", made::<Envelope<cancel::Cancelled>>),
@@ -154,7 +164,9 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("convert", made::<Envelope<crate::carry::Carried>>),
     ("delete", made::<Envelope<delete::Deleted>>),
     ("demo", made::<Envelope<demo::Made>>),
+    ("discover", made::<Envelope<discover::Discovered>>),
     ("doctor", made::<Envelope<doctor::Examined>>),
+    ("draft", made::<Envelope<draft::Drafted>>),
     ("edit", made::<Envelope<edit::Edited>>),
     ("error", made::<ErrorEnvelope>),
     ("event", made::<Envelope<Notice>>),
@@ -164,6 +176,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("fmt", made::<Envelope<fmt::Formatted>>),
     ("help", made::<Envelope<Page>>),
     ("history", made::<Envelope<history::History>>),
+    ("hook", made::<Envelope<hook::Hooked>>),
     ("import", made::<Envelope<crate::carry::Carried>>),
     ("inbox", made::<Envelope<inbox::Inbox>>),
     ("init", made::<Envelope<init::Initialised>>),
@@ -174,8 +187,10 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("merge-driver", made::<Envelope<merge_driver::Merged>>),
     ("new", made::<Envelope<new::Created>>),
     ("policy", made::<Envelope<policy::PolicyData>>),
+    ("prompt", made::<Envelope<prompt::Prompted>>),
     ("propose", made::<Envelope<propose::ProposedData>>),
     ("queue", made::<Envelope<queue::Listed>>),
+    ("quick", made::<Envelope<run::Ran>>),
     ("reject", made::<Envelope<reject::RejectedData>>),
     ("reopen", made::<Envelope<reopen::Reopened>>),
     ("replan", made::<Envelope<replan::Replanned>>),
@@ -184,6 +199,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("reviews", made::<Envelope<review::Reviews>>),
     ("run", made::<Envelope<run::Ran>>),
     ("schema", made::<Envelope<schema::Schemas>>),
+    ("should-plan", made::<Envelope<should_plan::Weighed>>),
     ("show", made::<Envelope<show::Shown>>),
     ("simulate", made::<Envelope<simulate::Simulated>>),
     ("stats", made::<Envelope<stats::Statistics>>),

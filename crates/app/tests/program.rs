@@ -1,6 +1,8 @@
 //! The program from the outside: what is typed, what is printed, how it ends and what lies on the disk afterwards.
 //! Every test has its own project, home and search path, so that nothing of this machine shows through.
 
+#[path = "program/arbiter.rs"]
+mod arbiter;
 #[path = "program/ask.rs"]
 mod ask;
 #[path = "program/audit.rs"]
@@ -9,8 +11,12 @@ mod audit;
 mod bad_input;
 #[path = "program/client.rs"]
 mod client;
+#[path = "program/connect.rs"]
+mod connect;
 #[path = "program/convert.rs"]
 mod convert;
+#[path = "program/cost.rs"]
+mod cost;
 #[path = "program/crash.rs"]
 mod crash;
 #[path = "program/crowd.rs"]
@@ -25,6 +31,8 @@ mod envelope;
 mod figures;
 #[path = "program/follow.rs"]
 mod follow;
+#[path = "program/found.rs"]
+mod found;
 #[path = "program/hook.rs"]
 mod hook;
 #[path = "program/hostile.rs"]
@@ -39,8 +47,14 @@ mod mcp_executor;
 mod mcp_human;
 #[path = "program/merge_driver.rs"]
 mod merge_driver;
+#[path = "program/opinion.rs"]
+mod opinion;
 #[path = "program/place.rs"]
 mod place;
+#[path = "program/planner.rs"]
+mod planner;
+#[path = "program/planning.rs"]
+mod planning;
 #[path = "program/policy.rs"]
 mod policy;
 #[path = "program/protocol.rs"]
@@ -61,6 +75,8 @@ mod run_part;
 mod run_watched;
 #[path = "program/sample.rs"]
 mod sample;
+#[path = "program/session.rs"]
+mod session;
 #[path = "program/settings.rs"]
 mod settings;
 #[path = "program/standing.rs"]

@@ -1,6 +1,8 @@
 //! JSON as a tree in which every node knows its bytes, read as far as it can be. What other tools wrote is often torn,
 //! commented or merged by hand: all of it that makes sense is kept, and everything that is no JSON is a fault with its place.
 
+pub(crate) mod insert;
+
 use crate::source::{Span, Spanned};
 
 /// How many lists and maps may stand inside each other; what is deeper stays text.

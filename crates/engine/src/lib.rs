@@ -3,11 +3,15 @@
 
 pub use planwright_core as core;
 
+pub mod acp;
+pub mod arbiter;
 mod attempt;
 pub mod audit;
 pub mod base;
 pub mod clock;
 pub mod config;
+pub mod connect;
+pub mod consult;
 pub mod contract;
 pub mod crew;
 pub mod decisions;
@@ -17,27 +21,32 @@ pub mod executor;
 pub mod facts;
 pub mod feed;
 pub mod figures;
+pub mod hook;
 pub mod host;
 pub mod kind;
 pub mod merge;
 mod mirror;
 pub mod notify;
+pub mod planner;
 pub mod policy;
 pub mod process;
 pub mod project;
 pub mod red;
 pub mod rerun;
 pub mod runs;
+pub mod scope;
 #[cfg(test)]
 #[path = "../tests/scratch/folder.rs"]
 mod scratch;
 pub mod seal;
 mod seen;
+pub mod session;
 pub mod setup;
 pub mod signature;
 pub mod simulate;
 pub mod store;
 pub mod submission;
+pub mod templates;
 mod topic;
 pub mod versions;
 pub mod watch;

@@ -1,17 +1,26 @@
-//! `init`: gives a project its settings and a folder for plans; leaves what is there as it is.
+//! `init`: gives a project its settings and a folder for plans, and connects agents; leaves what is there as it is.
+
+mod connect;
 
 use planwright_engine::{merge, project, setup};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::here;
-use crate::out::{Answer, Failure, Next, Out, Tone, clean_line};
+use super::{here, refuse_agents};
+use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use connect::{Connected, ConnectionData, Consent, connect, meant};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Let Git merge plans and progress files by what they say
     #[arg(long)]
     merge_driver: bool,
+    /// Connect these agents: hooks, the MCP server and the skill; shows what differs and asks before it writes
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    agents: Vec<String>,
+    /// Say yes to what --agents shows, where nobody can be asked
+    #[arg(long, requires = "agents")]
+    write: bool,
 }
 
 /// The data of the envelope.
@@ -31,9 +40,15 @@ pub(crate) struct Initialised {
     pub(crate) agent: Option<String>,
     /// These roles.
     pub(crate) roles: Vec<String>,
+    /// The files of the agents that were to be connected.
+    pub(crate) connections: Vec<ConnectionData>,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let agents = meant(&args.agents)?;
+    if !agents.is_empty() {
+        refuse_agents("say what runs in an agent's session")?;
+    }
     let root = project::root_of(".".as_ref())?;
     let found = setup::look(&root);
     let mut prepared = setup::prepare(&root, &found).map_err(|error| match error {
@@ -52,6 +67,35 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         .chain(found.agents.iter().map(|agent| agent.name))
         .map(str::to_owned)
         .collect();
+    say(&found, &prepared, &names, out);
+    let consent = if args.write { Consent::Typed } else { Consent::Asked };
+    let Connected { files, is_waiting } = connect(&root, &agents, consent, out)?;
+    let has_plans = !here()?.plans()?.is_empty();
+    let again = args.agents.join(",");
+    let next = match (is_waiting, has_plans) {
+        (true, _) => Next::new(["planwright", "init", "--agents", again.as_str(), "--write"]),
+        (false, true) => Next::new(["planwright", "list"]),
+        (false, false) => Next::new(["planwright", "new", "first-plan"]),
+    };
+    let initialised = Initialised {
+        root: root.display().to_string(),
+        has_repository: found.has_repository,
+        found: names,
+        wrote: prepared.wrote,
+        kept: prepared.kept,
+        agent: prepared.agent.map(|agent| agent.name.to_owned()),
+        roles: prepared.roles.iter().map(|role| (*role).to_owned()).collect(),
+        connections: files,
+    };
+    if is_waiting {
+        out.talk("nothing was written for an agent: a person has to say yes");
+    }
+    let exit = if is_waiting { Exit::Person } else { Exit::Done };
+    Ok(Answer::new(exit, "init", &initialised).next(next))
+}
+
+/// What was found and made of the project itself.
+fn say(found: &setup::Found, prepared: &setup::Prepared, names: &[String], out: &mut Out<'_>) {
     let mut line = |word: &str, tone: Tone, text: &str| {
         let pad = " ".repeat(6_usize.saturating_sub(word.len()));
         let word = out.palette().paint(tone, word);
@@ -74,19 +118,4 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     if let Some(agent) = prepared.agent {
         line("roles", Tone::Good, &format!("{}: {}", prepared.roles.join(", "), agent.command.join(" ")));
     }
-    let has_plans = !here()?.plans()?.is_empty();
-    let next = match has_plans {
-        true => Next::new(["planwright", "list"]),
-        false => Next::new(["planwright", "new", "first-plan"]),
-    };
-    let initialised = Initialised {
-        root: root.display().to_string(),
-        has_repository: found.has_repository,
-        found: names,
-        wrote: prepared.wrote,
-        kept: prepared.kept,
-        agent: prepared.agent.map(|agent| agent.name.to_owned()),
-        roles: prepared.roles.iter().map(|role| (*role).to_owned()).collect(),
-    };
-    Ok(Answer::done("init", &initialised).next(next))
 }

@@ -83,6 +83,9 @@ pub(crate) struct AttemptData {
     pub(crate) output: Option<String>,
     /// What the contract printed.
     pub(crate) contract: Option<String>,
+    /// What a reviewer found, a line each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) findings: Vec<String>,
 }
 
 /// What of a run is asked for.

@@ -46,7 +46,8 @@ pub const TASK_FOLDER: &str = "tasks/";
 /// Fields that document E names for later versions: allowed, kept, and read by nobody but for `timeout`.
 pub const RESERVED: &[&str] = &["priority", "estimated_effort", "tags", "timeout"];
 
-const FIELDS: &[(Field, &[&str])] = &[
+/// The fields of a task and how they are written, the one that is needed first.
+pub const FIELDS: &[(Field, &[&str])] = &[
     (Field::Id, &["id"]),
     (Field::Needs, &["depends_on"]),
     (Field::Target, &["agent"]),

@@ -51,6 +51,7 @@ pub(crate) fn judged(step: &str, attempt: u32, code: i32) -> Event {
         tree: String::new(),
         expect: None,
         approvals: Vec::new(),
+        opinion: None,
     };
     Event::ContractFinished { step: step.to_owned(), attempt, receipt }
 }

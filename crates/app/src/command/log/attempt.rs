@@ -1,6 +1,8 @@
 //! One attempt as it is kept: the prompt, what the agent said, what the contract printed.
 
 use planwright_engine::core::event::{Blob, Event};
+use planwright_engine::core::finding;
+use planwright_engine::core::report;
 use planwright_engine::core::run::CLAIM;
 use planwright_engine::runs::{self, Run, Runs};
 use planwright_engine::store::journal;
@@ -150,8 +152,31 @@ pub(super) fn whole(
         section(title, text.as_deref(), missing, out);
         texts.push(text);
     }
+    let findings: Vec<String> = own().flat_map(found_in).collect();
+    if !findings.is_empty() {
+        section("what the reviewer found", Some(&findings.join("\n")), "", out);
+    }
     let [prompt, output, contract] = texts.try_into().unwrap_or_default();
-    Ok(AttemptData { step: step.to_owned(), attempt, prompt, output, contract })
+    Ok(AttemptData { step: step.to_owned(), attempt, prompt, output, contract, findings })
+}
+
+/// What a reviewer found in an attempt, a line each.
+fn found_in(event: &Event) -> Vec<String> {
+    match event {
+        Event::AttemptFinished { account, .. } => {
+            report::findings(&account.report).map(finding::line).collect()
+        }
+        Event::RunStarted { .. }
+        | Event::AgentsApproved { .. }
+        | Event::AttemptStarted { .. }
+        | Event::ContractFinished { .. }
+        | Event::AskOpened { .. }
+        | Event::AskAnswered { .. }
+        | Event::BudgetWarned { .. }
+        | Event::RunStopped { .. }
+        | Event::RunResumed { .. }
+        | Event::RunFinished { .. } => Vec::new(),
+    }
 }
 
 fn text_of(runs: &Runs, blob: Option<&Blob>) -> Result<Option<String>, Failure> {

@@ -7,7 +7,7 @@ use crate::plan::{Contract, OnFail, Step};
 
 /// One step, for the agent that does it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Brief {
+pub struct Assignment {
     /// The id of the step.
     pub step: String,
     /// The heading.
@@ -36,7 +36,7 @@ pub struct Brief {
     pub contract_timeout_seconds: Option<u64>,
 }
 
-impl Brief {
+impl Assignment {
     /// What the agent of this attempt may know.
     pub fn of(step: &Step, attempt: u32) -> Self {
         let (contract, expect) = match &step.contract {
@@ -80,6 +80,7 @@ impl Brief {
             sealed: self.sealed.clone(),
             accept: self.accept.clone(),
             green: None,
+            judge: None,
             timeout_seconds: None,
             contract_timeout_seconds: self.contract_timeout_seconds,
             tools: self.tools.clone(),

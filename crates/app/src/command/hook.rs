@@ -1,0 +1,74 @@
+//! `hook`: what agents call before they use a tool and when a session begins, is compacted or ends. Reads their JSON on stdin;
+//! exit 0 lets it happen, exit 2 with a reason on stderr does not.
+
+use std::io::Read;
+use std::path::Path;
+
+use planwright_engine::hook::{self, Event, Reply};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::out::{Answer, Exit, Failure, Next, Out, clean};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// What it is about: pre-tool, session-start, pre-compact or stop; where it is not said, the JSON tells
+    event: Option<String>,
+    /// Say it in JSON where a tool may be called: for agents that take silence for a no
+    #[arg(long)]
+    grant: bool,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Hooked {
+    /// What was asked about: `pre-tool`, `session-start`, `pre-compact` or `stop`.
+    pub(crate) event: String,
+    /// Whether it may happen.
+    pub(crate) allowed: bool,
+    /// What the agent is told: why it may not, or what goes into its session.
+    pub(crate) text: String,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let event = args.event.as_deref().map(event).transpose()?;
+    let mut input = Vec::new();
+    // What can't be read is as good as rubbish, and is answered so.
+    std::io::stdin().take(hook::INPUT_BYTES_MAX).read_to_end(&mut input).ok();
+    let answered = hook::answer(event, &String::from_utf8_lossy(&input), Path::new("."));
+    out.warn_all(&answered.complaints);
+    let data = |allowed: bool, text: &str| Hooked {
+        event: word(answered.event).to_owned(),
+        allowed,
+        text: text.to_owned(),
+    };
+    Ok(match &answered.reply {
+        Reply::Pass => {
+            if args.grant && answered.event == Event::PreTool {
+                out.line(hook::GRANT);
+            }
+            Answer::done("hook", &data(true, ""))
+        }
+        Reply::Say(text) => {
+            out.data(&clean(text));
+            Answer::done("hook", &data(true, text))
+        }
+        Reply::Refuse(reason) => {
+            out.complain(&format!("{}\n", clean(reason)));
+            Answer::new(Exit::Usage, "hook", &data(false, reason))
+        }
+    })
+}
+
+fn event(word: &str) -> Result<Event, Failure> {
+    Event::of_word(word).ok_or_else(|| {
+        let words: Vec<&str> = hook::EVENTS.iter().map(|(_, word, _)| *word).collect();
+        Failure::new(Exit::Usage, format!("there is no event `{word}`"))
+            .hint(format!("the events are {}", words.join(", ")))
+            .next(Next::new(["planwright", "help", "hook"]))
+    })
+}
+
+fn word(event: Event) -> &'static str {
+    hook::EVENTS.iter().find(|(known, _, _)| *known == event).map_or("pre-tool", |(_, word, _)| word)
+}

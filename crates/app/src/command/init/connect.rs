@@ -1,0 +1,166 @@
+//! Connects agents: shows what would change in each of their files, asks, and has it written.
+
+use std::io::{self, IsTerminal as _};
+use std::path::Path;
+use std::time::Duration;
+
+use planwright_engine::connect::{self, Change, Deed};
+use planwright_engine::core::connection::{self, CONNECTIONS, Connection};
+use planwright_engine::core::suggest;
+use schemars::JsonSchema;
+use serde::Serialize;
+use similar::{Algorithm, TextDiff};
+
+use crate::consent::answer;
+use crate::fact;
+use crate::out::{Exit, Failure, Next, Out, Tone, clean, clean_line};
+
+/// Lines around a change.
+const CONTEXT_LINES: usize = 2;
+/// How many lines of one difference are shown: enough for everything that is run, too few for a page that only teaches.
+const LINES_MAX: usize = 60;
+/// How many lines of a page that only teaches: all of it is read with `planwright prompt skill`.
+const PAGE_LINES_MAX: usize = 8;
+/// How long a difference may be looked for.
+const TIME_MAX: Duration = Duration::from_secs(1);
+
+/// A file of an agent.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ConnectionData {
+    /// The agent.
+    pub(crate) agent: String,
+    /// The file, from the root of the project.
+    pub(crate) file: String,
+    /// `kept`: it says what it should; `wrote`; `would-write`: nobody said yes yet; `by-hand`: only you can.
+    pub(crate) deed: String,
+    /// What differs, as a unified diff, or the lines to add by hand.
+    pub(crate) text: String,
+    /// Why planwright leaves it to you.
+    pub(crate) why: Option<String>,
+}
+
+/// What became of all files.
+pub(crate) struct Connected {
+    pub(crate) files: Vec<ConnectionData>,
+    /// Whether somebody has to say yes first.
+    pub(crate) is_waiting: bool,
+}
+
+/// The agents that are meant.
+pub(crate) fn meant(names: &[String]) -> Result<Vec<&'static Connection>, Failure> {
+    let known = || CONNECTIONS.iter().map(|connection| connection.agent);
+    let find = |name: &String| {
+        connection::named(name.trim()).ok_or_else(|| {
+            let failure =
+                Failure::new(Exit::Usage, format!("`{name}` is no agent that planwright can connect"));
+            match suggest::nearest(name, known()) {
+                Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
+                None => failure.hint(format!("the agents are {}", known().collect::<Vec<_>>().join(", "))),
+            }
+            .next(Next::new(["planwright", "help", "init"]))
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+/// Shows what would change, asks, and has it written.
+pub(crate) fn connect(
+    root: &Path,
+    agents: &[&'static Connection],
+    consent: Consent,
+    out: &mut Out<'_>,
+) -> Result<Connected, Failure> {
+    let changes = connect::look(root, agents).map_err(|error| Failure::from_error(Exit::Machine, &error))?;
+    for change in &changes {
+        show(change, out);
+    }
+    for note in agents.iter().map(|agent| agent.note).filter(|note| !note.is_empty()) {
+        out.talk(&format!("note    {note}"));
+    }
+    let wanted: Vec<&Change> =
+        changes.iter().filter(|change| matches!(change.deed, Deed::Write { .. })).collect();
+    let is_agreed = wanted.is_empty()
+        || match consent {
+            Consent::Typed => true,
+            Consent::Asked if io::stdin().is_terminal() && !out.settings().is_json => {
+                out.complain(&format!("Write {}?  [y]es  [n]o  ", fact::number(wanted.len(), "file")));
+                matches!(answer()?.as_str(), "y" | "yes")
+            }
+            Consent::Asked => false,
+        };
+    if is_agreed {
+        for change in &wanted {
+            connect::write(root, change)?;
+            let word = out.palette().paint(Tone::Good, "wrote");
+            out.line(&format!("{word}   {}", change.file));
+        }
+    }
+    let done = if is_agreed { "wrote" } else { "would-write" };
+    Ok(Connected { files: changes.iter().map(|change| data(change, done)).collect(), is_waiting: !is_agreed })
+}
+
+/// How somebody says yes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Consent {
+    /// By an option.
+    Typed,
+    /// When they are asked.
+    Asked,
+}
+
+fn show(change: &Change, out: &mut Out<'_>) {
+    let palette = out.palette();
+    let head = |word: &str, tone: Tone, text: &str| {
+        let pad = " ".repeat(7_usize.saturating_sub(word.len()));
+        format!("{}{pad} {}", palette.paint(tone, word), clean_line(text))
+    };
+    match &change.deed {
+        Deed::Keep => out.line(&head("kept", Tone::Muted, change.file)),
+        Deed::Write { old, new } => {
+            let word = if old.is_some() { "change" } else { "make" };
+            out.line(&head(word, Tone::Attention, &format!("{} for {}", change.file, change.agent)));
+            let lines: Vec<String> =
+                difference(old.as_deref().unwrap_or_default(), new).lines().map(str::to_owned).collect();
+            let most = if change.file.ends_with("/SKILL.md") { PAGE_LINES_MAX } else { LINES_MAX };
+            for line in lines.iter().take(most) {
+                let tone = match line.chars().next() {
+                    Some('+') => Tone::Good,
+                    Some('-') => Tone::Bad,
+                    Some(_) | None => Tone::Muted,
+                };
+                out.line(&format!("  {}", palette.paint(tone, &clean(line))));
+            }
+            if lines.len() > most {
+                out.line(&format!("  and {} lines more", lines.len() - most));
+            }
+        }
+        Deed::ByHand { lines, why } => {
+            out.line(&head(
+                "by hand",
+                Tone::Attention,
+                &format!("{} for {}: {why}", change.file, change.agent),
+            ));
+            lines.lines().for_each(|line| out.line(&format!("  {}", clean(line))));
+        }
+    }
+}
+
+fn data(change: &Change, done: &'static str) -> ConnectionData {
+    let (deed, text, why) = match &change.deed {
+        Deed::Keep => ("kept", String::new(), None),
+        Deed::Write { old, new } => (done, difference(old.as_deref().unwrap_or_default(), new), None),
+        Deed::ByHand { lines, why } => ("by-hand", lines.clone(), Some(why.clone())),
+    };
+    ConnectionData {
+        agent: change.agent.to_owned(),
+        file: change.file.to_owned(),
+        deed: deed.to_owned(),
+        text,
+        why,
+    }
+}
+
+fn difference(old: &str, new: &str) -> String {
+    let found = TextDiff::configure().algorithm(Algorithm::Myers).timeout(TIME_MAX).diff_lines(old, new);
+    found.unified_diff().context_radius(CONTEXT_LINES).to_string()
+}

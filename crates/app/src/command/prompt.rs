@@ -1,0 +1,66 @@
+//! `prompt`: prints texts for agents, made of what is configured here. Prints; starts and writes nothing.
+
+use std::collections::BTreeSet;
+
+use planwright_engine::config::setting::BUILT_IN;
+use planwright_engine::core::connection::SKILL;
+use planwright_engine::core::overseer::{self, Desk};
+use planwright_engine::session;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::here;
+use crate::out::{Answer, Failure, Next, Out, clean};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    act: Act,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Act {
+    /// The system prompt of an overseer that plans in folders
+    Overseer,
+    /// Where an overseer writes: the folder of its thread and of further threads
+    Context,
+    /// What an agent is told that is to write a plan
+    Planner,
+    /// The skill that teaches agents to write plans: SKILL.md
+    Skill,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Prompted {
+    /// Which text: `overseer`, `context`, `planner` or `skill`.
+    pub(crate) name: String,
+    /// The text.
+    pub(crate) text: String,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let (name, text, next) = match args.act {
+        Act::Overseer => ("overseer", overseer::prompt(&desk()?), ["planwright", "prompt", "context"]),
+        Act::Context => {
+            ("context", overseer::context(&session::places()), ["planwright", "prompt", "overseer"])
+        }
+        Act::Planner => {
+            ("planner", overseer::planner(&desk()?.agents, SKILL), ["planwright", "prompt", "skill"])
+        }
+        Act::Skill => ("skill", SKILL.to_owned(), ["planwright", "help", "init"]),
+    };
+    out.data(&clean(&text));
+    if name == "overseer" {
+        out.talk("note: agentctl, which this text names, is not part of this version yet");
+    }
+    Ok(Answer::done("prompt", &Prompted { name: name.to_owned(), text }).next(Next::new(next)))
+}
+
+/// What is configured here.
+fn desk() -> Result<Desk, Failure> {
+    let config = here()?.config;
+    let names: BTreeSet<String> = config.roles.keys().chain(config.agents.keys()).cloned().collect();
+    let agents = names.into_iter().filter(|name| !BUILT_IN.contains(&name.as_str())).collect();
+    Ok(Desk { agents, ..Desk::default() })
+}

@@ -1,0 +1,91 @@
+//! `should-plan`: says whether a task deserves a plan, and by which rule. Advises; keeps nobody from anything.
+
+use planwright_engine::core::plan;
+use planwright_engine::core::worth::{Advice, said, worth};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::here;
+use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
+
+/// How many words of a task make the name of its plan.
+const NAME_WORDS: usize = 5;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The task, in the words of who wants it
+    #[arg(required = true)]
+    task: Vec<String>,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Weighed {
+    /// The task.
+    pub(crate) task: String,
+    /// `plan` or `act`.
+    pub(crate) advice: String,
+    /// The rule that decided.
+    pub(crate) rule: String,
+    /// Why.
+    pub(crate) why: String,
+    /// Every rule that fits, in the order in which they decide.
+    pub(crate) signs: Vec<SignData>,
+    /// Tools that are guarded here.
+    pub(crate) guarded: Vec<String>,
+}
+
+/// A rule that fits.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SignData {
+    /// The rule.
+    pub(crate) rule: String,
+    /// The words of the task that it was told by.
+    pub(crate) words: Vec<String>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let task = args.task.join(" ");
+    // Without a file nothing is guarded, and one that can't be read is the doctor's to complain about.
+    let guarded = here()?.proposal_settings().ok().flatten().map(|(config, _)| config.guarded_tools);
+    let guarded = guarded.unwrap_or_default();
+    let found = worth(&task, &guarded);
+    let (rule, why) = said(found.by);
+    let (word, tone, exit) = match found.advice {
+        Advice::Plan => ("plan", Tone::Attention, Exit::Done),
+        Advice::Act => ("act", Tone::Good, Exit::No),
+    };
+    let mut table = Table::new();
+    table.row(vec![Cell::new(word).tone(tone), Cell::new(rule).tone(Tone::Strong), Cell::new(why)]);
+    for sign in &found.signs {
+        let name = said(sign.rule).0;
+        let lead = if sign.rule == found.by { "by" } else { "also" };
+        table.row(vec![
+            Cell::new(lead).tone(Tone::Muted),
+            Cell::new(name),
+            Cell::new(sign.words.iter().map(|word| clean_line(word)).collect::<Vec<_>>().join(", ")),
+        ]);
+    }
+    out.table(&table);
+    if found.signs.is_empty() {
+        out.line("nothing in these words asks for a plan");
+    }
+    let name = plan::slug(&task.split_whitespace().take(NAME_WORDS).collect::<Vec<_>>().join(" "));
+    let next = match found.advice {
+        Advice::Plan => Next::new(["planwright", "new", if name.is_empty() { "first-plan" } else { &name }]),
+        Advice::Act => Next::new(["planwright", "prompt", "skill"]),
+    };
+    let data = Weighed {
+        task,
+        advice: word.to_owned(),
+        rule: rule.to_owned(),
+        why: why.to_owned(),
+        signs: found
+            .signs
+            .iter()
+            .map(|sign| SignData { rule: said(sign.rule).0.to_owned(), words: sign.words.clone() })
+            .collect(),
+        guarded,
+    };
+    Ok(Answer::new(exit, "should-plan", &data).next(next))
+}

@@ -1,0 +1,436 @@
+//! Whether a task is worth a plan: a few rules in order, the first that fits decides. Looks at words alone, knows no project, and
+//! only advises: nothing is kept from anybody who does not ask.
+
+/// What is advised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Advice {
+    /// Write a plan, and have a person approve it.
+    Plan,
+    /// Do it.
+    Act,
+}
+
+/// A rule of the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// It can't be undone.
+    Irreversible,
+    /// It reaches people or systems outside.
+    Outside,
+    /// It needs a tool that is guarded here.
+    Guarded,
+    /// A plan is asked for.
+    Asked,
+    /// It only asks or reads.
+    Question,
+    /// It goes through several files.
+    Files,
+    /// It has several steps.
+    Steps,
+    /// It is one small change.
+    Small,
+}
+
+/// A rule that fits, and by what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sign {
+    /// The rule.
+    pub rule: Rule,
+    /// The words of the task that it was told by.
+    pub words: Vec<String>,
+}
+
+/// What is advised, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Worth {
+    /// The advice.
+    pub advice: Advice,
+    /// The rule that decided.
+    pub by: Rule,
+    /// Everything that was seen, in the order of the rules.
+    pub signs: Vec<Sign>,
+}
+
+/// Every rule, in the order in which they decide, with its name, what it advises and why.
+pub const RULES: &[(Rule, &str, Advice, &str)] = &[
+    (Rule::Irreversible, "irreversible", Advice::Plan, "what can't be undone is decided by a person first"),
+    (
+        Rule::Outside,
+        "outside",
+        Advice::Plan,
+        "what reaches people or systems outside is decided by a person first",
+    ),
+    (Rule::Guarded, "guarded", Advice::Plan, "a tool that is guarded here is used on a plan only"),
+    (Rule::Asked, "asked", Advice::Plan, "a plan, or a look before the work, is asked for"),
+    (Rule::Question, "question", Advice::Act, "nothing is changed, so there is nothing to approve"),
+    (Rule::Files, "files", Advice::Plan, "work in several files is easier to judge step by step"),
+    (
+        Rule::Steps,
+        "steps",
+        Advice::Plan,
+        "several steps, each of which can be judged by a contract of its own",
+    ),
+    (Rule::Small, "small", Advice::Act, "one change that is as easily taken back as made"),
+];
+
+/// Files that are named before the work is worth a plan.
+const FILES_MIN: usize = 3;
+/// Words that set steps apart before there are several.
+const STEPS_MIN: usize = 2;
+
+const IRREVERSIBLE: &[&str] = &[
+    "delete",
+    "deletes",
+    "deleting",
+    "drop",
+    "dropping",
+    "truncate",
+    "purge",
+    "wipe",
+    "erase",
+    "destroy",
+    "revoke",
+    "overwrite",
+    "irreversible",
+    "irreversibly",
+    "rm -rf",
+    "force-push",
+    "force push",
+    "push --force",
+    "rewrite history",
+    "reset --hard",
+    "shred",
+    "decommission",
+];
+/// What makes a word of the list above harmless: the code is changed, and git has the old one.
+const CODE: &[&str] = &[
+    "comment",
+    "comments",
+    "import",
+    "imports",
+    "line",
+    "lines",
+    "function",
+    "variable",
+    "whitespace",
+    "blank",
+    "log statement",
+    "dead code",
+    "unused",
+    "semicolon",
+    "word",
+];
+const OUTSIDE: &[&str] = &[
+    "send",
+    "sends",
+    "email",
+    "e-mail",
+    "mail",
+    "publish",
+    "deploy",
+    "release to",
+    "roll out",
+    "rollout",
+    "tweet",
+    "post to",
+    "notify",
+    "pay",
+    "payment",
+    "refund",
+    "charge",
+    "invoice",
+    "production",
+    "customers",
+    "upload",
+    "push to main",
+    "merge to main",
+    "open a pull request",
+    "open a pr",
+    "transfer",
+];
+const ASKED: &[&str] = &[
+    "plan",
+    "plans",
+    "before you start",
+    "before you begin",
+    "step by step",
+    "review before",
+    "approve",
+    "approval",
+    "propose",
+];
+const QUESTIONS: &[&str] = &[
+    "what",
+    "why",
+    "how",
+    "who",
+    "where",
+    "when",
+    "which",
+    "explain",
+    "show",
+    "list",
+    "find",
+    "summarize",
+    "summarise",
+    "describe",
+    "tell",
+    "is",
+    "are",
+    "does",
+    "do",
+    "can",
+    "read",
+    "look",
+    "search",
+    "count",
+    "compare",
+    "check",
+];
+const CHANGES: &[&str] = &[
+    "add",
+    "change",
+    "fix",
+    "write",
+    "create",
+    "implement",
+    "refactor",
+    "rename",
+    "migrate",
+    "move",
+    "replace",
+    "update",
+    "upgrade",
+    "remove",
+    "build",
+    "convert",
+    "extract",
+    "port",
+    "introduce",
+    "rewrite",
+    "install",
+    "split",
+    "merge",
+    "make",
+    "set",
+];
+const EVERYWHERE: &[&str] = &[
+    "everywhere",
+    "all files",
+    "every file",
+    "whole code base",
+    "whole codebase",
+    "entire codebase",
+    "across",
+    "all modules",
+    "every module",
+    "all callers",
+    "every caller",
+    "all tests",
+    "migrate",
+    "migration",
+    "refactor",
+    "throughout",
+    "all services",
+    "every service",
+    "repository-wide",
+    "project-wide",
+];
+const STEPS: &[&str] = &[
+    "then",
+    "after that",
+    "afterwards",
+    "finally",
+    "next",
+    "first",
+    "second",
+    "third",
+    "once",
+    "and also",
+    "followed by",
+];
+const SMALL: &[&str] = &[
+    "typo",
+    "typos",
+    "one line",
+    "one-line",
+    "comment",
+    "whitespace",
+    "rename the variable",
+    "rename a variable",
+    "bump",
+    "indent",
+    "formatting",
+    "spelling",
+    "wording",
+];
+
+/// Looks at a task. `guarded` are the names of tools that are guarded here.
+pub fn worth(task: &str, guarded: &[String]) -> Worth {
+    let text = Words::of(task);
+    let signs: Vec<Sign> = RULES
+        .iter()
+        .map(|(rule, ..)| Sign { rule: *rule, words: seen(*rule, &text, guarded) })
+        .filter(|sign| !sign.words.is_empty())
+        .collect();
+    let first = signs.first().map_or(Rule::Small, |sign| sign.rule);
+    Worth { advice: advice(first), by: first, signs }
+}
+
+/// What a rule advises, and why.
+pub fn said(rule: Rule) -> (&'static str, &'static str) {
+    RULES.iter().find(|(known, ..)| *known == rule).map_or(("", ""), |(_, name, _, why)| (name, why))
+}
+
+fn advice(rule: Rule) -> Advice {
+    RULES.iter().find(|(known, ..)| *known == rule).map_or(Advice::Act, |(_, _, advice, _)| *advice)
+}
+
+/// The words by which a rule fits; none where it does not.
+fn seen(rule: Rule, text: &Words, guarded: &[String]) -> Vec<String> {
+    match rule {
+        Rule::Irreversible => {
+            let found = text.among(IRREVERSIBLE);
+            let is_code =
+                found.iter().all(|word| ["delete", "drop", "overwrite", "deletes"].contains(&word.as_str()));
+            if is_code && !text.among(CODE).is_empty() { Vec::new() } else { found }
+        }
+        Rule::Outside => text.among(OUTSIDE),
+        Rule::Guarded => guarded
+            .iter()
+            .filter(|tool| text.has(&tool.to_lowercase().replace('_', " ")) || text.has(&tool.to_lowercase()))
+            .cloned()
+            .collect(),
+        Rule::Asked => text.among(ASKED),
+        Rule::Question => {
+            let begins = text.first.as_deref().filter(|first| QUESTIONS.contains(first));
+            let is_question = begins.is_some() || text.ends_as_question;
+            match is_question && text.among(CHANGES).is_empty() {
+                true => vec![begins.unwrap_or("?").to_owned()],
+                false => Vec::new(),
+            }
+        }
+        Rule::Files => {
+            let wide = text.among(EVERYWHERE);
+            if text.paths.len() >= FILES_MIN {
+                text.paths.iter().cloned().chain(wide).collect()
+            } else {
+                wide
+            }
+        }
+        Rule::Steps => {
+            let mut found = text.among(STEPS);
+            found.extend(text.items.iter().cloned());
+            if found.len() >= STEPS_MIN { found } else { Vec::new() }
+        }
+        Rule::Small => text.among(SMALL),
+    }
+}
+
+/// A task as the rules see it.
+struct Words {
+    /// Small letters, one blank between words and at both ends, no signs around words.
+    text: String,
+    first: Option<String>,
+    ends_as_question: bool,
+    /// What looks like a path.
+    paths: Vec<String>,
+    /// The marks of a list: `1.`, `-`.
+    items: Vec<String>,
+}
+
+impl Words {
+    fn of(task: &str) -> Self {
+        let trim = |word: &str| {
+            word.trim_matches(|sign: char| !sign.is_alphanumeric() && !"-/_.".contains(sign))
+                .trim_end_matches('.')
+                .to_lowercase()
+        };
+        let words: Vec<String> = task.split_whitespace().map(trim).filter(|word| !word.is_empty()).collect();
+        let mut paths: Vec<String> = words.iter().filter(|word| is_path(word)).cloned().collect();
+        paths.sort();
+        paths.dedup();
+        let mark = |line: &str| {
+            let mark = line.split_whitespace().next()?;
+            let is_number = mark.len() > 1
+                && mark.ends_with(['.', ')'])
+                && mark[..mark.len() - 1].chars().all(|sign| sign.is_ascii_digit());
+            (is_number || ["-", "*", "+"].contains(&mark)).then(|| mark.to_owned())
+        };
+        Self {
+            text: format!(" {} ", words.join(" ")),
+            first: words.first().cloned(),
+            ends_as_question: task.trim_end().ends_with('?'),
+            paths,
+            items: task.lines().filter_map(mark).collect(),
+        }
+    }
+
+    fn has(&self, words: &str) -> bool {
+        self.text.contains(&format!(" {words} "))
+    }
+
+    fn among(&self, list: &[&str]) -> Vec<String> {
+        list.iter().filter(|words| self.has(words)).map(|words| (*words).to_owned()).collect()
+    }
+}
+
+/// `src/a.rs`, `Cargo.toml`, `docs/`; not `and/or`, `1.5` or `e.g`.
+fn is_path(word: &str) -> bool {
+    let (stem, ending) = word.rsplit_once('.').unwrap_or((word, ""));
+    let is_file = !stem.is_empty()
+        && (1..=5).contains(&ending.len())
+        && ending.starts_with(|first: char| first.is_ascii_alphabetic())
+        && stem.len() > 1;
+    let is_folder = word.ends_with('/') || word.matches('/').count() > 1;
+    is_file || is_folder
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // C-29: too many plans annoy, too few are dangerous; every rule with a task that it decides, and its near miss.
+    #[test]
+    fn the_first_rule_that_fits_decides() {
+        let guarded = ["gmail_send".to_owned(), "odoo_create".to_owned()];
+        let cases: &[(&str, Advice, Rule)] = &[
+            ("Delete all users that never logged in", Advice::Plan, Rule::Irreversible),
+            ("drop the table sessions", Advice::Plan, Rule::Irreversible),
+            ("git push --force to the release branch", Advice::Plan, Rule::Irreversible),
+            ("delete the unused import in main.rs", Advice::Act, Rule::Small),
+            ("Send the invoice to the client", Advice::Plan, Rule::Outside),
+            ("Deploy the new version", Advice::Plan, Rule::Outside),
+            ("Use gmail_send for the reminder", Advice::Plan, Rule::Guarded),
+            ("use odoo create on it", Advice::Plan, Rule::Guarded),
+            ("Write a plan for the login", Advice::Plan, Rule::Asked),
+            ("Why does the login time out?", Advice::Act, Rule::Question),
+            ("explain src/a.rs, src/b.rs and src/c.rs", Advice::Act, Rule::Question),
+            ("Can you fix the typo in README.md?", Advice::Act, Rule::Small),
+            ("change src/a.rs, src/b.rs and src/c.rs", Advice::Plan, Rule::Files),
+            ("change src/a.rs and src/b.rs", Advice::Act, Rule::Small),
+            ("Rename Session to Visit across the code", Advice::Plan, Rule::Files),
+            ("First write the test, then make it pass", Advice::Plan, Rule::Steps),
+            ("Do this:\n1. write the test\n2. make it pass", Advice::Plan, Rule::Steps),
+            ("fix the typo in README.md", Advice::Act, Rule::Small),
+            ("make the button blue", Advice::Act, Rule::Small),
+            ("", Advice::Act, Rule::Small),
+        ];
+        for (task, advice, by) in cases {
+            let found = worth(task, &guarded);
+            assert_eq!((found.advice, found.by), (*advice, *by), "{task}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_guarded_unless_somebody_says_so() {
+        assert_eq!(worth("Use gmail_send for it", &[]).by, Rule::Small);
+    }
+
+    #[test]
+    fn every_rule_has_a_name_and_a_reason() {
+        let names: std::collections::BTreeSet<&str> = RULES.iter().map(|(_, name, ..)| *name).collect();
+        assert_eq!(names.len(), RULES.len());
+        assert!(RULES.iter().all(|(rule, _, known, _)| !said(*rule).1.is_empty() && advice(*rule) == *known));
+    }
+}
