@@ -274,6 +274,13 @@ fn format(call: &Call<'_>) -> Told {
     let others = facts::agents(&project).into_iter().filter(|name| !project.config.roles.contains_key(name));
     let targets: Vec<String> = roles.chain(others).collect();
     text.push_str(&format!("\nTargets that are known here: {}.\n", targets.join(", ")));
+    let tools = &project.config.tools;
+    if !tools.is_empty() {
+        text.push_str("\nAvailable executor tools (a step can name no others):\n");
+    }
+    for (tool, operations) in tools {
+        text.push_str(&format!("- {tool}: {}\n", operations.join(", ")));
+    }
     Ok(Reply::text(text).into())
 }
 

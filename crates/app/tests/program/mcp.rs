@@ -252,14 +252,24 @@ fn no_tool_reads_or_writes_outside_of_the_project() {
     client.end();
 }
 
-// C-19, P-08: the format that is taught is the one that is checked.
+// C-19: the format that is taught is the one that is checked, and the tools of the project are listed with what they can do.
 #[test]
 fn the_plan_that_is_taught_has_no_fault() {
     let place = Place::empty();
-    place.write("planwright.toml", "[roles]\ndoctor = \"codex\"\n");
+    place.write(
+        "planwright.toml",
+        "[roles]\ndoctor = \"codex\"\n\n[tools.odoo]\noperations = [\"read\", \"search\"]\n",
+    );
     let mut client = Client::of(&place, "planner");
     let taught = client.call("plan_format", &json!({}));
-    taught.fine(&["contract", "doctor (played by codex)", "shell", "on_fail"]);
+    taught.fine(&[
+        "contract",
+        "doctor (played by codex)",
+        "Available executor tools",
+        "- odoo: read, search",
+        "shell",
+        "on_fail",
+    ]);
     let (_, rest) = taught.text.split_once("````markdown\n").expect("an example");
     let (example, _) = rest.split_once("````").expect("its end");
     client.call("plan_verify", &json!({"plan": example})).fine(&["No errors: 2 steps (native)"]);
