@@ -6,11 +6,11 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    self, acp, answer, approve, archive, audit, cancel, clone, comment, completions, config, convert, delete,
-    demo, discover, doctor, draft, edit, events, explain, export, fmt, help, history, hook, import, inbox,
-    init, list, log, man, mcp, merge_driver, new, policy, prompt, propose, queue, quick, reject, reopen,
-    replan, retry, review, run as run_command, schema, should_plan, show, simulate, stats, status, stop,
-    tools, undo, verify, worker,
+    self, acp, answer, approve, arbiter, archive, audit, cancel, clone, comment, completions, config,
+    convert, delete, demo, discover, doctor, draft, edit, events, explain, export, fmt, help, history, hook,
+    import, inbox, init, list, log, man, mcp, merge_driver, new, policy, prompt, propose, queue, quick,
+    reject, reopen, replan, retry, review, run as run_command, schema, should_plan, show, simulate, stats,
+    status, stop, tools, undo, verify, worker,
 };
 use crate::herald;
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
@@ -128,6 +128,8 @@ enum Command {
     Audit(audit::Args),
     /// Show what carrying out a plan would do, and do nothing
     Simulate(simulate::Args),
+    /// Show which agent does the next step and how the plan goes on, and why
+    Arbiter(arbiter::Args),
     /// Show how work goes: first tries, retries, waits, contracts that never failed
     Stats(stats::Args),
     /// Put plans that are over out of the way
@@ -225,14 +227,15 @@ fn records(command: &Command) -> bool {
         | Command::Quick(_)
         | Command::Discover(_)
         | Command::Replan(_)
+        | Command::Arbiter(_)
         | Command::Archive(_)
         | Command::Mcp(_) => true,
+        Command::Verify(args) => args.is_recorded(),
         Command::Init(_)
         | Command::New(_)
         | Command::ShouldPlan(_)
         | Command::Prompt(_)
         | Command::Clone(_)
-        | Command::Verify(_)
         | Command::Show(_)
         | Command::Simulate(_)
         | Command::Stats(_)
@@ -280,7 +283,9 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Quick(args) => {
             let opened = quick::open(&args)?;
             let plan = opened.path.to_string_lossy().into_owned();
-            run_command::run_opened(&run_command::Args::approved(&plan, args.rev.clone()), opened, out)
+            let words = run_command::Args::of(&plan).approving(args.rev.clone());
+            let words = if args.dry_run { words.dry() } else { words };
+            run_command::run_opened(&words, opened, out)
         }
         Command::Status(args) => status::run(&args, out),
         Command::Log(args) => log::run(&args, out),
@@ -322,6 +327,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Discover(args) => discover::run(&args, out),
         Command::History(args) => history::run(&args, out),
         Command::Simulate(args) => simulate::run(&args, out),
+        Command::Arbiter(args) => arbiter::run(&args, out),
         Command::Stats(args) => stats::run(&args, out),
         Command::Audit(args) => audit::run(&args, out),
         Command::Archive(args) => archive::run(&args, out),

@@ -4,6 +4,7 @@
 pub(crate) mod acp;
 pub(crate) mod answer;
 pub(crate) mod approve;
+pub(crate) mod arbiter;
 pub(crate) mod archive;
 pub(crate) mod audit;
 pub(crate) mod cancel;
@@ -153,6 +154,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("acp", made::<Envelope<acp::Bridged>>),
     ("answer", made::<Envelope<answer::Answered>>),
     ("approve", made::<Envelope<approve::ApprovedData>>),
+    ("arbiter", made::<Envelope<arbiter::Arbitrated>>),
     ("archive", made::<Envelope<archive::Archived>>),
     ("audit", made::<Envelope<audit::Audited>>),
     ("cancel", made::<Envelope<cancel::Cancelled>>),
@@ -189,6 +191,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("prompt", made::<Envelope<prompt::Prompted>>),
     ("propose", made::<Envelope<propose::ProposedData>>),
     ("queue", made::<Envelope<queue::Listed>>),
+    ("quick", made::<Envelope<run::Ran>>),
     ("reject", made::<Envelope<reject::RejectedData>>),
     ("reopen", made::<Envelope<reopen::Reopened>>),
     ("replan", made::<Envelope<replan::Replanned>>),

@@ -2,6 +2,7 @@
 //! Knows no command, and decides nothing.
 
 pub(crate) mod entry;
+pub(crate) mod found;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -10,7 +11,9 @@ use planwright_engine::core::agent::Account;
 use planwright_engine::core::budget;
 use planwright_engine::core::decide;
 use planwright_engine::core::event::{Answer, AttemptEnd, Event, Outcome, Reason, StopWhen, Usage};
+use planwright_engine::core::finding;
 use planwright_engine::core::forecast::Forecast;
+use planwright_engine::core::report::{self, Finding};
 use planwright_engine::core::run::Ask;
 use planwright_engine::runs::Run;
 
@@ -236,13 +239,20 @@ pub(crate) fn detail(event: &Event) -> String {
         Event::AgentsApproved { approved_by, .. } => format!("command lines approved by {approved_by}"),
         Event::AttemptStarted { agent, .. } => agent.clone(),
         Event::AttemptFinished { end, changed, account, .. } => {
-            let files = if changed.len() == 1 { "file" } else { "files" };
-            format!("{}, {} {files} changed{}", end_words(end), changed.len(), scope_words(account))
+            let found: Vec<Finding> = report::findings(&account.report).cloned().collect();
+            let found = match found.len() {
+                0 => String::new(),
+                count => format!(", {} ({})", number(count, "finding"), finding::counted(&found)),
+            };
+            let changed = number(changed.len(), "file");
+            format!("{}, {changed} changed{}{found}", end_words(end), scope_words(account))
         }
-        Event::ContractFinished { receipt, .. } => receipt
-            .verdict
-            .failure()
-            .map_or_else(|| "passed".to_owned(), |failure| format!("failed: {failure}")),
+        Event::ContractFinished { receipt, .. } => {
+            let failure = receipt.verdict.failure();
+            let said = failure.map_or_else(|| "passed".to_owned(), |failure| format!("failed: {failure}"));
+            let opinion = receipt.opinion.as_ref().map(|opinion| format!("; {opinion}"));
+            format!("{said}{}", opinion.unwrap_or_default())
+        }
         Event::AskOpened { reason, .. } => reason_words(*reason).to_owned(),
         Event::AskAnswered { answer, by, .. } => format!("{} by {by}", answer_words(answer)),
         Event::BudgetWarned { limit, percent } => format!("{percent} % of {limit}"),
@@ -306,6 +316,8 @@ pub(crate) fn fields(event: &Event) -> String {
             fields.extend(usage.micro_dollars.map(|dollars| ("cost", money(dollars)[1..].to_owned())));
             fields.extend(usage.tokens.map(|tokens| ("tokens", tokens.to_string())));
             fields.push(("changed", changed.len().to_string()));
+            let found = report::findings(&account.report).count();
+            fields.extend((found > 0).then(|| ("findings", found.to_string())));
             if !account.outside.is_empty() {
                 fields.push(("outside", account.outside.len().to_string()));
             }
@@ -319,6 +331,10 @@ pub(crate) fn fields(event: &Event) -> String {
                 }
             }
             fields.push(("dur", duration(receipt.milliseconds)));
+            if let Some(opinion) = &receipt.opinion {
+                fields.push(("judge", format!("{} ({})", opinion.by, opinion.weight.word())));
+                fields.push(("opinion", opinion.answer.word().to_owned()));
+            }
         }
         Event::AskOpened { reason, .. } => fields.push(("reason", reason_word(*reason).to_owned())),
         Event::AskAnswered { answer, by, .. } => {

@@ -80,6 +80,7 @@ impl Assignment {
             sealed: self.sealed.clone(),
             accept: self.accept.clone(),
             green: None,
+            judge: None,
             timeout_seconds: None,
             contract_timeout_seconds: self.contract_timeout_seconds,
             tools: self.tools.clone(),

@@ -1,6 +1,8 @@
 //! Carries out one command of a run: an attempt by an agent, or a contract. Reports what happened as an event; only
 //! [`planwright_core::judge`] makes a verdict of it.
 
+mod opinion;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,9 +10,12 @@ use std::time::Duration;
 
 use planwright_core::agent::{self, Account, Heard, Listener, Profile};
 use planwright_core::event::{Agents, ApprovedBy, AttemptEnd, Blob, Event, Receipt};
+use planwright_core::finding;
+use planwright_core::judge::judge_with;
 use planwright_core::plan::{Contract, Plan, Reference, Step};
 use planwright_core::prompt::{Context, Feedback};
 use planwright_core::scope::Scope;
+use planwright_core::work::WorkKind;
 
 use crate::attempt::{self, Folder};
 use crate::base;
@@ -24,6 +29,7 @@ use crate::store::journal::{Store, blob_of};
 use crate::store::state;
 use crate::topic;
 use crate::workspace::Snapshot;
+use opinion::Asked;
 
 /// The agent that runs the script which is the task.
 const SHELL: &str = "shell";
@@ -183,6 +189,8 @@ impl Worker {
         let said = folder.said();
         let outside = scope.outside(&changed);
         let refused = scope::notes(folder.path());
+        let mut account = Account { outside, refused, report: folder.report(), ..heard.account() };
+        finding::complete(&mut account, WorkKind::of(&step.target));
         let event = Event::AttemptFinished {
             step: step.id.clone(),
             attempt,
@@ -190,7 +198,7 @@ impl Worker {
             output: Some(blob_of(&output)),
             usage: said.usage(&heard, milliseconds),
             changed,
-            account: Account { outside, refused, report: folder.report(), ..heard.account() },
+            account,
         };
         Done { event, blobs: vec![output] }
     }
@@ -328,20 +336,39 @@ impl Worker {
             Some(why) => Seen::unseen(step, why),
             None => self.site().look(step, (&self.for_contracts, &tag), stop)?,
         };
+        let asked = match seen.verdict.is_passed() {
+            true => self.opinion((step, attempt), (changed, &seen.output), stop),
+            false => None,
+        };
+        let opinion = match asked {
+            Some(Asked::Said(opinion)) => Some(opinion),
+            // Without its word nothing is known yet: contracts only look, so all of it is done again.
+            Some(Asked::Stopped) => return None,
+            None => None,
+        };
+        let verdict = match expect {
+            Some(expect) => judge_with(expect, &seen.observation, opinion.as_ref()),
+            None => seen.verdict,
+        };
+        let mut output = seen.output;
+        if let Some(opinion) = &opinion {
+            output.push_str(&format!("\n{opinion}\n"));
+        }
         let receipt = Receipt {
-            verdict: seen.verdict,
+            verdict,
             observation: seen.observation,
             digest: self.digest.clone(),
             contract: seen.contract,
             tier: "open".to_owned(),
-            output: blob_of(seen.output.as_bytes()),
+            output: blob_of(output.as_bytes()),
             milliseconds: seen.milliseconds,
             tree: tree.unwrap_or_default(),
             expect,
             approvals: self.approvals.clone(),
+            opinion,
         };
         let event = Event::ContractFinished { step: step.id.clone(), attempt, receipt };
-        Some(Done { event, blobs: vec![seen.output.into_bytes()] })
+        Some(Done { event, blobs: vec![output.into_bytes()] })
     }
 
     /// What is wrong with the sealed files: a contract that would run others than those that were approved tells nothing.

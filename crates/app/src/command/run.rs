@@ -26,6 +26,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, find_step, open};
+use crate::fact::found::FindingData;
 use crate::out::{Answer, Exit, Failure, Next, Out};
 
 #[derive(Debug, clap::Args)]
@@ -74,9 +75,14 @@ impl Args {
         }
     }
 
-    /// A plan as a whole, with the digest that was typed.
-    pub(crate) fn approved(plan: &str, rev: Option<String>) -> Self {
-        Self { rev, ..Self::of(plan) }
+    /// The same, with the digest that was typed.
+    pub(crate) fn approving(self, rev: Option<String>) -> Self {
+        Self { rev, ..self }
+    }
+
+    /// The same, but nothing is started.
+    pub(crate) fn dry(self) -> Self {
+        Self { dry_run: true, ..self }
     }
 
     /// A plan that failed, once more.
@@ -106,6 +112,9 @@ pub(crate) struct Ran {
     pub(crate) failed: Vec<String>,
     /// Ids of the steps that nothing was tried for yet.
     pub(crate) left: Vec<String>,
+    /// What reviewers found.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) findings: Vec<FindingData>,
 }
 
 /// Where a step stands.

@@ -20,6 +20,9 @@ pub(super) fn tell(board: &Board<'_>, news: &News, runs: &Runs, out: &mut Out<'_
     match (&news.event, place) {
         (Event::ContractFinished { attempt, receipt, .. }, Some(place)) => {
             tell_verdict(board, (place, *attempt), receipt, runs, out);
+            if let Some(opinion) = &receipt.opinion {
+                out.line(&format!("  {}", clean_line(&opinion.to_string())));
+            }
         }
         (Event::AttemptFinished { attempt, end, account, .. }, Some(place)) => {
             tell_end(board, (place, *attempt), end, out);
