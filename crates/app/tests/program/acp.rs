@@ -37,7 +37,7 @@ fn bridged(agent: &str) -> (Place, Ran) {
 }
 
 /// The events that the bridge printed, by type.
-fn events<'r>(ran: &'r Ran, kind: &str) -> Vec<Value> {
+fn events(ran: &Ran, kind: &str) -> Vec<Value> {
     let all =
         ran.stdout.lines().map(|line| serde_json::from_str::<Value>(line).expect("one JSON object a line"));
     all.filter(|event| event["type"] == kind).collect()
