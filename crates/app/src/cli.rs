@@ -6,11 +6,11 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    self, answer, approve, archive, audit, cancel, clone, comment, completions, config, convert, delete,
-    demo, discover, doctor, draft, edit, events, explain, export, fmt, help, history, hook, import, inbox,
-    init, list, log, man, mcp, merge_driver, new, policy, prompt, propose, queue, quick, reject, reopen,
-    replan, retry, review, run as run_command, schema, should_plan, show, simulate, stats, status, stop,
-    undo, verify, worker,
+    self, acp, answer, approve, arbiter, archive, audit, cancel, clone, comment, completions, config,
+    convert, delete, demo, discover, doctor, draft, edit, events, explain, export, fmt, help, history, hook,
+    import, inbox, init, list, log, man, mcp, merge_driver, new, policy, prompt, propose, queue, quick,
+    reject, reopen, replan, retry, review, run as run_command, schema, should_plan, show, simulate, stats,
+    status, stop, tools, undo, verify, worker,
 };
 use crate::herald;
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
@@ -128,6 +128,8 @@ enum Command {
     Audit(audit::Args),
     /// Show what carrying out a plan would do, and do nothing
     Simulate(simulate::Args),
+    /// Show which agent does the next step and how the plan goes on, and why
+    Arbiter(arbiter::Args),
     /// Show how work goes: first tries, retries, waits, contracts that never failed
     Stats(stats::Args),
     /// Put plans that are over out of the way
@@ -138,6 +140,11 @@ enum Command {
     MergeDriver(merge_driver::Args),
     /// Answer what an agent asks before it uses a tool; called by agents
     Hook(hook::Args),
+    /// Speak the Agent Client Protocol with an agent; called by attempts
+    #[command(hide = true)]
+    Acp(acp::Args),
+    /// Show which tools plans can ask for, and which calls of agents were out of scope
+    Tools(tools::Args),
     /// Explain a rule of the checker
     Explain(explain::Args),
     /// Print the JSON schema of a command's output
@@ -220,14 +227,15 @@ fn records(command: &Command) -> bool {
         | Command::Quick(_)
         | Command::Discover(_)
         | Command::Replan(_)
+        | Command::Arbiter(_)
         | Command::Archive(_)
         | Command::Mcp(_) => true,
+        Command::Verify(args) => args.is_recorded(),
         Command::Init(_)
         | Command::New(_)
         | Command::ShouldPlan(_)
         | Command::Prompt(_)
         | Command::Clone(_)
-        | Command::Verify(_)
         | Command::Show(_)
         | Command::Simulate(_)
         | Command::Stats(_)
@@ -250,6 +258,8 @@ fn records(command: &Command) -> bool {
         | Command::Audit(_)
         | Command::MergeDriver(_)
         | Command::Hook(_)
+        | Command::Tools(_)
+        | Command::Acp(_)
         | Command::Explain(_)
         | Command::Schema(_)
         | Command::Completions(_)
@@ -311,12 +321,15 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Discover(args) => discover::run(&args, out),
         Command::History(args) => history::run(&args, out),
         Command::Simulate(args) => simulate::run(&args, out),
+        Command::Arbiter(args) => arbiter::run(&args, out),
         Command::Stats(args) => stats::run(&args, out),
         Command::Audit(args) => audit::run(&args, out),
         Command::Archive(args) => archive::run(&args, out),
         Command::Mcp(args) => mcp::run(&args, out),
         Command::MergeDriver(args) => merge_driver::run(&args, out),
         Command::Hook(args) => hook::run(&args, out),
+        Command::Tools(args) => tools::run(&args, out),
+        Command::Acp(args) => acp::run(&args, out),
         Command::Explain(args) => explain::run(&args, out),
         Command::Schema(args) => schema::run(&args, out),
         Command::Completions(args) => Ok(completions::run(&args, out)),

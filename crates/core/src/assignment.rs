@@ -73,6 +73,7 @@ impl Assignment {
                 Some(command) => Contract::Shell { command: command.clone(), expect: self.expect },
                 None => Contract::Manual,
             },
+            judge: None,
             on_fail: OnFail::DEFAULT,
             needs: Vec::new(),
             reads: Vec::new(),

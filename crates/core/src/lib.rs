@@ -1,22 +1,25 @@
 //! The part of planwright that decides. Pure: no files, processes, clock, environment or threads; what a decision needs
 //! from the world comes in as data. Read the modules in this order.
 
+pub mod acp;
 pub mod agent;
+pub mod arbiter;
 pub mod assignment;
 pub mod audit;
-pub mod brief;
 pub mod budget;
 pub mod chain;
 pub mod change;
 pub mod connection;
 pub mod contracts;
 pub mod convert;
+pub mod cost;
 pub mod decide;
 pub mod diagnostic;
 pub mod dialect;
 pub mod digest;
 pub mod draft;
 pub mod event;
+pub mod finding;
 pub mod forecast;
 pub mod foreign;
 pub mod frontmatter;
@@ -28,6 +31,7 @@ pub mod ledger;
 mod markdown;
 pub mod merge;
 pub mod notice;
+pub mod opinion;
 pub mod overseer;
 pub mod plan;
 pub mod planning;
@@ -36,6 +40,8 @@ pub mod prompt;
 pub mod receipts;
 pub mod red;
 pub mod reflection;
+pub mod reminder;
+pub mod reply;
 pub mod report;
 pub mod rerun;
 pub mod review;

@@ -3,12 +3,15 @@
 
 pub use planwright_core as core;
 
+pub mod acp;
+pub mod arbiter;
 mod attempt;
 pub mod audit;
 pub mod base;
 pub mod clock;
 pub mod config;
 pub mod connect;
+pub mod consult;
 pub mod contract;
 pub mod crew;
 pub mod decisions;

@@ -10,6 +10,7 @@ use ignore::{WalkBuilder, WalkState};
 use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect::{self, Dialect, HEAD_BYTES, named, proposal, record};
 use planwright_core::draft::Draft;
+use planwright_core::event::Agents;
 use planwright_core::ledger::Base;
 use planwright_core::plan::Plan;
 use planwright_core::red::Red;
@@ -20,7 +21,7 @@ use planwright_core::view::Summary;
 use crate::config::{self, Config, Settings, Sources};
 use crate::seen::{self, Known, Seen, Stamp};
 use crate::store::{self, Reading, Text, state};
-use crate::{base, facts, process, red};
+use crate::{base, facts, policy, process, red};
 
 /// The file of document B that names the plan which is being carried out.
 const POINTER: &str = ".rawko/current-task.yaml";
@@ -422,6 +423,15 @@ impl Project {
     /// Reads and checks a plan; `shown` is how the user calls it.
     pub fn verify(&self, path: &Path, shown: &str) -> Result<Verified, Error> {
         self.check(store::read(path, shown, self.reading())?)
+    }
+
+    /// Every command line that carrying out a plan takes from the settings and the policy: what an approval of it is also for.
+    pub fn commands_of(&self, plan: &Plan) -> Agents {
+        let has_question = plan.steps.iter().any(|step| step.judge.is_some());
+        // A policy that can't be read approves nothing, so it need not be told from one that is not there.
+        let policy = has_question.then(|| policy::load(&self.root).ok().flatten()).flatten();
+        let weight = policy.map(|loaded| loaded.policy.judge).unwrap_or_default();
+        self.config.commands_of(plan, weight)
     }
 
     /// Checks a plan that was read already.

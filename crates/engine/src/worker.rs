@@ -1,6 +1,8 @@
 //! Carries out one command of a run: an attempt by an agent, or a contract. Reports what happened as an event; only
 //! [`planwright_core::judge`] makes a verdict of it.
 
+mod opinion;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,9 +10,12 @@ use std::time::Duration;
 
 use planwright_core::agent::{self, Account, Heard, Listener, Profile};
 use planwright_core::event::{Agents, ApprovedBy, AttemptEnd, Blob, Event, Receipt};
+use planwright_core::finding;
+use planwright_core::judge::judge_with;
 use planwright_core::plan::{Contract, Plan, Reference, Step};
 use planwright_core::prompt::{Context, Feedback};
 use planwright_core::scope::Scope;
+use planwright_core::work::WorkKind;
 
 use crate::attempt::{self, Folder};
 use crate::base;
@@ -24,6 +29,7 @@ use crate::store::journal::{Store, blob_of};
 use crate::store::state;
 use crate::topic;
 use crate::workspace::Snapshot;
+use opinion::Asked;
 
 /// The agent that runs the script which is the task.
 const SHELL: &str = "shell";
@@ -183,6 +189,8 @@ impl Worker {
         let said = folder.said();
         let outside = scope.outside(&changed);
         let refused = scope::notes(folder.path());
+        let mut account = Account { outside, refused, report: folder.report(), ..heard.account() };
+        finding::complete(&mut account, WorkKind::of(&step.target));
         let event = Event::AttemptFinished {
             step: step.id.clone(),
             attempt,
@@ -190,13 +198,17 @@ impl Worker {
             output: Some(blob_of(&output)),
             usage: said.usage(&heard, milliseconds),
             changed,
-            account: Account { outside, refused, report: folder.report(), ..heard.account() },
+            account,
         };
         Done { event, blobs: vec![output] }
     }
 
     /// The profile by which the step's agent is read: what was approved says so, or the program of its command line.
     fn profile(&self, step: &Step) -> Option<&'static Profile> {
+        let bridged = self.agents.get(&step.target).filter(|command| agent::is_bridged(command));
+        if let Some(command) = bridged {
+            return agent::profile_of(command);
+        }
         let like = self.agents.get(&format!("{LIKE_KEY}{}", step.target)).and_then(|words| words.first());
         match like {
             Some(name) => agent::profile(name),
@@ -272,7 +284,12 @@ impl Worker {
         let additions = scope::hold(scope, self.profile(step), folder.path());
         let additions =
             additions.map_err(|error| format!("the agent can't be held to its scope: {error}"))?;
-        let argv = additions.applied_to(&job.argv);
+        let mut argv = additions.applied_to(&job.argv);
+        if agent::is_bridged(&argv) {
+            // The bridge is this very program, whatever the PATH says.
+            let own = scope::own_program().ok_or("the path of planwright itself can't be told")?;
+            argv[0] = own;
+        }
         let mut env = job.env;
         scope::lay_over(&mut env, additions.environment);
         Ok(Job { argv, env, ..job })
@@ -318,20 +335,39 @@ impl Worker {
             Some(why) => Seen::unseen(step, why),
             None => self.site().look(step, (&self.for_contracts, &tag), stop)?,
         };
+        let asked = match seen.verdict.is_passed() {
+            true => self.opinion((step, attempt), (changed, &seen.output), stop),
+            false => None,
+        };
+        let opinion = match asked {
+            Some(Asked::Said(opinion)) => Some(opinion),
+            // Without its word nothing is known yet: contracts only look, so all of it is done again.
+            Some(Asked::Stopped) => return None,
+            None => None,
+        };
+        let verdict = match expect {
+            Some(expect) => judge_with(expect, &seen.observation, opinion.as_ref()),
+            None => seen.verdict,
+        };
+        let mut output = seen.output;
+        if let Some(opinion) = &opinion {
+            output.push_str(&format!("\n{opinion}\n"));
+        }
         let receipt = Receipt {
-            verdict: seen.verdict,
+            verdict,
             observation: seen.observation,
             digest: self.digest.clone(),
             contract: seen.contract,
             tier: "open".to_owned(),
-            output: blob_of(seen.output.as_bytes()),
+            output: blob_of(output.as_bytes()),
             milliseconds: seen.milliseconds,
             tree: tree.unwrap_or_default(),
             expect,
             approvals: self.approvals.clone(),
+            opinion,
         };
         let event = Event::ContractFinished { step: step.id.clone(), attempt, receipt };
-        Some(Done { event, blobs: vec![seen.output.into_bytes()] })
+        Some(Done { event, blobs: vec![output.into_bytes()] })
     }
 
     /// What is wrong with the sealed files: a contract that would run others than those that were approved tells nothing.

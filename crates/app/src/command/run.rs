@@ -26,6 +26,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, find_step, open};
+use crate::fact::found::FindingData;
 use crate::out::{Answer, Exit, Failure, Next, Out};
 
 #[derive(Debug, clap::Args)]
@@ -111,6 +112,9 @@ pub(crate) struct Ran {
     pub(crate) failed: Vec<String>,
     /// Ids of the steps that nothing was tried for yet.
     pub(crate) left: Vec<String>,
+    /// What reviewers found.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) findings: Vec<FindingData>,
 }
 
 /// Where a step stands.

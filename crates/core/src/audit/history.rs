@@ -5,8 +5,10 @@ use serde::Serialize;
 
 use super::receipt::short;
 use crate::event::{Answer, Event, Outcome};
+use crate::finding;
 use crate::ledger::{Entry, Who};
 use crate::receipts::Bundle;
+use crate::report::{self, Finding};
 
 /// One line of the history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -129,7 +131,11 @@ fn happened(at_ms: u64, run: i64, event: &Event) -> Option<Happened> {
                 "" => String::new(),
                 tree => format!(", tree {}", short(tree)),
             };
-            let note = format!("attempt {attempt}{why}{tree}, {}", receipt.tier);
+            let opinion = receipt.opinion.as_ref().map(|opinion| {
+                format!(", judged by: {} ({}): {}", opinion.by, opinion.weight.word(), opinion.answer.word())
+            });
+            let note =
+                format!("attempt {attempt}{why}{tree}, {}{}", receipt.tier, opinion.unwrap_or_default());
             line(at_ms, "harness", what, (step(id), note))
         }
         Event::AskOpened { step: id, text, .. } => {
@@ -145,10 +151,16 @@ fn happened(at_ms: u64, run: i64, event: &Event) -> Option<Happened> {
             let about = (format!("run {run}"), why.clone());
             line(at_ms, "harness", outcome_word(*outcome), about)
         }
-        // What agents do is told by `log`; here it is what came of it that counts.
-        Event::AttemptStarted { .. } | Event::AttemptFinished { .. } | Event::BudgetWarned { .. } => {
-            return None;
+        Event::AttemptFinished { step: id, attempt, account, .. } => {
+            let found: Vec<Finding> = report::findings(&account.report).cloned().collect();
+            if found.is_empty() {
+                return None;
+            }
+            let note = format!("attempt {attempt}, {}", finding::counted(&found));
+            line(at_ms, "reviewer", "found", (step(id), note))
         }
+        // What agents do is told by `log`; here it is what came of it that counts.
+        Event::AttemptStarted { .. } | Event::BudgetWarned { .. } => return None,
     })
 }
 

@@ -62,6 +62,14 @@ const STATES: &[(&str, State)] = &[
     ("replanning", State::Waiting(Reason::Replanning)),
 ];
 
+/// The word for a state.
+pub(crate) const fn spelled(state: State) -> &'static str {
+    match spell(state) {
+        Some(word) => word,
+        None => "",
+    }
+}
+
 #[expect(clippy::unnecessary_wraps, reason = "other dialects have no word for some states")]
 const fn spell(state: State) -> Option<&'static str> {
     Some(match state {
@@ -131,6 +139,7 @@ const STEP_KEYS: &[&str] = &[
     "exitCode",
     "contractTimeout",
     "green",
+    "judge",
     "onFail",
 ];
 
@@ -158,6 +167,7 @@ const FIELDS: &[(Field, &[&str])] = &[
     (Field::ExitCode, &["exitCode"]),
     (Field::ContractTimeout, &["contractTimeout"]),
     (Field::Green, &["green"]),
+    (Field::Judge, &["judge"]),
     (Field::OnFail, &["onFail"]),
 ];
 

@@ -146,6 +146,16 @@ pub const SETTINGS: &[Setting] = &[
         [0, 0, 36_500],
         "after how many days `doctor` offers to let go of what agents and contracts printed in a run that is over; 0: never",
     ),
+    number(
+        "consult.seconds",
+        [300, 1, 86_400],
+        "how long an agent may take that is asked for its word: arbiter, judge, reviewer of a plan",
+    ),
+    Setting {
+        name: "arbiter.agent",
+        kind: Kind::Text,
+        meaning: "the agent that `arbiter` asks how a plan goes on; without one the built-in choice holds",
+    },
     Setting {
         name: "approve.key",
         kind: Kind::Text,
@@ -171,6 +181,11 @@ pub const SETTINGS: &[Setting] = &[
         name: "agents.NAME.like",
         kind: Kind::Text,
         meaning: "the known agent that this one is like: its output is read so, and its command line is taken where none is said",
+    },
+    Setting {
+        name: "agents.NAME.protocol",
+        kind: Kind::Choice { default: "command", of: &["command", "acp"] },
+        meaning: "how this agent is talked to: as a command with the prompt on its standard input, or by the Agent Client Protocol",
     },
     Setting {
         name: "agents.NAME.environment",
@@ -295,7 +310,7 @@ impl Setting {
     /// Whether only the user may say it, and never the file of the project: agents can write that one, and what they put there
     /// would be run, or signed with, outside of their attempt.
     pub fn is_personal(&self) -> bool {
-        let personal = ["hooks.", "approve.", "session.", "scope.", "safety."];
+        let personal = ["hooks.", "approve.", "arbiter.", "session.", "scope.", "safety."];
         personal.iter().any(|section| self.name.starts_with(section))
     }
 

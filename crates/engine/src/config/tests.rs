@@ -228,7 +228,7 @@ fn a_changed_command_line_changes_what_was_approved() {
         agents,
         expected.iter().map(|(target, words)| ((*target).to_owned(), strings(words))).collect()
     );
-    let commands = |more: &[&str]| config(&[&base, more].concat()).commands_of(&plan);
+    let commands = |more: &[&str]| config(&[&base, more].concat()).commands_of(&plan, Weight::Advisory);
     assert_eq!(
         commands(&["agents.other.command=[\"x\"]", "run.jobs=9"]),
         commands(&[]),

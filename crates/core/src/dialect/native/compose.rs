@@ -92,6 +92,7 @@ pub(super) fn step_text(step: &StepDraft) -> String {
         text.push_str(&contract_text(contract));
     }
     line(&mut text, "green", step.green.as_ref());
+    line(&mut text, "judge", step.judge.as_ref());
     line(&mut text, "on_fail", step.on_fail.as_ref());
     text
 }
