@@ -452,6 +452,24 @@ impl Settings {
         }
     }
 
+    /// How plans are carried out.
+    fn run(&self) -> Run {
+        let size = |name| usize::try_from(self.number(name)).unwrap_or(usize::MAX);
+        let count = |name| u32::try_from(self.number(name)).unwrap_or(u32::MAX);
+        Run {
+            jobs: size("run.jobs"),
+            step_seconds: self.number("run.step_seconds"),
+            contract_seconds: self.number("run.contract_seconds"),
+            lost_max: count("run.lost_max"),
+            parked_max: count("run.parked_max"),
+            park_seconds: self.number("run.park_seconds"),
+            warn_percent: self.number("run.warn_percent"),
+            output_bytes: size("run.output_bytes"),
+            context_bytes: self.number("run.context_bytes"),
+            stalled_minutes: self.number("run.stalled_minutes"),
+        }
+    }
+
     /// The settings with their types.
     pub fn config(&self) -> Config {
         let mut config = self.usual();
@@ -468,18 +486,7 @@ impl Settings {
         let count = |name| u32::try_from(self.number(name)).unwrap_or(u32::MAX);
         Config {
             limits: Limits { plan_bytes: size("limits.plan_bytes"), retries: count("limits.retries") },
-            run: Run {
-                jobs: size("run.jobs"),
-                step_seconds: self.number("run.step_seconds"),
-                contract_seconds: self.number("run.contract_seconds"),
-                lost_max: count("run.lost_max"),
-                parked_max: count("run.parked_max"),
-                park_seconds: self.number("run.park_seconds"),
-                warn_percent: self.number("run.warn_percent"),
-                output_bytes: size("run.output_bytes"),
-                context_bytes: self.number("run.context_bytes"),
-                stalled_minutes: self.number("run.stalled_minutes"),
-            },
+            run: self.run(),
             draft: Draft { tries: count("draft.tries"), seconds: self.number("draft.seconds") },
             replan: Replan { max: count("replan.max") },
             review: Review { stale_days: self.number("review.stale_days") },
