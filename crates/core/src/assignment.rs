@@ -63,7 +63,6 @@ impl Assignment {
     /// The step as far as it is known here, for who runs its contract as advice.
     pub fn known_step(&self) -> Step {
         Step {
-            judge: None,
             number: 1,
             id: self.step.clone(),
             title: self.title.clone(),
@@ -74,6 +73,7 @@ impl Assignment {
                 Some(command) => Contract::Shell { command: command.clone(), expect: self.expect },
                 None => Contract::Manual,
             },
+            judge: None,
             on_fail: OnFail::DEFAULT,
             needs: Vec::new(),
             reads: Vec::new(),
