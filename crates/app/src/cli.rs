@@ -6,11 +6,11 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    self, answer, approve, arbiter, archive, audit, cancel, clone, comment, completions, config, convert,
-    delete, demo, discover, doctor, draft, edit, events, explain, export, fmt, help, history, hook, import,
-    inbox, init, list, log, man, mcp, merge_driver, new, policy, prompt, propose, queue, quick, reject,
-    reopen, replan, retry, review, run as run_command, schema, should_plan, show, simulate, stats, status,
-    stop, undo, verify, worker,
+    self, acp, answer, approve, arbiter, archive, audit, cancel, clone, comment, completions, config,
+    convert, delete, demo, discover, doctor, draft, edit, events, explain, export, fmt, help, history, hook,
+    import, inbox, init, list, log, man, mcp, merge_driver, new, policy, prompt, propose, queue, quick,
+    reject, reopen, replan, retry, review, run as run_command, schema, should_plan, show, simulate, stats,
+    status, stop, tools, undo, verify, worker,
 };
 use crate::herald;
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
@@ -140,6 +140,11 @@ enum Command {
     MergeDriver(merge_driver::Args),
     /// Answer what an agent asks before it uses a tool; called by agents
     Hook(hook::Args),
+    /// Speak the Agent Client Protocol with an agent; called by attempts
+    #[command(hide = true)]
+    Acp(acp::Args),
+    /// Show which tools plans can ask for, and which calls of agents were out of scope
+    Tools(tools::Args),
     /// Explain a rule of the checker
     Explain(explain::Args),
     /// Print the JSON schema of a command's output
@@ -253,6 +258,8 @@ fn records(command: &Command) -> bool {
         | Command::Audit(_)
         | Command::MergeDriver(_)
         | Command::Hook(_)
+        | Command::Tools(_)
+        | Command::Acp(_)
         | Command::Explain(_)
         | Command::Schema(_)
         | Command::Completions(_)
@@ -276,7 +283,9 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Quick(args) => {
             let opened = quick::open(&args)?;
             let plan = opened.path.to_string_lossy().into_owned();
-            run_command::run_opened(&run_command::Args::approved(&plan, args.rev.clone()), opened, out)
+            let words = run_command::Args::of(&plan).approving(args.rev.clone());
+            let words = if args.dry_run { words.dry() } else { words };
+            run_command::run_opened(&words, opened, out)
         }
         Command::Status(args) => status::run(&args, out),
         Command::Log(args) => log::run(&args, out),
@@ -325,6 +334,8 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Mcp(args) => mcp::run(&args, out),
         Command::MergeDriver(args) => merge_driver::run(&args, out),
         Command::Hook(args) => hook::run(&args, out),
+        Command::Tools(args) => tools::run(&args, out),
+        Command::Acp(args) => acp::run(&args, out),
         Command::Explain(args) => explain::run(&args, out),
         Command::Schema(args) => schema::run(&args, out),
         Command::Completions(args) => Ok(completions::run(&args, out)),

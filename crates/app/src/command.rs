@@ -1,6 +1,7 @@
 //! The commands, one file each, and what they share: finding plans and steps, the schemas of their answers, and saying in
 //! which way the engine failed. No command knows another.
 
+pub(crate) mod acp;
 pub(crate) mod answer;
 pub(crate) mod approve;
 pub(crate) mod arbiter;
@@ -52,6 +53,7 @@ pub(crate) mod simulate;
 pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod stop;
+pub(crate) mod tools;
 pub(crate) mod undo;
 pub(crate) mod verify;
 pub(crate) mod worker;
@@ -149,6 +151,7 @@ pub(crate) type Make = fn(SchemaGenerator) -> Value;
 
 /// Every schema with its name. A command that prints an envelope has a line here.
 pub(crate) const SCHEMAS: &[(&str, Make)] = &[
+    ("acp", made::<Envelope<acp::Bridged>>),
     ("answer", made::<Envelope<answer::Answered>>),
     ("approve", made::<Envelope<approve::ApprovedData>>),
     ("arbiter", made::<Envelope<arbiter::Arbitrated>>),
@@ -188,6 +191,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("prompt", made::<Envelope<prompt::Prompted>>),
     ("propose", made::<Envelope<propose::ProposedData>>),
     ("queue", made::<Envelope<queue::Listed>>),
+    ("quick", made::<Envelope<run::Ran>>),
     ("reject", made::<Envelope<reject::RejectedData>>),
     ("reopen", made::<Envelope<reopen::Reopened>>),
     ("replan", made::<Envelope<replan::Replanned>>),
@@ -202,6 +206,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("stats", made::<Envelope<stats::Statistics>>),
     ("status", made::<Envelope<status::Standing>>),
     ("stop", made::<Envelope<stop::Stopped>>),
+    ("tools", made::<Envelope<tools::Tools>>),
     ("undo", made::<Envelope<undo::Undone>>),
     ("verify", made::<Envelope<VerifyData>>),
     ("worker", made::<Envelope<worker::Worked>>),

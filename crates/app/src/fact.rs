@@ -7,6 +7,7 @@ pub(crate) mod found;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use planwright_engine::clock;
+use planwright_engine::core::agent::Account;
 use planwright_engine::core::budget;
 use planwright_engine::core::decide;
 use planwright_engine::core::event::{Answer, AttemptEnd, Event, Outcome, Reason, StopWhen, Usage};
@@ -243,7 +244,8 @@ pub(crate) fn detail(event: &Event) -> String {
                 0 => String::new(),
                 count => format!(", {} ({})", number(count, "finding"), finding::counted(&found)),
             };
-            format!("{}, {} changed{found}", end_words(end), number(changed.len(), "file"))
+            let changed = number(changed.len(), "file");
+            format!("{}, {changed} changed{}{found}", end_words(end), scope_words(account))
         }
         Event::ContractFinished { receipt, .. } => {
             let failure = receipt.verdict.failure();
@@ -260,6 +262,20 @@ pub(crate) fn detail(event: &Event) -> String {
         Event::RunFinished { outcome: Outcome::Failed, why } => format!("failed: {why}"),
         Event::RunFinished { outcome: Outcome::Cancelled, why } => format!("cancelled: {why}"),
     }
+}
+
+/// What an attempt did, or tried, beyond its scope.
+fn scope_words(account: &Account) -> String {
+    let mut words = String::new();
+    if !account.outside.is_empty() {
+        words.push_str(&format!(", outside of its scope: {}", account.outside.join(", ")));
+    }
+    match account.refused.len() {
+        0 => {}
+        1 => words.push_str(", 1 call out of scope"),
+        count => words.push_str(&format!(", {count} calls out of scope")),
+    }
+    words
 }
 
 /// What an event is about: `it/fix`, or `it` for the whole run.
@@ -302,6 +318,9 @@ pub(crate) fn fields(event: &Event) -> String {
             fields.push(("changed", changed.len().to_string()));
             let found = report::findings(&account.report).count();
             fields.extend((found > 0).then(|| ("findings", found.to_string())));
+            if !account.outside.is_empty() {
+                fields.push(("outside", account.outside.len().to_string()));
+            }
         }
         Event::ContractFinished { receipt, .. } => {
             match receipt.verdict.failure() {

@@ -51,6 +51,10 @@ mod merge_driver;
 mod opinion;
 #[path = "program/place.rs"]
 mod place;
+#[path = "program/planner.rs"]
+mod planner;
+#[path = "program/planning.rs"]
+mod planning;
 #[path = "program/policy.rs"]
 mod policy;
 #[path = "program/protocol.rs"]

@@ -1,6 +1,7 @@
 //! The agents that people have: how each is started, and what its output tells. One file an agent, all of it data and pure
 //! functions. Nothing that an agent says about its success is believed: how it ended only tells whether it could work at all.
 
+mod acp;
 mod aider;
 mod claude;
 mod codex;
@@ -14,6 +15,7 @@ mod pi;
 mod qwen;
 mod trouble;
 
+pub use acp::BRIDGE;
 pub use heard::{Heard, Listener, Places};
 pub use trouble::{Reset, Trouble};
 
@@ -160,8 +162,16 @@ pub fn profile(name: &str) -> Option<&'static Profile> {
     PROFILES.iter().find(|profile| profile.name == name)
 }
 
+/// Whether a command line is our own bridge to an agent that speaks the Agent Client Protocol.
+pub fn is_bridged(command: &[String]) -> bool {
+    command.len() > BRIDGE.len() && command.iter().zip(BRIDGE).all(|(word, known)| word == known)
+}
+
 /// The profile of the program that a command line starts.
 pub fn profile_of(command: &[String]) -> Option<&'static Profile> {
+    if is_bridged(command) {
+        return Some(&acp::PROFILE);
+    }
     let program = command.first()?.rsplit('/').next()?;
     PROFILES.iter().find(|profile| profile.program == program)
 }

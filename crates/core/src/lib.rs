@@ -1,11 +1,11 @@
 //! The part of planwright that decides. Pure: no files, processes, clock, environment or threads; what a decision needs
 //! from the world comes in as data. Read the modules in this order.
 
+pub mod acp;
 pub mod agent;
 pub mod arbiter;
 pub mod assignment;
 pub mod audit;
-pub mod brief;
 pub mod budget;
 pub mod chain;
 pub mod change;
@@ -40,6 +40,7 @@ pub mod prompt;
 pub mod receipts;
 pub mod red;
 pub mod reflection;
+pub mod reminder;
 pub mod reply;
 pub mod report;
 pub mod rerun;

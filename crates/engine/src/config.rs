@@ -222,6 +222,18 @@ pub struct Agent {
     pub places: Places,
     /// Whether the file of the project says any of it: then it is run only once it was approved.
     pub is_projects: bool,
+    /// How it is talked to.
+    pub protocol: Protocol,
+}
+
+/// How an agent is talked to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// The prompt comes on its standard input, and it says what it does on its output.
+    #[default]
+    Command,
+    /// By the Agent Client Protocol, over our own bridge.
+    Acp,
 }
 
 /// What sessions of your own agents are told. Never from a file that an agent could have written: see
@@ -529,6 +541,7 @@ impl Agent {
             ("command", Value::Words(words)) => self.command.clone_from(words),
             ("environment", Value::Words(words)) => self.environment.clone_from(words),
             ("like", Value::Text(name)) => self.like = Some(name.clone()),
+            ("protocol", Value::Text(word)) if word == "acp" => self.protocol = Protocol::Acp,
             ("tokens", Value::Words(places)) => self.places.tokens.clone_from(places),
             ("dollars", Value::Text(place)) => self.places.dollars = Some(place.clone()),
             ("session", Value::Text(place)) => self.places.session = Some(place.clone()),
@@ -573,13 +586,21 @@ impl Config {
     /// none.
     pub fn command_of(&self, agent: &str) -> Vec<String> {
         let said = self.agents.get(agent);
-        match said.map(|said| &said.command).filter(|command| !command.is_empty()) {
-            Some(command) => command.clone(),
-            None => {
-                let name = said.and_then(|said| said.like.as_deref()).unwrap_or(agent);
-                let words = agent::profile(name).map(|profile| profile.command).unwrap_or_default();
-                words.iter().map(|&word| word.to_owned()).collect()
+        let protocol = said.map(|said| said.protocol).unwrap_or_default();
+        let own = said.map(|said| said.command.clone()).filter(|command| !command.is_empty());
+        let words: Vec<String> = own.unwrap_or_else(|| {
+            let profile = agent::profile(said.and_then(|said| said.like.as_deref()).unwrap_or(agent));
+            let words = profile.map(|profile| match protocol {
+                Protocol::Command => profile.command,
+                Protocol::Acp => profile.acp,
+            });
+            words.unwrap_or_default().iter().map(|&word| word.to_owned()).collect()
+        });
+        match protocol {
+            Protocol::Acp if !words.is_empty() => {
+                agent::BRIDGE.iter().map(|&word| word.to_owned()).chain(words).collect()
             }
+            Protocol::Acp | Protocol::Command => words,
         }
     }
 

@@ -4,6 +4,8 @@
 mod session;
 mod tool;
 
+pub(crate) use tool::followed;
+
 use std::path::Path;
 
 use serde_json::Value;

@@ -3,6 +3,7 @@
 
 pub use planwright_core as core;
 
+pub mod acp;
 pub mod arbiter;
 mod attempt;
 pub mod audit;

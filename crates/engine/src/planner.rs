@@ -21,7 +21,7 @@ use crate::project::{self, Project};
 use crate::runs::{self, Runs};
 use crate::store::{self, state};
 use crate::workspace::Snapshot;
-use crate::{facts, kind, topic};
+use crate::{facts, kind, scope, topic};
 
 /// The role of the agent that plans.
 pub const ROLE: &str = "planner";
@@ -138,10 +138,16 @@ impl Planner {
         let said = project.config.agents.get(&self.name);
         let like = said.and_then(|said| said.like.as_deref());
         let profile = like.map_or_else(|| agent::profile_of(&self.command), agent::profile);
+        // It only reads: its own rules and hooks say so, as far as its profile has any.
+        let held = scope::planning((&project.config, &project.root), profile, folder.path())?;
+        let mut env = environment(profile, said.map(|said| said.environment.as_slice()).unwrap_or_default());
+        let words: Vec<String> = self.command.iter().map(|word| folder.word(word)).collect();
+        let argv = held.applied_to(&words);
+        scope::lay_over(&mut env, held.environment);
         let job = Job {
-            argv: self.command.iter().map(|word| folder.word(word)).collect(),
+            argv,
             folder: project.root.clone(),
-            env: environment(profile, said.map(|said| said.environment.as_slice()).unwrap_or_default()),
+            env,
             input: prompt.as_bytes().to_vec(),
             deadline: Duration::from_secs(seconds),
             output_bytes_max: OUTPUT_BYTES_MAX,

@@ -8,9 +8,9 @@ pub use gate::{Asked, Gate, gate};
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
-use planwright_core::brief::{Active, Now, Stage, first_open, heading};
 use planwright_core::event::Reason;
 use planwright_core::overseer::Places;
+use planwright_core::reminder::{Active, Now, Stage, first_open, heading};
 use planwright_core::run::{Phase, Status};
 use planwright_core::state::State;
 

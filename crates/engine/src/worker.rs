@@ -205,6 +205,10 @@ impl Worker {
 
     /// The profile by which the step's agent is read: what was approved says so, or the program of its command line.
     fn profile(&self, step: &Step) -> Option<&'static Profile> {
+        let bridged = self.agents.get(&step.target).filter(|command| agent::is_bridged(command));
+        if let Some(command) = bridged {
+            return agent::profile_of(command);
+        }
         let like = self.agents.get(&format!("{LIKE_KEY}{}", step.target)).and_then(|words| words.first());
         match like {
             Some(name) => agent::profile(name),
@@ -280,7 +284,12 @@ impl Worker {
         let additions = scope::hold(scope, self.profile(step), folder.path());
         let additions =
             additions.map_err(|error| format!("the agent can't be held to its scope: {error}"))?;
-        let argv = additions.applied_to(&job.argv);
+        let mut argv = additions.applied_to(&job.argv);
+        if agent::is_bridged(&argv) {
+            // The bridge is this very program, whatever the PATH says.
+            let own = scope::own_program().ok_or("the path of planwright itself can't be told")?;
+            argv[0] = own;
+        }
         let mut env = job.env;
         scope::lay_over(&mut env, additions.environment);
         Ok(Job { argv, env, ..job })

@@ -27,6 +27,9 @@ pub(crate) struct Args {
     /// Approve exactly this digest (its first 8 digits or more); needed where no person is at the terminal
     #[arg(long, value_name = "DIGEST")]
     pub(crate) rev: Option<String>,
+    /// Show what would be done; start nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 /// Makes the plan, outside of the workspace, and opens it.

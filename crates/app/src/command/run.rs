@@ -75,9 +75,14 @@ impl Args {
         }
     }
 
-    /// A plan as a whole, with the digest that was typed.
-    pub(crate) fn approved(plan: &str, rev: Option<String>) -> Self {
-        Self { rev, ..Self::of(plan) }
+    /// The same, with the digest that was typed.
+    pub(crate) fn approving(self, rev: Option<String>) -> Self {
+        Self { rev, ..self }
+    }
+
+    /// The same, but nothing is started.
+    pub(crate) fn dry(self) -> Self {
+        Self { dry_run: true, ..self }
     }
 
     /// A plan that failed, once more.

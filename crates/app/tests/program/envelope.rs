@@ -32,6 +32,10 @@ fn project() -> Place {
     place
 }
 
+/// What a planner answers.
+const DRAFT: &str = "Because.\n\n```plan-json\n{\"action\":\"plan\",\"title\":\"Drafted\",\"steps\":[{\"kind\":\"shell\",\
+    \"command\":\"touch d\",\"check\":\"test -e d\"}]}\n```\n";
+
 const SUCCESSES: &[Case<'_>] = &[
     (&["init"], ""),
     (&["init", "--agents", "claude,pi"], ""),
@@ -70,7 +74,12 @@ const SUCCESSES: &[Case<'_>] = &[
     (&["convert", "good", "--to", "named", "--output", "-"], ""),
     (&["import", "tasks.md", "--name", "imported"], ""),
     (&["export", "good", "--to", "markdown"], ""),
-    (&["replan", "record"], ""),
+    (&["replan", "record", "--copy"], ""),
+    (&["draft", "--from", "-", "--name", "drafted"], DRAFT),
+    (&["new", "--templates"], ""),
+    (&["quick", "touch q", "--contract", "test -s q", "--agent", "shell", "--dry-run"], ""),
+    (&["discover", "More to do", "--plan", "good", "--step", "s1"], ""),
+    (&["discover", "good", "--list"], ""),
     (&["history", "record"], ""),
     (&["stats"], ""),
     (&["stats", "--since", "7d", "--contracts", "--tools", "--plans"], ""),
@@ -189,6 +198,17 @@ const FAILURES: &[Case<'_>] = &[
     (&["audit", "nothing"], ""),
     (&["audit", "--anchor", "ref"], ""),
     (&["replan", "good"], ""),
+    (&["draft"], ""),
+    (&["draft", "Anything"], ""),
+    (&["draft", "--from", "-"], "nothing"),
+    (&["draft", "Anything", "--name", "good"], ""),
+    (&["quick", "Anything"], ""),
+    (&["quick", "touch q", "--contract", "true", "--agent", "shell"], ""),
+    (&["quick", "touch q", "--contract", "test -s q", "--agent", "shell"], ""),
+    (&["discover", "More to do"], ""),
+    (&["discover", "good", "--add", "9"], ""),
+    (&["new", "more", "--template", "nothing"], ""),
+    (&["new", "more", "--template", "bugfix"], ""),
     (&["history", "nothing"], ""),
     (&["archive", "nothing"], ""),
     (&["archive"], ""),

@@ -85,7 +85,8 @@ fn every_agent_is_told_of_the_active_plan_in_its_own_form() {
         }
     }
     // The few lines in pi and opencode, and people, get text.
-    for input in [r#"{"session_id":"pi","source":"startup"}"#, "", "rubbish"] {
+    let shims = [question("pi-session-start.json"), question("opencode-session-start.json")];
+    for input in shims.iter().map(String::as_str).chain(["", "rubbish"]) {
         let ran = place.run_with(&["hook", "session-start"], input);
         assert!(ran.expect(0, &[]).stdout.starts_with("This project has an active plan"), "{ran:#?}");
     }
@@ -99,7 +100,13 @@ fn the_plan_survives_compaction() {
     ran.expect(0, &["Keep the following in the summary", "current step: 1 first"]);
     assert!(ran.stdout.starts_with("Keep"), "claude takes text here: {ran:#?}");
     // gemini takes nothing in, and nothing but JSON may be on its stdout.
-    assert_eq!(place.run_with(&["hook"], question("gemini-pre-compress.json")).expect(0, &[]).stdout, "");
+    assert_eq!(
+        place
+            .run_with(&["hook"], r#"{"hook_event_name":"PreCompress","session_id":"a"}"#)
+            .expect(0, &[])
+            .stdout,
+        ""
+    );
 }
 
 // P-10: what is over is never put back, and what is being run goes before what is only approved.
@@ -196,14 +203,28 @@ fn a_session_that_comes_back_with_the_same_is_let_go() {
     assert_eq!(place.run_with(&["hook", "stop"], &again).expect(0, &[]).said(), "");
 }
 
-// P-10: gemini goes on by an exit code and a reason on stderr.
+// P-10: all agents take the same answer here.
 #[test]
-fn gemini_is_held_back_in_its_own_way() {
-    let place = approved(&[NEVER]);
-    place.write(USER, "[session]\nstop_holds = 1\n");
-    let ran = place.run_with(&["hook"], question("gemini-after-agent.json"));
-    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{ran:#?}");
-    assert!(ran.stderr.contains("Step 1 `never`"), "{ran:#?}");
+fn every_agent_is_held_back() {
+    let names = ["claude-stop", "codex-stop", "gemini-after-agent", "qwen-stop", "copilot-stop", "pi-stop"];
+    for name in names {
+        let place = approved(&[NEVER]);
+        place.write(USER, "[session]\nstop_holds = 1\n");
+        let asked = question(&format!("{name}.json"));
+        let ran = place.run_with(&["hook", "stop"], &asked);
+        let value: Value =
+            serde_json::from_str(&ran.expect(0, &[]).stdout).unwrap_or_else(|_| panic!("{name}: {ran:#?}"));
+        assert_eq!(value["decision"], "block", "{name}");
+        assert!(
+            value["reason"].as_str().is_some_and(|reason| reason.contains("Step 1 `never`")),
+            "{name}: {value}"
+        );
+        assert_eq!(
+            place.run_with(&["hook", "stop"], &asked).expect(0, &[]).said(),
+            "",
+            "{name}: once is all"
+        );
+    }
 }
 
 // What an agent may write is never run on the strength of a hook: neither a plan that nobody approved, nor a changed one, nor a setting

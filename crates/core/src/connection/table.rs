@@ -69,7 +69,7 @@ pub const CONNECTIONS: &[Connection] = &[
             },
             SHARED_SKILL,
         ],
-        note: "gemini takes nothing in when it compresses a session; the plan comes back with the next session",
+        note: "gemini runs hooks of a project only in a folder that you trust, and takes nothing in when it compresses a session",
     },
     Connection {
         agent: "qwen",
@@ -114,7 +114,7 @@ pub const CONNECTIONS: &[Connection] = &[
             },
             SHARED_SKILL,
         ],
-        note: "",
+        note: "pi loads extensions of a project only if you trust it: type /trust in pi",
     },
     Connection {
         agent: "copilot",
@@ -142,6 +142,6 @@ pub const CONNECTIONS: &[Connection] = &[
             },
             SHARED_SKILL,
         ],
-        note: "copilot runs hooks only in a folder that you trust",
+        note: "copilot runs hooks only in a folder that you trust; it reads those of claude, too",
     },
 ];

@@ -209,7 +209,10 @@ fn label(line: &str) -> Option<(Part, &str)> {
 
 /// The lines as one text, as much of it as is kept.
 fn kept(lines: &[&str]) -> String {
-    let text = lines.join("\n");
+    let mut text = lines.join("\n");
+    while text.contains("\n\n\n") {
+        text = text.replace("\n\n\n", "\n\n");
+    }
     let text = text.trim();
     let end = text.floor_char_boundary(super::REASONING_BYTES_MAX);
     if end < text.len() { format!("{}…", &text[..end]) } else { text.to_owned() }

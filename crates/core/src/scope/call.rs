@@ -243,6 +243,34 @@ impl Call {
         Self { tool: tool.to_owned(), family, paths, script, folder }
     }
 
+    /// Reads what an agent asks permission for by the Agent Client Protocol: it says what the tool does, where, and with what.
+    pub fn of_permission(request: &Value, folder: &str) -> Self {
+        let asked = &request["toolCall"];
+        let title = asked["title"].as_str().unwrap_or_default();
+        let raw = &asked["rawInput"];
+        let named = Self::new(title, raw, folder);
+        let family = match asked["kind"].as_str() {
+            Some("read" | "search") => Family::Read,
+            Some("edit" | "delete" | "move") => Family::Edit,
+            Some("execute") => Family::Shell,
+            Some("fetch") => Family::Web,
+            Some("think" | "switch_mode") => Family::Own,
+            Some(_) | None => named.family,
+        };
+        let mut paths = Vec::new();
+        if family == Family::Edit {
+            let parts = ["locations", "content"].iter().filter_map(|key| asked[*key].as_array()).flatten();
+            paths.extend(parts.filter_map(|part| part["path"].as_str()).map(str::to_owned));
+            paths.extend(files(raw));
+            paths
+                .extend(PATCH_KEYS.iter().filter_map(|key| raw[*key].as_str()).filter_map(patched).flatten());
+        }
+        let script = (family == Family::Shell).then(|| script(raw)).flatten();
+        let kind = asked["kind"].as_str().unwrap_or("other");
+        let tool = if named.family == Family::Other && family != Family::Other { kind } else { title };
+        Self { tool: tool.to_owned(), family, paths, script, folder: named.folder }
+    }
+
     /// Whether it is the agent's own business, or one of planwright's tools.
     pub fn is_own(&self) -> bool {
         let is_ours = |name: &str| OURS.iter().any(|front| name.starts_with(front));

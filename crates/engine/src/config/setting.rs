@@ -183,6 +183,11 @@ pub const SETTINGS: &[Setting] = &[
         meaning: "the known agent that this one is like: its output is read so, and its command line is taken where none is said",
     },
     Setting {
+        name: "agents.NAME.protocol",
+        kind: Kind::Choice { default: "command", of: &["command", "acp"] },
+        meaning: "how this agent is talked to: as a command with the prompt on its standard input, or by the Agent Client Protocol",
+    },
+    Setting {
         name: "agents.NAME.environment",
         kind: Kind::Words,
         meaning: "variables for this agent, each as `NAME=VALUE`",

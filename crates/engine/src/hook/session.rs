@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use planwright_core::brief;
+use planwright_core::reminder::reminder;
 use serde_json::{Value, json};
 
 use super::Reply;
@@ -67,12 +67,8 @@ pub(super) fn stop(input: &Value, folder: &Path, complaints: &mut Vec<String>) -
     let asked = Asked { session, is_again: input["stop_hook_active"] == true };
     match Project::find(folder).map_err(Error::from).and_then(|project| session::gate(&project, asked)) {
         Ok(Gate::Open) => Reply::Pass,
-        Ok(Gate::Hold(reason)) => match Form::of(input) {
-            Form::Claude | Form::Copilot | Form::Text => {
-                Reply::Say(line(&json!({"decision": "block", "reason": reason})))
-            }
-            Form::Gemini => Reply::Refuse(reason),
-        },
+        // The one answer that all of them take in the same form.
+        Ok(Gate::Hold(reason)) => Reply::Say(line(&json!({"decision": "block", "reason": reason}))),
         Err(error) => {
             complaints.push(told(&error));
             Reply::Pass
@@ -86,7 +82,7 @@ fn brief_of(folder: &Path, complaints: &mut Vec<String>) -> Option<String> {
         return None;
     }
     match Project::find(folder).map_err(Error::from).and_then(|project| session::active(&project)) {
-        Ok(plans) => brief::brief(&plans),
+        Ok(plans) => reminder(&plans),
         Err(error) => {
             complaints.push(told(&error));
             None

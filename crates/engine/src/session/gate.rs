@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use planwright_core::brief::first_open;
 use planwright_core::plan::{Contract, Plan, Step};
+use planwright_core::reminder::first_open;
 use planwright_core::run::Status;
 use serde::{Deserialize, Serialize};
 

@@ -19,6 +19,8 @@ use crate::out::{Exit, Failure, Next, Out, Tone, clean, clean_line};
 const CONTEXT_LINES: usize = 2;
 /// How many lines of one difference are shown: enough for everything that is run, too few for a page that only teaches.
 const LINES_MAX: usize = 60;
+/// How many lines of a page that only teaches: all of it is read with `planwright prompt skill`.
+const PAGE_LINES_MAX: usize = 8;
 /// How long a difference may be looked for.
 const TIME_MAX: Duration = Duration::from_secs(1);
 
@@ -119,7 +121,8 @@ fn show(change: &Change, out: &mut Out<'_>) {
             out.line(&head(word, Tone::Attention, &format!("{} for {}", change.file, change.agent)));
             let lines: Vec<String> =
                 difference(old.as_deref().unwrap_or_default(), new).lines().map(str::to_owned).collect();
-            for line in lines.iter().take(LINES_MAX) {
+            let most = if change.file.ends_with("/SKILL.md") { PAGE_LINES_MAX } else { LINES_MAX };
+            for line in lines.iter().take(most) {
                 let tone = match line.chars().next() {
                     Some('+') => Tone::Good,
                     Some('-') => Tone::Bad,
@@ -127,8 +130,8 @@ fn show(change: &Change, out: &mut Out<'_>) {
                 };
                 out.line(&format!("  {}", palette.paint(tone, &clean(line))));
             }
-            if lines.len() > LINES_MAX {
-                out.line(&format!("  and {} lines more", lines.len() - LINES_MAX));
+            if lines.len() > most {
+                out.line(&format!("  and {} lines more", lines.len() - most));
             }
         }
         Deed::ByHand { lines, why } => {

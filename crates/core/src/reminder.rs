@@ -3,7 +3,7 @@
 
 use crate::plan::{Contract, Plan, Step};
 
-/// The most bytes of a brief: what a session is told at every start must not push out what it works on.
+/// The most bytes of a reminder: what a session is told at every start must not push out what it works on.
 pub const BYTES_MAX: usize = 8 * 1024;
 /// The most bytes of a task, and of everything else that a plan says at length.
 const TASK_BYTES_MAX: usize = 2048;
@@ -91,8 +91,8 @@ pub fn first_open(plan: &Plan, settled: &[bool]) -> Option<usize> {
         .find(|&place| !is_settled(place) && plan.steps[place].needs.iter().all(|&need| is_settled(need)))
 }
 
-/// The brief: the first plan in full, the others in a line each; `None` where no plan is active.
-pub fn brief(plans: &[Active]) -> Option<String> {
+/// The reminder: the first plan in full, the others in a line each; `None` where no plan is active.
+pub fn reminder(plans: &[Active]) -> Option<String> {
     let (first, others) = plans.split_first()?;
     let mut text = "This project has an active plan (planwright).\n\n".to_owned();
     tell(first, &mut text);
@@ -219,8 +219,8 @@ mod tests {
 
     // P-10: what a session has to know, in one place.
     #[test]
-    fn a_brief_says_where_the_plan_stands_and_what_nobody_but_planwright_may_do() {
-        let text = brief(&[active("Write `greet.sh`.")]).expect("a plan is active");
+    fn a_reminder_says_where_the_plan_stands_and_what_nobody_but_planwright_may_do() {
+        let text = reminder(&[active("Write `greet.sh`.")]).expect("a plan is active");
         insta::assert_snapshot!(text, @"
         This project has an active plan (planwright).
 
@@ -244,11 +244,11 @@ mod tests {
         You cannot mark a step done: only planwright can, by running its contract. Approving, answering and skipping are for people. If the plan does not fit any more, say so.
         next: planwright answer hello/greeter
         ");
-        assert_eq!(brief(&[]), None);
+        assert_eq!(reminder(&[]), None);
     }
 
     #[test]
-    fn whatever_a_plan_says_the_brief_stays_small_and_keeps_its_rules() {
+    fn whatever_a_plan_says_the_reminder_stays_small_and_keeps_its_rules() {
         let long = "ä".repeat(100_000);
         let mut plan = active(&long);
         plan.title.clone_from(&long);
@@ -258,7 +258,7 @@ mod tests {
             now.accept = vec![long.clone(); 100];
         }
         let plans: Vec<Active> = std::iter::repeat_n(plan, 50).collect();
-        let text = brief(&plans).expect("a plan is active");
+        let text = reminder(&plans).expect("a plan is active");
         assert!(text.len() <= BYTES_MAX, "{} bytes", text.len());
         assert!(text.contains("You cannot mark a step done"));
         assert!(text.ends_with("next: planwright answer hello/greeter\n"), "{text}");
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn further_plans_are_a_line_each() {
         let other = Active { name: "other".to_owned(), ..active("x") };
-        let text = brief(&[active("x"), other]).expect("two are active");
+        let text = reminder(&[active("x"), other]).expect("two are active");
         assert!(
             text.contains(
                 "Other active plans:\n  - other: running, run 1; 1 of 2 steps settled (plans/hello.md)\n"
