@@ -63,7 +63,9 @@ fn every_agent_is_connected_once_and_only_on_a_yes() {
             ".github/hooks/planwright.json",
         ]
     );
-    for file in wrote.iter().filter(|file| file.ends_with(".json")) {
+    for file in
+        wrote.iter().filter(|file| std::path::Path::new(file).extension().is_some_and(|end| end == "json"))
+    {
         serde_json::from_str::<Value>(&place.read(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
     }
     let (code, files) = connections(&place, &["init", "--agents", ALL]);
