@@ -6,10 +6,11 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    self, answer, approve, archive, audit, cancel, clone, comment, completions, config, convert, delete,
-    demo, doctor, edit, events, explain, export, fmt, help, history, hook, import, inbox, init, list, log,
-    man, mcp, merge_driver, new, policy, prompt, propose, queue, reject, reopen, replan, retry, review,
-    run as run_command, schema, should_plan, show, simulate, stats, status, stop, undo, verify, worker,
+    self, acp, answer, approve, arbiter, archive, audit, cancel, clone, comment, completions, config,
+    convert, delete, demo, discover, doctor, draft, edit, events, explain, export, fmt, help, history, hook,
+    import, inbox, init, list, log, man, mcp, merge_driver, new, policy, prompt, propose, queue, quick,
+    reject, reopen, replan, retry, review, run as run_command, schema, should_plan, show, simulate, stats,
+    status, stop, tools, undo, verify, worker,
 };
 use crate::herald;
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
@@ -45,6 +46,8 @@ enum Command {
     Init(init::Args),
     /// Write a new plan from a template
     New(new::Args),
+    /// Have a planner write a plan for what you want, and propose it
+    Draft(draft::Args),
     /// Check plans as a compiler checks programs
     Verify(verify::Args),
     /// Show a plan, one of its steps, or its graph
@@ -53,6 +56,8 @@ enum Command {
     Review(review::Args),
     /// Carry a plan through; only contracts say what is done
     Run(run_command::Args),
+    /// Carry one task through at once, without a plan file
+    Quick(quick::Args),
     /// Show where runs stand and what needs you
     Status(status::Args),
     /// Show what happened in a run
@@ -113,14 +118,18 @@ enum Command {
     Import(import::Args),
     /// Give a plan to other programs, or to people as a report
     Export(export::Args),
-    /// Write the next version of a plan after a step failed
+    /// Have a planner write the next version of a plan after a step failed
     Replan(replan::Args),
+    /// Note work that was come upon at a step, list it, or make a step of it
+    Discover(discover::Args),
     /// Show the versions of a plan and their runs
     History(history::Args),
     /// Check what is recorded: that it is what was written, and proves what it says
     Audit(audit::Args),
     /// Show what carrying out a plan would do, and do nothing
     Simulate(simulate::Args),
+    /// Show which agent does the next step and how the plan goes on, and why
+    Arbiter(arbiter::Args),
     /// Show how work goes: first tries, retries, waits, contracts that never failed
     Stats(stats::Args),
     /// Put plans that are over out of the way
@@ -131,6 +140,11 @@ enum Command {
     MergeDriver(merge_driver::Args),
     /// Answer what an agent asks before it uses a tool; called by agents
     Hook(hook::Args),
+    /// Speak the Agent Client Protocol with an agent; called by attempts
+    #[command(hide = true)]
+    Acp(acp::Args),
+    /// Show which tools plans can ask for, and which calls of agents were out of scope
+    Tools(tools::Args),
     /// Explain a rule of the checker
     Explain(explain::Args),
     /// Print the JSON schema of a command's output
@@ -209,15 +223,19 @@ fn records(command: &Command) -> bool {
         | Command::Retry(_)
         | Command::Delete(_)
         | Command::Edit(_)
+        | Command::Draft(_)
+        | Command::Quick(_)
+        | Command::Discover(_)
         | Command::Replan(_)
+        | Command::Arbiter(_)
         | Command::Archive(_)
         | Command::Mcp(_) => true,
+        Command::Verify(args) => args.is_recorded(),
         Command::Init(_)
         | Command::New(_)
         | Command::ShouldPlan(_)
         | Command::Prompt(_)
         | Command::Clone(_)
-        | Command::Verify(_)
         | Command::Show(_)
         | Command::Simulate(_)
         | Command::Stats(_)
@@ -240,6 +258,8 @@ fn records(command: &Command) -> bool {
         | Command::Audit(_)
         | Command::MergeDriver(_)
         | Command::Hook(_)
+        | Command::Tools(_)
+        | Command::Acp(_)
         | Command::Explain(_)
         | Command::Schema(_)
         | Command::Completions(_)
@@ -252,6 +272,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
     match command {
         Command::Init(args) => init::run(&args, out),
         Command::New(args) => new::run(&args, out),
+        Command::Draft(args) => draft::run(&args, out),
         Command::Verify(args) => verify::run(&args, out),
         Command::Show(args) => show::run(&args, out),
         Command::Review(args) => match review::run(&args, out)? {
@@ -259,6 +280,13 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
             review::Ended::Start(plan) => run_command::run(&run_command::Args::of(&plan), out),
         },
         Command::Run(args) => run_command::run(&args, out),
+        Command::Quick(args) => {
+            let opened = quick::open(&args)?;
+            let plan = opened.path.to_string_lossy().into_owned();
+            let words = run_command::Args::of(&plan).approving(args.rev.clone());
+            let words = if args.dry_run { words.dry() } else { words };
+            run_command::run_opened(&words, opened, out)
+        }
         Command::Status(args) => status::run(&args, out),
         Command::Log(args) => log::run(&args, out),
         Command::Answer(args) => answer::run(&args, out),
@@ -296,14 +324,18 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Import(args) => import::run(&args, out),
         Command::Export(args) => export::run(&args, out),
         Command::Replan(args) => replan::run(&args, out),
+        Command::Discover(args) => discover::run(&args, out),
         Command::History(args) => history::run(&args, out),
         Command::Simulate(args) => simulate::run(&args, out),
+        Command::Arbiter(args) => arbiter::run(&args, out),
         Command::Stats(args) => stats::run(&args, out),
         Command::Audit(args) => audit::run(&args, out),
         Command::Archive(args) => archive::run(&args, out),
         Command::Mcp(args) => mcp::run(&args, out),
         Command::MergeDriver(args) => merge_driver::run(&args, out),
         Command::Hook(args) => hook::run(&args, out),
+        Command::Tools(args) => tools::run(&args, out),
+        Command::Acp(args) => acp::run(&args, out),
         Command::Explain(args) => explain::run(&args, out),
         Command::Schema(args) => schema::run(&args, out),
         Command::Completions(args) => Ok(completions::run(&args, out)),

@@ -1,8 +1,10 @@
 //! The commands, one file each, and what they share: finding plans and steps, the schemas of their answers, and saying in
 //! which way the engine failed. No command knows another.
 
+pub(crate) mod acp;
 pub(crate) mod answer;
 pub(crate) mod approve;
+pub(crate) mod arbiter;
 pub(crate) mod archive;
 pub(crate) mod audit;
 pub(crate) mod cancel;
@@ -13,7 +15,9 @@ pub(crate) mod config;
 pub(crate) mod convert;
 pub(crate) mod delete;
 pub(crate) mod demo;
+pub(crate) mod discover;
 pub(crate) mod doctor;
+pub(crate) mod draft;
 pub(crate) mod edit;
 pub(crate) mod events;
 pub(crate) mod explain;
@@ -35,6 +39,7 @@ pub(crate) mod policy;
 pub(crate) mod prompt;
 pub(crate) mod propose;
 pub(crate) mod queue;
+pub(crate) mod quick;
 pub(crate) mod reject;
 pub(crate) mod reopen;
 pub(crate) mod replan;
@@ -48,6 +53,7 @@ pub(crate) mod simulate;
 pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod stop;
+pub(crate) mod tools;
 pub(crate) mod undo;
 pub(crate) mod verify;
 pub(crate) mod worker;
@@ -145,8 +151,10 @@ pub(crate) type Make = fn(SchemaGenerator) -> Value;
 
 /// Every schema with its name. A command that prints an envelope has a line here.
 pub(crate) const SCHEMAS: &[(&str, Make)] = &[
+    ("acp", made::<Envelope<acp::Bridged>>),
     ("answer", made::<Envelope<answer::Answered>>),
     ("approve", made::<Envelope<approve::ApprovedData>>),
+    ("arbiter", made::<Envelope<arbiter::Arbitrated>>),
     ("archive", made::<Envelope<archive::Archived>>),
     ("audit", made::<Envelope<audit::Audited>>),
     ("cancel", made::<Envelope<cancel::Cancelled>>),
@@ -157,7 +165,9 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("convert", made::<Envelope<crate::carry::Carried>>),
     ("delete", made::<Envelope<delete::Deleted>>),
     ("demo", made::<Envelope<demo::Made>>),
+    ("discover", made::<Envelope<discover::Discovered>>),
     ("doctor", made::<Envelope<doctor::Examined>>),
+    ("draft", made::<Envelope<draft::Drafted>>),
     ("edit", made::<Envelope<edit::Edited>>),
     ("error", made::<ErrorEnvelope>),
     ("event", made::<Envelope<Notice>>),
@@ -181,6 +191,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("prompt", made::<Envelope<prompt::Prompted>>),
     ("propose", made::<Envelope<propose::ProposedData>>),
     ("queue", made::<Envelope<queue::Listed>>),
+    ("quick", made::<Envelope<run::Ran>>),
     ("reject", made::<Envelope<reject::RejectedData>>),
     ("reopen", made::<Envelope<reopen::Reopened>>),
     ("replan", made::<Envelope<replan::Replanned>>),
@@ -195,6 +206,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("stats", made::<Envelope<stats::Statistics>>),
     ("status", made::<Envelope<status::Standing>>),
     ("stop", made::<Envelope<stop::Stopped>>),
+    ("tools", made::<Envelope<tools::Tools>>),
     ("undo", made::<Envelope<undo::Undone>>),
     ("verify", made::<Envelope<VerifyData>>),
     ("worker", made::<Envelope<worker::Worked>>),

@@ -2,14 +2,18 @@
 //! Knows no command, and decides nothing.
 
 pub(crate) mod entry;
+pub(crate) mod found;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use planwright_engine::clock;
+use planwright_engine::core::agent::Account;
 use planwright_engine::core::budget;
 use planwright_engine::core::decide;
 use planwright_engine::core::event::{Answer, AttemptEnd, Event, Outcome, Reason, StopWhen, Usage};
+use planwright_engine::core::finding;
 use planwright_engine::core::forecast::Forecast;
+use planwright_engine::core::report::{self, Finding};
 use planwright_engine::core::run::Ask;
 use planwright_engine::runs::Run;
 
@@ -234,14 +238,21 @@ pub(crate) fn detail(event: &Event) -> String {
         }
         Event::AgentsApproved { approved_by, .. } => format!("command lines approved by {approved_by}"),
         Event::AttemptStarted { agent, .. } => agent.clone(),
-        Event::AttemptFinished { end, changed, .. } => match changed.len() {
-            1 => format!("{}, 1 file changed", end_words(end)),
-            count => format!("{}, {count} files changed", end_words(end)),
-        },
-        Event::ContractFinished { receipt, .. } => receipt
-            .verdict
-            .failure()
-            .map_or_else(|| "passed".to_owned(), |failure| format!("failed: {failure}")),
+        Event::AttemptFinished { end, changed, account, .. } => {
+            let found: Vec<Finding> = report::findings(&account.report).cloned().collect();
+            let found = match found.len() {
+                0 => String::new(),
+                count => format!(", {} ({})", number(count, "finding"), finding::counted(&found)),
+            };
+            let changed = number(changed.len(), "file");
+            format!("{}, {changed} changed{}{found}", end_words(end), scope_words(account))
+        }
+        Event::ContractFinished { receipt, .. } => {
+            let failure = receipt.verdict.failure();
+            let said = failure.map_or_else(|| "passed".to_owned(), |failure| format!("failed: {failure}"));
+            let opinion = receipt.opinion.as_ref().map(|opinion| format!("; {opinion}"));
+            format!("{said}{}", opinion.unwrap_or_default())
+        }
         Event::AskOpened { reason, .. } => reason_words(*reason).to_owned(),
         Event::AskAnswered { answer, by, .. } => format!("{} by {by}", answer_words(answer)),
         Event::BudgetWarned { limit, percent } => format!("{percent} % of {limit}"),
@@ -251,6 +262,20 @@ pub(crate) fn detail(event: &Event) -> String {
         Event::RunFinished { outcome: Outcome::Failed, why } => format!("failed: {why}"),
         Event::RunFinished { outcome: Outcome::Cancelled, why } => format!("cancelled: {why}"),
     }
+}
+
+/// What an attempt did, or tried, beyond its scope.
+fn scope_words(account: &Account) -> String {
+    let mut words = String::new();
+    if !account.outside.is_empty() {
+        words.push_str(&format!(", outside of its scope: {}", account.outside.join(", ")));
+    }
+    match account.refused.len() {
+        0 => {}
+        1 => words.push_str(", 1 call out of scope"),
+        count => words.push_str(&format!(", {count} calls out of scope")),
+    }
+    words
 }
 
 /// What an event is about: `it/fix`, or `it` for the whole run.
@@ -285,12 +310,17 @@ pub(crate) fn fields(event: &Event) -> String {
         }
         Event::AgentsApproved { approved_by, .. } => fields.push(("by", approved_by.clone())),
         Event::AttemptStarted { agent, .. } => fields.push(("agent", agent.clone())),
-        Event::AttemptFinished { end, usage, changed, .. } => {
+        Event::AttemptFinished { end, usage, changed, account, .. } => {
             fields.push(end_field(end));
             fields.push(("dur", duration(usage.milliseconds)));
             fields.extend(usage.micro_dollars.map(|dollars| ("cost", money(dollars)[1..].to_owned())));
             fields.extend(usage.tokens.map(|tokens| ("tokens", tokens.to_string())));
             fields.push(("changed", changed.len().to_string()));
+            let found = report::findings(&account.report).count();
+            fields.extend((found > 0).then(|| ("findings", found.to_string())));
+            if !account.outside.is_empty() {
+                fields.push(("outside", account.outside.len().to_string()));
+            }
         }
         Event::ContractFinished { receipt, .. } => {
             match receipt.verdict.failure() {
@@ -301,6 +331,10 @@ pub(crate) fn fields(event: &Event) -> String {
                 }
             }
             fields.push(("dur", duration(receipt.milliseconds)));
+            if let Some(opinion) = &receipt.opinion {
+                fields.push(("judge", format!("{} ({})", opinion.by, opinion.weight.word())));
+                fields.push(("opinion", opinion.answer.word().to_owned()));
+            }
         }
         Event::AskOpened { reason, .. } => fields.push(("reason", reason_word(*reason).to_owned())),
         Event::AskAnswered { answer, by, .. } => {

@@ -8,5 +8,7 @@ mod consent;
 mod fact;
 mod herald;
 mod mcp;
+mod offer;
 pub mod out;
+mod planner;
 mod signal;

@@ -1,16 +1,22 @@
 //! The program from the outside: what is typed, what is printed, how it ends and what lies on the disk afterwards.
 //! Every test has its own project, home and search path, so that nothing of this machine shows through.
 
+#[path = "program/arbiter.rs"]
+mod arbiter;
 #[path = "program/ask.rs"]
 mod ask;
 #[path = "program/audit.rs"]
 mod audit;
 #[path = "program/bad_input.rs"]
 mod bad_input;
+#[path = "program/client.rs"]
+mod client;
 #[path = "program/connect.rs"]
 mod connect;
 #[path = "program/convert.rs"]
 mod convert;
+#[path = "program/cost.rs"]
+mod cost;
 #[path = "program/crash.rs"]
 mod crash;
 #[path = "program/crowd.rs"]
@@ -25,16 +31,30 @@ mod envelope;
 mod figures;
 #[path = "program/follow.rs"]
 mod follow;
+#[path = "program/found.rs"]
+mod found;
 #[path = "program/hook.rs"]
 mod hook;
 #[path = "program/hostile.rs"]
 mod hostile;
 #[path = "program/listen.rs"]
 mod listen;
+#[path = "program/mcp.rs"]
+mod mcp;
+#[path = "program/mcp_executor.rs"]
+mod mcp_executor;
+#[path = "program/mcp_human.rs"]
+mod mcp_human;
 #[path = "program/merge_driver.rs"]
 mod merge_driver;
+#[path = "program/opinion.rs"]
+mod opinion;
 #[path = "program/place.rs"]
 mod place;
+#[path = "program/planner.rs"]
+mod planner;
+#[path = "program/planning.rs"]
+mod planning;
 #[path = "program/policy.rs"]
 mod policy;
 #[path = "program/protocol.rs"]

@@ -1,6 +1,7 @@
 //! The agents that people have: how each is started, and what its output tells. One file an agent, all of it data and pure
 //! functions. Nothing that an agent says about its success is believed: how it ended only tells whether it could work at all.
 
+mod acp;
 mod aider;
 mod claude;
 mod codex;
@@ -14,12 +15,14 @@ mod pi;
 mod qwen;
 mod trouble;
 
+pub use acp::BRIDGE;
 pub use heard::{Heard, Listener, Places};
 pub use trouble::{Reset, Trouble};
 
 use serde::{Deserialize, Serialize};
 
 use crate::report;
+use crate::scope::{Refused, Scope};
 
 /// Every agent that is known by name, in the order in which one is chosen where nobody chose.
 pub const PROFILES: &[Profile] = &[
@@ -71,6 +74,45 @@ pub struct Profile {
     pub read: fn(&str, &mut Heard),
     /// A file that it leaves in [`FOLDER`], and what takes that.
     pub leaves: Option<(&'static str, fn(&str, &mut Heard))>,
+    /// What makes it keep to a scope: its own rules, and the hook that it asks.
+    pub hold: fn(&Scope, &Rig<'_>) -> Additions,
+}
+
+/// What an agent's rules are made with.
+#[derive(Debug, Clone, Copy)]
+pub struct Rig<'a> {
+    /// The program whose command `hook` is asked.
+    pub hook: &'a str,
+    /// The private folder that [`Additions::files`] go to.
+    pub folder: &'a str,
+}
+
+impl Rig<'_> {
+    /// The path of a file in the private folder.
+    fn file(&self, name: &str) -> String {
+        format!("{}/{name}", self.folder)
+    }
+
+    /// A program that asks, in which `HOOK` stands for ours.
+    fn shim(&self, text: &str) -> String {
+        text.replace("HOOK", &serde_json::Value::from(self.hook).to_string())
+    }
+
+    /// The command that is asked before a tool is called, for a shell.
+    fn command(&self) -> String {
+        format!("'{}' hook pre-tool", self.hook.replace('\'', "'\\''"))
+    }
+}
+
+/// Settings with one command that is asked before every call of a tool; `timeout` is in the agent's own unit.
+fn hooks(event: &str, command: &str, timeout: u64) -> String {
+    let hook = serde_json::json!({"type": "command", "command": command, "timeout": timeout});
+    serde_json::json!({"hooks": {event: [{"matcher": "*", "hooks": [hook]}]}}).to_string()
+}
+
+/// What an agent that has no rules of its own is held by: nothing but the look at its changes.
+fn loose(_scope: &Scope, _rig: &Rig<'_>) -> Additions {
+    Additions::default()
 }
 
 /// Something that shows that somebody is signed in.
@@ -120,8 +162,16 @@ pub fn profile(name: &str) -> Option<&'static Profile> {
     PROFILES.iter().find(|profile| profile.name == name)
 }
 
+/// Whether a command line is our own bridge to an agent that speaks the Agent Client Protocol.
+pub fn is_bridged(command: &[String]) -> bool {
+    command.len() > BRIDGE.len() && command.iter().zip(BRIDGE).all(|(word, known)| word == known)
+}
+
 /// The profile of the program that a command line starts.
 pub fn profile_of(command: &[String]) -> Option<&'static Profile> {
+    if is_bridged(command) {
+        return Some(&acp::PROFILE);
+    }
     let program = command.first()?.rsplit('/').next()?;
     PROFILES.iter().find(|profile| profile.program == program)
 }
@@ -156,9 +206,40 @@ pub struct Account {
     /// Files that it changed although the step does not touch them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,
+    /// Calls that were out of its scope, as its hook noted them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<Refused>,
     /// What it reported.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub report: Vec<report::Line>,
+}
+
+/// Options of which a command line has one at most: what is added takes the place of what is there.
+const SINGLE: &[&str] = &["-s", "--sandbox", "--permission-mode", "--approval-mode"];
+
+impl Additions {
+    /// A command line with these words behind it.
+    pub fn applied_to(&self, command: &[String]) -> Vec<String> {
+        let is_replaced = |word: &String| SINGLE.contains(&word.as_str()) && self.words.contains(word);
+        let mut words = Vec::new();
+        let mut rest = command.iter();
+        while let Some(word) = rest.next() {
+            if is_replaced(word) {
+                rest.next();
+            } else {
+                words.push(word.clone());
+            }
+        }
+        words.extend(self.words.iter().cloned());
+        words
+    }
+
+    /// These and others.
+    pub fn extend(&mut self, others: Self) {
+        self.words.extend(others.words);
+        self.environment.extend(others.environment);
+        self.files.extend(others.files);
+    }
 }
 
 impl Account {

@@ -1,7 +1,7 @@
 //! The edits that planwright makes to a plan file, as data. What each does to the meaning stands here, once, for all
 //! dialects; which bytes it takes is the dialect's business.
 
-use crate::draft::{Draft, Entry, Mark, StepDraft, StepNumber, Trace};
+use crate::draft::{ContractDraft, Draft, Entry, Mark, StepDraft, StepNumber, Trace};
 use crate::source::{Span, Spanned};
 use crate::state::State;
 
@@ -63,6 +63,17 @@ pub enum Change {
     },
     /// Numbers the steps 1, 2, 3; numeric needs follow.
     Renumber,
+    /// Adds a step behind the last one. A person confirms it, until somebody gives it a contract.
+    Append {
+        /// Its title.
+        title: String,
+        /// What its agent is told.
+        task: String,
+        /// Who does it.
+        target: String,
+        /// The id of the step that it waits for.
+        after: String,
+    },
     /// Writes a template step out, once for each item.
     Expand {
         /// The step.
@@ -176,9 +187,26 @@ impl Change {
                 renumber(draft);
                 keep_references(&before, draft, |place| place)?;
             }
+            Self::Append { title, task, target, after } => {
+                for line in [title, target, after] {
+                    one_line(line)?;
+                }
+                draft.steps.push(appended(draft.steps.len(), (title, task), target, after));
+            }
             Self::Expand { step, items } => expand(draft, *step, items)?,
         }
         Ok(())
+    }
+}
+
+/// The step that is added at a place.
+pub(crate) fn appended(place: usize, (title, task): (&str, &str), target: &str, after: &str) -> StepDraft {
+    StepDraft {
+        target: Some(unplaced_text(target)),
+        task: Some(unplaced_text(task)),
+        needs: Some(vec![unplaced_text(after)]),
+        contract: Some(ContractDraft { is_manual: true, ..ContractDraft::default() }),
+        ..StepDraft::empty(unplaced(StepNumber::Counted(number_at(place))), unplaced_text(title))
     }
 }
 

@@ -106,6 +106,11 @@ fn usual(who: &str, text: &str, project: &Project) -> Option<(String, String)> {
 }
 
 impl Project {
+    /// The commands that test and build the project, each with the file that says so.
+    pub fn usual(&self) -> Vec<(&'static str, &'static str)> {
+        [self.tests(), self.build()].into_iter().flatten().collect()
+    }
+
     /// The command that runs all tests, and the file that says so.
     fn tests(&self) -> Option<(&'static str, &'static str)> {
         let known = [

@@ -118,6 +118,7 @@ fn step_facets(step: &StepDraft) -> Vec<(&'static str, String)> {
         ("contract", command.map(|command| command.value.clone()).unwrap_or_default()),
         ("exit code", text(expect.filter(|code| code.value != "0"))),
         ("green", text(step.green.as_ref())),
+        ("judge", text(step.judge.as_ref())),
         ("on_fail", text(step.on_fail.as_ref())),
         ("reads", list(&step.reads)),
         ("touches", step.touches.as_deref().map(list).unwrap_or_default()),

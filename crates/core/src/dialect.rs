@@ -215,6 +215,7 @@ impl Dialect {
             | Change::Need { .. }
             | Change::Move { .. }
             | Change::Renumber
+            | Change::Append { .. }
             | Change::Expand { .. } => Ok(()),
         }
     }

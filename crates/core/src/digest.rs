@@ -105,6 +105,7 @@ impl Records {
         self.all("sealed", &step.sealed);
         self.all("accept", &step.accept);
         self.all("green", step.green.as_slice());
+        self.all("judge", step.judge.as_slice());
         self.number("timeout", step.timeout_seconds);
         self.number("contract-timeout", step.contract_timeout_seconds);
         self.all("tool", &step.tools);

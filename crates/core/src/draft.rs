@@ -185,6 +185,8 @@ pub struct StepDraft {
     pub accept: Vec<Spanned<String>>,
     /// Why the contract may pass before the work.
     pub green: Option<Spanned<String>>,
+    /// What an agent is asked about the work once the contract has passed: advice, unless a policy says otherwise.
+    pub judge: Option<Spanned<String>>,
     /// How long an attempt may take, as written.
     pub timeout: Option<Spanned<String>>,
     /// How long the contract may take, as written.
@@ -228,6 +230,7 @@ impl StepDraft {
             sealed: Vec::new(),
             accept: Vec::new(),
             green: None,
+            judge: None,
             timeout: None,
             contract_timeout: None,
             tools: Vec::new(),
@@ -257,6 +260,7 @@ impl StepDraft {
             &mut self.target,
             &mut self.task,
             &mut self.green,
+            &mut self.judge,
             &mut self.on_fail,
             &mut self.timeout,
             &mut self.contract_timeout,
@@ -321,6 +325,7 @@ pub enum Field {
     Contract,
     ExitCode,
     Green,
+    Judge,
     OnFail,
     Status,
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::Account;
 use crate::judge::{Observation, Verdict};
 use crate::ledger::Who;
+use crate::opinion::Opinion;
 
 /// The name of some bytes that the store keeps: their BLAKE3 hash in hex.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -292,6 +293,9 @@ pub struct Receipt {
     /// The approvals that the run began on.
     #[serde(default)]
     pub approvals: Vec<ApprovedBy>,
+    /// What an agent thinks of the work, where the step asks for it; says whether it counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opinion: Option<Opinion>,
 }
 
 /// An approval, by its place in the ledger of the plan.

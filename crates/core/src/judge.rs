@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::opinion::{Answer as Said, Opinion, Weight};
+
 /// What the harness saw of a contract.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -41,6 +43,13 @@ pub enum Failure {
     Timeout(u64),
     /// It could not be started.
     NotStarted(String),
+    /// The contract passed, but not the agent whose opinion counts by the policy.
+    Opinion {
+        /// The agent.
+        by: String,
+        /// Why.
+        reason: String,
+    },
 }
 
 impl Verdict {
@@ -71,6 +80,20 @@ pub fn judge(expect: u8, observation: &Observation) -> Verdict {
     Verdict(Answer::Failed(failure))
 }
 
+/// Judges what was seen of a contract and what an agent thinks of the work. An opinion never makes anything pass; where it
+/// counts, it can only take away what the contract has given, and no answer is no.
+pub fn judge_with(expect: u8, observation: &Observation, opinion: Option<&Opinion>) -> Verdict {
+    let verdict = judge(expect, observation);
+    match opinion {
+        Some(Opinion { weight: Weight::Gate, answer: Said::Fail | Said::Nothing, by, reason, .. })
+            if verdict.is_passed() =>
+        {
+            Verdict(Answer::Failed(Failure::Opinion { by: by.clone(), reason: reason.clone() }))
+        }
+        Some(_) | None => verdict,
+    }
+}
+
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -79,6 +102,7 @@ impl std::fmt::Display for Failure {
             Self::Signal(signal) => write!(f, "killed by signal {signal}"),
             Self::Timeout(seconds) => write!(f, "timed out after {seconds} s"),
             Self::NotStarted(why) => write!(f, "not started: {why}"),
+            Self::Opinion { by, reason } => write!(f, "the judge {by} says no: {reason}"),
         }
     }
 }
@@ -107,5 +131,28 @@ mod tests {
             assert_eq!(verdict.failure(), failure.as_ref(), "{expect} {observation:?}");
             assert_eq!(verdict.is_passed(), failure.is_none());
         }
+    }
+
+    // an opinion is advice unless a policy makes a gate of it, and it never makes a failed contract pass.
+    #[test]
+    fn an_opinion_only_ever_takes_away_and_only_where_it_counts() {
+        let opinion = |weight, answer| Opinion {
+            by: "sage".to_owned(),
+            weight,
+            answer,
+            reason: "unclear".to_owned(),
+            usage: crate::event::Usage::default(),
+        };
+        for weight in [Weight::Advisory, Weight::Gate] {
+            for answer in [Said::Pass, Said::Fail, Said::Nothing] {
+                let (opinion, red) = (opinion(weight, answer), Observation::Exited(1));
+                assert_eq!(judge_with(0, &red, Some(&opinion)), judge(0, &red), "{opinion:?}");
+                let green = judge_with(0, &Observation::Exited(0), Some(&opinion));
+                let is_passed = weight == Weight::Advisory || answer == Said::Pass;
+                assert_eq!(green.is_passed(), is_passed, "{opinion:?}");
+            }
+        }
+        let no = judge_with(0, &Observation::Exited(0), Some(&opinion(Weight::Gate, Said::Fail)));
+        assert_eq!(no.failure().map(ToString::to_string).as_deref(), Some("the judge sage says no: unclear"));
     }
 }

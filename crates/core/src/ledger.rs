@@ -97,6 +97,44 @@ pub enum Entry {
         /// What they say.
         text: String,
     },
+    /// Somebody wrote the plan and says why it is as it is. Moves nothing.
+    #[serde(rename = "plan.drafted")]
+    Drafted {
+        /// Who wrote it: a planner, or whoever handed its answer in.
+        by: Who,
+        /// The digest of what they wrote.
+        digest: String,
+        /// What they were asked for, and what they say to it.
+        drafting: Drafting,
+    },
+    /// Somebody who was at work on a step came upon other work. Moves nothing.
+    #[serde(rename = "work.discovered")]
+    Discovered {
+        /// Its number, counted from 1.
+        number: u32,
+        /// The id of the step that they were at; `None`: the plan as a whole.
+        step: Option<String>,
+        /// Who.
+        by: Who,
+        /// What is to be done, in a line.
+        title: String,
+        /// What else they say of it.
+        #[serde(default)]
+        text: String,
+        /// The attempt that reported it: `run/step/attempt/place`; `None`: somebody typed it.
+        #[serde(default)]
+        source: Option<String>,
+    },
+    /// Discovered work became a step of the plan. The edit itself is in the file, and has to be approved.
+    #[serde(rename = "work.added")]
+    Added {
+        /// The number of the discovery.
+        number: u32,
+        /// The id of the new step.
+        step: String,
+        /// Who added it.
+        by: Who,
+    },
     /// The plan goes back to its author.
     #[serde(rename = "plan.reopened")]
     Reopened {
@@ -175,6 +213,9 @@ impl Entry {
             Self::Rejected { .. } => "plan.rejected",
             Self::Commented { .. } => "plan.commented",
             Self::Answered { .. } => "comment.answered",
+            Self::Drafted { .. } => "plan.drafted",
+            Self::Discovered { .. } => "work.discovered",
+            Self::Added { .. } => "work.added",
             Self::Reopened { .. } => "plan.reopened",
             Self::Cancelled { .. } => "plan.cancelled",
             Self::Lapsed { .. } => "plan.lapsed",
@@ -192,11 +233,15 @@ impl Entry {
             Self::Started { run, .. } => Some(format!("{run}/plan.started")),
             Self::Ended { run, .. } => Some(format!("{run}/plan.ended")),
             Self::Undone { seq, .. } => Some(format!("{seq}/decision.undone")),
+            Self::Discovered { source: Some(source), .. } => Some(format!("{source}/work.discovered")),
+            Self::Added { number, .. } => Some(format!("{number}/work.added")),
             Self::Proposed { .. }
             | Self::Approved { .. }
             | Self::Rejected { .. }
             | Self::Commented { .. }
             | Self::Answered { .. }
+            | Self::Drafted { .. }
+            | Self::Discovered { source: None, .. }
             | Self::Reopened { .. }
             | Self::Cancelled { .. }
             | Self::Lapsed { .. }
@@ -213,6 +258,9 @@ impl Entry {
             | Self::Rejected { by, .. }
             | Self::Commented { by, .. }
             | Self::Answered { by, .. }
+            | Self::Drafted { by, .. }
+            | Self::Discovered { by, .. }
+            | Self::Added { by, .. }
             | Self::Reopened { by, .. }
             | Self::Cancelled { by, .. }
             | Self::Started { by, .. }
@@ -222,6 +270,40 @@ impl Entry {
             Self::Lapsed { .. } | Self::Ended { .. } => None,
         }
     }
+}
+
+/// What a planner was asked for, and what it says to its answer.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Drafting {
+    /// What was wished for.
+    pub task: String,
+    /// Why the plan is as it is, in the planner's words.
+    pub reasoning: String,
+    /// What is different from the version before, in the planner's words.
+    pub changes: String,
+    /// How often the planner was asked; 0: somebody handed the answer in.
+    pub tries: u32,
+    /// Files of the workspace that changed while the planner was at work, which it had no business with.
+    pub changed: Vec<String>,
+    /// Why there had to be another version; `None` for the first one.
+    pub after: Option<Setback>,
+}
+
+/// What went wrong with the version before.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Setback {
+    /// The version before.
+    pub previous: String,
+    /// The id of the step that failed.
+    pub step: String,
+    /// Why it failed.
+    pub error: String,
+    /// What was found out meanwhile.
+    pub discoveries: Vec<String>,
+    /// What has to be kept to from then on.
+    pub constraints: Vec<String>,
 }
 
 /// Exactly what somebody says yes to. If any of it moves, the yes is void.

@@ -31,6 +31,9 @@ pub struct Notice {
     pub occasion: Option<Occasion>,
     /// What happened: its name under `event`, and everything that goes with it.
     pub event: Value,
+    /// What else this tells, by name: `scope.violated` where an attempt changed files that it may not touch.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
 }
 
 /// Why somebody would want to hear of something at once.
@@ -60,8 +63,9 @@ impl Notice {
     /// The notice of an event of a run.
     pub fn of_event(about: About<'_>, run: i64, (seq, at_ms): (u64, u64), event: &Event) -> Self {
         let id = format!("run/{run}/{seq}");
+        let also = also(event);
         let (occasion, event) = (Occasion::of_event(event), serde_json::to_value(event).unwrap_or_default());
-        Self { run: Some(run), ..Self::new(about, id, (seq, at_ms), (occasion, event)) }
+        Self { run: Some(run), also, ..Self::new(about, id, (seq, at_ms), (occasion, event)) }
     }
 
     /// The notice of the last of these entries, which are the beginning of the ledger of the plan with this number; `None`
@@ -94,7 +98,31 @@ impl Notice {
             at_ms,
             occasion,
             event,
+            also: Vec::new(),
         }
+    }
+}
+
+/// The name by which listeners know that an attempt changed files that it may not touch.
+pub const SCOPE_VIOLATED: &str = "scope.violated";
+
+/// What an event tells beyond its name.
+fn also(event: &Event) -> Vec<String> {
+    match event {
+        Event::AttemptFinished { account, .. } if !account.outside.is_empty() => {
+            vec![SCOPE_VIOLATED.to_owned()]
+        }
+        Event::AttemptFinished { .. }
+        | Event::RunStarted { .. }
+        | Event::AgentsApproved { .. }
+        | Event::AttemptStarted { .. }
+        | Event::ContractFinished { .. }
+        | Event::AskOpened { .. }
+        | Event::AskAnswered { .. }
+        | Event::BudgetWarned { .. }
+        | Event::RunStopped { .. }
+        | Event::RunResumed { .. }
+        | Event::RunFinished { .. } => Vec::new(),
     }
 }
 
@@ -144,6 +172,9 @@ impl Occasion {
             Entry::Approved { .. }
             | Entry::Commented { .. }
             | Entry::Answered { .. }
+            | Entry::Drafted { .. }
+            | Entry::Discovered { .. }
+            | Entry::Added { .. }
             | Entry::Reopened { .. }
             | Entry::Cancelled { .. }
             | Entry::Started { .. }

@@ -64,6 +64,8 @@ pub struct Step {
     pub accept: Vec<String>,
     /// Why the contract may pass before the work; `None`: it may not.
     pub green: Option<String>,
+    /// What an agent is asked about the work once the contract has passed; `None`: nothing.
+    pub judge: Option<String>,
     /// How long an attempt may take, in seconds; `None`: the usual limit.
     pub timeout_seconds: Option<u64>,
     /// How long the contract may take, in seconds; `None`: the usual limit.

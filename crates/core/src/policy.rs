@@ -16,6 +16,7 @@ use std::fmt;
 
 use crate::event::Agents;
 use crate::ledger::{Role, Who};
+use crate::opinion::Weight;
 use crate::plan::Plan;
 use crate::red::Red;
 
@@ -38,6 +39,8 @@ pub struct Policy {
     pub groups: BTreeMap<String, BTreeSet<String>>,
     /// What is known of people.
     pub people: BTreeMap<String, Person>,
+    /// What the opinion of a judge counts for.
+    pub judge: Weight,
 }
 
 /// What is known of somebody.

@@ -1,7 +1,9 @@
 //! What an agent is told: its task, what it was given to read, what is expected, and on a retry what the contract said.
 //! Nothing of the other steps. Pure text in, text out; the engine gathers the pieces.
 
+use crate::finding;
 use crate::plan::{Contract, Step};
+use crate::work::WorkKind;
 
 /// Something that the agent is given to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,6 +86,10 @@ pub fn prompt(step: &Step, context: &[Context], feedback: &Feedback) -> String {
     if !step.sealed.is_empty() {
         text.push_str("\n# What must stay as it is\n\nThese files judge the work. A change of them is found and counts against it:\n\n");
         step.sealed.iter().for_each(|sealed| text.push_str(&format!("- {sealed}\n")));
+    }
+    if WorkKind::of(&step.target) == WorkKind::Review {
+        let gap = if text.ends_with('\n') { "" } else { "\n" };
+        text.push_str(&format!("{gap}\n# How to say what you find\n\n{}", finding::HOW_TO_SAY));
     }
     let feedback = feedback.text(step);
     if !feedback.is_empty() {

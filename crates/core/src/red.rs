@@ -41,7 +41,9 @@ impl Before {
             (Some(Failure::CannotRun(_) | Failure::NotStarted(_) | Failure::Timeout(_)), _) => {
                 Self::CannotRun(verdict.failure().map(ToString::to_string).unwrap_or_default())
             }
-            (Some(failure @ (Failure::Code(_) | Failure::Signal(_))), _) => Self::Fails(failure.to_string()),
+            (Some(failure @ (Failure::Code(_) | Failure::Signal(_) | Failure::Opinion { .. })), _) => {
+                Self::Fails(failure.to_string())
+            }
         }
     }
 

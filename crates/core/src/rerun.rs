@@ -42,7 +42,9 @@ impl Now {
             Some(failure @ (Failure::CannotRun(_) | Failure::NotStarted(_) | Failure::Timeout(_))) => {
                 Self::CannotRun(failure.to_string())
             }
-            Some(failure @ (Failure::Code(_) | Failure::Signal(_))) => Self::Fails(failure.to_string()),
+            Some(failure @ (Failure::Code(_) | Failure::Signal(_) | Failure::Opinion { .. })) => {
+                Self::Fails(failure.to_string())
+            }
         }
     }
 

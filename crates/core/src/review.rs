@@ -82,6 +82,9 @@ pub struct Review {
     pub rejections: Vec<RejectionReview>,
     /// What the checker has to say that belongs to no contract.
     pub warnings: Vec<Warning>,
+    /// What reviewers found in the last run, a line each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<String>,
 }
 
 /// One contract.
@@ -270,6 +273,8 @@ pub struct Input<'a> {
     pub moved: Vec<String>,
     /// What the plan file says, where that is not what was proposed.
     pub drift: Option<String>,
+    /// What reviewers found in the last run, a line each.
+    pub findings: Vec<String>,
 }
 
 impl Review {
@@ -288,6 +293,7 @@ impl Review {
             forecast,
             moved,
             drift,
+            findings,
         } = input;
         let newest = standing.newest();
         let compared = since.as_ref().map(|(_, old)| (*old, pairs(old, plan)));
@@ -324,6 +330,7 @@ impl Review {
             approvals_needed: standing.approvals.iter().map(|approval| approval.needed).max().unwrap_or(1),
             moved: if moved.is_empty() { standing.moved.clone() } else { moved },
             drift,
+            findings,
             rejections: standing.rejections.iter().map(|no| RejectionReview::of(no, reader)).collect(),
             warnings: warnings.into_iter().filter(|warning| warning.step.is_none()).collect(),
         }

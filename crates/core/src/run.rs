@@ -9,7 +9,7 @@ use crate::draft::Mark;
 use crate::event::{Answer, AttemptEnd, Blob, Event, Outcome, Reason, Usage};
 use crate::judge::Failure;
 use crate::plan::{Contract, Plan, Step};
-use crate::report;
+use crate::report::{self, Finding};
 
 /// Where a run stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,6 +88,8 @@ pub struct StepState {
     pub asked: u32,
     /// Whether an agent is done with it and a person has to look. Only where the contract is a person's word.
     pub is_handed_over: bool,
+    /// What was found in its last attempt, where that was a reviewer's.
+    pub findings: Vec<Finding>,
     /// What the agent asked in an attempt whose contract then failed.
     pub question: Option<String>,
     /// How often in a row the agent could not be had.
@@ -153,6 +155,18 @@ impl Status {
         match self {
             Self::Passed { .. } | Self::Skipped { .. } => true,
             Self::Pending | Self::Running { .. } | Self::Judging { .. } | Self::Waiting { .. } => false,
+        }
+    }
+
+    /// What the attempt that is judged has changed; nothing where none is.
+    pub fn changed(&self) -> &[String] {
+        match self {
+            Self::Judging { changed, .. } => changed,
+            Self::Pending
+            | Self::Running { .. }
+            | Self::Passed { .. }
+            | Self::Waiting { .. }
+            | Self::Skipped { .. } => &[],
         }
     }
 
@@ -227,6 +241,7 @@ impl RunState {
             same_failure: 0,
             asked: 0,
             is_handed_over: false,
+            findings: Vec::new(),
             question: None,
             parked: 0,
             parked_why: String::new(),
@@ -252,6 +267,12 @@ impl RunState {
             Phase::Finished(outcome) => Some(outcome),
             Phase::New | Phase::Running | Phase::Stopped => None,
         }
+    }
+
+    /// What reviewers found, each with the place of their step.
+    pub fn findings(&self) -> impl Iterator<Item = (usize, &Finding)> {
+        let steps = self.steps.iter().enumerate();
+        steps.flat_map(|(place, step)| step.findings.iter().map(move |finding| (place, finding)))
     }
 
     /// The place of the step with this id.
@@ -295,12 +316,16 @@ impl RunState {
                 let place = self.known(event, step)?;
                 self.finish_attempt(event, place, (*attempt, end, changed))?;
                 self.steps[place].question = report::question(&account.report).map(str::to_owned);
+                self.steps[place].findings = report::findings(&account.report).cloned().collect();
                 self.spend(*usage);
             }
             Event::ContractFinished { step, attempt, receipt } => {
                 let place = self.known(event, step)?;
                 let failure = receipt.verdict.failure().cloned();
                 self.finish_contract(event, place, (*attempt, failure, receipt.output.clone()))?;
+                if let Some(opinion) = &receipt.opinion {
+                    self.spend(opinion.usage);
+                }
             }
             Event::AskOpened { ask, step, reason, text } => {
                 let place = step.as_ref().map(|step| self.known(event, step)).transpose()?;

@@ -3,6 +3,7 @@
 
 mod demand;
 mod gauge;
+mod look;
 mod operand;
 mod outcome;
 mod tree;
@@ -12,6 +13,7 @@ mod word;
 use std::collections::BTreeSet;
 
 pub use demand::{Demand, Nature, Place, Single, demands};
+pub use look::{beyond_looking, is_single_call, lookers};
 
 use crate::source::Span;
 
@@ -256,5 +258,8 @@ const BUILTINS: [&str; 83] = [
     "}",
 ];
 
+#[cfg(test)]
+#[path = "shell/look_tests.rs"]
+mod look_tests;
 #[cfg(test)]
 mod tests;

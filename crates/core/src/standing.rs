@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::event::{Blob, Outcome};
-use crate::ledger::{Entry, Role, Subject, Who};
+use crate::ledger::{Drafting, Entry, Role, Subject, Who};
 use crate::red::Red;
 use crate::state::{Actor, Forbidden, Reason, State};
 
@@ -21,6 +21,10 @@ pub struct Standing {
     pub revisions: Vec<Revision>,
     /// Everything that was remarked, the oldest first.
     pub comments: Vec<Comment>,
+    /// Every text that somebody wrote and gave reasons for, the oldest first.
+    pub drafts: Vec<Drafted>,
+    /// Work that was come upon, the oldest first.
+    pub discoveries: Vec<Discovery>,
     /// The approvals of the newest revision that hold.
     pub approvals: Vec<Approval>,
     /// Every rejection, the oldest first.
@@ -73,6 +77,38 @@ pub struct Comment {
     pub text: String,
     /// Who saw to it, and what they say.
     pub answer: Option<(Who, String)>,
+}
+
+/// A text that somebody wrote and gave reasons for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Drafted {
+    /// Who wrote it.
+    pub by: Who,
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// The digest of what they wrote.
+    pub digest: String,
+    /// What they were asked for, and what they say.
+    pub drafting: Drafting,
+}
+
+/// Work that somebody came upon.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Discovery {
+    /// Its number.
+    pub number: u32,
+    /// The id of the step that they were at.
+    pub step: Option<String>,
+    /// Who came upon it.
+    pub by: Who,
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// What is to be done.
+    pub title: String,
+    /// What else they say of it.
+    pub text: String,
+    /// The id of the step that it became.
+    pub added: Option<String>,
 }
 
 /// A yes.
@@ -156,6 +192,8 @@ pub enum Unfit {
     },
     /// There is no such remark, or it was seen to.
     Comment(u32),
+    /// There is no such discovery, or it was added already.
+    Discovery(u32),
     /// Another run began last.
     Run(i64),
     /// The same person said yes already.
@@ -171,6 +209,8 @@ impl Standing {
             state: State::Draft,
             revisions: Vec::new(),
             comments: Vec::new(),
+            drafts: Vec::new(),
+            discoveries: Vec::new(),
             approvals: Vec::new(),
             rejections: Vec::new(),
             rejected: 0,
@@ -229,6 +269,18 @@ impl Standing {
                 let open = self.comments.iter_mut().find(|known| known.number == *comment);
                 let open = open.filter(|known| known.answer.is_none()).ok_or(Unfit::Comment(*comment))?;
                 open.answer = Some((by.clone(), text.clone()));
+            }
+            Entry::Drafted { by, digest, drafting } => self.drafts.push(Drafted {
+                by: by.clone(),
+                at_ms,
+                digest: digest.clone(),
+                drafting: drafting.clone(),
+            }),
+            Entry::Discovered { .. } => self.discover(said)?,
+            Entry::Added { number, step, .. } => {
+                let open = self.discoveries.iter_mut().find(|known| known.number == *number);
+                let open = open.filter(|known| known.added.is_none()).ok_or(Unfit::Discovery(*number))?;
+                open.added = Some(step.clone());
             }
             Entry::Reopened { by, .. } => {
                 self.go(State::Draft, by)?;
@@ -289,6 +341,23 @@ impl Standing {
             at_ms: said.at_ms,
             text: text.clone(),
             answer: None,
+        });
+        Ok(())
+    }
+
+    fn discover(&mut self, said: &Said) -> Result<(), Unfit> {
+        let Entry::Discovered { number, step, by, title, text, .. } = &said.entry else { return Ok(()) };
+        if *number as usize != self.discoveries.len() + 1 {
+            return Err(Unfit::Discovery(*number));
+        }
+        self.discoveries.push(Discovery {
+            number: *number,
+            step: step.clone(),
+            by: by.clone(),
+            at_ms: said.at_ms,
+            title: title.clone(),
+            text: text.clone(),
+            added: None,
         });
         Ok(())
     }
@@ -414,7 +483,14 @@ pub fn undone(ledger: &[Said]) -> BTreeSet<u64> {
 /// The decision that somebody may take back: their own, and the last thing that was said and still holds.
 pub fn undoable<'a>(ledger: &'a [Said], by: &Who) -> Result<&'a Said, Unfit> {
     let undone = undone(ledger);
-    let holds = |said: &&Said| !undone.contains(&said.seq) && !matches!(said.entry, Entry::Undone { .. });
+    // What is only told beside must not keep anybody from taking a decision back.
+    let is_aside = |entry: &Entry| {
+        matches!(
+            entry,
+            Entry::Undone { .. } | Entry::Drafted { .. } | Entry::Discovered { .. } | Entry::Added { .. }
+        )
+    };
+    let holds = |said: &&Said| !undone.contains(&said.seq) && !is_aside(&said.entry);
     let last = ledger.iter().rev().find(holds);
     let last = last.ok_or_else(|| Unfit::Undo("nothing was decided".to_owned()))?;
     let name = last.entry.name();
@@ -433,9 +509,11 @@ pub fn undoable<'a>(ledger: &'a [Said], by: &Who) -> Result<&'a Said, Unfit> {
         Entry::Started { run, .. } => Err(Unfit::Undo(format!("run {run} has begun on the strength of it"))),
         Entry::Ended { run, .. } => Err(Unfit::Undo(format!("run {run} has ended since"))),
         Entry::Lapsed { .. } => Err(Unfit::Undo("the approval has lapsed since".to_owned())),
-        Entry::Archived { .. } | Entry::Undone { .. } => {
-            Err(Unfit::Undo(format!("the last thing that was said is {name}")))
-        }
+        Entry::Archived { .. }
+        | Entry::Undone { .. }
+        | Entry::Drafted { .. }
+        | Entry::Discovered { .. }
+        | Entry::Added { .. } => Err(Unfit::Undo(format!("the last thing that was said is {name}"))),
     }
 }
 
@@ -452,6 +530,7 @@ impl fmt::Display for Unfit {
                 write!(f, "r{revision} was rejected, and nothing in the plan has changed since")
             }
             Self::Comment(comment) => write!(f, "there is no open comment {comment}"),
+            Self::Discovery(number) => write!(f, "there is no discovery {number} that is not a step yet"),
             Self::Run(run) => write!(f, "run {run} is not the one that began last"),
             Self::Twice(who) => write!(f, "{who} has approved this revision already"),
             Self::Undo(why) => write!(f, "nothing can be taken back: {why}"),

@@ -26,6 +26,14 @@ pub struct Tally {
     /// Who stopped it, where it is stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped_by: Option<String>,
+    /// What reviewers found.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub findings: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+const fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 /// An attempt that is under way.
@@ -103,6 +111,7 @@ impl Tally {
             asks: asks.collect(),
             spent: state.spent,
             stopped_by: state.stopped_by.clone().filter(|_| state.phase == Phase::Stopped),
+            findings: state.findings().count(),
         }
     }
 

@@ -137,6 +137,9 @@ pub struct StepView {
     pub accept: Vec<String>,
     /// Why the contract may pass before the work.
     pub green: Option<String>,
+    /// What an agent is asked about the work once the contract has passed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judge: Option<String>,
     /// How long an attempt may take, in seconds.
     pub timeout_seconds: Option<u64>,
     /// How long the contract may take, in seconds.
@@ -214,6 +217,7 @@ impl StepView {
             sealed: texts(&step.sealed),
             accept: texts(&step.accept),
             green: step.green.as_ref().map(|green| green.value.clone()),
+            judge: step.judge.as_ref().map(|judge| judge.value.clone()),
             timeout_seconds: step.timeout.as_ref().and_then(|timeout| budget::seconds(&timeout.value)),
             contract_timeout_seconds: step
                 .contract_timeout

@@ -56,7 +56,7 @@ fn tokens_price_session_and_last_message_are_read_from_every_agent() {
         ("pi-ok", Some(9_630), 3000),
         ("gemini-ok", None, 3000),
         ("qwen-ok", None, 3000),
-        ("opencode-ok", Some(9_630), 3000),
+        ("opencode-ok", Some(9_450), 3000),
     ];
     for (name, micro_dollars, input) in cases {
         let heard = heard(name);

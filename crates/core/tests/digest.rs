@@ -86,6 +86,7 @@ fn every_field_that_means_something_changes_the_digest() {
         ("**touches:** b.md", "**touches:** d.md"),
         ("**touches:** b.md", "**sealed:** tests/**\n**touches:** b.md"),
         ("**on_fail:** abort", "**green:** it guards what is there\n**on_fail:** abort"),
+        ("**on_fail:** abort", "**judge:** is it whole?\n**on_fail:** abort"),
         ("**tools:** bash", "**tools:** bash, edit"),
         ("LANG=C", "LANG=D"),
         ("**network:** no", "**network:** yes"),

@@ -84,6 +84,7 @@ fn render_step(lines: &mut String, step: &StepDraft) {
     }
     add(lines, "  network", step.network.as_ref());
     add(lines, "  green", step.green.as_ref());
+    add(lines, "  judge", step.judge.as_ref());
     add(lines, "  timeout", step.timeout.as_ref());
     add(lines, "  contract_timeout", step.contract_timeout.as_ref());
     if let Some(setup) = &step.setup {

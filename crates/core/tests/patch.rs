@@ -137,6 +137,7 @@ fn meant(draft: &Draft, change: &Change) -> Draft {
             renumber(&mut meant);
         }
         Change::Renumber => renumber(&mut meant),
+        Change::Append { .. } => panic!("the suite of the native dialect shows this"),
         Change::Expand { step, items } => expand(&mut meant, *step, items),
     }
     meant
@@ -221,7 +222,9 @@ fn are_bytes_kept(source: &Source, draft: &Draft, change: &Change, after: &str) 
     let newline = source.line_ending();
     match change {
         Change::Mark { step, mark } => is_filled(before, mark_holes(&draft.steps[*step], *mark), after),
-        Change::Become { .. } | Change::Trace { .. } => panic!("the suite of all dialects shows these"),
+        Change::Become { .. } | Change::Trace { .. } | Change::Append { .. } => {
+            panic!("the suite of all dialects shows these")
+        }
         Change::Set { key, value } => is_set(source, draft, (key, value), after),
         Change::Note { text } => is_inserted(before, after, |_, piece| {
             let note = piece.trim_start_matches(['\r', '\n', '#']).trim_end_matches(['\r', '\n']);
@@ -526,7 +529,7 @@ fn is_meaningful(text: &str, change: &Change) -> Option<bool> {
         Change::Rename { step, id } => Some(plan::ids(&parse(text))[*step] != *id),
         Change::Need { step, on } => Some(!is_waited_for(text, *step, on)),
         Change::Move { step, to } => Some(step != to),
-        Change::Expand { .. } => None,
+        Change::Append { .. } | Change::Expand { .. } => None,
     }
 }
 
@@ -549,7 +552,7 @@ proptest! {
         let mark = match wish.change(&draft) {
             Change::Mark { mark: Some(mark), .. } => mark,
             Change::Mark { .. } | Change::Become { .. } | Change::Trace { .. } | Change::Set { .. } | Change::Note { .. } | Change::Rename { .. } | Change::Need { .. }
-            | Change::Move { .. } | Change::Renumber | Change::Expand { .. } => Mark::Done,
+            | Change::Move { .. } | Change::Renumber | Change::Append { .. } | Change::Expand { .. } => Mark::Done,
         };
         let marked = patched(&text, &Change::Mark { step: place, mark: Some(mark) }).expect("a mark can be set");
         prop_assert!(marked != text);

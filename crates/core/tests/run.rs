@@ -1,5 +1,9 @@
 //! Runs on paper: the transition table, what `decide` says to it, and what an agent is told. No world, no clock.
 
+#[path = "run/arbiter.rs"]
+mod arbiter;
+#[path = "run/cost.rs"]
+mod cost;
 #[path = "run/decide.rs"]
 mod decide;
 #[path = "run/forecast.rs"]

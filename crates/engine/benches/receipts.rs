@@ -119,6 +119,7 @@ fn bundle(steps: usize) -> Bundle {
             tree: "00".repeat(32),
             expect: Some(0),
             approvals: Vec::new(),
+            opinion: None,
         };
         events.push(Event::ContractFinished { step, attempt: 1, receipt });
     }

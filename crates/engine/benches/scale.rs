@@ -195,6 +195,7 @@ fn judged(step: &str, attempt: u32, code: i32) -> Event {
             tree: String::new(),
             expect: Some(0),
             approvals: Vec::new(),
+            opinion: None,
         },
     }
 }

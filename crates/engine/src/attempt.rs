@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::agent::{Additions, FOLDER, Heard, Profile, Reset, Trouble};
-use planwright_core::brief::Brief;
+use planwright_core::agent::{FOLDER, Heard, Profile, Reset, Trouble};
+use planwright_core::assignment::Assignment;
 use planwright_core::event::{AttemptEnd, Usage};
 use planwright_core::plan::Step;
 use planwright_core::report;
@@ -27,7 +27,11 @@ pub(crate) struct Folder {
 impl Folder {
     /// Makes the folder; `name` is that of no other attempt.
     pub(crate) fn of(store: &Store, name: &str) -> Self {
-        let path = store.folder().join("attempts").join(name);
+        Self::at(store.folder().join("attempts").join(name))
+    }
+
+    /// Makes the folder at a path that nobody else has.
+    pub(crate) fn at(path: PathBuf) -> Self {
         // Where the folder can't be made there is no feedback to read and no usage to tell; the attempt is made all the same.
         state::create(&path).ok();
         Self { path }
@@ -53,7 +57,7 @@ impl Folder {
         // One that is left of an attempt that was lost would be in the way.
         std::fs::remove_file(&file).ok();
         // Where it can't be written the tools say so; the attempt is made all the same.
-        store::create(&file, &serde_json::json!(Brief::of(step, attempt)).to_string()).ok();
+        store::create(&file, &serde_json::json!(Assignment::of(step, attempt)).to_string()).ok();
         (executor::STEP.to_owned(), file.to_string_lossy().into_owned())
     }
 
@@ -68,14 +72,6 @@ impl Folder {
     /// A word of a command line with the folder in the place of [`FOLDER`].
     pub(crate) fn word(&self, word: &str) -> String {
         word.replace(FOLDER, &self.path.to_string_lossy())
-    }
-
-    /// Writes the files that an agent is given; says which could not be.
-    pub(crate) fn give(&self, additions: &Additions) -> Result<(), String> {
-        additions.files.iter().try_for_each(|(name, text)| {
-            let failed = |error: store::Error| format!("cannot write `{name}` for the agent: {error}");
-            store::create(&self.file(name), text).map_err(failed)
-        })
     }
 
     /// What the agent says about itself: `{"tokens": 1200, "dollars": 0.03}`, or `{"retry_after": 60, "why": "out of quota"}`.

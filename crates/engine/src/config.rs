@@ -17,7 +17,9 @@ use planwright_core::agent::{self, Places};
 use planwright_core::decide;
 use planwright_core::event::Agents;
 use planwright_core::notice::Occasion;
+use planwright_core::opinion::{self, Weight};
 use planwright_core::plan::{Plan, Reference};
+use planwright_core::scope::{Mode, Registry};
 
 use layer::Layer;
 
@@ -25,6 +27,10 @@ use layer::Layer;
 pub const FILE: &str = "planwright.toml";
 /// The key of the command that topics come from, among the command lines of agents. No target is spelled like it.
 pub const TOPICS_KEY: &str = "topic:";
+/// The key of the agent that is asked about work that passed, where its opinion is advice.
+pub const ADVISORY_JUDGE_KEY: &str = "judge:advisory";
+/// The key of the agent that is asked about work that passed, where its opinion counts.
+pub const GATE_JUDGE_KEY: &str = "judge:gate";
 /// The beginning of the key of what an agent is like, before its target. No target is spelled like it.
 pub const LIKE_KEY: &str = "like:";
 /// The beginning of the key of an agent's variables.
@@ -39,10 +45,16 @@ pub struct Config {
     pub limits: Limits,
     /// How plans are carried out.
     pub run: Run,
+    /// How planners are asked.
+    pub draft: Draft,
+    /// How plans are made anew.
+    pub replan: Replan,
     /// How plans are decided about.
     pub review: Review,
     /// How contracts are run before the work.
     pub red: Red,
+    /// How agents are asked for their word.
+    pub consult: Consult,
     /// How long things are kept.
     pub retention: Retention,
     /// How your approvals are signed.
@@ -57,7 +69,36 @@ pub struct Config {
     pub session: Session,
     /// Who is told of what happens.
     pub hooks: Hooks,
+    /// How agents are held to the scope of their step.
+    pub scope: Scope,
+    /// Tools that need an approved plan, in sessions of people.
+    pub guard: Guard,
+    /// The tools that steps may ask for, with what each can do; empty where nobody listed them.
+    pub tools: BTreeMap<String, Vec<String>>,
 }
+
+/// How agents are held to the scope of their step. Never from a file that an agent could have written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scope {
+    /// What becomes of a call that is out of scope.
+    pub mode: Mode,
+    /// What becomes of an attempt that changed other files than it may.
+    pub violation: Violation,
+    /// What is known of commands and tools that planwright does not know.
+    pub registry: Registry,
+}
+
+/// What becomes of an attempt that changed other files than it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Violation {
+    /// It is shown, and the contract judges.
+    Flag,
+    /// The contract is not run.
+    Fail,
+}
+
+/// Tools that need an approved plan, in sessions of people.
+pub type Guard = planwright_core::scope::Guard;
 
 /// Limits that plans are held to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,6 +132,22 @@ pub struct Run {
     pub context_bytes: u64,
     /// Minutes after which a run that nobody drives is stalled.
     pub stalled_minutes: u64,
+}
+
+/// How planners are asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    /// How often a planner is asked for one plan.
+    pub tries: u32,
+    /// How long it may take over one answer.
+    pub seconds: u64,
+}
+
+/// How plans are made anew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replan {
+    /// How often one plan may be.
+    pub max: u32,
 }
 
 /// How plans are decided about.
@@ -129,6 +186,15 @@ pub struct Red {
     pub total_seconds: u64,
 }
 
+/// How agents are asked for their word, as arbiter, judge or reviewer of a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Consult {
+    /// How long an answer may take.
+    pub seconds: u64,
+    /// The agent that is asked how a plan goes on; `None`: none is.
+    pub arbiter: Option<String>,
+}
+
 /// How your approvals are signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approve {
@@ -154,6 +220,20 @@ pub struct Agent {
     pub environment: Vec<String>,
     /// Where it says what it used, if it is like nothing that is known.
     pub places: Places,
+    /// Whether the file of the project says any of it: then it is run only once it was approved.
+    pub is_projects: bool,
+    /// How it is talked to.
+    pub protocol: Protocol,
+}
+
+/// How an agent is talked to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// The prompt comes on its standard input, and it says what it does on its output.
+    #[default]
+    Command,
+    /// By the Agent Client Protocol, over our own bridge.
+    Acp,
 }
 
 /// What sessions of your own agents are told. Never from a file that an agent could have written: see
@@ -361,6 +441,17 @@ impl Settings {
         }
     }
 
+    /// The word of a setting that is one of several.
+    fn word(&self, name: &str) -> String {
+        let path: Vec<String> = name.split('.').map(str::to_owned).collect();
+        match self.entry(&path).and_then(|entry| entry.value) {
+            Some(Value::Text(word)) => word,
+            found @ (Some(Value::Number(_) | Value::Words(_)) | None) => {
+                panic!("`{name}` is a word of the table, not {found:?}")
+            }
+        }
+    }
+
     /// The settings with their types.
     pub fn config(&self) -> Config {
         let size = |name| usize::try_from(self.number(name)).unwrap_or(usize::MAX);
@@ -379,8 +470,11 @@ impl Settings {
                 context_bytes: self.number("run.context_bytes"),
                 stalled_minutes: self.number("run.stalled_minutes"),
             },
+            draft: Draft { tries: count("draft.tries"), seconds: self.number("draft.seconds") },
+            replan: Replan { max: count("replan.max") },
             review: Review { stale_days: self.number("review.stale_days") },
             red: Red { seconds: self.number("red.seconds"), total_seconds: self.number("red.total_seconds") },
+            consult: Consult { seconds: self.number("consult.seconds"), arbiter: None },
             retention: Retention { days: self.number("retention.days") },
             approve: Approve { key: None },
             topics: Topics { command: Vec::new() },
@@ -393,17 +487,30 @@ impl Settings {
                 webhook_secret_file: None,
                 seconds: self.number("hooks.seconds"),
             },
+            scope: Scope {
+                mode: mode(&self.word("scope.mode")),
+                violation: match self.word("scope.violation").as_str() {
+                    "fail" => Violation::Fail,
+                    _ => Violation::Flag,
+                },
+                registry: Registry::default(),
+            },
+            guard: Guard { tools: Vec::new(), mode: mode(&self.word("guard.mode")) },
+            tools: BTreeMap::new(),
         };
-        for (path, (value, _)) in &self.said {
+        for (path, (value, origin)) in &self.said {
             let path: Vec<&str> = path.iter().map(String::as_str).collect();
             match (path.as_slice(), value) {
                 (["topics", "command"], Value::Words(words)) => config.topics.command.clone_from(words),
+                (["arbiter", "agent"], Value::Text(agent)) => config.consult.arbiter = Some(agent.clone()),
                 (["approve", "key"], Value::Text(path)) => config.approve.key = Some(path.into()),
                 (["roles", name], Value::Text(agent)) => {
                     config.roles.insert((*name).to_owned(), agent.clone());
                 }
                 (["agents", name, key], value) => {
-                    config.agents.entry((*name).to_owned()).or_default().take(key, value);
+                    let agent = config.agents.entry((*name).to_owned()).or_default();
+                    agent.take(key, value);
+                    agent.is_projects |= *origin == Origin::Project;
                 }
                 (["hooks", name], Value::Words(words)) => {
                     let occasion = Occasion::ALL.into_iter().find(|known| hook_name(*known) == *name);
@@ -414,6 +521,12 @@ impl Settings {
                 }
                 (["hooks", "webhook", "secret_file"], Value::Text(path)) => {
                     config.hooks.webhook_secret_file = Some(path.into());
+                }
+                (["safety", "read"], Value::Words(list)) => config.scope.registry.read.clone_from(list),
+                (["safety", "write"], Value::Words(list)) => config.scope.registry.write.clone_from(list),
+                (["guard", "tools"], Value::Words(list)) => config.guard.tools.clone_from(list),
+                (["tools", name, "operations"], Value::Words(list)) => {
+                    config.tools.insert((*name).to_owned(), list.clone());
                 }
                 (_, Value::Number(_) | Value::Text(_) | Value::Words(_)) => {}
             }
@@ -428,6 +541,7 @@ impl Agent {
             ("command", Value::Words(words)) => self.command.clone_from(words),
             ("environment", Value::Words(words)) => self.environment.clone_from(words),
             ("like", Value::Text(name)) => self.like = Some(name.clone()),
+            ("protocol", Value::Text(word)) if word == "acp" => self.protocol = Protocol::Acp,
             ("tokens", Value::Words(places)) => self.places.tokens.clone_from(places),
             ("dollars", Value::Text(place)) => self.places.dollars = Some(place.clone()),
             ("session", Value::Text(place)) => self.places.session = Some(place.clone()),
@@ -472,13 +586,21 @@ impl Config {
     /// none.
     pub fn command_of(&self, agent: &str) -> Vec<String> {
         let said = self.agents.get(agent);
-        match said.map(|said| &said.command).filter(|command| !command.is_empty()) {
-            Some(command) => command.clone(),
-            None => {
-                let name = said.and_then(|said| said.like.as_deref()).unwrap_or(agent);
-                let words = agent::profile(name).map(|profile| profile.command).unwrap_or_default();
-                words.iter().map(|&word| word.to_owned()).collect()
+        let protocol = said.map(|said| said.protocol).unwrap_or_default();
+        let own = said.map(|said| said.command.clone()).filter(|command| !command.is_empty());
+        let words: Vec<String> = own.unwrap_or_else(|| {
+            let profile = agent::profile(said.and_then(|said| said.like.as_deref()).unwrap_or(agent));
+            let words = profile.map(|profile| match protocol {
+                Protocol::Command => profile.command,
+                Protocol::Acp => profile.acp,
+            });
+            words.unwrap_or_default().iter().map(|&word| word.to_owned()).collect()
+        });
+        match protocol {
+            Protocol::Acp if !words.is_empty() => {
+                agent::BRIDGE.iter().map(|&word| word.to_owned()).chain(words).collect()
             }
+            Protocol::Acp | Protocol::Command => words,
         }
     }
 
@@ -493,12 +615,20 @@ impl Config {
     }
 
     /// Every command line that carrying out a plan takes from the settings: those of its agents with what else is said of them
-    /// (under [`LIKE_KEY`] and [`ENVIRONMENT_KEY`]), and under [`TOPICS_KEY`] the one that topics come from, where a step reads
-    /// a topic.
-    pub fn commands_of(&self, plan: &Plan) -> Agents {
+    /// (under [`LIKE_KEY`] and [`ENVIRONMENT_KEY`]), under [`TOPICS_KEY`] the one that topics come from, where a step reads a
+    /// topic, and that of the judge with the weight of its opinion, where a step has a question for it.
+    pub fn commands_of(&self, plan: &Plan, weight: Weight) -> Agents {
         let mut commands = self.agents_of(plan);
         let manners: Vec<_> = commands.keys().flat_map(|target| self.manner_of(target)).collect();
         commands.extend(manners);
+        if plan.steps.iter().any(|step| step.judge.is_some()) {
+            let key = match weight {
+                Weight::Advisory => ADVISORY_JUDGE_KEY,
+                Weight::Gate => GATE_JUDGE_KEY,
+            };
+            commands.insert(key.to_owned(), self.command_of(self.agent_of(opinion::ROLE)));
+            commands.extend(self.manner_of(opinion::ROLE));
+        }
         let mut reads = plan.steps.iter().flat_map(|step| &step.reads);
         let reads_topics = reads.any(|reference| matches!(reference, Reference::Topic(_)));
         if reads_topics && !self.topics.command.is_empty() {
@@ -515,6 +645,10 @@ pub const fn hook_name(occasion: Occasion) -> &'static str {
         Occasion::Done => "done",
         Occasion::Failed => "failed",
     }
+}
+
+fn mode(word: &str) -> Mode {
+    if word == "log" { Mode::Log } else { Mode::Block }
 }
 
 fn parts(setting: &Setting) -> Vec<String> {

@@ -10,6 +10,7 @@ mod start;
 mod subject;
 
 pub use age::Expired;
+pub use change::Find;
 pub use review::{Asked, Reviewed};
 pub use start::Started;
 pub use subject::moved;
@@ -419,7 +420,16 @@ impl Decisions {
 fn fits(case: &Case, entries: &[Entry]) -> Result<Summary, Error> {
     // A run that goes on is no concern of the ledger's table, but of everybody who would decide over its head.
     if let Some(run) = case.run.as_ref().filter(|run| run.state.outcome().is_none()) {
-        let is_remark = |entry: &Entry| matches!(entry, Entry::Commented { .. } | Entry::Answered { .. });
+        let is_remark = |entry: &Entry| {
+            matches!(
+                entry,
+                Entry::Commented { .. }
+                    | Entry::Answered { .. }
+                    | Entry::Drafted { .. }
+                    | Entry::Discovered { .. }
+                    | Entry::Added { .. }
+            )
+        };
         if !entries.iter().all(is_remark) {
             return Err(Error::Running { plan: shown(&case.plan), run: run.row.id.number() });
         }

@@ -5,7 +5,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use planwright_core::brief::Brief;
+use planwright_core::assignment::Assignment;
 use planwright_core::report::Line;
 
 use crate::contract::{Seen, Site};
@@ -59,7 +59,7 @@ pub enum Error {
 /// An attempt, as seen from below.
 pub struct Attempt {
     /// What may be known of the step.
-    pub brief: Brief,
+    pub assignment: Assignment,
     report: Option<PathBuf>,
 }
 
@@ -69,8 +69,8 @@ impl Attempt {
         let path = PathBuf::from(process::variable_above(STEP).ok_or(Error::Idle)?);
         let unread = |source| Error::Step { path: path.clone(), source };
         let text = store::read_text(&path, STEP_BYTES_MAX).map_err(unread)?;
-        let brief = serde_json::from_str(&text).map_err(|error| unread(io::Error::other(error)))?;
-        Ok(Self { brief, report: process::variable_above(REPORT).map(PathBuf::from) })
+        let assignment = serde_json::from_str(&text).map_err(|error| unread(io::Error::other(error)))?;
+        Ok(Self { assignment, report: process::variable_above(REPORT).map(PathBuf::from) })
     }
 
     /// Adds a line to the report of the attempt.
@@ -80,8 +80,8 @@ impl Attempt {
 
     /// What the contract says now, in the workspace that this process stands in. `None`: it was stopped.
     pub fn look(&self, stop: &Stop) -> Result<Option<Seen>, Error> {
-        let step = self.brief.known_step();
-        if self.brief.contract.is_none() {
+        let step = self.assignment.known_step();
+        if self.assignment.contract.is_none() {
             return Err(Error::Unjudged);
         }
         let project = Project::find(Path::new("."))?;

@@ -87,7 +87,13 @@ fn outputs(runs: &Runs, events: &[(u64, Event)]) -> BTreeMap<Blob, String> {
     let named = events.iter().filter_map(|(_, event)| match event {
         Event::ContractFinished { receipt, .. } => match receipt.verdict.failure() {
             Some(Failure::CannotRun(_)) => Some(&receipt.output),
-            Some(Failure::Code(_) | Failure::Signal(_) | Failure::Timeout(_) | Failure::NotStarted(_))
+            Some(
+                Failure::Code(_)
+                | Failure::Signal(_)
+                | Failure::Timeout(_)
+                | Failure::NotStarted(_)
+                | Failure::Opinion { .. },
+            )
             | None => None,
         },
         Event::RunStarted { .. }

@@ -4,12 +4,17 @@
 mod session;
 mod tool;
 
+pub(crate) use tool::followed;
+
 use std::path::Path;
 
 use serde_json::Value;
 
 /// The most bytes of a question that are read: whoever writes a large file says all of it here.
 pub const INPUT_BYTES_MAX: u64 = 16 << 20;
+
+/// What an agent is told that takes silence for a no.
+pub const GRANT: &str = r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","permissionDecisionReason":"in scope"}}"#;
 
 /// Something that an agent asks about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -175,11 +175,11 @@ impl Embedded {
         });
     }
 
-    fn contract(&mut self, (step, attempt): Attempt) {
+    fn contract(&mut self, (step, attempt): Attempt, changed: Vec<String>) {
         let (worker, report, stop) = (Arc::clone(&self.worker), self.report.clone(), self.stop.clone());
         self.contracts += 1;
         std::thread::spawn(move || {
-            let done = worker.contract(&worker.plan.steps[step], attempt, &stop);
+            let done = worker.contract((&worker.plan.steps[step], attempt), &changed, &stop);
             report.send(Report::Contract((step, attempt), done)).ok();
         });
     }
@@ -387,7 +387,9 @@ impl Host for Embedded {
                     self.others.insert((step, attempt));
                 }
             }
-            Command::Contract { step, attempt } => self.contract((step, attempt)),
+            Command::Contract { step, attempt } => {
+                self.contract((step, attempt), state.steps[step].status.changed().to_vec());
+            }
             Command::Ask { .. } | Command::Warn { .. } | Command::Wake { .. } | Command::Finish { .. } => {}
         }
         Ok(())

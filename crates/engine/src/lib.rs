@@ -3,12 +3,15 @@
 
 pub use planwright_core as core;
 
+pub mod acp;
+pub mod arbiter;
 mod attempt;
 pub mod audit;
 pub mod base;
 pub mod clock;
 pub mod config;
 pub mod connect;
+pub mod consult;
 pub mod contract;
 pub mod crew;
 pub mod decisions;
@@ -24,12 +27,14 @@ pub mod kind;
 pub mod merge;
 mod mirror;
 pub mod notify;
+pub mod planner;
 pub mod policy;
 pub mod process;
 pub mod project;
 pub mod red;
 pub mod rerun;
 pub mod runs;
+pub mod scope;
 #[cfg(test)]
 #[path = "../tests/scratch/folder.rs"]
 mod scratch;
@@ -41,6 +46,7 @@ pub mod signature;
 pub mod simulate;
 pub mod store;
 pub mod submission;
+pub mod templates;
 mod topic;
 pub mod versions;
 pub mod watch;

@@ -272,6 +272,7 @@ fn is_made(source: &Source, draft: &Draft, change: &Change) -> bool {
         | Change::Need { .. }
         | Change::Move { .. }
         | Change::Renumber
+        | Change::Append { .. }
         | Change::Expand { .. } => false,
     }
 }

@@ -2,6 +2,7 @@
 //! interprets what a process says, except for the syntax check of bash, which is asked here because nobody else may.
 
 mod capture;
+mod dialogue;
 mod git;
 mod keygen;
 mod listen;
@@ -24,6 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 pub use capture::Capture;
+pub use dialogue::{Dialogue, Said};
 pub(crate) use git::path_outside;
 pub use git::{Answer, Repository};
 pub use keygen::sign_with_ssh;

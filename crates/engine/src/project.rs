@@ -10,6 +10,7 @@ use ignore::{WalkBuilder, WalkState};
 use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect::{self, Dialect, HEAD_BYTES, named, proposal, record};
 use planwright_core::draft::Draft;
+use planwright_core::event::Agents;
 use planwright_core::ledger::Base;
 use planwright_core::plan::Plan;
 use planwright_core::red::Red;
@@ -20,7 +21,7 @@ use planwright_core::view::Summary;
 use crate::config::{self, Config, Settings, Sources};
 use crate::seen::{self, Known, Seen, Stamp};
 use crate::store::{self, Reading, Text, state};
-use crate::{base, facts, process, red};
+use crate::{base, facts, policy, process, red};
 
 /// The file of document B that names the plan which is being carried out.
 const POINTER: &str = ".rawko/current-task.yaml";
@@ -424,6 +425,15 @@ impl Project {
         self.check(store::read(path, shown, self.reading())?)
     }
 
+    /// Every command line that carrying out a plan takes from the settings and the policy: what an approval of it is also for.
+    pub fn commands_of(&self, plan: &Plan) -> Agents {
+        let has_question = plan.steps.iter().any(|step| step.judge.is_some());
+        // A policy that can't be read approves nothing, so it need not be told from one that is not there.
+        let policy = has_question.then(|| policy::load(&self.root).ok().flatten()).flatten();
+        let weight = policy.map(|loaded| loaded.policy.judge).unwrap_or_default();
+        self.config.commands_of(plan, weight)
+    }
+
     /// Checks a plan that was read already.
     pub fn check(&self, text: Text) -> Result<Verified, Error> {
         let source = match text {
@@ -518,6 +528,10 @@ pub fn root_of(start: &Path) -> Result<PathBuf, Error> {
 /// keep plans away from the repository that they are about.
 pub fn home_of(plan: &Path) -> Result<PathBuf, Error> {
     let here = Path::new(".");
+    // Plans that planwright keeps for itself are about the project that the user stands in.
+    if plan.starts_with(state::folder()) {
+        return Ok(here.to_owned());
+    }
     let is_homeless = !is_project(&root_of(plan)?)? && is_project(&root_of(here)?)?;
     Ok(if is_homeless { here.to_owned() } else { plan.to_owned() })
 }

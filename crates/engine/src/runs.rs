@@ -284,13 +284,13 @@ impl Runs {
 
     /// The command lines of the agents as the settings have them now, where they are not what was approved.
     pub fn lapsed_agents(&self, run: &Run) -> Option<Agents> {
-        let now = self.project.config.commands_of(&run.plan);
+        let now = self.project.commands_of(&run.plan);
         (now != run.agents()).then_some(now)
     }
 
     /// Approves the command lines of the agents as the settings have them now.
     pub fn approve_agents(&self, run: &Run, approval: &Approval) -> Result<(), Error> {
-        let agents = self.project.config.commands_of(&run.plan);
+        let agents = self.project.commands_of(&run.plan);
         let (approved_by, approved_at) = (approval.by.clone(), approval.way.to_owned());
         self.record(run, &Event::AgentsApproved { approved_by, approved_at, agents })
     }

@@ -137,6 +137,11 @@ pub struct Reading {
     pub dialect: Option<&'static Dialect>,
 }
 
+/// Whether anything lies there, a link that leads nowhere included: a new plan can't.
+pub fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
 /// Reads a plan, which is a file or a folder; `name` is how the user calls it.
 pub fn read(path: &Path, name: &str, reading: Reading) -> Result<Text, Error> {
     let is_folder = path.is_dir();

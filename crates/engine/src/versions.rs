@@ -7,7 +7,7 @@ use crate::project::{self, Project};
 use crate::store::{self, Text};
 
 /// What the files of versions end in.
-const ENDINGS: &[&str] = &["yaml", "yml", "json"];
+const ENDINGS: &[&str] = &["md", "yaml", "yml", "json"];
 /// The key that names the version before.
 const PREVIOUS: &str = "previousPlanId";
 
@@ -49,7 +49,16 @@ fn siblings(path: &Path) -> Vec<PathBuf> {
     // A folder that can't be read shows no later versions; the plan itself was read from it.
     let entries = path.parent().and_then(|folder| folder.read_dir().ok());
     let paths = entries.into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut siblings: Vec<PathBuf> = paths.filter(has_ending).collect();
+    // Markdown lies about in heaps; of that only what is called like a version of this plan is looked into.
+    let name = project::name(path);
+    let base = name.rsplit_once("-v").map_or(name.as_str(), |(base, _)| base).to_owned();
+    let is_version = |path: &PathBuf| {
+        path.extension().is_none_or(|ending| ending != "md")
+            || project::name(path)
+                .strip_prefix(&base)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with("-v"))
+    };
+    let mut siblings: Vec<PathBuf> = paths.filter(has_ending).filter(is_version).collect();
     siblings.sort();
     siblings
 }

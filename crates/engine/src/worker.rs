@@ -1,6 +1,8 @@
 //! Carries out one command of a run: an attempt by an agent, or a contract. Reports what happened as an event; only
 //! [`planwright_core::judge`] makes a verdict of it.
 
+mod opinion;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,19 +10,26 @@ use std::time::Duration;
 
 use planwright_core::agent::{self, Account, Heard, Listener, Profile};
 use planwright_core::event::{Agents, ApprovedBy, AttemptEnd, Blob, Event, Receipt};
+use planwright_core::finding;
+use planwright_core::judge::judge_with;
 use planwright_core::plan::{Contract, Plan, Reference, Step};
 use planwright_core::prompt::{Context, Feedback};
+use planwright_core::scope::Scope;
+use planwright_core::work::WorkKind;
 
 use crate::attempt::{self, Folder};
 use crate::base;
-use crate::config::{Config, ENVIRONMENT_KEY, LIKE_KEY, TOPICS_KEY};
+use crate::config::{Config, ENVIRONMENT_KEY, LIKE_KEY, TOPICS_KEY, Violation};
 use crate::contract::{Seen, Site, bash, milliseconds};
 use crate::process::{self, Ended, How, Job, Stop, Supervisors};
 use crate::runs;
+use crate::scope;
 use crate::seal;
 use crate::store::journal::{Store, blob_of};
+use crate::store::state;
 use crate::topic;
 use crate::workspace::Snapshot;
+use opinion::Asked;
 
 /// The agent that runs the script which is the task.
 const SHELL: &str = "shell";
@@ -157,13 +166,17 @@ impl Worker {
         let before = Snapshot::of(&self.root);
         let name = format!("{}-{}-{attempt}", self.tag.replace('/', "-"), step.id);
         let folder = Folder::of(&self.store, &name);
-        let (mut heard, (end, output, milliseconds)) = match self.agent(step) {
+        let scope = self.scope(step);
+        let prepared = self.agent(step).and_then(|agent| {
+            let job = self.attempt_job(&agent, (step, attempt), told, &folder);
+            Ok((self.held(job, (&agent, step), &scope, &folder)?, agent))
+        });
+        let (mut heard, (end, output, milliseconds)) = match prepared {
             Err(why) => {
                 let end = AttemptEnd::Parked { why: why.clone(), until: None };
                 (Heard::default(), (end, why.into_bytes(), 0))
             }
-            Ok(agent) => {
-                let job = self.attempt_job(&agent, (step, attempt), told, &folder);
+            Ok((job, agent)) => {
                 let mut listener = self.listener(&agent, step);
                 let ended = self.for_agents.run_heard(&job, stop, &mut |bytes| listener.hear(bytes));
                 (listener.finish(), attempt_end(ended, job.deadline))
@@ -174,6 +187,10 @@ impl Worker {
         let own = self.own_files();
         changed.retain(|path| !own.iter().any(|own| *path == own.to_string_lossy()));
         let said = folder.said();
+        let outside = scope.outside(&changed);
+        let refused = scope::notes(folder.path());
+        let mut account = Account { outside, refused, report: folder.report(), ..heard.account() };
+        finding::complete(&mut account, WorkKind::of(&step.target));
         let event = Event::AttemptFinished {
             step: step.id.clone(),
             attempt,
@@ -181,13 +198,17 @@ impl Worker {
             output: Some(blob_of(&output)),
             usage: said.usage(&heard, milliseconds),
             changed,
-            account: Account { report: folder.report(), ..heard.account() },
+            account,
         };
         Done { event, blobs: vec![output] }
     }
 
     /// The profile by which the step's agent is read: what was approved says so, or the program of its command line.
     fn profile(&self, step: &Step) -> Option<&'static Profile> {
+        let bridged = self.agents.get(&step.target).filter(|command| agent::is_bridged(command));
+        if let Some(command) = bridged {
+            return agent::profile_of(command);
+        }
         let like = self.agents.get(&format!("{LIKE_KEY}{}", step.target)).and_then(|words| words.first());
         match like {
             Some(name) => agent::profile(name),
@@ -245,6 +266,45 @@ impl Worker {
         }
     }
 
+    /// What the attempts of a step may do. The plan and what is known of it are nobody's but the harness's.
+    fn scope(&self, step: &Step) -> Scope {
+        let plan = self.root.join(&self.plan_file);
+        scope::of_step(&self.config, &self.root, step, &[plan, state::folder()])
+    }
+
+    /// A job whose agent is held to its scope. A script is the plan's own text, which a person has read.
+    fn held(
+        &self,
+        job: Job,
+        (agent, step): (&Agent, &Step),
+        scope: &Scope,
+        folder: &Folder,
+    ) -> Result<Job, String> {
+        let Agent::Command(_) = agent else { return Ok(job) };
+        let additions = scope::hold(scope, self.profile(step), folder.path());
+        let additions =
+            additions.map_err(|error| format!("the agent can't be held to its scope: {error}"))?;
+        let mut argv = additions.applied_to(&job.argv);
+        if agent::is_bridged(&argv) {
+            // The bridge is this very program, whatever the PATH says.
+            let own = scope::own_program().ok_or("the path of planwright itself can't be told")?;
+            argv[0] = own;
+        }
+        let mut env = job.env;
+        scope::lay_over(&mut env, additions.environment);
+        Ok(Job { argv, env, ..job })
+    }
+
+    /// Why the contract is not run on what an attempt left: it changed what it may not, and that is to count.
+    fn strayed(&self, step: &Step, changed: &[String]) -> Option<String> {
+        let outside = match self.config.scope.violation {
+            Violation::Flag => Vec::new(),
+            Violation::Fail => self.scope(step).outside(changed),
+        };
+        (!outside.is_empty())
+            .then(|| format!("the attempt changed what it may not touch: {}", outside.join(", ")))
+    }
+
     /// The environment of a step's agent: what its profile adds, unless the user says otherwise, and what was approved for it.
     fn agent_environment(&self, step: &Step) -> Vec<(String, String)> {
         let mut all = process::environment();
@@ -262,7 +322,7 @@ impl Worker {
     }
 
     /// Runs the contract of a step and has it judged. `None` when it was stopped before it could tell anything.
-    pub fn contract(&self, step: &Step, attempt: u32, stop: &Stop) -> Option<Done> {
+    pub fn contract(&self, (step, attempt): (&Step, u32), changed: &[String], stop: &Stop) -> Option<Done> {
         let tag = format!("{}/{}/{attempt}/contract", self.tag, step.id);
         // Before the contract, which may leave things behind. Without the plan: the harness writes marks into it at any time.
         // Content that can't be told is not told: that takes nothing from what the contract says.
@@ -271,24 +331,43 @@ impl Worker {
             Contract::Shell { expect, .. } => Some(expect),
             Contract::Manual => None,
         };
-        let seen = match self.broken_seal() {
+        let seen = match self.broken_seal().or_else(|| self.strayed(step, changed)) {
             Some(why) => Seen::unseen(step, why),
             None => self.site().look(step, (&self.for_contracts, &tag), stop)?,
         };
+        let asked = match seen.verdict.is_passed() {
+            true => self.opinion((step, attempt), (changed, &seen.output), stop),
+            false => None,
+        };
+        let opinion = match asked {
+            Some(Asked::Said(opinion)) => Some(opinion),
+            // Without its word nothing is known yet: contracts only look, so all of it is done again.
+            Some(Asked::Stopped) => return None,
+            None => None,
+        };
+        let verdict = match expect {
+            Some(expect) => judge_with(expect, &seen.observation, opinion.as_ref()),
+            None => seen.verdict,
+        };
+        let mut output = seen.output;
+        if let Some(opinion) = &opinion {
+            output.push_str(&format!("\n{opinion}\n"));
+        }
         let receipt = Receipt {
-            verdict: seen.verdict,
+            verdict,
             observation: seen.observation,
             digest: self.digest.clone(),
             contract: seen.contract,
             tier: "open".to_owned(),
-            output: blob_of(seen.output.as_bytes()),
+            output: blob_of(output.as_bytes()),
             milliseconds: seen.milliseconds,
             tree: tree.unwrap_or_default(),
             expect,
             approvals: self.approvals.clone(),
+            opinion,
         };
         let event = Event::ContractFinished { step: step.id.clone(), attempt, receipt };
-        Some(Done { event, blobs: vec![seen.output.into_bytes()] })
+        Some(Done { event, blobs: vec![output.into_bytes()] })
     }
 
     /// What is wrong with the sealed files: a contract that would run others than those that were approved tells nothing.

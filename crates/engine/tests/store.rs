@@ -103,6 +103,7 @@ fn nothing() -> Addition<'static> {
 /// Where a run of no steps stands.
 fn tally() -> Tally {
     Tally {
+        findings: 0,
         phase: Phase::Stopped,
         steps: String::new(),
         attempts: Vec::new(),

@@ -122,6 +122,7 @@ fn passed(output: &[u8]) -> Event {
         tree: String::new(),
         expect: Some(0),
         approvals: Vec::new(),
+        opinion: None,
     };
     Event::ContractFinished { step: "first".to_owned(), attempt: 1, receipt }
 }

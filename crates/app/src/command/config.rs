@@ -151,6 +151,8 @@ fn taken(entry: &Entry) -> String {
         }
         Kind::Text => "a text".to_owned(),
         Kind::Words => "a command line: a list of words".to_owned(),
+        Kind::Choice { of, .. } => format!("one of {}", of.join(", ")),
+        Kind::List => "a list of texts".to_owned(),
     };
     match entry.setting.variable() {
         Some(variable) => format!("{kind}; {variable} in the environment"),

@@ -1,5 +1,6 @@
-//! `explain`: the page about a rule, or the list of all rules.
+//! `explain`: the page about a rule, the list of all rules, or the picture of the states.
 
+use planwright_engine::core::arbiter;
 use planwright_engine::core::suggest;
 use planwright_engine::core::verify::{RULES, Rule};
 use schemars::JsonSchema;
@@ -7,9 +8,12 @@ use serde::Serialize;
 
 use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
 
+/// What the picture of the states is asked for by.
+const STATES: &str = "states";
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The code or the name of a rule, such as PW0203 or unmade-file; all rules where none is named
+    /// The code or the name of a rule, such as PW0203 or unmade-file, or `states`; all rules where none is named
     rule: Option<String>,
 }
 
@@ -18,6 +22,9 @@ pub(crate) struct Args {
 pub(crate) struct Rules {
     /// The rules that were asked for.
     pub(crate) rules: Vec<RuleData>,
+    /// The states of plans and of the work on them, as Mermaid draws them, where they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) diagram: Option<String>,
 }
 
 /// What there is to know about a rule.
@@ -37,8 +44,13 @@ pub(crate) struct RuleData {
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let Some(wanted) = &args.rule else { return Ok(list(out)) };
+    if wanted == STATES {
+        let diagram = arbiter::diagram();
+        out.data(&diagram);
+        return Ok(Answer::done("explain", &Rules { rules: Vec::new(), diagram: Some(diagram) }));
+    }
     let Some(rule) = Rule::find(wanted) else {
-        let names = RULES.iter().flat_map(|rule| [rule.name, rule.code]);
+        let names = RULES.iter().flat_map(|rule| [rule.name, rule.code]).chain([STATES]);
         let failure = Failure::new(Exit::Usage, format!("there is no rule `{wanted}`"));
         return Err(match suggest::nearest(wanted, names) {
             Some(meant) => failure.next(Next::new(["planwright", "explain", meant])),
@@ -46,7 +58,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         });
     };
     out.data(rule.page);
-    Ok(Answer::done("explain", &Rules { rules: vec![data(rule, rule.page)] }))
+    Ok(Answer::done("explain", &Rules { rules: vec![data(rule, rule.page)], diagram: None }))
 }
 
 fn list(out: &mut Out<'_>) -> Answer {
@@ -61,7 +73,11 @@ fn list(out: &mut Out<'_>) -> Answer {
     }
     out.table(&table);
     let rules = RULES.iter().map(|rule| data(rule, "")).collect();
-    Answer::done("explain", &Rules { rules }).next(Next::new(["planwright", "explain", RULES[0].code]))
+    Answer::done("explain", &Rules { rules, diagram: None }).next(Next::new([
+        "planwright",
+        "explain",
+        RULES[0].code,
+    ]))
 }
 
 fn data(rule: &Rule, page: &str) -> RuleData {

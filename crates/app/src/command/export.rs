@@ -189,7 +189,7 @@ fn report(picture: &Picture<'_>, run: Option<&Run>) -> String {
     }
     if let Some(run) = run {
         let when = clock::local(run.row.created_at_ms);
-        let _ = writeln!(text, "- run: {} of {when}, {}", run.row.id, super::run_word(run));
+        let _ = writeln!(text, "- run: {} of {when}, {}", run.row.id, run_state(run));
     }
     if !plan.context.is_empty() {
         let _ = write!(text, "\n{}\n", clean(&plan.context));
@@ -250,4 +250,9 @@ fn fence(command: &str) -> String {
 /// One line that can't become anything else than text of its line.
 fn inline(text: &str) -> String {
     clean_line(text).replace('\n', " ")
+}
+
+/// How a run stands, with what reviewers found.
+fn run_state(run: &Run) -> String {
+    crate::fact::found::with_findings(super::run_word(run), run.state.findings().count())
 }

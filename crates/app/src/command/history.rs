@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use planwright_engine::core::ledger::Drafting;
+use planwright_engine::decisions::Decisions;
 use planwright_engine::runs::Runs;
 use planwright_engine::store::{self, Text};
 use planwright_engine::{Project, clock, project, versions};
@@ -9,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, open, run_word, shown};
-use crate::out::{Answer, Cell, Failure, Next, Out, Table, Tone, clean_line};
+use crate::out::{Answer, Cell, Failure, Next, Out, Table, Tone, clean, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -37,8 +39,24 @@ pub(crate) struct Version {
     pub(crate) previous: String,
     /// The status that the file says.
     pub(crate) status: String,
+    /// Why it was written as it is, the oldest first.
+    pub(crate) drafts: Vec<DraftData>,
     /// Its runs, the oldest first.
     pub(crate) runs: Vec<RunData>,
+}
+
+/// Why a version was written as it is.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct DraftData {
+    /// Who wrote it.
+    pub(crate) by: String,
+    /// When, in milliseconds since 1970.
+    pub(crate) at_ms: u64,
+    /// The digest of what they wrote.
+    pub(crate) digest: String,
+    /// What they were asked for, and what they say.
+    #[serde(flatten)]
+    pub(crate) drafting: Drafting,
 }
 
 /// One run of a version.
@@ -72,6 +90,19 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
             Cell::new(&version.status),
             Cell::new(&version.path).tone(Tone::Muted),
         ]);
+        for draft in &version.drafts {
+            let after = draft.drafting.after.as_ref();
+            let why = after.map(|after| {
+                let error = after.error.lines().next().unwrap_or_default();
+                format!("after {}, where {} failed: {error}", after.previous, after.step)
+            });
+            table.row(vec![
+                Cell::new("  drafted").tone(Tone::Muted),
+                Cell::new(&draft.digest[..draft.digest.len().min(8)]),
+                Cell::new(format!("by {}", draft.by)),
+                Cell::new(why.unwrap_or_else(|| clock::local(draft.at_ms))).tone(Tone::Muted),
+            ]);
+        }
         for run in &version.runs {
             let when = clock::local(run.at_ms);
             let word = format!("run {}", run.run);
@@ -84,11 +115,39 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         }
     }
     out.table(&table);
+    for version in &all {
+        for draft in &version.drafts {
+            print_reasons(&version.name, &draft.drafting, out);
+        }
+    }
     if all.iter().all(|version| version.runs.is_empty()) {
         out.talk(&format!("{} was not run yet", clean_line(&project::name(&path))));
     }
     let next = Next::new(["planwright", "show", shown(&path).as_str()]);
     Ok(Answer::done("history", &History { versions: all }).next(next))
+}
+
+/// All that a planner said about a version.
+fn print_reasons(name: &str, drafting: &Drafting, out: &mut Out<'_>) {
+    for (word, text) in [("changes", &drafting.changes), ("why", &drafting.reasoning)] {
+        if !text.trim().is_empty() {
+            out.line(&format!("{} {word}:", clean_line(name)));
+            let lines = clean(text.trim());
+            out.data(&lines.lines().map(|line| format!("  {line}\n")).collect::<String>());
+        }
+    }
+}
+
+fn drafts(project: &Project, path: &Path) -> Result<Vec<DraftData>, Failure> {
+    let Some(decisions) = Decisions::open_existing(project)? else { return Ok(Vec::new()) };
+    let drafts = decisions.case(path)?.standing.drafts.into_iter();
+    let data = drafts.map(|drafted| DraftData {
+        by: drafted.by.to_string(),
+        at_ms: drafted.at_ms,
+        digest: drafted.digest,
+        drafting: drafted.drafting,
+    });
+    Ok(data.collect())
 }
 
 fn version(project: &Project, path: &Path) -> Result<Option<Version>, Failure> {
@@ -112,6 +171,7 @@ fn version(project: &Project, path: &Path) -> Result<Option<Version>, Failure> {
         version: key("version"),
         previous: key("previousPlanId"),
         status: draft.status.0.as_ref().map(|status| status.value.clone()).unwrap_or_default(),
+        drafts: drafts(project, path)?,
         runs: all,
     }))
 }

@@ -14,6 +14,9 @@ use crate::out::{Answer, Exit, Failure, Next, Out, clean};
 pub(crate) struct Args {
     /// What it is about: pre-tool, session-start, pre-compact or stop; where it is not said, the JSON tells
     event: Option<String>,
+    /// Say it in JSON where a tool may be called: for agents that take silence for a no
+    #[arg(long)]
+    grant: bool,
 }
 
 /// The data of the envelope.
@@ -40,7 +43,12 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         text: text.to_owned(),
     };
     Ok(match &answered.reply {
-        Reply::Pass => Answer::done("hook", &data(true, "")),
+        Reply::Pass => {
+            if args.grant && answered.event == Event::PreTool {
+                out.line(hook::GRANT);
+            }
+            Answer::done("hook", &data(true, ""))
+        }
         Reply::Say(text) => {
             out.data(&clean(text));
             Answer::done("hook", &data(true, text))

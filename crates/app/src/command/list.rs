@@ -1,13 +1,18 @@
 //! `list`: the plans of this project, a line each.
 
+use std::collections::BTreeMap;
+
+use planwright_engine::Project;
 use planwright_engine::core::dialect::NATIVE;
 use planwright_engine::core::plan;
 use planwright_engine::core::view::Summary;
 use planwright_engine::project::Survey;
+use planwright_engine::runs::Runs;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{here, shown};
+use crate::fact::found::with_findings;
 use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
@@ -27,6 +32,9 @@ pub(crate) struct Listing {
     pub(crate) plans: Vec<Summary>,
     /// What should not be there: conflict copies of plans, pointers that lead nowhere.
     pub(crate) faults: Vec<String>,
+    /// How much reviewers found in the newest run of a plan, by path; plans without findings are left out.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) findings: BTreeMap<String, usize>,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
@@ -36,7 +44,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         out.warn(fault);
     }
     if all.is_empty() {
-        let nothing = Answer::done("list", &Listing { plans: all, faults });
+        let nothing = Answer::done("list", &Listing { plans: all, faults, findings: BTreeMap::new() });
         out.talk(&format!("there are no plans below {}", clean_line(&here.root.to_string_lossy())));
         return Ok(nothing.next(Next::new(["planwright", "new", "first-plan"])));
     }
@@ -52,18 +60,26 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     if plans.is_empty() {
         out.talk(&format!("no plan matches; the project has {count}"));
     }
+    let findings = findings(&here)?;
     let mut table = Table::new();
     for plan in &plans {
-        table.row(row(plan));
+        table.row(row(plan, findings.get(&plan.path).copied().unwrap_or(0)));
     }
     out.table(&table);
     let exit = if plans.is_empty() { Exit::No } else { Exit::Done };
-    let mut answer = Answer::new(exit, "list", &Listing { plans, faults });
+    let mut answer = Answer::new(exit, "list", &Listing { plans, faults, findings });
     answer.next.push(match first {
         Some(address) => Next::new(["planwright", "show", address.as_str()]),
         None => Next::new(["planwright", "list"]),
     });
     Ok(answer)
+}
+
+/// How much reviewers found in the newest run of each plan.
+fn findings(here: &Project) -> Result<BTreeMap<String, usize>, Failure> {
+    let Some(runs) = Runs::open_existing(here)? else { return Ok(BTreeMap::new()) };
+    let newest = runs.newest()?.into_iter().filter(|run| run.tally.findings > 0);
+    Ok(newest.map(|run| (run.path.to_string_lossy().into_owned(), run.tally.findings)).collect())
 }
 
 fn is_wanted(args: &Args, plan: &Summary) -> bool {
@@ -75,13 +91,14 @@ fn is_wanted(args: &Args, plan: &Summary) -> bool {
     has_status && has_text
 }
 
-fn row(plan: &Summary) -> Vec<Cell> {
+fn row(plan: &Summary, findings: usize) -> Vec<Cell> {
+    let said = |status: &str| with_findings(status, findings);
     let state = match (&plan.fault, plan.status.as_str()) {
         (Some(_), _) => Cell::new("unreadable").tone(Tone::Bad),
         (None, "") => Cell::new("-").tone(Tone::Muted),
-        (None, "done") => Cell::new("done").tone(Tone::Good),
-        (None, "failed") => Cell::new("failed").tone(Tone::Bad),
-        (None, status) => Cell::new(status),
+        (None, "done") => Cell::new(said("done")).tone(Tone::Good),
+        (None, "failed") => Cell::new(said("failed")).tone(Tone::Bad),
+        (None, status) => Cell::new(said(status)),
     };
     vec![
         Cell::new(&plan.name).tone(Tone::Strong),

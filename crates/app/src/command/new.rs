@@ -1,20 +1,24 @@
-//! `new`: writes a plan that verifies, for people to fill in.
+//! `new`: writes a plan for people to fill in, or one from a template with everything filled in.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use planwright_engine::core::change::Change;
 use planwright_engine::core::dialect::{Birth, NATIVE};
+use planwright_engine::core::draft::StepNumber;
 use planwright_engine::core::source::Source;
-use planwright_engine::core::{plan, verify};
-use planwright_engine::{clock, project, store};
+use planwright_engine::core::{plan, suggest, template, verify};
+use planwright_engine::{Project, clock, project, store, templates};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{here, shown};
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone};
+use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The name of the plan: small letters, digits and dashes
+    #[arg(required_unless_present = "templates", default_value = "", hide_default_value = true)]
     name: String,
     /// The title; made of the name where it is not said
     #[arg(long)]
@@ -28,6 +32,18 @@ pub(crate) struct Args {
     /// The role or agent that does the steps
     #[arg(long, default_value = "coder")]
     target: String,
+    /// Begin with a template: its name, or a file
+    #[arg(long, value_name = "NAME|FILE", conflicts_with = "steps")]
+    template: Option<String>,
+    /// What a variable of the template stands for; may be given several times
+    #[arg(long = "var", value_name = "KEY=VALUE", requires = "template")]
+    variables: Vec<String>,
+    /// Write the template's `N` steps out, once for each line of FILE (`-` for standard input)
+    #[arg(long, value_name = "FILE", requires = "template")]
+    each: Option<String>,
+    /// List the templates, with their variables
+    #[arg(long, conflicts_with_all = ["name", "template"])]
+    templates: bool,
 }
 
 /// The data of the envelope.
@@ -37,9 +53,30 @@ pub(crate) struct Created {
     pub(crate) name: String,
     /// Its file.
     pub(crate) path: String,
+    /// The templates, where they were asked for; nothing was written then.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) templates: Vec<TemplateData>,
+}
+
+/// One template.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct TemplateData {
+    /// Its name.
+    pub(crate) name: String,
+    /// What it is for.
+    pub(crate) summary: String,
+    /// Its file; `None` where it comes along.
+    pub(crate) path: Option<String>,
+    /// The variables that have to be said.
+    pub(crate) variables: Vec<String>,
+    /// Whether it has steps for a list.
+    pub(crate) is_for_each: bool,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    if args.templates {
+        return list(out);
+    }
     let slug = plan::slug(&args.name);
     if slug != args.name || slug.is_empty() {
         let failure = Failure::new(Exit::Usage, format!("`{}` is no name for a plan", args.name));
@@ -60,20 +97,129 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let dialect = here.dialect.unwrap_or(NATIVE);
     let home = (dialect.home)(&slug, &store::chance()?);
     let path: PathBuf = here.root.join(&home.path);
+    let native = match &args.template {
+        Some(name) => filled(args, &here, name)?,
+        None => usual(args),
+    };
     let text = match dialect.is_native() {
-        true => template(args),
+        true => native,
         false => {
             let birth = Birth { id: &home.id, now: &clock::utc_now() };
-            dialect.compose(&Source::new("plan", template(args)).draft(), &birth)
+            dialect.compose(&Source::new("plan", native).draft(), &birth)
         }
     };
     store::create_plan(&path, &text, dialect)?;
-    let created = Created { name: project::name(&path), path: shown(&path) };
+    let created = Created { name: project::name(&path), path: shown(&path), templates: Vec::new() };
     out.line(&format!("{}  {}", out.palette().paint(Tone::Good, "wrote"), created.path));
     Ok(Answer::done("new", &created).next(Next::new(["planwright", "verify", created.name.as_str()])))
 }
 
-fn template(args: &Args) -> String {
+/// The templates that there are.
+fn list(out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let all = templates::all(&here()?);
+    let mut table = Table::new();
+    let data: Vec<TemplateData> = all
+        .into_iter()
+        .map(|found| {
+            let variables = template::variables(&found.text);
+            let variables: Vec<String> =
+                variables.into_iter().filter(|name| !template::GIVEN.contains(&name.as_str())).collect();
+            TemplateData {
+                is_for_each: list_of(&Source::new("plan", found.text.as_str())).is_some(),
+                path: found.path.as_deref().map(shown),
+                name: found.name,
+                summary: found.summary,
+                variables,
+            }
+        })
+        .collect();
+    for one in &data {
+        let variables = one.variables.iter().map(|name| format!("--var {name}=…"));
+        let each = one.is_for_each.then(|| "--each FILE".to_owned());
+        table.row(vec![
+            Cell::new(&one.name).tone(Tone::Strong),
+            Cell::new(&one.summary),
+            Cell::new(variables.chain(each).collect::<Vec<_>>().join(" ")).tone(Tone::Muted),
+        ]);
+    }
+    out.table(&table);
+    out.talk(&format!("templates of your own: {}/NAME.md", templates::FOLDER));
+    let created = Created { name: String::new(), path: String::new(), templates: data };
+    Ok(Answer::done("new", &created).next(Next::new(["planwright", "help", "new"])))
+}
+
+/// The text of a template with everything filled in.
+fn filled(args: &Args, project: &Project, name: &str) -> Result<String, Failure> {
+    let found = templates::find(project, name).map_err(|error| unknown(project, name, error))?;
+    let mut said = BTreeMap::new();
+    for text in &args.variables {
+        let pair = text.split_once('=').filter(|(name, _)| !name.is_empty());
+        let (name, value) = pair.ok_or_else(|| {
+            Failure::new(Exit::Usage, format!("`{text}` is not of the form KEY=VALUE")).next(Next::new([
+                "planwright",
+                "new",
+                "--templates",
+            ]))
+        })?;
+        said.insert(name.to_owned(), value.to_owned());
+    }
+    let title = args.title.clone().unwrap_or_else(|| sentence(&args.name));
+    let given = [
+        ("name", args.name.clone()),
+        ("title", title),
+        ("owner", scalar(&args.owner)),
+        ("target", args.target.clone()),
+    ];
+    let given = given.map(|(name, value)| (name.to_owned(), value)).into();
+    let text = template::fill(&found.text, &said, &given).map_err(|unfilled| {
+        Failure::new(Exit::Usage, format!("the template {} can't be filled in: {unfilled}", found.name))
+            .hint("say each variable with --var KEY=VALUE; nothing was written")
+            .next(Next::new(["planwright", "new", "--templates"]))
+    })?;
+    let Some(each) = &args.each else { return Ok(text) };
+    let text_of_list = crate::planner::input(each)?;
+    let items: Vec<String> =
+        text_of_list.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
+    let mut source = Source::new(args.name.as_str(), text);
+    if list_of(&source).is_none() {
+        return Err(Failure::new(
+            Exit::Usage,
+            format!("the template {} has no steps for a list", found.name),
+        )
+        .hint("such a step is headed `### 1–N. Title`; nothing was written"));
+    }
+    while let Some(step) = list_of(&source) {
+        let change = Change::Expand { step, items: items.clone() };
+        let edits = NATIVE.patch(&source, &change).map_err(|refusal| {
+            Failure::new(Exit::No, format!("{each} can't be written out")).because(&refusal)
+        })?;
+        source = source.edited(&edits);
+    }
+    Ok(source.text().to_owned())
+}
+
+/// The place of the first step that stands for a list. `N+1` only counts on from one.
+fn list_of(source: &Source) -> Option<usize> {
+    source.draft().steps.iter().position(|step| match &step.number.value {
+        StepNumber::Template(text) => !text.contains('+'),
+        StepNumber::Counted(_) => false,
+    })
+}
+
+fn unknown(project: &Project, name: &str, error: Option<store::Error>) -> Failure {
+    let Some(error) = error else {
+        let names: Vec<String> = templates::all(project).into_iter().map(|found| found.name).collect();
+        let failure = Failure::new(Exit::Usage, format!("there is no template `{name}`"));
+        let failure = match suggest::nearest(name, names.iter().map(String::as_str)) {
+            Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
+            None => failure.hint(format!("the templates are {}", names.join(", "))),
+        };
+        return failure.next(Next::new(["planwright", "new", "--templates"]));
+    };
+    error.into()
+}
+
+fn usual(args: &Args) -> String {
     let title = args.title.clone().unwrap_or_else(|| sentence(&args.name));
     let usual = ["Write the test".to_owned(), "Make it pass".to_owned()];
     let steps = if args.steps.is_empty() { usual.as_slice() } else { &args.steps };

@@ -7,9 +7,8 @@ use std::path::PathBuf;
 use planwright_engine::core::diagnostic::Severity;
 use planwright_engine::core::dialect::{Birth, NATIVE, proposal};
 use planwright_engine::core::plan;
-use planwright_engine::core::red::{Before, Red};
 use planwright_engine::core::source::Source;
-use planwright_engine::decisions::{Decisions, Proposed};
+use planwright_engine::decisions::Decisions;
 use planwright_engine::store::{self, Text};
 use planwright_engine::{Project, Verified, clock, project};
 use schemars::JsonSchema;
@@ -17,7 +16,8 @@ use serde::Serialize;
 
 use super::{Opened, here, open, shown};
 use crate::consent::who;
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::offer::{OneProposed, data, tell};
+use crate::out::{Answer, Exit, Failure, Next, Out};
 
 /// What stands for standard input.
 const STDIN: &str = "-";
@@ -42,29 +42,6 @@ pub(crate) struct Args {
 pub(crate) struct ProposedData {
     /// The plans.
     pub(crate) plans: Vec<OneProposed>,
-}
-
-/// One plan that was proposed.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct OneProposed {
-    /// The plan.
-    pub(crate) plan: String,
-    /// Its file.
-    pub(crate) path: String,
-    /// The revision.
-    pub(crate) revision: u32,
-    /// Its digest.
-    pub(crate) digest: String,
-    /// Where the work would begin.
-    pub(crate) base: Option<String>,
-    /// How many warnings the checker has.
-    pub(crate) warnings: u32,
-    /// What the contracts say before the work.
-    pub(crate) red: Vec<Red>,
-    /// Whether exactly this was proposed already.
-    pub(crate) is_known: bool,
-    /// The written rule that approved it at once.
-    pub(crate) approved_by_rule: Option<String>,
 }
 
 /// A plan that is to be proposed.
@@ -191,41 +168,4 @@ fn refuse_unclean(candidate: &Candidate) -> Result<(), Failure> {
         true => failure,
         false => failure.next(Next::new(["planwright", "verify", name.as_str()])),
     })
-}
-
-fn tell(name: &str, proposed: &Proposed, out: &mut Out<'_>) {
-    let revision = &proposed.revision;
-    let word = if proposed.is_known { "known" } else { "proposed" };
-    let word = out.palette().paint(Tone::Good, word);
-    let on = revision.subject.base.as_ref().map(|base| format!(" on {base}")).unwrap_or_default();
-    let digest = &revision.subject.digest[..8];
-    out.line(&format!("{word}  {}  r{} {digest}{on}", clean_line(name), revision.number));
-    if !revision.red.is_empty() {
-        let fails = revision.red.iter().filter(|red| matches!(red.before, Before::Fails(_))).count();
-        let all = revision.red.len();
-        let well = if fails == all { ", as they should" } else { "" };
-        out.line(&format!("          red check: {fails} of {all} contracts fail before the work{well}"));
-    }
-    for red in revision.red.iter().filter(|red| !matches!(red.before, Before::Fails(_))) {
-        out.line(&format!("          {}  {}", clean_line(&red.step), clean_line(&red.before.meaning())));
-    }
-    if let Some(rule) = &proposed.rule {
-        let word = out.palette().paint(Tone::Good, "approved");
-        out.line(&format!("{word}  by the rule `{}`", clean_line(rule)));
-    }
-}
-
-fn data(path: &std::path::Path, proposed: Proposed) -> OneProposed {
-    let revision = proposed.revision;
-    OneProposed {
-        plan: project::name(path),
-        path: shown(path),
-        revision: revision.number,
-        digest: revision.subject.digest,
-        base: revision.subject.base.map(|base| base.commit),
-        warnings: revision.warnings,
-        red: revision.red,
-        is_known: proposed.is_known,
-        approved_by_rule: proposed.rule,
-    }
 }

@@ -1,23 +1,34 @@
-//! `replan`: writes the next version of a plan after a step failed. What was finished stays finished; the new version is a draft
-//! that has to be approved anew.
+//! `replan`: has a planner write the next version of a plan after a step failed, and proposes it. What was finished stays finished;
+//! the new version has to be approved anew, and a plan that goes in circles is not made anew for ever.
 
-use planwright_engine::core::dialect::record::{self, Replan};
-use planwright_engine::core::draft::{Draft, Mark};
-use planwright_engine::core::plan;
-use planwright_engine::core::run::Status;
-use planwright_engine::runs::{Run, Runs};
-use planwright_engine::{clock, store};
+mod case;
+mod version;
+
+use planwright_engine::core::ledger::{Drafting, Setback, Who};
+use planwright_engine::core::planning::block::{self, Action};
+use planwright_engine::core::planning::{self, Failure as Failed};
+use planwright_engine::core::source::Source;
+use planwright_engine::decisions::Decisions;
+use planwright_engine::store::Text;
+use planwright_engine::{Verified, planner as agent, project};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Opened, find_step, open, refused, shown};
+use super::shown;
+use crate::consent::who;
+use crate::offer::{self, OneProposed};
 use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::planner::{self, Judged, Talk};
+use case::Case;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The plan, or PLAN/STEP for the step that failed
     #[arg(value_name = "PLAN[/STEP]")]
     plan: String,
+    /// The step that failed; the one that its run says where it is not said
+    #[arg(long, value_name = "STEP")]
+    step: Option<String>,
     /// Why the step failed; what its run says where that is not said
     #[arg(long, value_name = "TEXT")]
     error: Option<String>,
@@ -27,20 +38,37 @@ pub(crate) struct Args {
     /// What has to be kept to from now on; may be given several times
     #[arg(long = "constraint", value_name = "TEXT")]
     constraints: Vec<String>,
-    /// What is different in the new version
+    /// Ask nobody: write the same steps once more, for you to edit
+    #[arg(long, conflicts_with_all = ["from", "agent", "tries"])]
+    copy: bool,
+    /// What is different in the new version, where you write it yourself
     #[arg(long, value_name = "TEXT", default_value = "")]
     changes: String,
     /// Why it is
     #[arg(long, value_name = "TEXT", default_value = "")]
     reasoning: String,
+    /// Take the planner's answer from a file (`-` for standard input), and ask nobody
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["agent", "tries"])]
+    from: Option<String>,
+    /// The agent that plans; who plays the planner, or the coder, where it is not said
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
+    /// How often the planner is asked; `draft.tries` of the settings where it is not said
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20))]
+    tries: Option<u32>,
+    /// Only write the new version; ask nobody for an approval
+    #[arg(long)]
+    no_propose: bool,
 }
 
 /// The data of the envelope.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Replanned {
+    /// `plan`; `done` or `escalate` where the answer is no plan.
+    pub(crate) action: String,
     /// The old version.
     pub(crate) previous: String,
-    /// The id of the new version.
+    /// The id of the new version; empty where there is none.
     pub(crate) id: String,
     /// Its file.
     pub(crate) path: String,
@@ -48,62 +76,247 @@ pub(crate) struct Replanned {
     pub(crate) failed: String,
     /// Why.
     pub(crate) error: String,
+    /// What is different, in the planner's words.
+    pub(crate) changes: String,
+    /// Why, in the planner's words.
+    pub(crate) reasoning: String,
+    /// Ids of the finished steps that were kept.
+    pub(crate) kept: Vec<String>,
+    /// How often the planner was asked; 0: nobody was.
+    pub(crate) tries: u32,
+    /// What was proposed; `None` where nothing was.
+    pub(crate) proposed: Option<OneProposed>,
+}
+
+/// A new version that can be used.
+struct Found {
+    verified: Verified,
+    changes: String,
+    reasoning: String,
+}
+
+/// What an answer comes to.
+enum Read {
+    Plan(Judged<Found>),
+    Done(String),
+    Escalate(Option<String>, String),
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
-    let Opened { path, project, source, step } = open(&args.plan)?;
-    let Some(folder) = path.parent().filter(|_| source.dialect().name == "record") else {
-        let message = format!("a plan of the dialect {} has no versions in files", source.dialect().name);
-        let next = Next::new(["planwright", "verify", shown(&path).as_str()]);
-        return Err(Failure::new(Exit::No, message).hint("edit it, and approve it again").next(next));
+    let case = Case::of(args)?;
+    case.refuse_endless(args, out)?;
+    if args.copy {
+        let text = version::copied(args, &case)?;
+        let found = Found {
+            verified: case.project.check(Text::Plan(text))?,
+            changes: args.changes.clone(),
+            reasoning: args.reasoning.clone(),
+        };
+        return write(args, &case, found, (who(), 0, Vec::new()), out);
+    }
+    if let Some(file) = &args.from {
+        return match read(args, &case, &planner::input(file)?)? {
+            Read::Plan(Judged::Fit(found)) => write(args, &case, found, (who(), 0, Vec::new()), out),
+            Read::Plan(Judged::Returned { complaints, .. }) => {
+                let mut failure =
+                    Failure::new(Exit::No, format!("{file} holds no next version that can be used"));
+                failure.causes = complaints;
+                Err(failure.hint("nothing was written"))
+            }
+            Read::Done(summary) => Ok(done(&case, summary, out)),
+            Read::Escalate(step, reason) => escalate(&case, step.as_deref(), &reason, out),
+        };
+    }
+    let asked = planner::find(&case.project, args.agent.as_deref())?;
+    let tries = args.tries.unwrap_or(case.project.config.draft.tries);
+    let talk = Talk { project: &case.project, planner: &asked, first: prompt(args, &case), tries };
+    let mut called = None;
+    let judge = |said: &str| match read(args, &case, said)? {
+        Read::Plan(judged) => Ok(judged),
+        Read::Done(_) => Ok(Judged::Returned {
+            plan: None,
+            complaints: vec!["nothing is done by saying so: answer with the whole plan".to_owned()],
+        }),
+        Read::Escalate(step, reason) => {
+            called = Some((step, reason.clone()));
+            Err(Failure::new(Exit::Person, format!("the planner asks for a person: {reason}")))
+        }
     };
-    let draft = source.draft();
-    let runs = Runs::open_existing(&project)?;
-    let run = runs.map(|runs| runs.latest(&path)).transpose()?.flatten();
-    let failed = match step {
-        Some(step) => find_step(&draft, &step, &shown(&path))?,
-        None => failed_step(&draft, run.as_ref()).ok_or_else(|| {
-            Failure::new(Exit::Usage, format!("no step of {} has failed", shown(&path)))
-                .hint("say which one shall be planned anew: PLAN/STEP")
-        })?,
+    let reached = match planner::converse(&talk, judge, out) {
+        Ok(reached) => reached,
+        Err(failure) => match called {
+            Some((step, reason)) => return escalate(&case, step.as_deref(), &reason, out),
+            None => return Err(failure),
+        },
     };
-    let id = plan::ids(&draft).swap_remove(failed);
-    let error = args.error.clone().or_else(|| said(&draft, failed, run.as_ref())).unwrap_or_default();
-    let replan = Replan {
-        failed,
-        error: &error,
+    write(args, &case, reached.value, (Who::agent(asked.name), reached.tries, reached.changed), out)
+}
+
+fn prompt(args: &Args, case: &Case) -> String {
+    let around = agent::surroundings(&case.project, &case.draft);
+    let named = |place: usize| {
+        format!("step {} `{}`: {}", place + 1, case.ids[place], case.draft.steps[place].title.value)
+    };
+    let finished: Vec<String> = case.finished.iter().map(|&place| named(place)).collect();
+    let earlier: Vec<String> = case
+        .setbacks
+        .iter()
+        .map(|setback| format!("{}: step `{}`: {}", setback.previous, setback.step, setback.error))
+        .collect();
+    let step = case.failed.map_or_else(|| "none is named; see below".to_owned(), named);
+    planning::replan(&Failed {
+        plan: &case.source,
+        language: case.language(),
+        finished: &finished,
+        step: &step,
+        error: &case.error,
         discoveries: &args.discoveries,
         constraints: &args.constraints,
-        changes: &args.changes,
-        reasoning: &args.reasoning,
-        now: &clock::utc_now(),
+        earlier: &earlier,
+        around: &around,
+    })
+}
+
+/// Reads an answer and has the version in it checked: by the rules, and by what it owes the version before.
+fn read(args: &Args, case: &Case, said: &str) -> Result<Read, Failure> {
+    let returned =
+        |plan: Option<Source>, complaints: Vec<String>| Ok(Read::Plan(Judged::Returned { plan, complaints }));
+    let (text, changes, reasoning) = match block::find(said) {
+        Some(Err(fault)) => return returned(None, vec![fault.to_string()]),
+        Some(Ok(Action::Done { summary })) => return Ok(Read::Done(summary)),
+        Some(Ok(Action::Escalate { step, reason })) => return Ok(Read::Escalate(step, reason)),
+        Some(Ok(Action::Plan(planned))) => {
+            if let Some(fault) = case.other_revision(planned.revision)? {
+                return returned(None, vec![fault]);
+            }
+            let text = match planned.replace_from {
+                Some(_) => block::replace(&case.source, &planned),
+                None => Ok(block::compose(&planned)),
+            };
+            match text {
+                Ok(text) => (text, String::new(), block::around(said)),
+                Err(fault) => return returned(None, vec![fault.to_string()]),
+            }
+        }
+        None => match planning::read(said, case.source.dialect()) {
+            Ok(answer) => (answer.plan, answer.changes, answer.reasoning),
+            Err(fault) => return returned(None, vec![fault.to_string()]),
+        },
     };
-    let next = record::replanned(&source, &replan).map_err(|refusal| refused(&path, &refusal))?;
-    let ending = path.extension().unwrap_or_default().to_string_lossy().into_owned();
-    let file = folder.join(format!("{}.{ending}", next.id));
-    store::create(&file, &next.text)?;
-    out.line(&format!("{}  {}", out.palette().paint(Tone::Good, "wrote"), clean_line(&shown(&file))));
-    let is_waiting = run.as_ref().is_some_and(|run| run.state.outcome().is_none());
-    if is_waiting {
-        out.talk("the run of the old version still waits; end it with `planwright cancel`");
+    let changes = if args.changes.is_empty() { changes } else { args.changes.clone() };
+    let reasoning = if args.reasoning.is_empty() { reasoning } else { args.reasoning.clone() };
+    let written = case.source.with(text);
+    let next = match version::adopted(args, case, &written, (&changes, &reasoning)) {
+        Ok(next) => next,
+        Err(refusal) => return returned(Some(written), vec![refusal.to_string()]),
+    };
+    let verified = case.project.check(Text::Plan(next))?;
+    let mut complaints = planning::complaints(&verified.source, &verified.diagnostics);
+    complaints.extend(planning::unkept(&case.draft, &case.finished, &verified.source.draft()));
+    complaints.extend(
+        case.same_as(&verified.source)
+            .map(|name| format!("this says the same as {name}, which has failed: change what made it fail")),
+    );
+    match complaints.is_empty() && verified.plan.is_some() {
+        true => Ok(Read::Plan(Judged::Fit(Found { verified, changes, reasoning }))),
+        false => returned(Some(written), complaints),
     }
-    let replanned = Replanned { previous: shown(&path), id: next.id, path: shown(&file), failed: id, error };
-    let next = Next::new(["planwright", "verify", replanned.path.as_str()]);
-    Ok(Answer::done("replan", &replanned).next(next))
 }
 
-/// The step that failed last: in its run, else as the file says.
-fn failed_step(draft: &Draft, run: Option<&Run>) -> Option<usize> {
-    let is_stuck = |step: &planwright_engine::core::run::StepState| {
-        !step.failed.is_empty() && !matches!(step.status, Status::Passed { .. } | Status::Skipped { .. })
+/// Writes the new version, records why there is one, and proposes it.
+fn write(
+    args: &Args,
+    case: &Case,
+    found: Found,
+    (by, tries, changed): (Who, u32, Vec<String>),
+    out: &mut Out<'_>,
+) -> Result<Answer, Failure> {
+    let file = case.file();
+    planwright_engine::store::create_plan(&file, found.verified.source.text(), case.source.dialect())?;
+    let verified = case.project.verify(&file, &shown(&file))?;
+    let step = case.failed.map(|place| case.ids[place].clone()).unwrap_or_default();
+    let drafting = Drafting {
+        task: case.draft.title.as_ref().map(|title| title.value.clone()).unwrap_or_default(),
+        reasoning: found.reasoning.clone(),
+        changes: found.changes.clone(),
+        tries,
+        changed,
+        after: Some(Setback {
+            previous: case.name.clone(),
+            step: step.clone(),
+            error: case.error.clone(),
+            discoveries: args.discoveries.clone(),
+            constraints: args.constraints.clone(),
+        }),
     };
-    let in_run = run.and_then(|run| run.state.steps.iter().position(is_stuck));
-    in_run.or_else(|| draft.steps.iter().position(|step| step.mark() == Some(Mark::Failed)))
+    let decisions = Decisions::open(&case.project)?;
+    let digest = verified.plan.as_ref().map(planwright_engine::core::digest::Digest::of);
+    let digest = digest.map(|digest| digest.to_string()).unwrap_or_default();
+    decisions.drafted(&file, &by, &digest, &drafting)?;
+    out.line(&format!("{}  {}", out.palette().paint(Tone::Good, "wrote"), clean_line(&shown(&file))));
+    planner::tell_reasoning("changes", &found.changes, out);
+    planner::tell_reasoning("why", &found.reasoning, out);
+    let mut proposed = None;
+    // A copy says what failed: somebody has to change it first.
+    if !args.no_propose && !args.copy {
+        let offered = decisions.propose(&file, &verified, &by)?;
+        out.warn_all(&offered.complaints);
+        offer::tell(&project::name(&file), &offered, out);
+        proposed = Some(offer::data(&file, offered));
+    }
+    case.talk_of_the_old_run(out);
+    let verb = if proposed.is_some() { "review" } else { "verify" };
+    let next = Next::new(["planwright", verb, shown(&file).as_str()]);
+    let data = Replanned {
+        action: "plan".to_owned(),
+        previous: shown(&case.path),
+        id: case.next.id.clone(),
+        path: shown(&file),
+        failed: step,
+        error: case.error.clone(),
+        changes: found.changes,
+        reasoning: found.reasoning,
+        kept: case.finished.iter().map(|&place| case.ids[place].clone()).collect(),
+        tries,
+        proposed,
+    };
+    Ok(Answer::done("replan", &data).next(next))
 }
 
-/// Why a step failed.
-fn said(draft: &Draft, step: usize, run: Option<&Run>) -> Option<String> {
-    let last = run.and_then(|run| run.state.steps.get(step)?.failed.last());
-    let in_file = || draft.steps[step].trace.0.error.clone().filter(|error| !error.is_empty());
-    last.map(|last| last.failure.to_string()).or_else(in_file)
+fn nothing(case: &Case, action: &str, reasoning: String) -> Replanned {
+    Replanned {
+        action: action.to_owned(),
+        previous: shown(&case.path),
+        id: String::new(),
+        path: String::new(),
+        failed: case.failed.map(|place| case.ids[place].clone()).unwrap_or_default(),
+        error: case.error.clone(),
+        changes: String::new(),
+        reasoning,
+        kept: Vec::new(),
+        tries: 0,
+        proposed: None,
+    }
+}
+
+/// Says that an agent says that it is done, which moves nothing.
+fn done(case: &Case, summary: String, out: &mut Out<'_>) -> Answer {
+    out.line(&format!("the agent says that it is done: {}", clean_line(&summary)));
+    out.talk("nobody takes its word for it: contracts decide, and nothing was written");
+    let next = Next::new(["planwright", "status", case.name.as_str()]);
+    Answer::done("replan", &nothing(case, "done", summary)).next(next)
+}
+
+/// Remarks what an agent wants a person to look at. It opens no ask and ends nothing: only the harness does that.
+fn escalate(case: &Case, step: Option<&str>, reason: &str, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let known = step.and_then(|step| planwright_engine::core::plan::find_step(&case.draft, &case.ids, step));
+    let step = known.or(case.failed).map(|place| case.ids[place].as_str());
+    let text = format!("asks for a person: {reason}");
+    let number = Decisions::open(&case.project)?.comment(&case.path, step, &who(), &text)?;
+    let word = out.palette().paint(Tone::Attention, "remarked");
+    out.line(&format!("{word}  {}   {}", clean_line(&case.name), clean_line(&text)));
+    out.talk(&format!("it is comment {number}; no new version was written"));
+    let next = Next::new(["planwright", "comment", shown(&case.path).as_str()]);
+    let data = nothing(case, "escalate", reason.to_owned());
+    Ok(Answer::new(Exit::Person, "replan", &data).next(next))
 }

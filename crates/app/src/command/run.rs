@@ -26,6 +26,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, find_step, open};
+use crate::fact::found::FindingData;
 use crate::out::{Answer, Exit, Failure, Next, Out};
 
 #[derive(Debug, clap::Args)]
@@ -74,6 +75,16 @@ impl Args {
         }
     }
 
+    /// The same, with the digest that was typed.
+    pub(crate) fn approving(self, rev: Option<String>) -> Self {
+        Self { rev, ..self }
+    }
+
+    /// The same, but nothing is started.
+    pub(crate) fn dry(self) -> Self {
+        Self { dry_run: true, ..self }
+    }
+
     /// A plan that failed, once more.
     pub(crate) fn again(plan: &str) -> Self {
         Self { again: true, ..Self::of(plan) }
@@ -101,6 +112,9 @@ pub(crate) struct Ran {
     pub(crate) failed: Vec<String>,
     /// Ids of the steps that nothing was tried for yet.
     pub(crate) left: Vec<String>,
+    /// What reviewers found.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) findings: Vec<FindingData>,
 }
 
 /// Where a step stands.
@@ -137,7 +151,12 @@ struct Subject<'a> {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
-    let Opened { path, project, source, .. } = open(&args.plan)?;
+    run_opened(args, open(&args.plan)?, out)
+}
+
+/// Carries out a plan that was opened already.
+pub(crate) fn run_opened(args: &Args, opened: Opened, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let Opened { path, project, source, .. } = opened;
     let verified = project.check(Text::Plan(source))?;
     let name = project::name(&path);
     let Some(plan) = &verified.plan else {

@@ -1,18 +1,24 @@
 //! `show`: what a plan says, one of its steps in full, or the picture of what waits for what.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use clap::ValueEnum;
 use planwright_engine::core::dialect::{NATIVE, proposal};
 use planwright_engine::core::source::Source;
+use planwright_engine::core::verify;
 use planwright_engine::core::view::{self, PlanView, StepView};
-use planwright_engine::{Verified, project};
+use planwright_engine::decisions::Decisions;
+use planwright_engine::runs::Runs;
+use planwright_engine::{Project, Verified, arbiter, project};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{dialect_line, find_step, open};
+use crate::fact::found::{self, FindingData};
 use crate::out::picture::{self, Picture};
 use crate::out::{Answer, Cell, Exit, Failure, Glyphs, Next, Out, Table, Tone, clean, clean_line};
+use crate::planner::tell_reasoning;
 
 /// How much of the text in front of the steps is shown; the file has the rest.
 const CONTEXT_LINES_MAX: usize = 8;
@@ -28,6 +34,15 @@ pub(crate) struct Args {
     /// Show one section of its text, such as `Tool Outputs` or `context/notes`
     #[arg(long, value_name = "NAME", conflicts_with = "graph")]
     section: Option<String>,
+    /// Show what somebody else is told about it
+    #[arg(long = "for", value_enum, value_name = "WHO", conflicts_with_all = ["graph", "section"])]
+    reader: Option<Reader>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Reader {
+    /// Whoever chooses which agent does the next step, and how the plan goes on
+    Arbiter,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -54,6 +69,14 @@ pub(crate) struct Shown {
     pub(crate) graph: Option<String>,
     /// The section, where one was asked for.
     pub(crate) section: Option<SectionData>,
+    /// Why it was written as it is, in its planner's words; empty where nobody said.
+    pub(crate) reasoning: String,
+    /// What somebody else is told, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) told: Option<String>,
+    /// What reviewers found in its newest run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) findings: Vec<FindingData>,
 }
 
 /// One section of the text of a plan.
@@ -88,6 +111,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let Some(mut plan) = view_of(&name, &verified) else {
         return Err(Failure::new(Exit::No, format!("{name} can't be read as a plan")));
     };
+    let reasoning = reasoning(&opened.project, &opened.path)?;
     let graph = args.graph.map(|form| draw(form, &plan, &verified));
     let section = args.section.as_ref().map(|name| section_of(&verified.source, name)).transpose()?;
     if let Some(step) = &opened.step {
@@ -95,14 +119,25 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         let place = draft.map_or(Ok(0), |draft| find_step(draft, step, &plan.path))?;
         plan.steps = vec![plan.steps.swap_remove(place)];
     }
+    let told =
+        args.reader.map(|Reader::Arbiter| told(&opened.project, &opened.path, &verified)).transpose()?;
+    let run = match Runs::open_existing(&opened.project)? {
+        Some(runs) => runs.latest(&opened.path)?,
+        None => None,
+    };
     match (&graph, opened.step.is_some()) {
+        _ if told.is_some() => out.data(&clean(told.as_deref().unwrap_or_default())),
         _ if section.is_some() => {
             let text = section.as_ref().map(|section| section.text.as_str()).unwrap_or_default();
             out.data(&format!("{}\n", clean(text)));
         }
         (Some(graph), _) => print_graph(args, &plan, graph, out),
         (None, true) => print_step(&plan, &plan.steps[0], out),
-        (None, false) => print_plan(&plan, &dialect_line(&verified.source), out),
+        (None, false) => {
+            print_plan(&plan, &dialect_line(&verified.source), out);
+            tell_reasoning("why", &reasoning, out);
+            run.iter().for_each(|run| found::print(run, out));
+        }
     }
     let errors = verified.count(Severity::Error);
     let warnings = verified.count(Severity::Warning);
@@ -111,7 +146,29 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         out.talk(&format!("the checker finds {counts}"));
     }
     let next = Next::new(["planwright", "verify", plan.path.as_str()]);
-    Ok(Answer::done("show", &Shown { plan, errors, warnings, graph, section }).next(next))
+    let findings = run.as_ref().map(found::data).unwrap_or_default();
+    let shown = Shown { plan, errors, warnings, graph, section, told, findings, reasoning };
+    Ok(Answer::done("show", &shown).next(next))
+}
+
+/// What an arbiter is told about a plan.
+fn told(project: &Project, path: &Path, verified: &Verified) -> Result<String, Failure> {
+    // A target that nobody plays yet is no fault here: who could play it is what the arbiter is for.
+    let plan = verify::trusted(&verified.source);
+    let case = arbiter::gather(project, path, plan.as_ref())?;
+    case.map(|case| case.told()).ok_or_else(|| {
+        let path = verified.source.name();
+        let next = Next::new(["planwright", "verify", path]);
+        Failure::new(Exit::No, format!("{path} has errors, so there is nothing to tell an arbiter"))
+            .next(next)
+    })
+}
+
+/// What the planner of the present text said to it.
+fn reasoning(project: &Project, path: &Path) -> Result<String, Failure> {
+    let Some(decisions) = Decisions::open_existing(project)? else { return Ok(String::new()) };
+    let last = decisions.case(path)?.standing.drafts.pop();
+    Ok(last.map(|last| last.drafting.reasoning).unwrap_or_default())
 }
 
 fn view_of(name: &str, verified: &Verified) -> Option<PlanView> {
@@ -244,6 +301,7 @@ fn print_step(plan: &PlanView, step: &StepView, out: &mut Out<'_>) {
     fact("env", &step.env.join(", "));
     fact("network", step.network.as_deref().unwrap_or_default());
     fact("may pass", step.green.as_deref().unwrap_or_default());
+    fact("judge", step.judge.as_deref().unwrap_or_default());
     fact("on_fail", &step.on_fail);
     let seconds = |limit: Option<u64>| limit.map(|seconds| format!("{seconds} s")).unwrap_or_default();
     fact("timeout", &seconds(step.timeout_seconds));

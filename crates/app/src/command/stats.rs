@@ -1,6 +1,8 @@
 //! `stats`: how work goes here: first tries, retries, waits for a person, contracts that have never failed, what is missing.
 //! Counts journals; never a figure from nothing.
 
+mod cost;
+
 use std::collections::BTreeMap;
 
 use planwright_engine::core::stats::{ContractFigures, Figures, Gap, Stats, Waiting};
@@ -12,6 +14,7 @@ use serde::Serialize;
 use super::here;
 use crate::fact;
 use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
+use cost::CostData;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -30,6 +33,9 @@ pub(crate) struct Args {
     /// Show what plans need and nobody here has
     #[arg(long)]
     tools: bool,
+    /// Show what each step cost, by agent, and what the rest will cost at this rate
+    #[arg(long)]
+    cost: bool,
 }
 
 /// The data of the envelope.
@@ -53,6 +59,9 @@ pub(crate) struct Statistics {
     pub(crate) contracts: Vec<ContractFigures>,
     /// What plans need and nobody here has.
     pub(crate) gaps: Vec<Gap>,
+    /// What each step cost, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cost: Option<CostData>,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
@@ -62,11 +71,20 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     };
     let here = here()?;
     let plan = args.plan.as_deref().map(|plan| here.address(plan)).transpose()?.map(|address| address.plan);
-    let counted = match Runs::open_existing(&here)? {
-        Some(runs) => figures::count(&runs, &Scope { since_ms, plan })?,
+    let runs = Runs::open_existing(&here)?;
+    let cost = match runs.as_ref().filter(|_| args.cost) {
+        Some(runs) => Some(cost::gather(runs, plan.as_deref(), since_ms)?),
+        None => None,
+    };
+    let counted = match &runs {
+        Some(runs) => figures::count(runs, &Scope { since_ms, plan })?,
         None => Counted { stats: Stats::default(), unread: 0 },
     };
-    print(args, &counted, out);
+    match (&cost, args.cost) {
+        (Some(cost), _) => cost::print(cost, out),
+        (None, true) => out.line("nothing was spent yet: nothing was run here"),
+        (None, false) => print(args, &counted, out),
+    }
     let has_idle = counted.stats.contracts.iter().any(|contract| contract.has_never_failed);
     let next = if has_idle && !args.contracts {
         Next::new(["planwright", "stats", "--contracts"])
@@ -76,7 +94,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Next::new(["planwright", "status"])
     };
     let Counted { stats: Stats { runs, all, agents, plans, waiting, contracts, gaps }, unread } = counted;
-    let data = Statistics { since_ms, runs, unread, all, agents, plans, waiting, contracts, gaps };
+    let data = Statistics { since_ms, runs, unread, all, agents, plans, waiting, contracts, gaps, cost };
     Ok(Answer::new(Exit::Done, "stats", &data).next(next))
 }
 

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{ReviewData, here, reviews};
-use crate::fact;
+use crate::fact::{self, found::with_findings};
 use crate::out::{Answer, Cell, Exit, Failure, Glyph, Next, Out, Table, Tone, clean_line};
 use standing::standing;
 
@@ -75,6 +75,14 @@ pub(crate) struct RunData {
     pub(crate) driver: Option<String>,
     /// What is to be known about it, in a sentence.
     pub(crate) remark: Option<String>,
+    /// How much reviewers found in it: one that is done with findings is `done, 3 findings`.
+    #[serde(skip_serializing_if = "is_none")]
+    pub(crate) findings: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+const fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 /// An attempt or a contract that is under way.
@@ -294,7 +302,12 @@ fn resting_row(run: &RunData, glyph: Glyph, now: u64, out: &Out<'_>) -> Vec<Cell
         mark(glyph, out),
         Cell::new(&run.plan).tone(Tone::Strong),
         Cell::new(glyphs(run, out)),
-        Cell::new(format!("{}, {} of {} settled", run.state, run.settled, run.steps)),
+        Cell::new(format!(
+            "{}, {} of {} settled",
+            with_findings(&run.state, run.findings),
+            run.settled,
+            run.steps
+        )),
         Cell::new(format!("{} ago", fact::age(run.changed_at_ms, now))).right(),
         Cell::new(spent(run)),
     ]

@@ -78,6 +78,9 @@ fn text(entry: &Entry) -> String {
         Entry::Reopened { why, .. } | Entry::Cancelled { why, .. } => why.clone(),
         Entry::Deleted { .. } => "the plan is back".to_owned(),
         Entry::Proposed { .. }
+        | Entry::Drafted { .. }
+        | Entry::Discovered { .. }
+        | Entry::Added { .. }
         | Entry::Lapsed { .. }
         | Entry::Started { .. }
         | Entry::Ended { .. }

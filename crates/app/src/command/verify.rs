@@ -2,6 +2,7 @@
 //! unless it is told to by `--red`.
 
 mod red;
+mod reviewer;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -19,7 +20,7 @@ use planwright_engine::watch::Watch;
 use planwright_engine::{Project, Verified, kind, project, store};
 
 use super::{WHAT_IS_A_PLAN, dialect_line, here, open, project_of, shown};
-use crate::out::diagnostics::{self, Checked, SuggestionData, Warnings};
+use crate::out::diagnostics::{self, Checked, FoundData, SuggestionData, Warnings};
 use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 
 /// Rounds of repairs: each may uncover what the last one hid, but a file that never settles is left alone.
@@ -51,6 +52,9 @@ pub(crate) struct Args {
     /// Run every contract on the committed tree, in a throw-away copy: before the work they should fail
     #[arg(long, conflicts_with = "watch")]
     red: bool,
+    /// Have an agent review the plans, too: the reviewer, or the one that is named; what it finds are remarks
+    #[arg(long, value_name = "AGENT", num_args = 0..=1, default_missing_value = reviewer::ROLE, conflicts_with = "watch")]
+    reviewer: Option<String>,
     /// Check again whenever a plan is saved
     #[arg(long)]
     watch: bool,
@@ -79,6 +83,11 @@ impl Args {
     /// Whether the format is the envelope.
     pub(crate) fn wants_json(&self) -> bool {
         self.format == Format::Json
+    }
+
+    /// Whether something is recorded: what a reviewer finds is.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.reviewer.is_some()
     }
 }
 
@@ -182,17 +191,41 @@ fn check(args: &Args, levels: &Levels, paths: &[PathBuf], out: &mut Out<'_>) -> 
         true => suggest(paths, &all, out)?,
         false => Vec::new(),
     };
+    let found = match &args.reviewer {
+        Some(agent) => reviewed(agent, paths, &all, out)?,
+        None => Vec::new(),
+    };
     let is_ok = checked.iter().all(|one| one.is_ok(levels.warnings));
     if !is_ok && checked.iter().all(|one| one.counts().errors == 0) {
         out.talk("warnings are denied");
     }
-    let exit = if is_ok { Exit::Done } else { Exit::No };
+    let exit = if is_ok && found.is_empty() { Exit::Done } else { Exit::No };
     let mut data = diagnostics::json(&checked, levels.warnings);
     data.suggested = suggested;
     data.red = red::data(&all);
+    data.found = found;
+    let remarked = data.found.first().map(|one| one.plan.clone());
     let mut answer = Answer::new(exit, "verify", &data);
+    answer.next.extend(remarked.map(|plan| Next::new(["planwright", "comment", plan.as_str()])));
     answer.next.extend(next(&all));
     Ok(answer)
+}
+
+/// Has an agent review every plan.
+fn reviewed(
+    agent: &str,
+    paths: &[PathBuf],
+    all: &[Verified],
+    out: &mut Out<'_>,
+) -> Result<Vec<FoundData>, Failure> {
+    let mut found = Vec::new();
+    for (path, verified) in paths.iter().zip(all) {
+        if path == Path::new(STDIN) {
+            return Err(Failure::new(Exit::Usage, "remarks belong to a file, and standard input is none"));
+        }
+        found.extend(reviewer::review((&project_of(path)?, path), verified, agent, out)?);
+    }
+    Ok(found)
 }
 
 fn verify(args: &Args, path: &Path) -> Result<Verified, Failure> {

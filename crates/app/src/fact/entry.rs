@@ -8,8 +8,12 @@ use super::words;
 /// What an entry is about: `it/fix`, or `it` for the whole plan.
 pub(crate) fn place(plan: &str, entry: &Entry) -> String {
     match entry {
-        Entry::Commented { step: Some(step), .. } => format!("{plan}/{step}"),
+        Entry::Commented { step: Some(step), .. }
+        | Entry::Discovered { step: Some(step), .. }
+        | Entry::Added { step, .. } => format!("{plan}/{step}"),
         Entry::Commented { step: None, .. }
+        | Entry::Discovered { step: None, .. }
+        | Entry::Drafted { .. }
         | Entry::Proposed { .. }
         | Entry::Approved { .. }
         | Entry::Rejected { .. }
@@ -45,6 +49,16 @@ pub(crate) fn fields(entry: &Entry) -> String {
         Entry::Answered { comment, text, .. } => {
             vec![("comment", comment.to_string()), ("text", text.clone())]
         }
+        Entry::Drafted { digest: written, drafting, .. } => {
+            let after = drafting.after.as_ref().map(|after| ("after", after.previous.clone()));
+            // A reasoning may be pages; a line tells that there is one, and `history` has all of it.
+            let why = drafting.reasoning.lines().next().map(|first| ("reasoning", first.to_owned()));
+            std::iter::once(digest(written)).chain(after).chain(why).collect()
+        }
+        Entry::Discovered { number, title, .. } => {
+            vec![("number", number.to_string()), ("title", title.clone())]
+        }
+        Entry::Added { number, .. } => vec![("number", number.to_string())],
         Entry::Reopened { why, .. } | Entry::Cancelled { why, .. } => vec![("why", why.clone())],
         Entry::Lapsed { moved } => vec![("moved", moved.join("; "))],
         Entry::Started { run, .. } => vec![("run", run.to_string())],

@@ -102,7 +102,7 @@ struct Finishing {
 
 fn get(call: &Call<'_>) -> Told {
     call.read::<Nothing>()?;
-    Ok(Reply::data(&Attempt::here()?.brief).into())
+    Ok(Reply::data(&Attempt::here()?.assignment).into())
 }
 
 fn check(call: &Call<'_>) -> Told {

@@ -372,9 +372,7 @@ fn under_way_words(name: &str) -> String {
 /// What would be done, for who has to confirm it.
 fn work(plan: &Plan, project: &Project) -> String {
     let mut text = format!("{}: {}\n", plan.title, fact::number(plan.steps.len(), "step"));
-    for (target, command) in
-        project.config.commands_of(plan).iter().filter(|(_, command)| !command.is_empty())
-    {
+    for (target, command) in project.commands_of(plan).iter().filter(|(_, command)| !command.is_empty()) {
         let line: Vec<String> = command.iter().map(|word| fact::word(word)).collect();
         text.push_str(&format!("{target} is done by: {}\n", line.join(" ")));
     }

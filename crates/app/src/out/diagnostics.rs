@@ -17,8 +17,8 @@ use planwright_engine::core::source::Source;
 pub use github::github;
 pub use human::human;
 pub use json::{
-    DiagnosticData, EditData, FileData, FixData, RedData, RelatedData, SpanData, SuggestionData, VerifyData,
-    json,
+    DiagnosticData, EditData, FileData, FixData, FoundData, RedData, RelatedData, SpanData, SuggestionData,
+    VerifyData, json,
 };
 pub use junit::junit;
 pub use sarif::sarif;

@@ -326,8 +326,10 @@ fn a_plan_is_planned_anew_and_archived() {
     place.run(&["run", "make-files", "--rev", &KINDS[0].digest(&place)]).expect(3, &["make-two needs you"]);
     assert!(place.read(path).contains("status: replanning\n"), "{}", place.read(path));
     place.run(&["archive", "make-files"]).expect(4, &["is being run"]);
-    place.run(&["replan", "make-files", "--constraint", "use folders"]).expect(0, &["make-files-v2.yaml"]);
-    place.run(&["replan", "make-files-v2/make-two"]).expect(0, &["make-files-v3.yaml"]);
+    place
+        .run(&["replan", "make-files", "--copy", "--constraint", "use folders"])
+        .expect(0, &["make-files-v2.yaml"]);
+    place.run(&["replan", "make-files-v2/make-two", "--copy"]).expect(0, &["make-files-v3.yaml"]);
     let next = place.read(".rawko/plans/make-files-v3.yaml");
     for said in ["id: make-files-v3\n", "version: 3\n", "previousPlanId: make-files-v2\n", "use folders"] {
         assert!(next.contains(said), "{said}:\n{next}");

@@ -32,6 +32,10 @@ fn project() -> Place {
     place
 }
 
+/// What a planner answers.
+const DRAFT: &str = "Because.\n\n```plan-json\n{\"action\":\"plan\",\"title\":\"Drafted\",\"steps\":[{\"kind\":\"shell\",\
+    \"command\":\"touch d\",\"check\":\"test -e d\"}]}\n```\n";
+
 const SUCCESSES: &[Case<'_>] = &[
     (&["init"], ""),
     (&["init", "--agents", "claude,pi"], ""),
@@ -70,11 +74,22 @@ const SUCCESSES: &[Case<'_>] = &[
     (&["convert", "good", "--to", "named", "--output", "-"], ""),
     (&["import", "tasks.md", "--name", "imported"], ""),
     (&["export", "good", "--to", "markdown"], ""),
-    (&["replan", "record"], ""),
+    (&["replan", "record", "--copy"], ""),
+    (&["draft", "--from", "-", "--name", "drafted"], DRAFT),
+    (&["new", "--templates"], ""),
+    (&["quick", "touch q", "--contract", "test -s q", "--agent", "shell", "--dry-run"], ""),
+    (&["discover", "More to do", "--plan", "good", "--step", "s1"], ""),
+    (&["discover", "good", "--list"], ""),
     (&["history", "record"], ""),
     (&["stats"], ""),
     (&["stats", "--since", "7d", "--contracts", "--tools", "--plans"], ""),
     (&["simulate", "good"], ""),
+    (&["arbiter", "good"], ""),
+    (&["explain", "states"], ""),
+    (&["show", "good", "--for", "arbiter"], ""),
+    (&["stats", "--cost"], ""),
+    (&["mcp", "--role", "planner", "--list"], ""),
+    (&["mcp", "--role", "human", "--list"], ""),
     (&["verify", "record", "--suggest-contracts"], ""),
     (&["merge-driver", "plans/good.md", "plans/auth-cookie.md", "plans/good.md"], ""),
     (&["config"], ""),
@@ -168,6 +183,8 @@ const WHILE_A_RUN_WAITS: &[Case<'_>] = &[
 
 const FAILURES: &[Case<'_>] = &[
     (&["review", "nobody"], ""),
+    (&["mcp", "--role", "planner"], ""),
+    (&["mcp"], ""),
     (&["review", "good", "--since", "r9"], ""),
     (&["review", "good", "--since", "soon"], ""),
     (&["review", "auth-timeout"], ""),
@@ -181,6 +198,17 @@ const FAILURES: &[Case<'_>] = &[
     (&["audit", "nothing"], ""),
     (&["audit", "--anchor", "ref"], ""),
     (&["replan", "good"], ""),
+    (&["draft"], ""),
+    (&["draft", "Anything"], ""),
+    (&["draft", "--from", "-"], "nothing"),
+    (&["draft", "Anything", "--name", "good"], ""),
+    (&["quick", "Anything"], ""),
+    (&["quick", "touch q", "--contract", "true", "--agent", "shell"], ""),
+    (&["quick", "touch q", "--contract", "test -s q", "--agent", "shell"], ""),
+    (&["discover", "More to do"], ""),
+    (&["discover", "good", "--add", "9"], ""),
+    (&["new", "more", "--template", "nothing"], ""),
+    (&["new", "more", "--template", "bugfix"], ""),
     (&["history", "nothing"], ""),
     (&["archive", "nothing"], ""),
     (&["archive"], ""),
@@ -189,6 +217,8 @@ const FAILURES: &[Case<'_>] = &[
     (&["stats", "--plan", "nothing"], ""),
     (&["simulate", "plans/empty.md"], ""),
     (&["simulate", "nothing"], ""),
+    (&["arbiter", "nothing"], ""),
+    (&["arbiter", "plans/empty.md"], ""),
     (&["merge-driver", "nothing", "nobody", "nowhere"], ""),
     (&["show", "good", "--section", "nothing"], ""),
     (&["list", "--dialect", "nothing"], ""),

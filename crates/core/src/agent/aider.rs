@@ -31,6 +31,7 @@ pub(super) const PROFILE: Profile = Profile {
     proof: Proof::Run,
     read,
     leaves: None,
+    hold: super::loose,
 };
 
 /// `Tokens: 2.4k sent, 9 received. Cost: $0.0012 message, $0.0012 session.`

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::heard::{count, json, micro};
-use super::{Counting, Credential, Heard, Profile, Proof, Tokens, Trouble};
+use super::{Additions, Counting, Credential, Heard, Profile, Proof, Rig, Tokens, Trouble};
+use crate::scope::{Family, Mode, Scope};
 
 pub(super) const PROFILE: Profile = Profile {
     name: "claude",
@@ -39,6 +40,7 @@ pub(super) const PROFILE: Profile = Profile {
     proof: Proof::Run,
     read,
     leaves: None,
+    hold,
 };
 
 fn read(line: &str, heard: &mut Heard) {
@@ -97,4 +99,29 @@ fn take_result(result: &Value, heard: &mut Heard, cache_reads: CacheReads) {
     } else if result["stop_reason"] == "refusal" {
         heard.trouble = Some(Trouble::Refused { why: text.to_owned() });
     }
+}
+
+/// What it calls its tools, by what they do.
+const TOOLS: &[(Family, &[&str])] = &[
+    (Family::Edit, &["Edit", "Write", "MultiEdit", "NotebookEdit"]),
+    (Family::Shell, &["Bash"]),
+    (Family::Web, &["WebFetch", "WebSearch"]),
+];
+
+/// A hook for every call, from a file of settings that is given on the command line. A hook that breaks lets everything through,
+/// so where something is out of scope nothing is allowed but by the hook's own word.
+fn hold(scope: &Scope, rig: &Rig<'_>) -> Additions {
+    let is_bound = scope.mode != Mode::Log && !scope.is_open();
+    let command = if is_bound { format!("{} --grant", rig.command()) } else { rig.command() };
+    let mut words = vec!["--settings".to_owned(), rig.file("claude.json")];
+    if is_bound {
+        words.extend(["--permission-mode", "dontAsk"].map(str::to_owned));
+    }
+    let missing = scope.missing(TOOLS);
+    if !missing.is_empty() {
+        words.push("--disallowedTools".to_owned());
+        words.extend(missing.into_iter().map(str::to_owned));
+    }
+    let settings = super::hooks("PreToolUse", &command, 30);
+    Additions { words, files: vec![("claude.json".to_owned(), settings)], ..Additions::default() }
 }

@@ -1,7 +1,8 @@
 //! Codex, headless: events of a thread, tokens at the end of each turn, never a price.
 
 use super::heard::{count, json};
-use super::{Counting, Credential, Heard, Profile, Proof, Tokens, Trouble};
+use super::{Additions, Counting, Credential, Heard, Profile, Proof, Rig, Tokens, Trouble};
+use crate::scope::{Family, Mode, Scope};
 
 pub(super) const PROFILE: Profile = Profile {
     name: "codex",
@@ -20,6 +21,7 @@ pub(super) const PROFILE: Profile = Profile {
     proof: Proof::Run,
     read,
     leaves: None,
+    hold,
 };
 
 fn read(line: &str, heard: &mut Heard) {
@@ -43,4 +45,17 @@ fn read(line: &str, heard: &mut Heard) {
         }
         Some(_) | None => {}
     }
+}
+
+/// A hook for every call, on the command line: its home is the user's, and nothing is written there. It passes over hooks that
+/// nobody has trusted, and says nothing of it, so this one is trusted for this process. Its sandbox holds whatever the hook does.
+fn hold(scope: &Scope, rig: &Rig<'_>) -> Additions {
+    let command = serde_json::Value::from(rig.command());
+    let hook = format!("hooks.PreToolUse=[{{matcher=\"*\",hooks=[{{type=\"command\",command={command}}}]}}]");
+    let mut words = ["--dangerously-bypass-hook-trust", "-c", hook.as_str()].map(str::to_owned).to_vec();
+    let is_reader = !scope.has(Family::Edit) && (scope.mode == Mode::Plan || !scope.has(Family::Shell));
+    if scope.mode != Mode::Log && is_reader {
+        words.extend(["-s", "read-only"].map(str::to_owned));
+    }
+    Additions { words, ..Additions::default() }
 }

@@ -1,7 +1,8 @@
 //! GitHub Copilot CLI, headless: events of a session. Its tokens stand in a file that it leaves.
 
 use super::heard::{count, json};
-use super::{Counting, Credential, Heard, Profile, Proof, Tokens, Trouble};
+use super::{Additions, Counting, Credential, Heard, Profile, Proof, Rig, Tokens, Trouble};
+use crate::scope::{Family, Scope};
 
 pub(super) const PROFILE: Profile = Profile {
     name: "copilot",
@@ -30,6 +31,7 @@ pub(super) const PROFILE: Profile = Profile {
     proof: Proof::Run,
     read,
     leaves: Some(("usage.json", read_usage)),
+    hold,
 };
 
 fn read(line: &str, heard: &mut Heard) {
@@ -62,4 +64,12 @@ fn read_usage(text: &str, heard: &mut Heard) {
         });
         heard.name_model(&model.as_str().into());
     }
+}
+
+const TOOLS: &[(Family, &[&str])] = &[(Family::Edit, &["write"]), (Family::Shell, &["shell"])];
+
+/// Its own rules for whole tools. Its hooks are files of the workspace, where an agent could change them: it has none.
+fn hold(scope: &Scope, _rig: &Rig<'_>) -> Additions {
+    let words = scope.missing(TOOLS).into_iter().map(|name| format!("--deny-tool={name}"));
+    Additions { words: words.collect(), ..Additions::default() }
 }

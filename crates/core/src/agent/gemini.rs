@@ -1,7 +1,8 @@
 //! Gemini CLI, headless: messages in pieces, a result with the tokens of all its models.
 
 use super::heard::{count, json};
-use super::{Counting, Credential, Heard, Profile, Proof, Tokens, Trouble};
+use super::{Additions, Counting, Credential, Heard, Profile, Proof, Rig, Tokens, Trouble};
+use crate::scope::{Family, Scope};
 
 pub(super) const PROFILE: Profile = Profile {
     name: "gemini",
@@ -21,6 +22,7 @@ pub(super) const PROFILE: Profile = Profile {
     proof: Proof::Run,
     read,
     leaves: None,
+    hold,
 };
 
 fn read(line: &str, heard: &mut Heard) {
@@ -56,4 +58,28 @@ fn read(line: &str, heard: &mut Heard) {
         }
         Some(_) | None => {}
     }
+}
+
+const TOOLS: &[(Family, &[&str])] = &[
+    (Family::Edit, &["write_file", "replace"]),
+    (Family::Shell, &["run_shell_command"]),
+    (Family::Web, &["web_fetch", "google_web_search"]),
+];
+
+/// A hook for every call, from a file of settings that lies below all others, and a policy that denies without asking anybody.
+fn hold(scope: &Scope, rig: &Rig<'_>) -> Additions {
+    let mut files = vec![("gemini.json".to_owned(), super::hooks("BeforeTool", &rig.command(), 30_000))];
+    let mut words = Vec::new();
+    let missing = scope.missing(TOOLS);
+    if !missing.is_empty() {
+        let names: Vec<String> = missing.iter().map(|name| format!("\"{name}\"")).collect();
+        let policy = format!(
+            "[[rule]]\ntoolName = [{}]\ndecision = \"deny\"\npriority = 900\ndenyMessage = \"This tool is not available in plan scope.\"\n",
+            names.join(", ")
+        );
+        files.push(("gemini.toml".to_owned(), policy));
+        words.extend(["--policy".to_owned(), rig.file("gemini.toml")]);
+    }
+    let environment = vec![("GEMINI_CLI_SYSTEM_DEFAULTS_PATH".to_owned(), rig.file("gemini.json"))];
+    Additions { words, environment, files }
 }

@@ -16,6 +16,7 @@ pub(super) const PROFILE: Profile = Profile {
     proof: Proof::Documented,
     read,
     leaves: None,
+    hold: super::loose,
 };
 
 fn read(line: &str, heard: &mut Heard) {

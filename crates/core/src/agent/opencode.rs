@@ -1,7 +1,10 @@
 //! opencode, headless: parts of messages, tokens and price at the end of each step.
 
+use serde_json::Value;
+
 use super::heard::{count, json};
-use super::{Counting, Credential, Heard, Profile, Proof, Tokens, Trouble};
+use super::{Additions, Counting, Credential, Heard, Profile, Proof, Rig, Tokens, Trouble};
+use crate::scope::{Family, Mode, Scope};
 
 pub(super) const PROFILE: Profile = Profile {
     name: "opencode",
@@ -20,6 +23,7 @@ pub(super) const PROFILE: Profile = Profile {
     proof: Proof::Run,
     read,
     leaves: None,
+    hold,
 };
 
 fn read(line: &str, heard: &mut Heard) {
@@ -46,4 +50,40 @@ fn read(line: &str, heard: &mut Heard) {
         }
         Some(_) | None => {}
     }
+}
+
+const TOOLS: &[(Family, &[&str])] =
+    &[(Family::Edit, &["edit"]), (Family::Shell, &["bash"]), (Family::Web, &["webfetch"])];
+
+/// The plugin that asks before a tool is called.
+const PLUGIN: &str = r#"import { spawnSync } from "node:child_process";
+export const Planwright = async ({ directory }) => ({
+  "tool.execute.before": async (input, output) => {
+    const call = { hook_event_name: "PreToolUse", tool_name: input.tool, tool_input: output.args, cwd: directory };
+    const asked = spawnSync(HOOK, ["hook", "pre-tool"], { input: JSON.stringify(call), encoding: "utf8" });
+    if (asked.status !== 0) throw new Error((asked.stderr || "").trim() || "planwright could not be asked");
+  },
+});
+"#;
+
+/// A plugin that asks for every call, and its own permissions for what is out of scope whatever it is given.
+fn hold(scope: &Scope, rig: &Rig<'_>) -> Additions {
+    let mut permission = serde_json::Map::new();
+    for name in scope.missing(TOOLS) {
+        permission.insert(name.to_owned(), "deny".into());
+    }
+    // Its patterns know no braces and no classes; the plugin knows ours.
+    let is_plain = |pattern: &String| !pattern.contains(['{', '[', '\\', '?']);
+    if let Some(touches) = scope.touches.as_ref().filter(|touches| touches.iter().all(is_plain))
+        && scope.mode == Mode::Block
+        && scope.has(Family::Edit)
+    {
+        let mut edit = serde_json::Map::from_iter([("*".to_owned(), Value::from("deny"))]);
+        edit.extend(touches.iter().map(|pattern| (pattern.clone(), Value::from("allow"))));
+        permission.insert("edit".to_owned(), edit.into());
+    }
+    let plugin = format!("file://{}", rig.file("opencode.mjs"));
+    let config = serde_json::json!({"plugin": [plugin], "permission": permission});
+    let environment = vec![("OPENCODE_CONFIG_CONTENT".to_owned(), config.to_string())];
+    Additions { words: Vec::new(), environment, files: vec![("opencode.mjs".to_owned(), rig.shim(PLUGIN))] }
 }

@@ -1,7 +1,8 @@
 //! pi, headless: events of a session, tokens and price with each message. It ends with 0 even when its model can't be reached.
 
 use super::heard::{count, json};
-use super::{Counting, Credential, Heard, Profile, Proof, Tokens, Trouble};
+use super::{Additions, Counting, Credential, Heard, Profile, Proof, Rig, Tokens, Trouble};
+use crate::scope::{Family, Scope};
 
 pub(super) const PROFILE: Profile = Profile {
     name: "pi",
@@ -22,6 +23,7 @@ pub(super) const PROFILE: Profile = Profile {
     proof: Proof::Run,
     read,
     leaves: None,
+    hold,
 };
 
 fn read(line: &str, heard: &mut Heard) {
@@ -47,4 +49,27 @@ fn read(line: &str, heard: &mut Heard) {
         }
         Some(_) | None => {}
     }
+}
+
+const TOOLS: &[(Family, &[&str])] = &[(Family::Edit, &["edit", "write"]), (Family::Shell, &["bash"])];
+
+/// The extension that asks before a tool is called. One that throws blocks the call, and one that can't be loaded ends pi.
+const EXTENSION: &str = r#"import { spawnSync } from "node:child_process";
+export default function (pi: any) {
+  pi.on("tool_call", async (event: any, context: any) => {
+    const call = { hook_event_name: "PreToolUse", tool_name: event.toolName, tool_input: event.input, cwd: context.cwd };
+    const asked = spawnSync(HOOK, ["hook", "pre-tool"], { input: JSON.stringify(call), encoding: "utf8" });
+    if (asked.status !== 0) return { block: true, reason: (asked.stderr || "").trim() || "planwright could not be asked" };
+  });
+}
+"#;
+
+/// An extension that asks for every call; tools that are out of scope are not there.
+fn hold(scope: &Scope, rig: &Rig<'_>) -> Additions {
+    let mut words = vec!["-e".to_owned(), rig.file("pi.ts")];
+    let missing = scope.missing(TOOLS);
+    if !missing.is_empty() {
+        words.extend(["--exclude-tools".to_owned(), missing.join(",")]);
+    }
+    Additions { words, environment: Vec::new(), files: vec![("pi.ts".to_owned(), rig.shim(EXTENSION))] }
 }

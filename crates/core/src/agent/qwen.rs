@@ -2,7 +2,8 @@
 
 use super::claude::{self, CacheReads};
 use super::heard::json;
-use super::{Counting, Credential, Heard, Profile, Proof};
+use super::{Additions, Counting, Credential, Heard, Profile, Proof, Rig};
+use crate::scope::{Family, Scope};
 
 pub(super) const PROFILE: Profile = Profile {
     name: "qwen",
@@ -21,10 +22,26 @@ pub(super) const PROFILE: Profile = Profile {
     proof: Proof::Run,
     read,
     leaves: None,
+    hold,
 };
 
 fn read(line: &str, heard: &mut Heard) {
     if let Some(message) = json(line) {
         claude::take(&message, heard, CacheReads::Among);
     }
+}
+
+const TOOLS: &[(Family, &[&str])] = &[
+    (Family::Edit, &["write_file", "edit"]),
+    (Family::Shell, &["run_shell_command"]),
+    (Family::Web, &["web_fetch", "web_search"]),
+];
+
+/// A hook for every call, from a file of settings that lies below all others; tools that are out of scope are not there.
+fn hold(scope: &Scope, rig: &Rig<'_>) -> Additions {
+    let files = vec![("qwen.json".to_owned(), super::hooks("PreToolUse", &rig.command(), 30_000))];
+    let environment = vec![("QWEN_CODE_SYSTEM_DEFAULTS_PATH".to_owned(), rig.file("qwen.json"))];
+    let missing = scope.missing(TOOLS).into_iter();
+    let words = missing.flat_map(|name| ["--exclude-tools".to_owned(), name.to_owned()]).collect();
+    Additions { words, environment, files }
 }

@@ -5,8 +5,10 @@ use serde::Serialize;
 
 use super::receipt::short;
 use crate::event::{Answer, Event, Outcome};
+use crate::finding;
 use crate::ledger::{Entry, Who};
 use crate::receipts::Bundle;
+use crate::report::{self, Finding};
 
 /// One line of the history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -77,6 +79,15 @@ fn said(at_ms: u64, entry: &Entry) -> Happened {
             ("commented", about, quoted(text))
         }
         Entry::Answered { comment, text, .. } => ("answered", format!("#{comment}"), quoted(text)),
+        Entry::Drafted { digest, drafting, .. } => {
+            let after = drafting.after.as_ref().map(|after| format!("after {}", after.previous));
+            let note = after
+                .into_iter()
+                .chain((!drafting.reasoning.is_empty()).then(|| quoted(&drafting.reasoning)));
+            ("drafted", digest.get(..8).unwrap_or(digest).to_owned(), note.collect::<Vec<_>>().join(", "))
+        }
+        Entry::Discovered { number, title, .. } => ("came upon", format!("work {number}"), quoted(title)),
+        Entry::Added { number, step, .. } => ("added", format!("step {step}"), format!("work {number}")),
         Entry::Reopened { why, .. } => ("reopened", String::new(), quoted(why)),
         Entry::Cancelled { why, .. } => ("cancelled", String::new(), quoted(why)),
         Entry::Lapsed { moved } => ("lapsed", String::new(), moved.join(", ")),
@@ -120,7 +131,11 @@ fn happened(at_ms: u64, run: i64, event: &Event) -> Option<Happened> {
                 "" => String::new(),
                 tree => format!(", tree {}", short(tree)),
             };
-            let note = format!("attempt {attempt}{why}{tree}, {}", receipt.tier);
+            let opinion = receipt.opinion.as_ref().map(|opinion| {
+                format!(", judged by: {} ({}): {}", opinion.by, opinion.weight.word(), opinion.answer.word())
+            });
+            let note =
+                format!("attempt {attempt}{why}{tree}, {}{}", receipt.tier, opinion.unwrap_or_default());
             line(at_ms, "harness", what, (step(id), note))
         }
         Event::AskOpened { step: id, text, .. } => {
@@ -136,10 +151,16 @@ fn happened(at_ms: u64, run: i64, event: &Event) -> Option<Happened> {
             let about = (format!("run {run}"), why.clone());
             line(at_ms, "harness", outcome_word(*outcome), about)
         }
-        // What agents do is told by `log`; here it is what came of it that counts.
-        Event::AttemptStarted { .. } | Event::AttemptFinished { .. } | Event::BudgetWarned { .. } => {
-            return None;
+        Event::AttemptFinished { step: id, attempt, account, .. } => {
+            let found: Vec<Finding> = report::findings(&account.report).cloned().collect();
+            if found.is_empty() {
+                return None;
+            }
+            let note = format!("attempt {attempt}, {}", finding::counted(&found));
+            line(at_ms, "reviewer", "found", (step(id), note))
         }
+        // What agents do is told by `log`; here it is what came of it that counts.
+        Event::AttemptStarted { .. } | Event::BudgetWarned { .. } => return None,
     })
 }
 

@@ -5,7 +5,7 @@ use super::{Check, Found, Kind};
 use crate::dialect;
 use crate::digest::Digest;
 use crate::event::{Event, Receipt};
-use crate::judge::judge;
+use crate::judge::judge_with;
 use crate::plan::{Contract, Plan, Step};
 use crate::receipts::{Bundle, Need, RunBook};
 use crate::run::RunState;
@@ -101,7 +101,7 @@ pub(super) fn receipts(bundle: &Bundle, folded: &[Folded], found: &mut Found<'_>
             }
             let expect = receipt.expect.or_else(|| own.and_then(expected));
             if let Some(expect) = expect
-                && judge(expect, &receipt.observation) != receipt.verdict
+                && judge_with(expect, &receipt.observation, receipt.opinion.as_ref()) != receipt.verdict
             {
                 let text = format!("{what} does not follow from what was seen ({:?})", receipt.observation);
                 found.find(Kind::WrongVerdict, where_, text);

@@ -30,7 +30,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     marks: &[Mark::Done, Mark::Failed, Mark::Skipped],
     has_traces: false,
     title_key: None,
-    keys: &["type", "status", "owner", crate::policy::REQUIRED_FROM],
+    keys: &["type", "status", "owner", crate::policy::REQUIRED_FROM, "version", "previousPlanId"],
     fields: field::FIELDS,
     is_strict: false,
     owned: &["status"],

@@ -15,7 +15,7 @@ mod spelling;
 pub use event::{created_line, event_line, event_name, replanned_line};
 pub use fault::Fault;
 pub use pointer::{POINTER, Pointer, PointerFault, pointer};
-pub use replan::{Replan, Successor, next_id, replanned};
+pub use replan::{Replan, Successor, adopted, next_id, replanned};
 
 use crate::dialect::{Dialect, Home};
 use crate::draft::{Field, Mark};
@@ -61,6 +61,14 @@ const STATES: &[(&str, State)] = &[
     ("failed", State::Failed),
     ("replanning", State::Waiting(Reason::Replanning)),
 ];
+
+/// The word for a state.
+pub(crate) const fn spelled(state: State) -> &'static str {
+    match spell(state) {
+        Some(word) => word,
+        None => "",
+    }
+}
 
 #[expect(clippy::unnecessary_wraps, reason = "other dialects have no word for some states")]
 const fn spell(state: State) -> Option<&'static str> {
@@ -131,6 +139,7 @@ const STEP_KEYS: &[&str] = &[
     "exitCode",
     "contractTimeout",
     "green",
+    "judge",
     "onFail",
 ];
 
@@ -158,6 +167,7 @@ const FIELDS: &[(Field, &[&str])] = &[
     (Field::ExitCode, &["exitCode"]),
     (Field::ContractTimeout, &["contractTimeout"]),
     (Field::Green, &["green"]),
+    (Field::Judge, &["judge"]),
     (Field::OnFail, &["onFail"]),
 ];
 

@@ -274,6 +274,7 @@ impl<'a> Markdown<'_, 'a> {
                 | Field::ContractTimeout
                 | Field::Task
                 | Field::Green
+                | Field::Judge
                 | Field::OnFail,
             )
             | None => Kind::Lines,

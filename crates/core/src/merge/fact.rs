@@ -89,6 +89,7 @@ fn step_facts(step: &StepDraft, resolve: impl Fn(&str) -> String) -> Vec<(&'stat
         ("language", line(&contract.language)),
         ("expect", line(&contract.expect)),
         ("green", line(&step.green)),
+        ("judge", line(&step.judge)),
         ("on_fail", line(&step.on_fail)),
         ("needs", needs),
         ("reads", list(&step.reads)),

@@ -89,6 +89,7 @@ fn judged(step: &str, code: i32, tree: &str) -> Event {
             tree: tree.to_owned(),
             expect: Some(0),
             approvals: Vec::new(),
+            opinion: None,
         },
     }
 }

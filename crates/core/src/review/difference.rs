@@ -81,6 +81,8 @@ pub enum What {
     Sealed,
     /// Why the contract may pass before the work.
     Green,
+    /// What an agent is asked about the work.
+    Judge,
 }
 
 impl What {
@@ -121,6 +123,7 @@ impl What {
             Self::Setup => "setup",
             Self::Sealed => "sealed",
             Self::Green => "green",
+            Self::Judge => "judge",
         }
     }
 }
@@ -273,6 +276,7 @@ fn of_step((old, was): (&Plan, &Step), (new, step): (&Plan, &Step), found: &mut 
         setup,
         sealed,
         green,
+        judge,
     } = step;
     let mut comparison = Comparison { step: Some(step), found };
     comparison.field(What::Id, &was.id, id, String::clone);
@@ -294,6 +298,7 @@ fn of_step((old, was): (&Plan, &Step), (new, step): (&Plan, &Step), found: &mut 
     comparison.field(What::Setup, &was.setup, setup, |text| text.clone().unwrap_or_default());
     comparison.field(What::Sealed, &was.sealed, sealed, |globs| globs.join("\n"));
     comparison.field(What::Green, &was.green, green, |text| text.clone().unwrap_or_default());
+    comparison.field(What::Judge, &was.judge, judge, |text| text.clone().unwrap_or_default());
 }
 
 fn contract_text(contract: &Contract) -> String {

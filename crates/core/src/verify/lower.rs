@@ -70,6 +70,7 @@ fn plain(draft: &StepDraft, id: String) -> Step {
         sealed: texts(&draft.sealed),
         accept: texts(&draft.accept),
         green: draft.green.as_ref().map(|green| green.value.clone()),
+        judge: draft.judge.as_ref().map(|judge| judge.value.clone()),
         timeout_seconds: draft.timeout.as_ref().and_then(|timeout| budget::seconds(&timeout.value)),
         contract_timeout_seconds: draft
             .contract_timeout

@@ -105,6 +105,7 @@ pub(crate) fn receipt(code: i32, approvals: Vec<ApprovedBy>) -> Receipt {
         tree: "be".repeat(32),
         expect: Some(0),
         approvals,
+        opinion: None,
     }
 }
 

@@ -119,6 +119,7 @@ fn every_change_that_the_digest_sees_is_said() {
         ),
         ("**timeout:** 10 min", "**sealed:** tests/**", "extract sealed: - -> tests/**"),
         ("**timeout:** 10 min", "**green:** it guards", "extract green: - -> it guards"),
+        ("**timeout:** 10 min", "**judge:** is it clear?", "extract judge: - -> is it clear?"),
         ("-x`", "`", "extract contract: uv run pytest tests/ -x -> uv run pytest tests/"),
     ];
     let base = Digest::of(&plan(PLAN));
@@ -232,6 +233,7 @@ fn review(entries: Vec<Entry>, old: Option<(u32, &str)>, new: &str) -> Review {
         forecast: None,
         moved: Vec::new(),
         drift: None,
+        findings: Vec::new(),
     })
 }
 

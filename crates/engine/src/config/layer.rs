@@ -54,8 +54,10 @@ pub(super) fn of_project(text: &str, user: Option<&Path>) -> Result<Layer, Vec<F
 /// What is wrong with a setting in the file of the project that is the user's alone to make.
 fn misplaced(path: &[String], user: Option<&Path>) -> String {
     let file = user.map_or_else(|| "your own settings".to_owned(), |user| user.display().to_string());
+    let loosens = matches!(path.first().map(String::as_str), Some("scope" | "safety"));
+    let what = if loosens { "would set its own limits" } else { "would have it run" };
     format!(
-        "`{}` can't be set for a project: whoever can write this file, an agent too, would have it run; put it into {file}",
+        "`{}` can't be set for a project: whoever can write this file, an agent too, {what}; put it into {file}",
         key(path)
     )
 }

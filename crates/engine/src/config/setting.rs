@@ -43,6 +43,15 @@ pub enum Kind {
     Text,
     /// A command line: a list of words, the first of which is a program.
     Words,
+    /// One of these words.
+    Choice {
+        /// Where nothing else is said.
+        default: &'static str,
+        /// The words.
+        of: &'static [&'static str],
+    },
+    /// A list of texts, in any order.
+    List,
 }
 
 /// The value of a setting.
@@ -122,6 +131,9 @@ pub const SETTINGS: &[Setting] = &[
         [30, 1, 525_600],
         "after how many minutes a run that nobody drives is stalled",
     ),
+    number("draft.tries", [3, 1, 20], "how often a planner is asked for one plan"),
+    number("draft.seconds", [900, 1, 86_400], "how long a planner may take over one answer"),
+    number("replan.max", [3, 0, 100], "how often one plan may be made anew"),
     number(
         "review.stale_days",
         [30, 0, 36_500],
@@ -134,6 +146,16 @@ pub const SETTINGS: &[Setting] = &[
         [0, 0, 36_500],
         "after how many days `doctor` offers to let go of what agents and contracts printed in a run that is over; 0: never",
     ),
+    number(
+        "consult.seconds",
+        [300, 1, 86_400],
+        "how long an agent may take that is asked for its word: arbiter, judge, reviewer of a plan",
+    ),
+    Setting {
+        name: "arbiter.agent",
+        kind: Kind::Text,
+        meaning: "the agent that `arbiter` asks how a plan goes on; without one the built-in choice holds",
+    },
     Setting {
         name: "approve.key",
         kind: Kind::Text,
@@ -161,6 +183,11 @@ pub const SETTINGS: &[Setting] = &[
         meaning: "the known agent that this one is like: its output is read so, and its command line is taken where none is said",
     },
     Setting {
+        name: "agents.NAME.protocol",
+        kind: Kind::Choice { default: "command", of: &["command", "acp"] },
+        meaning: "how this agent is talked to: as a command with the prompt on its standard input, or by the Agent Client Protocol",
+    },
+    Setting {
         name: "agents.NAME.environment",
         kind: Kind::Words,
         meaning: "variables for this agent, each as `NAME=VALUE`",
@@ -184,6 +211,41 @@ pub const SETTINGS: &[Setting] = &[
         name: "agents.NAME.said",
         kind: Kind::Text,
         meaning: "where this agent prints a message, as a pointer",
+    },
+    Setting {
+        name: "scope.mode",
+        kind: Kind::Choice { default: "block", of: &["block", "log"] },
+        meaning: "whether a call that is out of an attempt's scope is stopped, or only noted",
+    },
+    Setting {
+        name: "scope.violation",
+        kind: Kind::Choice { default: "flag", of: &["flag", "fail"] },
+        meaning: "whether a change outside of `touches` is only shown, or fails the attempt before its contract is run",
+    },
+    Setting {
+        name: "safety.read",
+        kind: Kind::List,
+        meaning: "commands and tools that only read, so that planners may use them; `*` is anything",
+    },
+    Setting {
+        name: "safety.write",
+        kind: Kind::List,
+        meaning: "commands and tools that write, whatever `safety.read` says",
+    },
+    Setting {
+        name: "guard.tools",
+        kind: Kind::List,
+        meaning: "exact names of tools that need an approved plan, in your own sessions",
+    },
+    Setting {
+        name: "guard.mode",
+        kind: Kind::Choice { default: "block", of: &["block", "log"] },
+        meaning: "whether a guarded tool is stopped, or only noted",
+    },
+    Setting {
+        name: "tools.NAME.operations",
+        kind: Kind::List,
+        meaning: "what this tool can do; where tools are listed, a plan can ask for no others",
     },
     Setting {
         name: "hooks.needs_you",
@@ -248,12 +310,13 @@ impl Setting {
     /// Whether only the user may say it, and never the file of the project: agents can write that one, and what they put there
     /// would be run, or signed with, outside of their attempt.
     pub fn is_personal(&self) -> bool {
-        ["hooks.", "approve.", "session."].iter().any(|section| self.name.starts_with(section))
+        let personal = ["hooks.", "approve.", "arbiter.", "session.", "scope.", "safety."];
+        personal.iter().any(|section| self.name.starts_with(section))
     }
 
     /// The variable of the environment that sets it; lists and families have none.
     pub fn variable(&self) -> Option<String> {
-        let is_scalar = self.is_single() && self.kind != Kind::Words;
+        let is_scalar = self.is_single() && !matches!(self.kind, Kind::Words | Kind::List);
         is_scalar.then(|| format!("PLANWRIGHT_{}", self.name.to_uppercase().replace('.', "_")))
     }
 
@@ -261,7 +324,8 @@ impl Setting {
     pub fn default(&self) -> Option<Value> {
         match self.kind {
             Kind::Number { default, .. } => Some(Value::Number(default)),
-            Kind::Text | Kind::Words => None,
+            Kind::Choice { default, .. } => Some(Value::Text(default.to_owned())),
+            Kind::Text | Kind::Words | Kind::List => None,
         }
     }
 
@@ -283,6 +347,10 @@ impl Setting {
             (Kind::Words, _) => {
                 must("a list of words, the first of them a program: [\"program\", \"--option\"]")
             }
+            (Kind::Choice { of, .. }, Value::Text(text)) if of.contains(&text.as_str()) => Ok(value),
+            (Kind::Choice { of, .. }, _) => must(&format!("one of {}", of.join(", "))),
+            (Kind::List, Value::Words(texts)) if is_list(texts) => Ok(value),
+            (Kind::List, _) => must("a list of texts: [\"one\", \"another\"]"),
         }
     }
 
@@ -290,8 +358,8 @@ impl Setting {
     pub fn parse(&self, path: &[String], text: &str) -> Result<Value, String> {
         let value = match self.kind {
             Kind::Number { .. } => text.parse().map(Value::Number).unwrap_or(Value::Text(text.to_owned())),
-            Kind::Text => Value::Text(text.to_owned()),
-            Kind::Words => match text.parse::<toml_edit::Value>() {
+            Kind::Text | Kind::Choice { .. } => Value::Text(text.to_owned()),
+            Kind::Words | Kind::List => match text.parse::<toml_edit::Value>() {
                 Ok(toml_edit::Value::Array(list)) => Value::Words(
                     list.iter().map(|word| word.as_str().unwrap_or_default().to_owned()).collect(),
                 ),
@@ -321,6 +389,10 @@ fn is_command(words: &[String]) -> bool {
     let is_program = |word: &String| !word.trim().is_empty() && !BUILT_IN.contains(&word.as_str());
     let is_word = |word: &String| word.len() <= TEXT_BYTES_MAX && !word.contains('\0');
     words.first().is_some_and(is_program) && words.len() <= WORDS_MAX && words.iter().all(is_word)
+}
+
+fn is_list(texts: &[String]) -> bool {
+    texts.len() <= WORDS_MAX && texts.iter().all(|text| is_text(text))
 }
 
 /// Whether a path leads to settings further down.

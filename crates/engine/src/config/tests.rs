@@ -228,7 +228,7 @@ fn a_changed_command_line_changes_what_was_approved() {
         agents,
         expected.iter().map(|(target, words)| ((*target).to_owned(), strings(words))).collect()
     );
-    let commands = |more: &[&str]| config(&[&base, more].concat()).commands_of(&plan);
+    let commands = |more: &[&str]| config(&[&base, more].concat()).commands_of(&plan, Weight::Advisory);
     assert_eq!(
         commands(&["agents.other.command=[\"x\"]", "run.jobs=9"]),
         commands(&[]),
@@ -257,6 +257,8 @@ fn the_page_holds_every_setting_and_no_other() {
                 Kind::Number { default, min, max } => (format!("{min} to {max}"), default.to_string()),
                 Kind::Text => ("a text".to_owned(), String::new()),
                 Kind::Words => ("a list of words".to_owned(), String::new()),
+                Kind::Choice { default, of } => (of.join(" or "), default.to_owned()),
+                Kind::List => ("a list of texts".to_owned(), String::new()),
             };
             let variable = setting.variable().map(|name| format!("`{name}`")).unwrap_or_default();
             let row = [format!("`{}`", setting.name), kind, default, variable, setting.meaning.to_owned()];

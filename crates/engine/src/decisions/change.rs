@@ -2,17 +2,56 @@
 
 use std::path::Path;
 
-use planwright_core::ledger::{Entry, Who};
-use planwright_core::standing::{self, Said};
+use planwright_core::event::Event;
+use planwright_core::ledger::{Drafting, Entry, Who};
+use planwright_core::report::Line;
+use planwright_core::standing::{self, Discovery, Said};
 use planwright_core::state::{Reason, State};
 
 use super::{Case, Decisions, Error, short, shown};
 use crate::project::Verified;
+use crate::runs::Run;
 use crate::store;
 use crate::store::journal::{LedgerRow, blob_of};
 
 /// How often a remark is made again where others remark at the same time.
 const TRIES: usize = 20;
+
+/// The agent that made an attempt, as the journal calls it.
+fn agent_of(run: &Run, step: &str, attempt: u32) -> String {
+    let name = run.events.iter().find_map(|recorded| {
+        let Event::AttemptStarted { step: of, attempt: number, agent, .. } = &recorded.event else {
+            return None;
+        };
+        (of == step && *number == attempt).then(|| agent.clone())
+    });
+    name.unwrap_or_else(|| "an attempt".to_owned())
+}
+
+/// A title that an agent reported, as one line.
+fn one_line(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let visible: String = line.chars().filter(|sign| !planwright_core::verify::is_hidden(*sign)).collect();
+    visible.chars().take(TITLE_CHARS_MAX).collect()
+}
+
+/// The longest title of discovered work.
+const TITLE_CHARS_MAX: usize = 200;
+
+/// Work that somebody came upon.
+#[derive(Debug, Clone, Copy)]
+pub struct Find<'a> {
+    /// The id of the step that they were at.
+    pub step: Option<&'a str>,
+    /// Who.
+    pub by: &'a Who,
+    /// What is to be done, in a line.
+    pub title: &'a str,
+    /// What else they say of it.
+    pub text: &'a str,
+    /// The attempt that reported it.
+    pub source: Option<&'a str>,
+}
 
 impl Decisions {
     /// Rejects the newest revision, if that is what the person has seen.
@@ -54,6 +93,58 @@ impl Decisions {
     /// Says that a remark was seen to.
     pub fn answer(&self, path: &Path, comment: u32, by: &Who, text: &str) -> Result<Case, Error> {
         self.remark(path, |_| Entry::Answered { comment, by: by.clone(), text: text.to_owned() })
+    }
+
+    /// Records why a plan was written as it is.
+    pub fn drafted(&self, path: &Path, by: &Who, digest: &str, drafting: &Drafting) -> Result<Case, Error> {
+        self.remark(path, |_| Entry::Drafted {
+            by: by.clone(),
+            digest: digest.to_owned(),
+            drafting: drafting.clone(),
+        })
+    }
+
+    /// Records work that somebody came upon; returns its number.
+    pub fn discover(&self, path: &Path, found: &Find<'_>) -> Result<u32, Error> {
+        let case = self.remark(path, |case| Entry::Discovered {
+            number: u32::try_from(case.standing.discoveries.len() + 1).unwrap_or(u32::MAX),
+            step: found.step.map(str::to_owned),
+            by: found.by.clone(),
+            title: found.title.to_owned(),
+            text: found.text.to_owned(),
+            source: found.source.map(str::to_owned),
+        })?;
+        Ok(case.standing.discoveries.last().map_or(0, |last| last.number))
+    }
+
+    /// Everything that was come upon, what agents reported in runs of the plan included: that is recorded now, each once.
+    pub fn discoveries(&self, path: &Path) -> Result<Vec<Discovery>, Error> {
+        let case = self.case(path)?;
+        let is_known = |source: &str| {
+            let of = |said: &Said| matches!(&said.entry, Entry::Discovered { source: Some(known), .. } if known == source);
+            case.ledger.iter().any(of)
+        };
+        for run in self.runs.of_plan(path)? {
+            for recorded in &run.events {
+                let Event::AttemptFinished { step, attempt, account, .. } = &recorded.event else { continue };
+                for (place, line) in account.report.iter().enumerate() {
+                    let source = format!("{}/{step}/{attempt}/{place}", run.row.id.number());
+                    let Line::Discovered { title, text } = line else { continue };
+                    if !is_known(&source) {
+                        let by = Who::agent(agent_of(&run, step, *attempt));
+                        let (title, source) = (one_line(title), Some(source.as_str()));
+                        let found = Find { step: Some(step), by: &by, title: &title, text, source };
+                        self.discover(path, &found)?;
+                    }
+                }
+            }
+        }
+        Ok(self.case(path)?.standing.discoveries)
+    }
+
+    /// Records that discovered work became a step.
+    pub fn added(&self, path: &Path, number: u32, step: &str, by: &Who) -> Result<Case, Error> {
+        self.remark(path, |_| Entry::Added { number, step: step.to_owned(), by: by.clone() })
     }
 
     /// A remark moves nothing, so it need not be made of the newest state: who comes second comes second.

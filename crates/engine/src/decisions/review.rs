@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use planwright_core::diagnostic::Severity;
 use planwright_core::digest::Digest;
+use planwright_core::finding;
 use planwright_core::glob::Glob;
 use planwright_core::ledger::{Subject, Who};
 use planwright_core::plan::Plan;
+use planwright_core::report::Finding;
 use planwright_core::review::{self, Input, Reach, Review, Since, Touched, Why};
 use planwright_core::source::Source;
 use planwright_core::standing::Revision;
@@ -17,7 +19,7 @@ use planwright_core::state::State;
 use super::{Case, Decisions, Error, short, shown};
 use crate::figures;
 use crate::project::{self, Verified};
-use crate::runs;
+use crate::runs::{self, Run};
 use crate::store::Text;
 
 /// What somebody wants to see.
@@ -39,6 +41,14 @@ pub struct Reviewed {
     pub subject: Option<Subject>,
     /// The text that is reviewed.
     pub source: Source,
+}
+
+/// What reviewers found in a run, a line each.
+fn found(run: &Run) -> Vec<String> {
+    let line = |(place, finding): (usize, &Finding)| {
+        format!("{}: {}", run.plan.steps[place].id, finding::line(finding))
+    };
+    run.state.findings().map(line).collect()
 }
 
 impl Decisions {
@@ -75,6 +85,7 @@ impl Decisions {
             forecast: figures::forecast(self.project(), &plan).ok().flatten(),
             moved,
             drift: newest.and_then(|newest| drift(newest, file)),
+            findings: case.run.as_ref().map(found).unwrap_or_default(),
         };
         let subject = newest.map(|newest| newest.subject.clone());
         Ok(Reviewed { review: Review::of(input), state: case.state(), subject, source })

@@ -25,7 +25,7 @@ impl Decisions {
             digest: digest.to_owned(),
             sealed: seal::of(&project.root, plan)?,
             base: base::of(&project.root)?,
-            agents: project.config.commands_of(plan),
+            agents: project.commands_of(plan),
         })
     }
 }

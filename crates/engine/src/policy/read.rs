@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use planwright_core::dialect::DIALECTS;
 use planwright_core::glob::Glob;
+use planwright_core::opinion::Weight;
 use planwright_core::policy::{Automatic, Demand, GROUP, Person, Policy, Tools, When, is_plain};
 use planwright_core::suggest;
 use toml_edit::{Document, Item, TableLike, Value};
 
 use crate::config::Fault;
 
-const TOP: &[&str] = &["signers", "auto", "approval", "groups", "people"];
+const TOP: &[&str] = &["signers", "auto", "approval", "groups", "people", "judge"];
 const AUTOMATIC: &[&str] = &[
     "name",
     "paths",
@@ -104,6 +105,12 @@ impl Reader<'_> {
                 |text: &str| text.starts_with('/') || !text.contains('/') && text != ".." && text != ".";
             item.as_str().filter(|text| is_text(text) && is_place(text)).map(str::to_owned)
         });
+        let judge = self.value(top, "judge", "\"advisory\" or \"gate\"", |item| match item.as_str()? {
+            "advisory" => Some(Weight::Advisory),
+            "gate" => Some(Weight::Gate),
+            _ => None,
+        });
+        policy.judge = judge.unwrap_or_default();
         Read { policy, signers }
     }
 

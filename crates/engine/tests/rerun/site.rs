@@ -175,6 +175,7 @@ pub(crate) fn passed(
             tree: tree.to_owned(),
             expect: Some(0),
             approvals: Vec::new(),
+            opinion: None,
         },
     };
     vec![(at_ms, started), (at_ms + 5_000, finished), (at_ms + 6_000, judged)]

@@ -353,6 +353,7 @@ impl World {
                     tree: String::new(),
                     expect: None,
                     approvals: Vec::new(),
+                    opinion: None,
                 };
                 Event::ContractFinished { step, attempt: work.attempt, receipt }
             }

@@ -35,8 +35,9 @@ fn of_entry(runs: &Runs, fact: &Fact, (path, entry): (&Path, &Entry)) -> Result<
     let text = String::from_utf8_lossy(&runs.blob(text)?).into_owned();
     let source =
         Source::new(fact.notice.plan.as_str(), text).at(fact.notice.path.as_str()).written_in(dialect);
+    let follows = follows(&source);
     let source = as_record(&source);
-    Ok(Some(match *revision > 1 || follows(&source) {
+    Ok(Some(match *revision > 1 || follows {
         true => record::replanned_line(&source),
         false => record::created_line(&source),
     }))
@@ -44,14 +45,16 @@ fn of_entry(runs: &Runs, fact: &Fact, (path, entry): (&Path, &Entry)) -> Result<
 
 fn of_event(runs: &Runs, run: RunId, event: &Event) -> Result<Option<String>, Failure> {
     let row = runs.store().run(run).map_err(runs::Error::from)?;
-    let Some(source) = row.source().map(|source| as_record(&source)) else { return Ok(None) };
+    let Some(source) = row.source() else { return Ok(None) };
+    let follows = follows(&source);
+    let source = as_record(&source);
     if let Event::RunStarted { digest, .. } = event {
         let ledger = runs.store().ledger(&row.plan).map_err(runs::Error::from)?;
         let is_it =
             |entry: &Entry| matches!(entry, Entry::Proposed { subject, .. } if subject.digest == *digest);
         return Ok(match ledger.iter().any(|said| is_it(&said.entry)) {
             true => None,
-            false if follows(&source) => Some(record::replanned_line(&source)),
+            false if follows => Some(record::replanned_line(&source)),
             false => Some(record::created_line(&source)),
         });
     }

@@ -64,6 +64,9 @@ fn head(page: &mut String, review: &Review) {
     for moved in &review.moved {
         push(page, &format!("> **Moved since it was proposed:** {}\n", code(moved)));
     }
+    for finding in &review.findings {
+        push(page, &format!("> **Found:** {}\n", code(finding)));
+    }
     if let Some(drift) = &review.drift {
         push(page, &format!("> **Note:** {}\n", code(drift)));
     }

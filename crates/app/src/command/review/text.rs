@@ -61,6 +61,10 @@ fn head(review: &Review, now: u64, out: &mut Out<'_>) {
         let word = attention("moved", out);
         out.line(&format!("  {word}: {}", clean_line(moved)));
     }
+    for finding in &review.findings {
+        let word = attention("found", out);
+        out.line(&format!("  {word}: {}", clean_line(finding)));
+    }
     if let Some(drift) = &review.drift {
         let word = attention("note", out);
         out.line(&format!("  {word}: {}", clean_line(drift)));

@@ -210,7 +210,7 @@ fn command_line(command: &[String]) -> String {
 
 /// The command lines that carrying out the plan takes from the settings, as far as there are any.
 fn known(subject: &Subject<'_>) -> Agents {
-    let commands = subject.project.config.commands_of(subject.plan);
+    let commands = subject.project.commands_of(subject.plan);
     commands.into_iter().filter(|(_, command)| !command.is_empty()).collect()
 }
 

@@ -107,5 +107,6 @@ fn data(subject: &Subject<'_>, old: Option<&Run>, state: &RunState) -> Ran {
         succeeded: ids(&is_settled),
         failed: ids(&|place| !is_settled(place) && !state.steps[place].failed.is_empty()),
         left: ids(&|place| !is_settled(place) && state.steps[place].failed.is_empty()),
+        findings: Vec::new(),
     }
 }

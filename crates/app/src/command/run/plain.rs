@@ -1,5 +1,6 @@
 //! One line for each fact of a run: what passed, what failed and with which words, what a person is asked.
 
+use planwright_engine::core::agent::Account;
 use planwright_engine::core::event::{Answer, AttemptEnd, Blob, Event, Receipt};
 use planwright_engine::core::run::CLAIM;
 use planwright_engine::runs::Runs;
@@ -10,6 +11,8 @@ use crate::out::{Glyph, Next, Out, clean, clean_line};
 
 /// How many lines of what a contract printed are shown where it failed; `log` has all of them.
 const OUTPUT_LINES_MAX: usize = 40;
+/// How many calls out of scope are told of one attempt.
+const REFUSED_MAX: usize = 5;
 
 /// Says what happened, if it is worth a line.
 pub(super) fn tell(board: &Board<'_>, news: &News, runs: &Runs, out: &mut Out<'_>) {
@@ -17,9 +20,13 @@ pub(super) fn tell(board: &Board<'_>, news: &News, runs: &Runs, out: &mut Out<'_
     match (&news.event, place) {
         (Event::ContractFinished { attempt, receipt, .. }, Some(place)) => {
             tell_verdict(board, (place, *attempt), receipt, runs, out);
+            if let Some(opinion) = &receipt.opinion {
+                out.line(&format!("  {}", clean_line(&opinion.to_string())));
+            }
         }
-        (Event::AttemptFinished { attempt, end, .. }, Some(place)) => {
+        (Event::AttemptFinished { attempt, end, account, .. }, Some(place)) => {
             tell_end(board, (place, *attempt), end, out);
+            tell_scope(&named(board.step(place)), account, out);
         }
         (Event::AskOpened { reason, text, .. }, _) => {
             escalation::print(board, (place, *reason, text), runs, out);
@@ -44,6 +51,20 @@ pub(super) fn tell(board: &Board<'_>, news: &News, runs: &Runs, out: &mut Out<'_
             | Event::RunFinished { .. },
             _,
         ) => {}
+    }
+}
+
+/// What an attempt did, or tried, beyond its scope.
+fn tell_scope(name: &str, account: &Account, out: &mut Out<'_>) {
+    if !account.outside.is_empty() {
+        out.warn(&format!("{name} changed files outside of its scope: {}", account.outside.join(", ")));
+    }
+    for refused in account.refused.iter().take(REFUSED_MAX) {
+        out.warn(&format!("{name}: {}", refused.line()));
+    }
+    if account.refused.len() > REFUSED_MAX {
+        let more = account.refused.len() - REFUSED_MAX;
+        out.warn(&format!("{name}: {more} more calls were out of scope: planwright tools --refused"));
     }
 }
 

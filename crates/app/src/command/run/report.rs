@@ -10,6 +10,7 @@ use planwright_engine::store::{self, Text};
 use super::watch::Watched;
 use super::{Ran, StepData, Subject, approve, difference, dollars, named, plain, seconds};
 use crate::command::shown;
+use crate::fact::found::{self, with_findings};
 use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 
 /// How many steps a list names; a longer one helps nobody.
@@ -62,7 +63,7 @@ fn print(run: &Run, (exit, state): (Exit, &str), watched: &Watched, runs: &Runs,
     let cost = run.state.spent.micro_dollars.map(|spent| format!("   {}", dollars(spent)));
     out.line(&format!(
         "{}  {}   {settled} of {} steps settled{retried}   {}{}",
-        out.palette().paint(tone, state),
+        out.palette().paint(tone, &with_findings(state, run.state.findings().count())),
         clean_line(&run.row.name),
         run.plan.steps.len(),
         seconds(watched.milliseconds),
@@ -88,6 +89,7 @@ fn print(run: &Run, (exit, state): (Exit, &str), watched: &Watched, runs: &Runs,
     if settled < run.plan.steps.len() {
         print_lists(run, runs, out);
     }
+    found::print(run, out);
 }
 
 /// What succeeded, what failed, what waits for a person and what is left behind.
@@ -183,11 +185,15 @@ fn data(subject: &Subject<'_>, run: &Run, state: &str) -> Ran {
         succeeded: ids(is_done),
         failed: ids(has_failed),
         left: ids(is_left),
+        findings: found::data(run),
     }
 }
 
 fn next(subject: &Subject<'_>, state: &str, answer: Answer) -> Answer {
-    let (plan, name) = (subject.args.plan.as_str(), subject.name.as_str());
+    let plan = subject.args.plan.as_str();
+    // A plan that lies elsewhere is found by its path alone.
+    let is_inside = subject.path.starts_with(&subject.project.root) || !subject.path.is_absolute();
+    let name = if is_inside { subject.name.as_str() } else { plan };
     match state {
         "waiting" => answer.next(Next::new(["planwright", "status", name])),
         "edited" => answer

@@ -80,6 +80,7 @@ fn run_data(runs: &Runs, run: &Glance, around: &Around) -> Result<RunData, Failu
         tokens: tally.spent.tokens,
         driver: driver.map(|holder| holder.to_string()),
         remark: remark(run, state),
+        findings: tally.findings,
     })
 }
 

@@ -17,6 +17,26 @@ pub struct VerifyData {
     pub suggested: Vec<SuggestionData>,
     /// What contracts say before the work, as far as that is known: all of them after `--red`.
     pub red: Vec<RedData>,
+    /// What a reviewer found, where one was asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub found: Vec<FoundData>,
+}
+
+/// Something that a reviewer found in a plan.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct FoundData {
+    /// The plan.
+    pub plan: String,
+    /// The agent that found it.
+    pub by: String,
+    /// `error`, `warning` or `note`.
+    pub severity: String,
+    /// The file, as the reviewer names it; empty where it names none.
+    pub path: String,
+    /// The line there.
+    pub line: Option<u32>,
+    /// What is wrong.
+    pub text: String,
 }
 
 /// What a contract says before the work.
@@ -145,7 +165,7 @@ pub fn json(checked: &[Checked<'_>], warnings: Warnings) -> VerifyData {
         counts: file.counts(),
         diagnostics: file.diagnostics.iter().map(|diagnostic| complaint(file.source, diagnostic)).collect(),
     });
-    VerifyData { files: files.collect(), suggested: Vec::new(), red: Vec::new() }
+    VerifyData { files: files.collect(), suggested: Vec::new(), red: Vec::new(), found: Vec::new() }
 }
 
 fn complaint(source: &Source, diagnostic: &Diagnostic) -> DiagnosticData {

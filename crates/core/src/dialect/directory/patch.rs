@@ -21,6 +21,9 @@ pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<V
         Change::Renumber => {
             draft.steps.first().map_or(Ok(Vec::new()), |step| Err(in_file_name(source, step)))
         }
+        Change::Append { .. } => {
+            Err(Refusal::NoWord { what: "a new step".to_owned(), dialect: super::DIALECT.name })
+        }
         Change::Expand { step, .. } => Err(Refusal::NotATemplate { step: *step }),
     }
 }

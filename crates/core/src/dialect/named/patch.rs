@@ -30,6 +30,7 @@ pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<V
         }
         Change::Move { step, to } => relocate(source, draft, *step, *to),
         Change::Renumber => renumber(source, draft, &(0..draft.steps.len()).collect::<Vec<_>>()),
+        Change::Append { .. } => return Err(no_word("a new step")),
         Change::Expand { .. } => return Err(no_word("a template that is written out")),
     })
 }

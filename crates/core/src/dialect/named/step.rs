@@ -114,6 +114,7 @@ impl Reader<'_> {
                 | Field::Each
                 | Field::ExitCode
                 | Field::Green
+                | Field::Judge
                 | Field::OnFail => {}
             }
         }

@@ -43,7 +43,7 @@ pub(super) fn compose(draft: &Draft, _: &Birth<'_>) -> String {
     text
 }
 
-fn step_text(step: &StepDraft) -> String {
+pub(super) fn step_text(step: &StepDraft) -> String {
     let number = match &step.number.value {
         StepNumber::Counted(number) => number.to_string(),
         StepNumber::Template(text) => text.clone(),
@@ -92,6 +92,7 @@ fn step_text(step: &StepDraft) -> String {
         text.push_str(&contract_text(contract));
     }
     line(&mut text, "green", step.green.as_ref());
+    line(&mut text, "judge", step.judge.as_ref());
     line(&mut text, "on_fail", step.on_fail.as_ref());
     text
 }

@@ -24,6 +24,7 @@ pub(super) const FIELDS: &[(Field, &[&str])] = &[
     (Field::Contract, &["contract"]),
     (Field::ExitCode, &["exit_code"]),
     (Field::Green, &["green"]),
+    (Field::Judge, &["judge"]),
     (Field::OnFail, &["on_fail"]),
     (Field::Status, &["status"]),
 ];

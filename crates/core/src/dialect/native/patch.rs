@@ -32,6 +32,13 @@ pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<V
         Change::Need { step, on } => add_need(source, draft, *step, on)?.into_iter().collect(),
         Change::Move { step, to } => relocate(source, draft, *step, *to),
         Change::Renumber => order::renumber(draft, &(0..draft.steps.len()).collect::<Vec<_>>(), |_| true),
+        Change::Append { title, task, target, after } => {
+            vec![append_step(
+                source,
+                draft,
+                &change::appended(draft.steps.len(), (title, task), target, after),
+            )]
+        }
         Change::Expand { step, items } => expand(source, draft, *step, items)?,
     })
 }
@@ -96,6 +103,21 @@ fn append_note(source: &Source, text: &str) -> Edit {
     let gap = if source.text().ends_with('\n') { "" } else { newline };
     let marks = "#".repeat(usize::from(outline.level.min(2)));
     Edit::insert(end, format!("{gap}{newline}{marks} Notes{newline}{newline}- {text}{newline}"))
+}
+
+/// Puts a step behind the last one, or behind everything where there is none.
+fn append_step(source: &Source, draft: &Draft, step: &StepDraft) -> Edit {
+    let newline = source.line_ending();
+    let text = super::compose::step_text(step);
+    let text = text.trim_end().replace('\n', newline);
+    match draft.steps.last() {
+        Some(last) => {
+            let level = usize::from(last.level.0);
+            let text = text.replacen("###", &"#".repeat(level), 1);
+            Edit::insert(slot(source, last).end, format!("{newline}{newline}{text}"))
+        }
+        None => Edit::insert(source.text().len(), format!("{newline}{text}{newline}")),
+    }
 }
 
 fn rename(source: &Source, draft: &Draft, step: usize, id: &str) -> Vec<Edit> {

@@ -107,6 +107,7 @@ impl Reader<'_> {
             Field::ContractTimeout => self.step.contract_timeout = self.line(region),
             Field::Network => self.step.network = self.line(region),
             Field::Green => self.step.green = self.paragraph(region),
+            Field::Judge => self.step.judge = self.paragraph(region),
             Field::OnFail => self.step.on_fail = self.paragraph(region),
             Field::Needs => self.step.needs = Some(self.list(region)),
             Field::Touches => self.step.touches = Some(self.list(region)),

@@ -171,6 +171,7 @@ fn fields(
         ("contract_timeout", one(&step.contract_timeout)),
         ("accept", texts(&step.accept)),
         ("green", one(&step.green)),
+        ("judge", one(&step.judge)),
         ("on_fail", one(&step.on_fail)),
     ];
     let lines = |(name, values): (&str, Vec<String>)| {

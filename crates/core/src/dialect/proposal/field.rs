@@ -27,6 +27,7 @@ pub(super) const FIELDS: &[(Field, &[&str])] = &[
     (Field::Contract, &["verify", "contract", "verification"]),
     (Field::ExitCode, &["exit_code"]),
     (Field::Green, &["green"]),
+    (Field::Judge, &["judge"]),
     (Field::OnFail, &["on_fail"]),
 ];
 
@@ -174,6 +175,7 @@ fn set(
         Field::Timeout => step.timeout = line,
         Field::ContractTimeout => step.contract_timeout = line,
         Field::Green => step.green = line,
+        Field::Judge => step.judge = line,
         Field::OnFail => step.on_fail = line,
         Field::Needs => step.needs.get_or_insert_default().extend(names(text, label.value.start)),
         Field::Touches => step.touches.get_or_insert_default().extend(names(text, label.value.start)),

@@ -29,6 +29,9 @@ pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<V
         Change::Need { step, on } => add_need(source, draft, *step, on)?.into_iter().collect(),
         Change::Move { step, to } => relocate(source, draft, *step, *to),
         Change::Renumber => order::renumber(draft, &(0..draft.steps.len()).collect::<Vec<_>>(), |_| true),
+        Change::Append { .. } => {
+            return Err(Refusal::NoWord { what: "a new step".to_owned(), dialect: super::DIALECT.name });
+        }
         Change::Expand { step, .. } => return Err(Refusal::NotATemplate { step: *step }),
     })
 }

@@ -117,6 +117,7 @@ fn step_keys(place: usize, step: &StepDraft, needs: Option<Vec<New>>) -> Vec<(&'
         ("exitCode", contract.and_then(|contract| line(contract.expect.as_ref()))),
         ("contractTimeout", line(step.contract_timeout.as_ref())),
         ("green", line(step.green.as_ref())),
+        ("judge", line(step.judge.as_ref())),
         ("onFail", line(step.on_fail.as_ref())),
     ];
     debug_assert!(keys.iter().map(|(key, _)| *key).eq(super::STEP_KEYS.iter().copied()));

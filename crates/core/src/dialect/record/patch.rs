@@ -31,6 +31,9 @@ pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<V
         Change::Need { step, on } => desk.need(*step, on),
         Change::Move { step, to } => desk.relocate(*step, *to),
         Change::Renumber => desk.renumber(&(0..draft.steps.len()).collect::<Vec<_>>()),
+        Change::Append { .. } => {
+            Err(Refusal::NoWord { what: "a new step".to_owned(), dialect: super::DIALECT.name })
+        }
         Change::Expand { .. } => {
             Err(Refusal::NoWord { what: "expand".to_owned(), dialect: super::DIALECT.name })
         }

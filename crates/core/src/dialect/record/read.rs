@@ -298,6 +298,7 @@ impl<'a> Reader<'a> {
         step.tools = self.list(node, "tools").unwrap_or_default();
         step.env = self.list(node, "env").unwrap_or_default();
         step.green = self.line(node, "green");
+        step.judge = self.line(node, "judge");
         step.on_fail = self.line(node, "onFail");
         step.timeout = self.line(node, "timeout");
         step.contract_timeout = self.line(node, "contractTimeout");

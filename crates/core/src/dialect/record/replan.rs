@@ -42,47 +42,13 @@ pub struct Successor {
 /// metadata.
 pub fn replanned(source: &Source, replan: &Replan<'_>) -> Result<Successor, Refusal> {
     let mut next = Version { source: source.clone() };
-    let said = |key: &str| source.draft().frontmatter.value(key).map(|value| value.value.clone());
-    let stem = source.place().rsplit(['/', '\\']).next().unwrap_or_default();
-    let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem).to_owned();
-    let old = said("id").unwrap_or(stem);
-    let version = said("version").and_then(|version| version.parse().ok()).unwrap_or(1_usize);
-    let id = next_id(&old, version, said("previousPlanId").as_deref());
-    for (key, value) in [
-        ("id", New::text(id.as_str())),
-        ("status", New::text("draft")),
-        ("version", New::Number(version.saturating_add(1))),
-        ("previousPlanId", New::text(old.as_str())),
-        ("createdAt", New::text(replan.now)),
-    ] {
-        next.edit(|keys| keys.plan()?.set(key, &value).map(Vec::from_iter))?;
-    }
     next.reopen(replan.failed)?;
-    for constraint in replan.constraints {
-        next.add("constraints", constraint)?;
-    }
-    let title = source.draft().steps.get(replan.failed).map(|step| step.title.value.clone());
-    let failure = format!(
-        "{old}: step {} ({}) failed: {}",
-        replan.failed + 1,
-        title.unwrap_or_default(),
-        one_line(replan.error)
-    );
-    let found = replan.discoveries.iter().map(|found| format!("discovery: {}", one_line(found)));
-    let said = [("changes", replan.changes), ("reasoning", replan.reasoning)]
-        .into_iter()
-        .filter(|(_, text)| !text.trim().is_empty())
-        .map(|(label, text)| format!("{label}: {}", one_line(text)));
-    for note in std::iter::once(failure).chain(found).chain(said) {
-        next.add("notes", &note)?;
-    }
-    let next = super::DIALECT.touched(&next.source, replan.now);
-    let (meant, read) = (super::DIALECT.meaning(source), super::DIALECT.meaning(&next));
-    let is_named = read.frontmatter.value("id").is_some_and(|read| read.value == id);
-    if meant.steps != read.steps || !is_named {
-        return Err(odd("the next version would be read in another way"));
-    }
-    Ok(Successor { id, text: next.text().to_owned() })
+    next.succeed(source, replan)
+}
+
+/// The next version of a plan, with the text that a planner wrote. What it says about itself is set, whatever the planner says.
+pub fn adopted(old: &Source, written: &Source, replan: &Replan<'_>) -> Result<Successor, Refusal> {
+    Version { source: written.clone() }.succeed(old, replan)
 }
 
 /// The id of the version behind `version`: `auth` and `auth-v2` are followed by `auth-v2` and `auth-v3`.
@@ -105,6 +71,23 @@ pub fn next_id(id: &str, version: usize, previous: Option<&str>) -> String {
         }
     }
     format!("{base}-v{}", version.saturating_add(1))
+}
+
+/// What is known, a line each.
+fn notes(name: &str, old: &Source, replan: &Replan<'_>) -> Vec<String> {
+    let title = old.draft().steps.get(replan.failed).map(|step| step.title.value.clone());
+    let failure = format!(
+        "{name}: step {} ({}) failed: {}",
+        replan.failed + 1,
+        title.unwrap_or_default(),
+        one_line(replan.error)
+    );
+    let found = replan.discoveries.iter().map(|found| format!("discovery: {}", one_line(found)));
+    let said = [("changes", replan.changes), ("reasoning", replan.reasoning)]
+        .into_iter()
+        .filter(|(_, text)| !text.trim().is_empty())
+        .map(|(label, text)| format!("{label}: {}", one_line(text)));
+    std::iter::once(failure).chain(found).chain(said).collect()
 }
 
 /// A text as one line of a note.
@@ -144,6 +127,39 @@ impl<'a> Sight<'a> {
 }
 
 impl Version {
+    /// Calls it the version behind `old`, and writes down why there is one.
+    fn succeed(mut self, old: &Source, replan: &Replan<'_>) -> Result<Successor, Refusal> {
+        let source = self.source.clone();
+        let said = |key: &str| old.draft().frontmatter.value(key).map(|value| value.value.clone());
+        let stem = old.place().rsplit(['/', '\\']).next().unwrap_or_default();
+        let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem).to_owned();
+        let name = said("id").unwrap_or(stem);
+        let version = said("version").and_then(|version| version.parse().ok()).unwrap_or(1_usize);
+        let id = next_id(&name, version, said("previousPlanId").as_deref());
+        for (key, value) in [
+            ("id", New::text(id.as_str())),
+            ("status", New::text("draft")),
+            ("version", New::Number(version.saturating_add(1))),
+            ("previousPlanId", New::text(name.as_str())),
+            ("createdAt", New::text(replan.now)),
+        ] {
+            self.edit(|keys| keys.plan()?.set(key, &value).map(Vec::from_iter))?;
+        }
+        for constraint in replan.constraints {
+            self.add("constraints", constraint)?;
+        }
+        for note in notes(&name, old, replan) {
+            self.add("notes", &note)?;
+        }
+        let next = super::DIALECT.touched(&self.source, replan.now);
+        let (meant, read) = (super::DIALECT.meaning(&source), super::DIALECT.meaning(&next));
+        let is_named = read.frontmatter.value("id").is_some_and(|read| read.value == id);
+        if meant.steps != read.steps || !is_named {
+            return Err(odd("the next version would be read in another way"));
+        }
+        Ok(Successor { id, text: next.text().to_owned() })
+    }
+
     fn edit(&mut self, edits: impl FnOnce(&Sight<'_>) -> Result<Vec<Edit>, Refusal>) -> Result<(), Refusal> {
         let tree = Tree::of(&self.source);
         let root = tree.whole().ok_or_else(|| odd("the plan can't be read as a whole"))?;

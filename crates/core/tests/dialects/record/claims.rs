@@ -476,6 +476,7 @@ fn what_happens_is_told_in_the_events_of_the_document() {
             tree: String::new(),
             expect: None,
             approvals: Vec::new(),
+            opinion: None,
         };
         Event::ContractFinished { step: step.clone(), attempt, receipt }
     };

@@ -7,7 +7,7 @@ use crate::plan::{Contract, OnFail, Step};
 
 /// One step, for the agent that does it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Brief {
+pub struct Assignment {
     /// The id of the step.
     pub step: String,
     /// The heading.
@@ -36,7 +36,7 @@ pub struct Brief {
     pub contract_timeout_seconds: Option<u64>,
 }
 
-impl Brief {
+impl Assignment {
     /// What the agent of this attempt may know.
     pub fn of(step: &Step, attempt: u32) -> Self {
         let (contract, expect) = match &step.contract {
@@ -73,6 +73,7 @@ impl Brief {
                 Some(command) => Contract::Shell { command: command.clone(), expect: self.expect },
                 None => Contract::Manual,
             },
+            judge: None,
             on_fail: OnFail::DEFAULT,
             needs: Vec::new(),
             reads: Vec::new(),

@@ -1,0 +1,200 @@
+//! `arbiter`: which agent does the next step and how the plan goes on, with the reasons. Chooses; acts on nothing, unless it is told
+//! to say in the settings who plays a role.
+
+use planwright_engine::arbiter::{self, Case};
+use planwright_engine::config::{self, FILE, setting};
+use planwright_engine::core::arbiter::{Action, BUILT_IN, Choice};
+use planwright_engine::core::ledger::Who;
+use planwright_engine::core::standing::Comment;
+use planwright_engine::core::verify;
+use planwright_engine::decisions::Decisions;
+use planwright_engine::process::Stop;
+use planwright_engine::{Project, project};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Opened, agent_sign, open, refuse_agents, shown};
+use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The plan
+    plan: String,
+    /// Take the built-in choice, whatever agent is the arbiter
+    #[arg(long)]
+    built_in: bool,
+    /// Write into the project's settings who plays each role that nobody plays yet
+    #[arg(long)]
+    assign: bool,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Arbitrated {
+    /// The plan.
+    pub(crate) plan: String,
+    /// The id of the step that it is about; `null`: the whole run.
+    pub(crate) step: Option<String>,
+    /// The agent that is to do it; `null`: none.
+    pub(crate) agent: Option<String>,
+    /// `continue`, `retry`, `replan` or `escalate`.
+    pub(crate) action: Action,
+    /// Why, a sentence each.
+    pub(crate) reasons: Vec<String>,
+    /// Who chose: `built-in`, or the agent that is the arbiter.
+    pub(crate) by: String,
+    /// The actions that there were to choose from.
+    pub(crate) actions: Vec<Action>,
+    /// The agents that there were to choose from.
+    pub(crate) agents: Vec<String>,
+    /// Targets of the plan that no agent is configured for.
+    pub(crate) vacancies: Vec<VacancyData>,
+}
+
+/// A target that no agent is configured for.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct VacancyData {
+    /// The target.
+    pub(crate) target: String,
+    /// Who could do its steps; `null`: nobody.
+    pub(crate) agent: Option<String>,
+    /// Why it is this one.
+    pub(crate) because: String,
+    /// Whether the settings say so now.
+    pub(crate) is_assigned: bool,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    if args.assign {
+        refuse_agents("assign roles")?;
+    }
+    let Opened { path, project, source, .. } = open(&args.plan)?;
+    let file = verify::trusted(&source);
+    let shown = shown(&path);
+    let case = arbiter::gather(&project, &path, file.as_ref())?.ok_or_else(|| {
+        let next = Next::new(["planwright", "verify", shown.as_str()]);
+        Failure::new(Exit::No, format!("{shown} has errors, so there is nothing to choose")).next(next)
+    })?;
+    let choice = choose(args, &project, &case, out);
+    if choice.by != BUILT_IN || was_asked(&choice) {
+        record(&project, &path, &case, &choice)?;
+    }
+    let vacancies = fill(args, &project, &case)?;
+    let name = project::name(&path);
+    print(&name, &case, &choice, out);
+    tell(&vacancies, out);
+    let step = choice.step.map(|place| case.plan.steps[place].id.clone());
+    let next = next(&shown, &case, &choice, &vacancies);
+    let data = Arbitrated {
+        plan: name,
+        step,
+        agent: choice.agent,
+        action: choice.action,
+        reasons: choice.reasons,
+        by: choice.by,
+        actions: case.table.actions.clone(),
+        agents: case.table.agents.clone(),
+        vacancies,
+    };
+    Ok(Answer::done("arbiter", &data).next(next))
+}
+
+/// The choice of the agent that is the arbiter, if there is one and a person asks; else the built-in one.
+fn choose(args: &Args, project: &Project, case: &Case, out: &mut Out<'_>) -> Choice {
+    let arbiter = project.config.consult.arbiter.as_ref().filter(|_| !args.built_in);
+    match (arbiter, agent_sign()) {
+        (None, _) => case.choice(),
+        (Some(_), Some(_)) => {
+            out.talk("an agent is at this terminal, so the arbiter was not asked: the built-in choice holds");
+            case.choice()
+        }
+        (Some(agent), None) => {
+            out.talk(&clean_line(&format!("asking `{agent}`")));
+            case.choice_of(project, agent, &Stop::new())
+        }
+    }
+}
+
+/// Whether an agent was asked and not followed.
+fn was_asked(choice: &Choice) -> bool {
+    choice.reasons.iter().any(|reason| reason.contains("was asked as arbiter"))
+}
+
+/// Keeps what an agent chose as a remark on the plan: it moves nothing.
+fn record(project: &Project, path: &std::path::Path, case: &Case, choice: &Choice) -> Result<(), Failure> {
+    let agent = project.config.consult.arbiter.clone().unwrap_or_default();
+    let who = choice.agent.as_deref().unwrap_or("nobody");
+    let reasons = choice.reasons.join("; ");
+    let text = format!("arbiter ({}): {}, {who}: {reasons}", choice.by, choice.action.word());
+    let step = choice.step.map(|place| case.plan.steps[place].id.as_str());
+    let (decisions, who) = (Decisions::open(project)?, Who::agent(agent));
+    let is_said = |known: &Comment| known.answer.is_none() && known.by == who && known.text == text;
+    if !decisions.case(path)?.standing.comments.iter().any(is_said) {
+        decisions.comment(path, step, &who, &text)?;
+    }
+    Ok(())
+}
+
+/// Who could play the roles that nobody plays; with `--assign` the settings say so from now on.
+fn fill(args: &Args, project: &Project, case: &Case) -> Result<Vec<VacancyData>, Failure> {
+    let file = project.root.join(FILE);
+    let mut vacancies = Vec::new();
+    for vacancy in case.vacancies() {
+        let is_assigned = match (&vacancy.agent, args.assign) {
+            (Some(agent), true) => {
+                let key = setting::key(&["roles".to_owned(), vacancy.target.clone()]);
+                config::set(&file, &key, agent)
+                    .map_err(|error| Failure::from_error(Exit::Machine, &error))?;
+                true
+            }
+            (_, false) | (None, true) => false,
+        };
+        let arbiter::Vacancy { target, agent, because } = vacancy;
+        vacancies.push(VacancyData { target, agent, because, is_assigned });
+    }
+    Ok(vacancies)
+}
+
+fn print(name: &str, case: &Case, choice: &Choice, out: &mut Out<'_>) {
+    let step = choice.step.map(|place| &case.plan.steps[place]);
+    let about = step.map(|step| format!("   step {} {}", step.number, step.id)).unwrap_or_default();
+    out.line(&format!("{}{}", out.palette().paint(Tone::Strong, &clean_line(name)), clean_line(&about)));
+    let mut table = Table::new();
+    let mut row = |word: &str, text: &str| {
+        table.row(vec![Cell::new(""), Cell::new(word).tone(Tone::Muted), Cell::new(text)]);
+    };
+    let words: Vec<&str> = case.table.actions.iter().map(|action| action.word()).collect();
+    row("action", &format!("{} (of {})", choice.action.word(), words.join(", ")));
+    row("agent", choice.agent.as_deref().unwrap_or("none"));
+    for (place, reason) in choice.reasons.iter().enumerate() {
+        row(if place == 0 { "because" } else { "" }, reason);
+    }
+    row("chosen by", &choice.by);
+    out.table(&table);
+}
+
+fn tell(vacancies: &[VacancyData], out: &mut Out<'_>) {
+    for VacancyData { target, agent, because, is_assigned } in vacancies {
+        let line = match (agent, is_assigned) {
+            (Some(agent), true) => format!("`{target}` is played by `{agent}` from now on: {because}"),
+            (Some(agent), false) => format!("`{target}` could be played by `{agent}`: {because}"),
+            (None, _) => format!("nobody can play `{target}`: {because}"),
+        };
+        out.line(&clean_line(&line));
+    }
+}
+
+/// What to type next.
+fn next(path: &str, case: &Case, choice: &Choice, vacancies: &[VacancyData]) -> Next {
+    if vacancies.iter().any(|vacancy| vacancy.agent.is_some() && !vacancy.is_assigned) {
+        return Next::new(["planwright", "arbiter", path, "--assign"]);
+    }
+    let is_over = case.run.as_ref().is_some_and(|run| run.state.outcome().is_some());
+    let is_asked = case.run.as_ref().is_some_and(|run| !run.state.asks.is_empty());
+    match choice.action {
+        _ if is_over => Next::new(["planwright", "log", path]),
+        Action::Continue | Action::Retry => Next::new(["planwright", "run", path]),
+        Action::Escalate | Action::Replan if is_asked => Next::new(["planwright", "inbox"]),
+        Action::Escalate | Action::Replan => Next::new(["planwright", "run", path]),
+    }
+}

@@ -1,0 +1,205 @@
+//! `discover`: work that somebody came upon while they were at a step. It goes on a list; only a person makes a step of it, and the
+//! plan has to be approved again then.
+
+use planwright_engine::core::change::Change;
+use planwright_engine::core::plan;
+use planwright_engine::core::standing::Discovery;
+use planwright_engine::decisions::{Decisions, Find};
+use planwright_engine::store;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Opened, find_step, here, open, refuse_agents, refused, shown};
+use crate::consent::who;
+use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
+
+/// The longest title.
+const TITLE_CHARS_MAX: usize = 200;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// What is to be done, in a line; with --list or --add the plan
+    #[arg(value_name = "TITLE|PLAN")]
+    what: String,
+    /// The step that it was come upon at
+    #[arg(long, value_name = "STEP", conflicts_with_all = ["list", "add"])]
+    step: Option<String>,
+    /// The plan; the only one that there is where it is not said
+    #[arg(long, value_name = "PLAN", conflicts_with_all = ["list", "add"])]
+    plan: Option<String>,
+    /// What else is to be said of it
+    #[arg(long, short, value_name = "TEXT", default_value = "", conflicts_with_all = ["list", "add"])]
+    message: String,
+    /// List what was come upon
+    #[arg(long)]
+    list: bool,
+    /// Make a step of the one with this number
+    #[arg(long, value_name = "N", conflicts_with = "list")]
+    add: Option<u32>,
+    /// Who does the new step
+    #[arg(long, value_name = "TARGET", default_value = "coder", requires = "add")]
+    target: String,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Discovered {
+    /// The plan.
+    pub(crate) plan: String,
+    /// What was come upon: all of it with --list, else the one that the command was about.
+    pub(crate) work: Vec<WorkData>,
+}
+
+/// Work that somebody came upon.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct WorkData {
+    /// Its number.
+    pub(crate) number: u32,
+    /// What is to be done.
+    pub(crate) title: String,
+    /// What else is said of it.
+    pub(crate) text: String,
+    /// The id of the step that it was come upon at.
+    pub(crate) step: Option<String>,
+    /// By whom.
+    pub(crate) by: String,
+    /// The id of the step that it became.
+    pub(crate) added: Option<String>,
+}
+
+impl From<&Discovery> for WorkData {
+    fn from(discovery: &Discovery) -> Self {
+        Self {
+            number: discovery.number,
+            title: discovery.title.clone(),
+            text: discovery.text.clone(),
+            step: discovery.step.clone(),
+            by: discovery.by.to_string(),
+            added: discovery.added.clone(),
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    match args.add {
+        Some(number) => add(args, number, out),
+        None if args.list => list(args, out),
+        None => note(args, out),
+    }
+}
+
+/// Puts something on the list. Agents may: nothing comes of it until a person wants it.
+fn note(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let title = args.what.trim();
+    let is_line =
+        !title.is_empty() && !title.contains(['\n', '\r']) && title.chars().count() <= TITLE_CHARS_MAX;
+    if !is_line {
+        let message = format!("what is to be done is said in one line of at most {TITLE_CHARS_MAX} signs");
+        return Err(Failure::new(Exit::Usage, message).hint("what else there is to say goes into -m"));
+    }
+    let Opened { path, project, source, step } = open(&plan_of(args)?)?;
+    let draft = source.draft();
+    let step = args
+        .step
+        .as_ref()
+        .or(step.as_ref())
+        .map(|step| find_step(&draft, step, &shown(&path)))
+        .transpose()?;
+    let step = step.map(|place| plan::ids(&draft).swap_remove(place));
+    let decisions = Decisions::open(&project)?;
+    let by = who();
+    let found = Find { step: step.as_deref(), by: &by, title, text: args.message.trim(), source: None };
+    let number = decisions.discover(&path, &found)?;
+    let at = step.as_ref().map(|step| format!(" at {step}")).unwrap_or_default();
+    let word = out.palette().paint(Tone::Good, "noted");
+    out.line(&format!("{word}  {number}  {}{}", clean_line(title), clean_line(&at)));
+    let case = decisions.case(&path)?;
+    let work =
+        case.standing.discoveries.iter().filter(|known| known.number == number).map(WorkData::from).collect();
+    let data = Discovered { plan: shown(&path), work };
+    let next = Next::new(["planwright", "discover", data.plan.as_str(), "--list"]);
+    Ok(Answer::done("discover", &data).next(next))
+}
+
+/// The plan that is meant: the one that was said, or the only one.
+fn plan_of(args: &Args) -> Result<String, Failure> {
+    if let Some(plan) = &args.plan {
+        return Ok(plan.clone());
+    }
+    let project = here()?;
+    match project.plans()?.as_slice() {
+        [only] => Ok(only.to_string_lossy().into_owned()),
+        several => {
+            let message = format!("there are {} plans here", several.len());
+            Err(Failure::new(Exit::Usage, message)
+                .hint("say which one with --plan")
+                .next(Next::new(["planwright", "list"])))
+        }
+    }
+}
+
+fn list(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let Opened { path, project, .. } = open(&args.what)?;
+    let work: Vec<WorkData> = match Decisions::open_existing(&project)? {
+        Some(decisions) => decisions.discoveries(&path)?.iter().map(WorkData::from).collect(),
+        None => Vec::new(),
+    };
+    let mut table = Table::new();
+    for one in &work {
+        let became = one.added.as_ref().map(|step| format!("is step {step}")).unwrap_or_default();
+        table.row(vec![
+            Cell::new(one.number.to_string()).right(),
+            Cell::new(&one.title).tone(Tone::Strong),
+            Cell::new(one.step.as_ref().map(|step| format!("at {step}")).unwrap_or_default()),
+            Cell::new(format!("by {}", one.by)).tone(Tone::Muted),
+            Cell::new(became),
+        ]);
+    }
+    out.table(&table);
+    let open_one = work.iter().find(|one| one.added.is_none()).map(|one| one.number.to_string());
+    if work.is_empty() {
+        out.talk("nothing was come upon yet");
+    }
+    let data = Discovered { plan: shown(&path), work };
+    let next = match open_one {
+        Some(number) => Next::new(["planwright", "discover", data.plan.as_str(), "--add", number.as_str()]),
+        None => Next::new(["planwright", "show", data.plan.as_str()]),
+    };
+    Ok(Answer::done("discover", &data).next(next))
+}
+
+/// Makes a step of something on the list.
+fn add(args: &Args, number: u32, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    refuse_agents("make a step of discovered work")?;
+    let Opened { path, project, source: old, .. } = open(&args.what)?;
+    let decisions = Decisions::open(&project)?;
+    let known = decisions.discoveries(&path)?;
+    let Some(found) = known.iter().find(|known| known.number == number) else {
+        return Err(Failure::new(Exit::Usage, format!("{} has no discovered work {number}", shown(&path)))
+            .next(Next::new(["planwright", "discover", shown(&path).as_str(), "--list"])));
+    };
+    if let Some(step) = &found.added {
+        return Err(Failure::new(Exit::No, format!("work {number} is step `{step}` already"))
+            .next(Next::new(["planwright", "show", shown(&path).as_str()])));
+    }
+    let draft = old.draft();
+    let ids = plan::ids(&draft);
+    let parent = found.step.as_ref().filter(|step| ids.contains(step)).or(ids.last()).cloned();
+    let parent = parent.ok_or_else(|| Failure::new(Exit::No, format!("{} has no steps", shown(&path))))?;
+    let task = if found.text.is_empty() { found.title.clone() } else { found.text.clone() };
+    let change =
+        Change::Append { title: found.title.clone(), task, target: args.target.clone(), after: parent };
+    let edits = old.dialect().patch(&old, &change).map_err(|refusal| refused(&path, &refusal))?;
+    let new = old.edited(&edits);
+    store::save(&path, &old, &new)?;
+    let step = plan::ids(&new.draft()).pop().unwrap_or_default();
+    let case = decisions.added(&path, number, &step, &who())?;
+    let word = out.palette().paint(Tone::Good, "added");
+    out.line(&format!("{word}  {}  step {}", clean_line(&shown(&path)), clean_line(&step)));
+    out.talk("it has no contract yet, so a person confirms it; the plan has to be approved again");
+    let work =
+        case.standing.discoveries.iter().filter(|known| known.number == number).map(WorkData::from).collect();
+    let data = Discovered { plan: shown(&path), work };
+    let next = Next::new(["planwright", "verify", data.plan.as_str()]);
+    Ok(Answer::done("discover", &data).next(next))
+}

@@ -1,0 +1,329 @@
+//! `draft`: has a planner write a plan for a wish, and proposes it. The planner only answers; planwright checks the answer, sends
+//! it back with what is wrong, and writes the file.
+
+use std::path::{Path, PathBuf};
+
+use planwright_engine::core::change::Change;
+use planwright_engine::core::dialect::{Birth, NATIVE};
+use planwright_engine::core::digest::Digest;
+use planwright_engine::core::draft::Draft;
+use planwright_engine::core::ledger::{Drafting, Who};
+use planwright_engine::core::plan;
+use planwright_engine::core::planning::block::{self, Action};
+use planwright_engine::core::planning::{self, Wish};
+use planwright_engine::core::source::Source;
+use planwright_engine::core::state::State;
+use planwright_engine::decisions::Decisions;
+use planwright_engine::store::{self, Text};
+use planwright_engine::{Project, Verified, clock, planner as agent, project};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{here, shown};
+use crate::consent::who;
+use crate::offer::{self, OneProposed};
+use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::planner::{self, Judged, Talk};
+
+/// How many names are tried for a plan that has none of its own.
+const NAMES_MAX: u32 = 1000;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// What you want done
+    #[arg(value_name = "WISH", required_unless_present_any = ["from_issue", "from"])]
+    wish: Option<String>,
+    /// What the plan is called; made of its title where it is not said
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// A file that it is about; may be given several times
+    #[arg(long, value_name = "PATH", num_args = 1..)]
+    code: Vec<String>,
+    /// Something that is remembered from earlier work; may be given several times
+    #[arg(long = "memory", value_name = "TEXT")]
+    memories: Vec<String>,
+    /// Something that has to be kept to; may be given several times
+    #[arg(long = "constraint", value_name = "TEXT")]
+    constraints: Vec<String>,
+    /// The issue that it is about, from a file (`-` for standard input)
+    #[arg(long, value_name = "FILE")]
+    from_issue: Option<String>,
+    /// Take the planner's answer from a file (`-` for standard input), and ask nobody
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["agent", "tries", "from_issue"])]
+    from: Option<String>,
+    /// The agent that plans; who plays the planner, or the coder, where it is not said
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
+    /// How often the planner is asked; `draft.tries` of the settings where it is not said
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20))]
+    tries: Option<u32>,
+    /// Only write the plan; ask nobody for an approval
+    #[arg(long)]
+    no_propose: bool,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Drafted {
+    /// `plan`, or `done` where the answer only says so.
+    pub(crate) action: String,
+    /// The plan; `None` where none was written.
+    pub(crate) plan: Option<String>,
+    /// Its file.
+    pub(crate) path: Option<String>,
+    /// How many steps it has.
+    pub(crate) steps: usize,
+    /// Its digest.
+    pub(crate) digest: String,
+    /// Who wrote it.
+    pub(crate) by: String,
+    /// How often the planner was asked; 0: nobody was.
+    pub(crate) tries: u32,
+    /// Why it is as it is, in the planner's words.
+    pub(crate) reasoning: String,
+    /// Files that changed while the planner was at work.
+    pub(crate) changed: Vec<String>,
+    /// What was proposed; `None` where nothing was.
+    pub(crate) proposed: Option<OneProposed>,
+}
+
+/// A plan that can be used.
+struct Found {
+    verified: Verified,
+    reasoning: String,
+}
+
+/// What an answer comes to.
+enum Read {
+    Plan(Judged<Found>),
+    /// The agent says that it is done.
+    Done(String),
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let project = here()?;
+    refuse_name(args, &project)?;
+    let task = task(args)?;
+    let (found, by, tries, changed) = match &args.from {
+        Some(file) => match read(&project, &planner::input(file)?)? {
+            Read::Done(summary) => return Ok(done(summary, out)),
+            Read::Plan(Judged::Fit(found)) => (found, who(), 0, Vec::new()),
+            Read::Plan(Judged::Returned { complaints, .. }) => return Err(refused(file, complaints)),
+        },
+        None => {
+            let asked = planner::find(&project, args.agent.as_deref())?;
+            let around = agent::surroundings(&project, &Draft::default());
+            let code: Vec<_> = args.code.iter().map(|path| agent::code(&project, path)).collect();
+            let wish = Wish {
+                task: &task,
+                code: &code,
+                memories: &args.memories,
+                constraints: &args.constraints,
+                around: &around,
+            };
+            let tries = args.tries.unwrap_or(project.config.draft.tries);
+            let talk = Talk { project: &project, planner: &asked, first: planning::wish(&wish), tries };
+            let judge = |said: &str| match read(&project, said)? {
+                Read::Plan(judged) => Ok(judged),
+                Read::Done(_) => Ok(Judged::Returned {
+                    plan: None,
+                    complaints: vec!["nothing is done by saying so: answer with a plan".to_owned()],
+                }),
+            };
+            let reached = planner::converse(&talk, judge, out)?;
+            (reached.value, Who::agent(asked.name), reached.tries, reached.changed)
+        }
+    };
+    let drafting = Drafting { task, reasoning: found.reasoning, tries, changed, ..Drafting::default() };
+    write(args, &project, (found.verified, drafting, by), out)
+}
+
+/// Says that an agent says that it is done, which moves nothing.
+fn done(summary: String, out: &mut Out<'_>) -> Answer {
+    out.line(&format!("the agent says that it is done: {}", clean_line(&summary)));
+    out.talk("nobody takes its word for it: contracts decide, and nothing was written");
+    let data = Drafted {
+        action: "done".to_owned(),
+        plan: None,
+        path: None,
+        steps: 0,
+        digest: String::new(),
+        by: who().to_string(),
+        tries: 0,
+        reasoning: summary,
+        changed: Vec::new(),
+        proposed: None,
+    };
+    Answer::done("draft", &data).next(Next::new(["planwright", "status"]))
+}
+
+/// What is wanted: the wish, and the issue that it is about.
+fn task(args: &Args) -> Result<String, Failure> {
+    let issue = args.from_issue.as_deref().map(planner::input).transpose()?;
+    let parts: Vec<&str> = args.wish.iter().chain(&issue).map(|text| text.trim()).collect();
+    let task = parts.join("\n\n");
+    if task.trim().is_empty() && args.from.is_none() {
+        return Err(Failure::new(Exit::Usage, "nothing is wished for")
+            .hint("say what you want done, in a sentence or more")
+            .next(Next::new(["planwright", "help", "draft"])));
+    }
+    Ok(task)
+}
+
+/// Refuses a name that can't be had, before anybody is asked.
+fn refuse_name(args: &Args, project: &Project) -> Result<(), Failure> {
+    let Some(name) = &args.name else { return Ok(()) };
+    if name.is_empty() || plan::slug(name) != *name {
+        let failure = Failure::new(Exit::Usage, format!("`{name}` is no name for a plan"));
+        return Err(failure.hint("use small letters, digits and dashes"));
+    }
+    let path = home(project, name)?;
+    if store::is_there(&path) {
+        return Err(store::Error::Exists { path }.into());
+    }
+    Ok(())
+}
+
+fn home(project: &Project, name: &str) -> Result<PathBuf, Failure> {
+    let home = (project.dialect.unwrap_or(NATIVE).home)(name, &store::chance()?);
+    Ok(project.root.join(home.path))
+}
+
+/// Reads an answer and has the plan in it checked.
+fn read(project: &Project, said: &str) -> Result<Read, Failure> {
+    let returned =
+        |complaint: String| Ok(Read::Plan(Judged::Returned { plan: None, complaints: vec![complaint] }));
+    let (text, reasoning) = match block::find(said) {
+        Some(Err(fault)) => return returned(fault.to_string()),
+        Some(Ok(Action::Done { summary })) => return Ok(Read::Done(summary)),
+        Some(Ok(Action::Escalate { reason, .. })) => {
+            let failure = Failure::new(Exit::Person, format!("the planner asks for a person: {reason}"));
+            return Err(failure.hint("nothing was written; say more in the wish, or with --constraint"));
+        }
+        Some(Ok(Action::Plan(planned))) if planned.replace_from.is_some() => {
+            return returned(
+                "`replace_from_step` replaces steps of a plan that is there: hand it in with `planwright replan PLAN --from`"
+                    .to_owned(),
+            );
+        }
+        Some(Ok(Action::Plan(planned))) => (block::compose(&planned), block::around(said)),
+        None => match planning::read(said, NATIVE) {
+            Ok(answer) => (answer.plan, answer.reasoning),
+            Err(fault) => return returned(fault.to_string()),
+        },
+    };
+    let source = Source::new("the plan", text).at("plans/draft.md").written_in(NATIVE);
+    let source = match without_claims(&source) {
+        Ok(source) => source,
+        Err(complaint) => return returned(complaint),
+    };
+    let verified = project.check(Text::Plan(source))?;
+    if verified.plan.is_some() {
+        return Ok(Read::Plan(Judged::Fit(Found { verified, reasoning })));
+    }
+    let complaints = planning::complaints(&verified.source, &verified.diagnostics);
+    Ok(Read::Plan(Judged::Returned { plan: Some(verified.source), complaints }))
+}
+
+/// The plan as a draft of which nothing is done, whatever its author says.
+fn without_claims(source: &Source) -> Result<Source, String> {
+    let draft = source.draft();
+    let marked = draft.steps.iter().enumerate().filter(|(_, step)| !step.marks.is_empty());
+    let mut changes: Vec<Change> = marked.map(|(step, _)| Change::Mark { step, mark: None }).collect();
+    let is_draft = draft.state.as_ref().is_some_and(|state| state.value == State::Draft);
+    changes.extend((!is_draft).then_some(Change::Become { state: State::Draft }));
+    let edits = NATIVE.patch_all(source, &changes);
+    edits
+        .map(|edits| source.edited(&edits))
+        .map_err(|refusal| format!("the plan must say `status: draft` and mark no step as done ({refusal})"))
+}
+
+fn refused(file: &str, complaints: Vec<String>) -> Failure {
+    let from = if file == "-" { "standard input" } else { file };
+    let mut failure = Failure::new(Exit::No, format!("{from} holds no plan that can be used"));
+    failure.causes = complaints;
+    failure.hint("nothing was written")
+}
+
+/// Writes the plan, records why it is as it is, and proposes it.
+fn write(
+    args: &Args,
+    project: &Project,
+    (verified, drafting, by): (Verified, Drafting, Who),
+    out: &mut Out<'_>,
+) -> Result<Answer, Failure> {
+    let title =
+        verified.draft.as_ref().and_then(|draft| draft.title.as_ref()).map(|title| title.value.clone());
+    let path = create(args, project, &verified, &title.unwrap_or_else(|| drafting.task.clone()))?;
+    // Checked as it lies there: this is what is proposed.
+    let verified = project.verify(&path, &shown(&path))?;
+    let digest = verified.plan.as_ref().map(|plan| Digest::of(plan).to_string()).unwrap_or_default();
+    let steps = verified.plan.as_ref().map_or(0, |plan| plan.steps.len());
+    let decisions = Decisions::open(project)?;
+    decisions.drafted(&path, &by, &digest, &drafting)?;
+    let count = if steps == 1 { "1 step".to_owned() } else { format!("{steps} steps") };
+    let word = out.palette().paint(Tone::Good, "wrote");
+    out.line(&format!("{word}     {}   {count}", clean_line(&shown(&path))));
+    planner::tell_reasoning("why", &drafting.reasoning, out);
+    let proposed = match args.no_propose {
+        true => None,
+        false => Some(propose(&decisions, (&path, &verified), &by, out)?),
+    };
+    let next = match &proposed {
+        None => Next::new(["planwright", "propose", shown(&path).as_str()]),
+        Some(proposed) if proposed.approved_by_rule.is_some() => {
+            Next::new(["planwright", "run", shown(&path).as_str()])
+        }
+        Some(_) => Next::new(["planwright", "review", shown(&path).as_str()]),
+    };
+    let data = Drafted {
+        action: "plan".to_owned(),
+        plan: Some(project::name(&path)),
+        path: Some(shown(&path)),
+        steps,
+        digest,
+        by: by.to_string(),
+        tries: drafting.tries,
+        reasoning: drafting.reasoning,
+        changed: drafting.changed,
+        proposed,
+    };
+    Ok(Answer::done("draft", &data).next(next))
+}
+
+fn propose(
+    decisions: &Decisions,
+    (path, verified): (&Path, &Verified),
+    by: &Who,
+    out: &mut Out<'_>,
+) -> Result<OneProposed, Failure> {
+    let proposed = decisions.propose(path, verified, by)?;
+    out.warn_all(&proposed.complaints);
+    offer::tell(&project::name(path), &proposed, out);
+    Ok(offer::data(path, proposed))
+}
+
+/// Makes the file, under the name that was asked for or the first free one. Never over one that is there.
+fn create(args: &Args, project: &Project, verified: &Verified, title: &str) -> Result<PathBuf, Failure> {
+    let slug = plan::slug(title);
+    let base = args.name.clone().unwrap_or(if slug.is_empty() { "plan".to_owned() } else { slug });
+    let dialect = project.dialect.unwrap_or(NATIVE);
+    for count in 1..=NAMES_MAX {
+        let name = if count == 1 { base.clone() } else { format!("{base}-{count}") };
+        let home = (dialect.home)(&name, &store::chance()?);
+        let path = project.root.join(&home.path);
+        let text = match dialect.is_native() {
+            true => verified.source.text().to_owned(),
+            false => {
+                dialect.compose(&verified.source.draft(), &Birth { id: &home.id, now: &clock::utc_now() })
+            }
+        };
+        match store::create_plan(&path, &text, dialect) {
+            Ok(()) => return Ok(path),
+            Err(store::Error::Exists { .. }) if args.name.is_none() && count < NAMES_MAX => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(Failure::new(Exit::No, format!("every name like {base} is taken"))
+        .hint("say another one with --name"))
+}

@@ -1,0 +1,65 @@
+//! `quick`: a task and the command that decides, carried through at once. The plan of one step lies outside of the workspace; it is
+//! shown, approved and run like any other.
+
+use planwright_engine::core::diagnostic::Severity;
+use planwright_engine::core::planning;
+use planwright_engine::core::source::Source;
+use planwright_engine::store::Text;
+use planwright_engine::{planner, runs};
+
+use super::{Opened, here};
+use crate::out::{Exit, Failure, Next};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// What shall be done
+    #[arg(value_name = "TASK")]
+    task: String,
+    /// The command that exits 0 only when it is done
+    #[arg(long, value_name = "COMMAND")]
+    contract: String,
+    /// The role or agent that does it
+    #[arg(long, value_name = "AGENT", default_value = "coder")]
+    agent: String,
+    /// How often it is tried again
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    retries: u32,
+    /// Approve exactly this digest (its first 8 digits or more); needed where no person is at the terminal
+    #[arg(long, value_name = "DIGEST")]
+    pub(crate) rev: Option<String>,
+    /// Show what would be done; start nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// Makes the plan, outside of the workspace, and opens it.
+pub(crate) fn open(args: &Args) -> Result<Opened, Failure> {
+    let usage = |message: &str| {
+        Err(Failure::new(Exit::Usage, message).next(Next::new(["planwright", "help", "quick"])))
+    };
+    if args.task.trim().is_empty() {
+        return usage("there is no task");
+    }
+    if args.contract.trim().is_empty() {
+        return usage("there is no command that decides when it is done");
+    }
+    let project = here()?;
+    let text = planning::quick(&args.task, &args.contract, &args.agent, args.retries);
+    let verified = project.check(Text::Plan(Source::new("the plan", text.as_str())))?;
+    let Some(plan) = &verified.plan else {
+        let mut failure = Failure::new(Exit::No, "this can't be carried out");
+        let errors = verified.diagnostics.iter().filter(|found| found.severity == Severity::Error);
+        failure.causes = errors.map(|found| format!("[{}] {}", found.code, found.message)).collect();
+        return Err(failure.hint("nothing was started"));
+    };
+    if project.config.agents_of(plan).get(&args.agent).is_some_and(Vec::is_empty) {
+        let name = project.config.agent_of(&args.agent);
+        let message = format!("no command line is known for `{name}`, so nobody could do it");
+        return Err(Failure::new(Exit::No, message)
+            .hint(format!("planwright.toml could say: [roles] {} = \"claude\"", args.agent))
+            .next(Next::new(["planwright", "doctor"])));
+    }
+    let runs = runs::Runs::open(&project)?;
+    let path = planner::quick_plan(&runs, &args.task, &text)?;
+    Ok(Opened { source: Source::new(path.to_string_lossy(), text), path, project, step: None })
+}

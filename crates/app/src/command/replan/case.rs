@@ -1,0 +1,249 @@
+//! Everything that is known of a plan that shall be made anew: what failed and why, what is finished, and which versions there
+//! were. Refuses to go on for ever.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use planwright_engine::core::dialect;
+use planwright_engine::core::draft::{Draft, Mark};
+use planwright_engine::core::event::Outcome;
+use planwright_engine::core::ledger::Setback;
+use planwright_engine::core::plan;
+use planwright_engine::core::planning::{self, Next as NextVersion};
+use planwright_engine::core::run::{Status, StepState};
+use planwright_engine::core::source::Source;
+use planwright_engine::decisions::Decisions;
+use planwright_engine::runs::{Run, Runs};
+use planwright_engine::store::{self, Text};
+use planwright_engine::{Project, project, versions};
+
+use super::Args;
+use crate::command::{Opened, agent_sign, find_step, open, shown};
+use crate::out::{Exit, Failure, Next, Out};
+
+/// How much of what a contract printed says why it failed.
+const ERROR_BYTES_MAX: usize = 2 << 10;
+/// The dialects whose plans have versions in files of their own.
+const DIALECTS: [&str; 2] = ["native", "record"];
+
+/// A plan that shall be made anew.
+pub(super) struct Case {
+    pub(super) path: PathBuf,
+    pub(super) name: String,
+    pub(super) project: Project,
+    pub(super) source: Source,
+    pub(super) draft: Draft,
+    pub(super) ids: Vec<String>,
+    /// The step that failed; `None` where none did and an answer is handed in.
+    pub(super) failed: Option<usize>,
+    pub(super) error: String,
+    /// Places of the finished steps.
+    pub(super) finished: BTreeSet<usize>,
+    /// How the new version is called.
+    pub(super) next: NextVersion,
+    /// Why there were versions before this one, the oldest first.
+    pub(super) setbacks: Vec<Setback>,
+    /// All versions, the oldest first.
+    chain: Vec<PathBuf>,
+    run: Option<Run>,
+}
+
+impl Case {
+    pub(super) fn of(args: &Args) -> Result<Self, Failure> {
+        let Opened { path, project, source, step } = open(&args.plan)?;
+        if !DIALECTS.contains(&source.dialect().name) {
+            let message = format!("a plan of the dialect {} has no versions in files", source.dialect().name);
+            let next = Next::new(["planwright", "propose", shown(&path).as_str()]);
+            return Err(Failure::new(Exit::No, message).hint("edit it, and propose it again").next(next));
+        }
+        let draft = source.draft();
+        let ids = plan::ids(&draft);
+        let runs = Runs::open_existing(&project)?;
+        let run = runs.as_ref().map(|runs| runs.latest(&path)).transpose()?.flatten();
+        let named = args.step.as_ref().or(step.as_ref());
+        let failed = match named {
+            Some(step) => Some(find_step(&draft, step, &shown(&path))?),
+            None => failed_step(&draft, (&ids, run.as_ref())),
+        };
+        if failed.is_none() && args.from.is_none() {
+            return Err(Failure::new(Exit::Usage, format!("no step of {} has failed", shown(&path)))
+                .hint("say which one shall be planned anew: PLAN/STEP"));
+        }
+        let said = || failed.and_then(|failed| said(&draft, (failed, &ids), run.as_ref(), runs.as_ref()));
+        let error = args.error.clone().or_else(said).unwrap_or_default();
+        let finished = finished(&draft, &ids, run.as_ref());
+        let name = project::name(&path);
+        let next = planning::next(&name, &draft);
+        let chain = versions::of(&project, &path);
+        let setbacks = setbacks(&project, &chain)?;
+        Ok(Self {
+            path,
+            name,
+            project,
+            source,
+            draft,
+            ids,
+            failed,
+            error,
+            finished,
+            next,
+            setbacks,
+            chain,
+            run,
+        })
+    }
+
+    /// The file of the new version.
+    pub(super) fn file(&self) -> PathBuf {
+        let ending = self.path.extension().unwrap_or_default().to_string_lossy().into_owned();
+        self.path.with_file_name(format!("{}.{ending}", self.next.id))
+    }
+
+    /// What a fence around the plan is marked with.
+    pub(super) fn language(&self) -> &'static str {
+        if self.source.dialect() == dialect::NATIVE { "markdown" } else { "yaml" }
+    }
+
+    /// Refuses what would go on for ever: one version too many, or the same failure once more with nothing new known.
+    pub(super) fn refuse_endless(&self, args: &Args, out: &mut Out<'_>) -> Result<(), Failure> {
+        let place = self.chain.iter().position(|version| project::name(version) == self.name).unwrap_or(0);
+        if let Some(later) = self.chain.get(place + 1) {
+            let message = format!("{} was made anew already: {}", self.name, shown(later));
+            let last = self.chain.last().unwrap_or(later);
+            return Err(Failure::new(Exit::Moved, message)
+                .hint("nothing was written; make the newest version anew, if any")
+                .next(Next::new(["planwright", "replan", shown(last).as_str()])));
+        }
+        if store::is_there(&self.file()) {
+            return Err(store::Error::Exists { path: self.file() }.into());
+        }
+        let max = self.project.config.replan.max as usize;
+        if place >= max {
+            return Err(self.give_up(place, out));
+        }
+        let Some(step) = self.failed.map(|place| &self.ids[place]).filter(|_| args.from.is_none()) else {
+            return Ok(());
+        };
+        let print = planning::fingerprint(&self.error);
+        let is_same = |setback: &&Setback| {
+            setback.step == *step && !self.error.is_empty() && planning::fingerprint(&setback.error) == print
+        };
+        let is_known = |told: fn(&Setback) -> &Vec<String>, text: &String| {
+            self.setbacks.iter().any(|setback| told(setback).contains(text))
+        };
+        let is_new = args.discoveries.iter().any(|text| !is_known(|setback| &setback.discoveries, text))
+            || args.constraints.iter().any(|text| !is_known(|setback| &setback.constraints, text));
+        match self.setbacks.iter().find(is_same).filter(|_| !is_new && !args.copy) {
+            Some(setback) => {
+                let message = format!(
+                    "step `{step}` failed in the same way in {}: making the plan anew goes in a circle",
+                    setback.previous
+                );
+                Err(Failure::new(Exit::Person, message)
+                    .hint("say what is new with --discovery or --constraint, or change the plan yourself with --copy")
+                    .next(Next::new(["planwright", "history", shown(&self.path).as_str()])))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The plan has failed for good. Only a person ends its run: an agent that asks for one more version too many is refused.
+    fn give_up(&self, times: usize, out: &mut Out<'_>) -> Failure {
+        let word = if times == 1 { "once" } else { "often enough" };
+        let why = format!("the plan was made anew {times} times, which is the most (`replan.max`)");
+        let live = self.run.as_ref().filter(|run| run.state.outcome().is_none() && agent_sign().is_none());
+        if let Some(run) = live {
+            match Runs::open(&self.project).and_then(|runs| {
+                runs.end(run, Outcome::Failed, &why)?;
+                runs.mirror(run.row.id, &self.path)
+            }) {
+                Ok(complaints) => out.warn_all(&complaints),
+                Err(error) => out.warn(&format!("its run could not be ended: {error}")),
+            }
+        }
+        let message = format!("{} was made anew {word}: {why}", self.name);
+        Failure::new(Exit::No, message)
+            .hint("the plan has failed; write another one, or raise `replan.max`")
+            .next(Next::new(["planwright", "history", shown(&self.path).as_str()]))
+    }
+
+    /// The version that says the same as this text.
+    pub(super) fn same_as(&self, text: &Source) -> Option<String> {
+        let mut versions = self.chain.iter().filter_map(|path| {
+            match store::read(path, &shown(path), self.project.reading()).ok()? {
+                Text::Plan(source) => Some((path, source)),
+                Text::Unreadable(_) => None,
+            }
+        });
+        let same = versions.find(|(_, version)| planning::says_the_same(version, text));
+        same.map(|(path, _)| project::name(path))
+    }
+
+    /// What is wrong with the revision that an agent had read, if it is another one than the newest.
+    pub(super) fn other_revision(&self, read: Option<u32>) -> Result<Option<String>, Failure> {
+        let Some(read) = read else { return Ok(None) };
+        let newest = match Decisions::open_existing(&self.project)? {
+            Some(decisions) => {
+                decisions.case(&self.path)?.standing.newest().map_or(0, |newest| newest.number)
+            }
+            None => 0,
+        };
+        let fault =
+            || format!("the block is made for revision {read}, and the plan is at r{newest}: read it again");
+        Ok((read != newest).then(fault))
+    }
+
+    pub(super) fn talk_of_the_old_run(&self, out: &mut Out<'_>) {
+        if self.run.as_ref().is_some_and(|run| run.state.outcome().is_none()) {
+            out.talk("the run of the old version still waits; end it with `planwright cancel`");
+        }
+    }
+}
+
+/// The step that failed last: in its run, else as the file says.
+fn failed_step(draft: &Draft, (ids, run): (&[String], Option<&Run>)) -> Option<usize> {
+    let is_stuck = |step: &&StepState| {
+        !step.failed.is_empty() && !matches!(step.status, Status::Passed { .. } | Status::Skipped { .. })
+    };
+    let in_run = run.and_then(|run| run.state.steps.iter().find(is_stuck));
+    let in_run = in_run.and_then(|step| ids.iter().position(|id| *id == step.id));
+    in_run.or_else(|| draft.steps.iter().position(|step| step.mark() == Some(Mark::Failed)))
+}
+
+/// Why a step failed: the verdict, and the end of what its contract printed.
+fn said(
+    draft: &Draft,
+    (step, ids): (usize, &[String]),
+    run: Option<&Run>,
+    runs: Option<&Runs>,
+) -> Option<String> {
+    let state = run.and_then(|run| run.state.steps.iter().find(|state| state.id == ids[step]));
+    let Some(last) = state.and_then(|state| state.failed.last()) else {
+        return draft.steps[step].trace.0.error.clone().filter(|error| !error.is_empty());
+    };
+    let output = last.output.as_ref().and_then(|blob| runs?.blob(blob).ok()).unwrap_or_default();
+    let output = String::from_utf8_lossy(&output);
+    let start = output.ceil_char_boundary(output.len().saturating_sub(ERROR_BYTES_MAX));
+    Some(format!("{}\n{}", last.failure, output[start..].trim()).trim_end().to_owned())
+}
+
+/// The steps that are finished: as the run says, else as the file claims.
+fn finished(draft: &Draft, ids: &[String], run: Option<&Run>) -> BTreeSet<usize> {
+    let Some(run) = run else {
+        let steps = draft.steps.iter().enumerate();
+        return steps.filter(|(_, step)| step.mark() == Some(Mark::Done)).map(|(place, _)| place).collect();
+    };
+    let passed = run.state.steps.iter().filter(|step| matches!(step.status, Status::Passed { .. }));
+    passed.filter_map(|step| ids.iter().position(|id| *id == step.id)).collect()
+}
+
+/// Why there were versions before, the oldest first.
+fn setbacks(project: &Project, chain: &[PathBuf]) -> Result<Vec<Setback>, Failure> {
+    let Some(decisions) = Decisions::open_existing(project)? else { return Ok(Vec::new()) };
+    let mut setbacks = Vec::new();
+    for version in chain {
+        let drafts = decisions.case(version)?.standing.drafts;
+        setbacks.extend(drafts.into_iter().filter_map(|drafted| drafted.drafting.after));
+    }
+    Ok(setbacks)
+}

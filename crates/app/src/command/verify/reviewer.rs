@@ -1,0 +1,116 @@
+//! Has an agent review plans: it sees their text and what the checker found, and what it finds becomes remarks on them. Nobody
+//! approves or rejects by it.
+
+use std::path::Path;
+
+use planwright_engine::config::Value;
+use planwright_engine::consult::{Adviser, Error, Question};
+use planwright_engine::core::finding;
+use planwright_engine::core::ledger::Who;
+use planwright_engine::core::plan;
+use planwright_engine::core::report::Finding;
+use planwright_engine::decisions::Decisions;
+use planwright_engine::process::{self, Stop};
+use planwright_engine::{Project, Verified};
+
+use crate::out::diagnostics::FoundData;
+use crate::out::{Exit, Failure, Next, Out, Tone, clean_line};
+
+/// The role that is asked where nobody is named.
+pub(super) const ROLE: &str = "reviewer";
+
+/// Asks the reviewer about one plan, and keeps what it found as remarks.
+pub(super) fn review(
+    (project, path): (&Project, &Path),
+    verified: &Verified,
+    agent: &str,
+    out: &mut Out<'_>,
+) -> Result<Vec<FoundData>, Failure> {
+    if process::job_above().is_some() {
+        return Err(Failure::new(Exit::Person, "an attempt can't have a plan reviewed by another agent"));
+    }
+    let adviser = Adviser::find(&project.config, agent).map_err(|error| unasked(&error))?;
+    let name = verified.source.name();
+    let complaints: Vec<String> = verified
+        .diagnostics
+        .iter()
+        .map(|one| {
+            let line = verified.source.position(one.primary.span.start).line;
+            format!("line {line}: {} {}: {}", one.severity.word(), one.code, one.message)
+        })
+        .collect();
+    let prompt = finding::plan_prompt(name, verified.source.text(), &complaints);
+    out.talk(&clean_line(&format!("asking `{}` to review {name}", adviser.name)));
+    let seconds = project.config.consult.seconds;
+    let question = Question { prompt: &prompt, folder: &project.root, seconds, role: ROLE };
+    let said = adviser.ask(question, &Stop::new()).map_err(|error| unasked(&error))?;
+    if !finding::is_list(&said.text) {
+        let how = "it listed no findings, not even none".to_owned();
+        return Err(unasked(&Error::Silent { name: adviser.name, how }));
+    }
+    let found = finding::in_text(&said.text);
+    remark(project, path, (verified, &adviser.name), &found)?;
+    for one in &found {
+        let word = out.palette().paint(Tone::Attention, "found");
+        out.line(&format!("{word}  {}", clean_line(&finding::line(one))));
+    }
+    match found.len() {
+        0 => out.talk(&clean_line(&format!("`{}` found nothing", adviser.name))),
+        _ => out.talk("kept as remarks on the plan: planwright comment lists them"),
+    }
+    let data = found.into_iter().map(|one| FoundData {
+        plan: name.to_owned(),
+        by: adviser.name.clone(),
+        severity: one.severity.word().to_owned(),
+        path: one.path,
+        line: one.line,
+        text: one.text,
+    });
+    Ok(data.collect())
+}
+
+/// Keeps findings as remarks of the agent; one that is open already is not said twice.
+fn remark(
+    project: &Project,
+    path: &Path,
+    (verified, by): (&Verified, &str),
+    found: &[Finding],
+) -> Result<(), Failure> {
+    let decisions = Decisions::open(project)?;
+    let who = Who::agent(by);
+    for one in found {
+        let text = finding::line(one);
+        let is_known = |comment: &planwright_engine::core::standing::Comment| {
+            comment.answer.is_none() && comment.by == who && comment.text == text
+        };
+        if !decisions.case(path)?.standing.comments.iter().any(is_known) {
+            decisions.comment(path, step_at(verified, one.line).as_deref(), &who, &text)?;
+        }
+    }
+    Ok(())
+}
+
+/// The step that a line of the plan belongs to.
+fn step_at(verified: &Verified, line: Option<u32>) -> Option<String> {
+    let (draft, line) = (verified.draft.as_ref()?, usize::try_from(line?).ok()?);
+    let starts = |place: usize| verified.source.position(draft.steps[place].heading.0.start).line;
+    let place = (0..draft.steps.len()).rfind(|&place| starts(place) <= line)?;
+    Some(plan::ids(draft).swap_remove(place))
+}
+
+fn unasked(error: &Error) -> Failure {
+    match error {
+        Error::Nobody { .. } | Error::Mute { .. } => Failure::from_error(Exit::Usage, error)
+            .hint("name an agent, or say in `[roles]` who is the reviewer")
+            .next(Next::new(["planwright", "doctor"])),
+        Error::Unapproved { name, command } => {
+            let (key, words) = (format!("agents.{name}.command"), Value::Words(command.clone()).to_string());
+            Failure::from_error(Exit::Person, error)
+                .hint("look at it, and say it in your own settings")
+                .next(Next::new(["planwright", "config", "set", &key, &words, "--user"]))
+        }
+        Error::Late { .. } | Error::Silent { .. } | Error::Stopped { .. } => {
+            Failure::from_error(Exit::Machine, error).next(Next::new(["planwright", "doctor"]))
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Plans with holes: templates in which `{{name}}` stands for a text that is still to be said. Fills them, or says what is
+//! missing; what comes out is a plan like any other and is checked like one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// A template that comes along.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Template {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is for, in a line.
+    pub summary: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+/// The templates that come along.
+pub const TEMPLATES: &[Template] = &[
+    Template {
+        name: "bugfix",
+        summary: "a test that shows the bug, then the fix",
+        text: include_str!("template/bugfix.md"),
+    },
+    Template {
+        name: "feature",
+        summary: "a test for the feature, the feature, a page about it",
+        text: include_str!("template/feature.md"),
+    },
+    Template {
+        name: "refactor",
+        summary: "a change of shape that no test notices",
+        text: include_str!("template/refactor.md"),
+    },
+    Template {
+        name: "migration",
+        summary: "the same change in many files: one step for each line of --each",
+        text: include_str!("template/migration.md"),
+    },
+];
+
+/// Variables that every template has without being told: what `new` knows anyway.
+pub const GIVEN: &[&str] = &["name", "title", "owner", "target"];
+
+/// Why a template can't be filled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unfilled {
+    /// Variables that nobody said, each with the line of its first place.
+    pub missing: Vec<(String, usize)>,
+    /// Variables that somebody said and the template does not have.
+    pub unknown: Vec<String>,
+    /// Variables whose text is not one line.
+    pub long: Vec<String>,
+}
+
+impl fmt::Display for Unfilled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        let missing = self.missing.iter().map(|(name, line)| format!("`{name}` (line {line}) is not said"));
+        parts.extend(missing);
+        parts.extend(self.unknown.iter().map(|name| format!("the template has no variable `{name}`")));
+        parts.extend(self.long.iter().map(|name| format!("`{name}` is not one line of text")));
+        f.write_str(&parts.join("; "))
+    }
+}
+
+impl std::error::Error for Unfilled {}
+
+/// A place in a template.
+struct Hole<'a> {
+    start: usize,
+    end: usize,
+    name: &'a str,
+}
+
+/// The variables of a template, in the order of their first places.
+pub fn variables(text: &str) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    holes(text).into_iter().filter(|hole| seen.insert(hole.name)).map(|hole| hole.name.to_owned()).collect()
+}
+
+/// The template with every hole filled. `given` may name what the template does not need; `said` may not.
+pub fn fill(
+    text: &str,
+    said: &BTreeMap<String, String>,
+    given: &BTreeMap<String, String>,
+) -> Result<String, Unfilled> {
+    let holes = holes(text);
+    let value = |name: &str| said.get(name).or_else(|| given.get(name));
+    let mut seen = BTreeSet::new();
+    let missing = holes.iter().filter(|hole| value(hole.name).is_none() && seen.insert(hole.name));
+    let missing = missing.map(|hole| (hole.name.to_owned(), text[..hole.start].matches('\n').count() + 1));
+    let is_known =
+        |name: &&String| holes.iter().any(|hole| hole.name == name.as_str()) || given.contains_key(*name);
+    let unfilled = Unfilled {
+        missing: missing.collect(),
+        unknown: said.keys().filter(|name| !is_known(name)).cloned().collect(),
+        long: said.iter().filter(|(_, value)| !is_line(value)).map(|(name, _)| name.clone()).collect(),
+    };
+    if unfilled != (Unfilled { missing: Vec::new(), unknown: Vec::new(), long: Vec::new() }) {
+        return Err(unfilled);
+    }
+    let mut filled = String::with_capacity(text.len());
+    let mut at = 0;
+    for hole in holes {
+        filled.push_str(&text[at..hole.start]);
+        filled.push_str(value(hole.name).map_or("", String::as_str));
+        at = hole.end;
+    }
+    filled.push_str(&text[at..]);
+    Ok(filled)
+}
+
+fn is_line(text: &str) -> bool {
+    !text.trim().is_empty() && !text.contains(['\n', '\r']) && !text.chars().any(crate::verify::is_hidden)
+}
+
+/// Every `{{name}}`. What stands in double braces and is no name (`{{.State}}`) is text: other programs have such braces too.
+fn holes(text: &str) -> Vec<Hole<'_>> {
+    let mut holes = Vec::new();
+    let mut at = 0;
+    while let Some(start) = text[at..].find("{{").map(|found| at + found) {
+        let inside = &text[start + 2..];
+        let name = inside.find("}}").map(|end| (&inside[..end], start + 2 + end + 2));
+        let is_foreign = text[..start].ends_with('$');
+        match name.filter(|(name, _)| is_name(name.trim()) && !is_foreign) {
+            Some((name, end)) => {
+                holes.push(Hole { start, end, name: name.trim() });
+                at = end;
+            }
+            None => at = start + 2,
+        }
+    }
+    holes
+}
+
+fn is_name(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_lowercase())
+        && name.chars().all(|sign| sign.is_ascii_lowercase() || sign.is_ascii_digit() || "-_".contains(sign))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    // P-28: every hole is filled or named, and braces of other programs are text.
+    #[test]
+    fn holes_are_filled_or_named() {
+        let text = "a {{x}} {{ y }} {{x}}\n{{.State}} ${{ x }} {{X}} {{";
+        assert_eq!(variables(text), ["x", "y"]);
+        let filled = fill(text, &map(&[("x", "1"), ("y", "{{x}}")]), &map(&[("name", "n")]));
+        assert_eq!(filled.as_deref(), Ok("a 1 {{x}} 1\n{{.State}} ${{ x }} {{X}} {{"));
+        let unfilled =
+            fill("1\n{{x}} {{y}} {{x}}", &map(&[("z", "1"), ("y", "a\nb")]), &map(&[])).expect_err("holes");
+        assert_eq!(
+            unfilled.to_string(),
+            "`x` (line 2) is not said; the template has no variable `z`; `y` is not one line of text"
+        );
+        assert_eq!(fill("{{name}}", &map(&[]), &map(&[("name", "n"), ("title", "t")])).as_deref(), Ok("n"));
+    }
+}

@@ -1,0 +1,275 @@
+//! Asks a planner: an agent that reads the project and answers with a plan. Starts the agent and listens to it; what the answer is
+//! worth is for core, and nothing here writes into the workspace.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use planwright_core::agent::{self, Heard, Listener, PROFILES, Profile};
+use planwright_core::contracts;
+use planwright_core::dialect::NATIVE;
+use planwright_core::draft::Draft;
+use planwright_core::event::Usage;
+use planwright_core::plan;
+use planwright_core::planning::Surroundings;
+use planwright_core::prompt::Context;
+
+use crate::attempt::Folder;
+use crate::config::{Config, setting};
+use crate::process::{self, Ended, How, Job, Stop, Supervisors};
+use crate::project::{self, Project};
+use crate::runs::{self, Runs};
+use crate::store::{self, state};
+use crate::workspace::Snapshot;
+use crate::{facts, kind, scope, topic};
+
+/// The role of the agent that plans.
+pub const ROLE: &str = "planner";
+/// The role whose agent plans where nobody has that one.
+const NEXT_ROLE: &str = "coder";
+/// How much of what a planner says is kept.
+const OUTPUT_BYTES_MAX: usize = 4 << 20;
+/// How much of what it complains about is passed on.
+const COMPLAINT_BYTES_MAX: usize = 600;
+/// How many plans of the project a planner is told of.
+const PLANS_TOLD_MAX: usize = 100;
+
+/// The agent that plans.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Planner {
+    /// Its name.
+    pub name: String,
+    /// Its command line; the prompt comes on its standard input.
+    pub command: Vec<String>,
+    /// Why it is this one.
+    pub because: String,
+}
+
+/// What a planner said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// Its last message.
+    pub text: String,
+    /// Files of the workspace that changed while it was at work.
+    pub changed: Vec<String>,
+    /// What it used, as far as it says.
+    pub usage: Usage,
+}
+
+/// Why no planner answered.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Nobody is known who could plan.
+    #[error("no agent is known that could plan")]
+    Nobody,
+    /// Somebody is named who can't.
+    #[error("{why}")]
+    Unfit {
+        /// The agent.
+        name: String,
+        /// Why not.
+        why: String,
+    },
+    /// It is not installed.
+    #[error("the planner `{name}` can't be started: there is no program `{program}` on the PATH")]
+    Missing {
+        /// The agent.
+        name: String,
+        /// Its program.
+        program: String,
+    },
+    /// It took too long.
+    #[error("the planner `{name}` did not answer within {seconds} s")]
+    Late {
+        /// The agent.
+        name: String,
+        /// The limit.
+        seconds: u64,
+    },
+    /// It ended without an answer.
+    #[error("the planner `{name}` gave no answer: {how}")]
+    Silent {
+        /// The agent.
+        name: String,
+        /// How it ended, and what it complained about.
+        how: String,
+    },
+    /// Somebody told it to stop.
+    #[error("the planner was stopped")]
+    Stopped,
+    /// There is no place to keep what it is given.
+    #[error(transparent)]
+    State(#[from] state::Error),
+    /// The process could not be run.
+    #[error("the planner could not be run")]
+    Process(#[from] process::Error),
+}
+
+impl Planner {
+    /// The agent that plans: the one that was asked for, else who plays the planner, else who plays the coder, else the first
+    /// agent on this machine whose command line is known.
+    pub fn find(config: &Config, asked: Option<&str>) -> Result<Self, Error> {
+        let played = |role: &str| {
+            let agent = config.roles.get(role).cloned();
+            agent.map(|agent| (agent, format!("it plays the {role}")))
+        };
+        let named = asked.map(|name| (config.agent_of(name).to_owned(), "you asked for it".to_owned()));
+        let own =
+            || config.agents.contains_key(ROLE).then(|| (ROLE.to_owned(), "it is called so".to_owned()));
+        let found = named.or_else(|| played(ROLE)).or_else(own).or_else(|| played(NEXT_ROLE));
+        let installed = || {
+            let known = PROFILES.iter().find(|profile| facts::has_program(profile.program));
+            known.map(|profile| (profile.name.to_owned(), "it is installed".to_owned()))
+        };
+        let (name, because) = found.or_else(installed).ok_or(Error::Nobody)?;
+        let command = command_of(config, &name)?;
+        if !facts::has_program(&command[0]) {
+            return Err(Error::Missing { name, program: command[0].clone() });
+        }
+        Ok(Self { name, command, because })
+    }
+
+    /// Asks once. When it returns, nothing that the planner started is alive.
+    pub fn ask(&self, project: &Project, prompt: &str, stop: &Stop) -> Result<Said, Error> {
+        let seconds = project.config.draft.seconds;
+        let name = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let states = state::folder_of(&state::folder(), &project.root)?;
+        let folder = Folder::at(states.join("planners").join(&name));
+        let said = project.config.agents.get(&self.name);
+        let like = said.and_then(|said| said.like.as_deref());
+        let profile = like.map_or_else(|| agent::profile_of(&self.command), agent::profile);
+        // It only reads: its own rules and hooks say so, as far as its profile has any.
+        let held = scope::planning((&project.config, &project.root), profile, folder.path())?;
+        let mut env = environment(profile, said.map(|said| said.environment.as_slice()).unwrap_or_default());
+        let words: Vec<String> = self.command.iter().map(|word| folder.word(word)).collect();
+        let argv = held.applied_to(&words);
+        scope::lay_over(&mut env, held.environment);
+        let job = Job {
+            argv,
+            folder: project.root.clone(),
+            env,
+            input: prompt.as_bytes().to_vec(),
+            deadline: Duration::from_secs(seconds),
+            output_bytes_max: OUTPUT_BYTES_MAX,
+            tag: format!("planner/{name}"),
+        };
+        let places = said.map(|said| said.places.clone()).filter(|places| !places.is_empty());
+        let mut listener = match (profile, places) {
+            (Some(profile), _) => profile.listener(),
+            (None, Some(places)) => Listener::by_places(places),
+            (None, None) => Listener::of_unknown(),
+        };
+        let before = Snapshot::of(&project.root);
+        let ended = Supervisors::new().run_heard(&job, stop, &mut |bytes| listener.hear(bytes))?;
+        let changed = Snapshot::of(&project.root).changed_since(&before);
+        let mut heard = listener.finish();
+        folder.hear_left(profile, &mut heard);
+        self.refuse_silence(&ended, &heard, seconds)?;
+        let milliseconds = u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX);
+        let usage = folder.said().usage(&heard, milliseconds);
+        Ok(Said { text: heard.said, changed, usage })
+    }
+
+    /// How it ended tells nothing about what it said: some agents end with 0 whatever happened, others never do.
+    fn refuse_silence(&self, ended: &Ended, heard: &Heard, seconds: u64) -> Result<(), Error> {
+        let name = || self.name.clone();
+        let how = match &ended.how {
+            How::TimedOut => return Err(Error::Late { name: name(), seconds }),
+            How::Stopped => return Err(Error::Stopped),
+            How::NotStarted(why) => why.clone(),
+            How::Exited(_) | How::Signalled(_) if !heard.said.trim().is_empty() => return Ok(()),
+            How::Exited(code) => format!("it ended with {code}"),
+            How::Signalled(signal) => format!("it was killed by signal {signal}"),
+        };
+        let trouble = heard.trouble.as_ref().map(|trouble| trouble.why().to_owned());
+        let said = trouble.unwrap_or_else(|| ended.stderr.tail(COMPLAINT_BYTES_MAX).trim().to_owned());
+        let said = if said.is_empty() { String::new() } else { format!(": {said}") };
+        Err(Error::Silent { name: name(), how: format!("{how}{said}") })
+    }
+}
+
+/// Tells the processes of this process apart.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// The command line of an agent, by its name.
+fn command_of(config: &Config, name: &str) -> Result<Vec<String>, Error> {
+    let unfit = |why: String| Error::Unfit { name: name.to_owned(), why };
+    if setting::BUILT_IN.contains(&name) {
+        return Err(unfit(format!("`{name}` can't plan: it is no agent that answers")));
+    }
+    let command = config.command_of(name);
+    match command.is_empty() {
+        true => Err(unfit(format!("no command line is known for the planner `{name}`"))),
+        false => Ok(command),
+    }
+}
+
+/// Agents bring their own credentials and settings: they get the environment of the harness, what their profile adds, and what
+/// the settings say.
+fn environment(profile: Option<&Profile>, said: &[String]) -> Vec<(String, String)> {
+    let mut all = process::environment();
+    for (name, value) in profile.map(|profile| profile.environment).unwrap_or_default() {
+        if !all.iter().any(|(known, _)| known == name) {
+            all.push(((*name).to_owned(), (*value).to_owned()));
+        }
+    }
+    for (name, value) in said.iter().filter_map(|word| word.split_once('=')) {
+        all.retain(|(known, _)| known != name);
+        all.push((name.to_owned(), value.to_owned()));
+    }
+    all
+}
+
+/// What a planner is told about the project. `draft` is the plan that is there already, if one is.
+pub fn surroundings(project: &Project, draft: &Draft) -> Surroundings {
+    let kind: contracts::Project = kind::of(project, draft);
+    // Plans that can't be listed are none that a planner has to know of.
+    let plans = project.plans().unwrap_or_default();
+    Surroundings {
+        kind,
+        targets: facts::agents(project).into_iter().collect(),
+        tools: Vec::new(),
+        plans: plans.iter().take(PLANS_TOLD_MAX).map(|plan| project::name(plan)).collect(),
+    }
+}
+
+/// A file that a planner is given to read, by a path as the user typed it.
+pub fn code(project: &Project, path: &str) -> Context {
+    let at: PathBuf = path.into();
+    let text = topic::excerpt(&at, project.config.run.context_bytes);
+    Context { reference: format!("file:{path}"), text }
+}
+
+/// Keeps an answer that could not be used, outside of the workspace, so that a person can mend it.
+pub fn keep_answer(project: &Project, text: &str) -> Result<PathBuf, state::Error> {
+    let folder = state::folder_of(&state::folder(), &project.root)?.join("drafts");
+    let name = format!("{}.md", &blake3::hash(text.as_bytes()).to_hex()[..12]);
+    state::keep(&folder, &name, text.as_bytes())?;
+    Ok(folder.join(name))
+}
+
+/// Writes a plan of one task outside of the workspace, where no agent reaches it by accident. The same text that is yet to be run
+/// is the same file; one that was run gets another.
+pub fn quick_plan(runs: &Runs, task: &str, text: &str) -> Result<PathBuf, runs::Error> {
+    let folder = runs.store().folder().join(QUICK);
+    let digest = &blake3::hash(text.as_bytes()).to_hex()[..8];
+    let slug: String = plan::slug(task).chars().take(SLUG_CHARS_MAX).collect();
+    let mut count = 1_usize;
+    loop {
+        let number = if count == 1 { String::new() } else { format!("-{count}") };
+        let path = folder.join(format!("{}-{digest}{number}.md", slug.trim_end_matches('-')));
+        let is_over = runs.latest(&path)?.is_some_and(|run| run.state.outcome().is_some());
+        if !is_over {
+            match store::create_plan(&path, text, NATIVE) {
+                Ok(()) | Err(store::Error::Exists { .. }) => return Ok(path),
+                Err(error) => return Err(project::Error::from(error).into()),
+            }
+        }
+        count += 1;
+    }
+}
+
+/// Where plans of one task lie, in the state folder of the project.
+const QUICK: &str = "quick";
+/// How much of a task is in the name of its file.
+const SLUG_CHARS_MAX: usize = 40;
