@@ -183,7 +183,7 @@ fn the_overseer_is_told_what_is_configured() {
     assert_eq!(ran.stdout, format!("CURRENT_PLAN_DIR: {a}\nADDITIONAL_PLAN_DIRS:\n- thread_456: {b}\n"));
     place
         .run(&["prompt", "planner"])
-        .expect(0, &["Targets that are set up here: coder, mine.", "## Contracts"]);
+        .expect(0, &["coder", "mine", "You are a planner", "(what you want done)"]);
 }
 
 // C-29: exit codes and reasons; nothing is guarded by default.
@@ -192,7 +192,7 @@ fn whether_to_plan_is_explained() {
     let place = Place::empty();
     place
         .run(&["should-plan", "Drop the table sessions"])
-        .expect(0, &["plan", "irreversible", "next: planwright new drop-the-table-sessions"]);
+        .expect(0, &["plan", "irreversible", "next: planwright draft"]);
     place.run(&["should-plan", "fix", "the", "typo"]).expect(1, &["act", "small"]);
     place
         .run(&["should-plan", "use gmail_send on it"])
