@@ -11,8 +11,7 @@ use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The task, in the words of who wants it
-    #[arg(required = true)]
-    task: Vec<String>,
+    task: String,
 }
 
 /// The data of the envelope.
@@ -42,7 +41,7 @@ pub(crate) struct SignData {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
-    let task = args.task.join(" ");
+    let task = args.task.clone();
     // A file that can't be read guards nothing, and is the doctor's to complain about.
     let guarded = guard_of(&here()?).0.tools;
     let found = worth(&task, &guarded);

@@ -34,7 +34,7 @@ fn every_agent_is_connected_once_and_only_on_a_yes() {
         3,
         &[
             "make    .claude/settings.json for claude",
-            "+          \"command\": \"planwright hook session-start\"",
+            "+            \"command\": \"planwright hook session-start\"",
             "nothing was written for an agent",
             "next: planwright init --agents claude,codex,gemini,qwen,opencode,pi,copilot --write",
         ],
@@ -193,7 +193,7 @@ fn whether_to_plan_is_explained() {
     place
         .run(&["should-plan", "Drop the table sessions"])
         .expect(0, &["plan", "irreversible", "next: planwright draft"]);
-    place.run(&["should-plan", "fix", "the", "typo"]).expect(1, &["act", "small"]);
+    place.run(&["should-plan", "fix the typo"]).expect(1, &["act", "small"]);
     place
         .run(&["should-plan", "use gmail_send on it"])
         .expect(1, &["nothing in these words asks for a plan"]);
