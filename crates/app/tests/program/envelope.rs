@@ -38,7 +38,6 @@ const DRAFT: &str = "Because.\n\n```plan-json\n{\"action\":\"plan\",\"title\":\"
 
 const SUCCESSES: &[Case<'_>] = &[
     (&["init"], ""),
-    (&["init", "--agents", "claude,pi"], ""),
     (&["init", "--agents", "claude,pi", "--write"], ""),
     (&["hook"], "{\"tool_name\":\"Read\",\"tool_input\":{}}"),
     (&["tools"], ""),
