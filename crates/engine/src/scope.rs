@@ -50,7 +50,7 @@ pub fn of_planner(config: &Config, root: &Path) -> Scope {
 }
 
 /// Lays a scope into `folder`, which is outside of the workspace and the agent's alone, and returns what makes an agent with this
-/// profile keep to it. Where the scope can't be laid the agent must not be started.
+/// profile keep to it; its files are written already. Where the scope can't be laid the agent must not be started.
 pub fn hold(scope: &Scope, profile: Option<&Profile>, folder: &Path) -> Result<Additions, state::Error> {
     let text = serde_json::to_string(scope).expect("a scope has string keys only");
     state::keep(folder, FILE, text.as_bytes())?;
@@ -62,22 +62,21 @@ pub fn hold(scope: &Scope, profile: Option<&Profile>, folder: &Path) -> Result<A
         // An agent that nobody knows is looked at afterwards, and not before.
         (None, _) | (_, None) => Additions::default(),
     };
+    for (name, text) in std::mem::take(&mut additions.files) {
+        state::keep(folder, &name, text.as_bytes())?;
+    }
     let file = folder.join(FILE).to_string_lossy().into_owned();
     additions.environment.push((VARIABLE.to_owned(), file));
     Ok(additions)
 }
 
-/// What makes a planner with this profile only read; its files are written already.
+/// What makes a planner with this profile only read.
 pub fn planning(
     (config, root): (&Config, &Path),
     profile: Option<&Profile>,
     folder: &Path,
 ) -> Result<Additions, state::Error> {
-    let additions = hold(&of_planner(config, root), profile, folder)?;
-    for (name, text) in &additions.files {
-        state::keep(folder, name, text.as_bytes())?;
-    }
-    Ok(additions)
+    hold(&of_planner(config, root), profile, folder)
 }
 
 /// Lays variables over an environment. Settings of opencode that are there already are kept, as far as these say nothing else.

@@ -284,7 +284,6 @@ impl Worker {
         let additions = scope::hold(scope, self.profile(step), folder.path());
         let additions =
             additions.map_err(|error| format!("the agent can't be held to its scope: {error}"))?;
-        folder.give(&additions)?;
         let mut argv = additions.applied_to(&job.argv);
         if agent::is_bridged(&argv) {
             // The bridge is this very program, whatever the PATH says.
