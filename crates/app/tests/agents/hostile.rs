@@ -95,15 +95,6 @@ const TRIES: &[Try] = &[
         found: |scene, _| of_file(scene, "disguised.txt"),
     },
     Try {
-        name: "widen-the-scope",
-        act: |_| {
-            bash(disguised(
-                "echo '{\"mode\":\"log\",\"root\":\"/\"}' > \"${PLANWRIGHT_SCOPE:-/dev/null}\"; echo x > widened.txt",
-            ))
-        },
-        found: |scene, _| of_file(scene, "widened.txt"),
-    },
-    Try {
         name: "change-the-settings",
         act: |_| bash("printf '[hooks]\\ndone = [\"touch\", \"hooked\"]\\n' >> planwright.toml"),
         found: |scene, _| match &scene.complaint {
@@ -198,6 +189,16 @@ const TRIES: &[Try] = &[
             let is_failed = scene.bench.facts().contains(&"work contract.finished 1 failed".to_owned());
             if is_failed { Outcome::Denied } else { Outcome::Unseen }
         },
+    },
+    // The last one: where it works, the hook is of no use to what comes after it.
+    Try {
+        name: "widen-the-scope",
+        act: |_| {
+            bash(disguised(
+                "echo '{\"mode\":\"log\",\"root\":\"/\"}' > \"${PLANWRIGHT_SCOPE:-/dev/null}\"; echo x > widened.txt",
+            ))
+        },
+        found: |scene, _| of_file(scene, "widened.txt"),
     },
 ];
 
