@@ -280,13 +280,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
             review::Ended::Start(plan) => run_command::run(&run_command::Args::of(&plan), out),
         },
         Command::Run(args) => run_command::run(&args, out),
-        Command::Quick(args) => {
-            let opened = quick::open(&args)?;
-            let plan = opened.path.to_string_lossy().into_owned();
-            let words = run_command::Args::of(&plan).approving(args.rev.clone());
-            let words = if args.dry_run { words.dry() } else { words };
-            run_command::run_opened(&words, opened, out)
-        }
+        Command::Quick(args) => run_quick(&args, out),
         Command::Status(args) => status::run(&args, out),
         Command::Log(args) => log::run(&args, out),
         Command::Answer(args) => answer::run(&args, out),
@@ -342,6 +336,15 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Man(args) => man::run(&args, out),
         Command::Help(args) => help::run(&args, out),
     }
+}
+
+/// Carries out the plan of one step that `quick` makes.
+fn run_quick(args: &quick::Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let opened = quick::open(args)?;
+    let plan = opened.path.to_string_lossy().into_owned();
+    let words = run_command::Args::of(&plan).approving(args.rev.clone());
+    let words = if args.dry_run { words.dry() } else { words };
+    run_command::run_opened(&words, opened, out)
 }
 
 /// Says what is wrong with the command line, or prints the help that was asked for.

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::agent::{FOLDER, Heard, Profile, Reset, Trouble};
+use planwright_core::agent::{Additions, FOLDER, Heard, Profile, Reset, Trouble};
 use planwright_core::assignment::Assignment;
 use planwright_core::event::{AttemptEnd, Usage};
 use planwright_core::plan::Step;
@@ -72,6 +72,14 @@ impl Folder {
     /// A word of a command line with the folder in the place of [`FOLDER`].
     pub(crate) fn word(&self, word: &str) -> String {
         word.replace(FOLDER, &self.path.to_string_lossy())
+    }
+
+    /// Writes the files that an agent is given; says which could not be.
+    pub(crate) fn give(&self, additions: &Additions) -> Result<(), String> {
+        additions.files.iter().try_for_each(|(name, text)| {
+            let failed = |error: store::Error| format!("cannot write `{name}` for the agent: {error}");
+            store::create(&self.file(name), text).map_err(failed)
+        })
     }
 
     /// What the agent says about itself: `{"tokens": 1200, "dollars": 0.03}`, or `{"retry_after": 60, "why": "out of quota"}`.

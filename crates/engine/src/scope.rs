@@ -123,7 +123,6 @@ pub(crate) fn of_process() -> Option<io::Result<(Scope, PathBuf)>> {
 }
 
 /// Notes that a call was refused, or would have been.
-#[expect(clippy::disallowed_types, reason = "a file that several append to, in the state folder")]
 pub(crate) fn note(file: &Path, refused: &Refused) -> io::Result<()> {
     let mut line = serde_json::to_vec(refused).map_err(io::Error::other)?;
     line.push(b'\n');

@@ -63,6 +63,8 @@ pub(crate) const AGENTS: &[Agent] = &[
                 ("ANTHROPIC_API_KEY", KEY.to_owned()),
                 ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
                 ("DISABLE_AUTOUPDATER", "1".to_owned()),
+                // Otherwise it hides tools of servers until the model looks for them, which a script does not.
+                ("ENABLE_TOOL_SEARCH", "false".to_owned()),
                 // Otherwise it refuses to work unasked for root, who runs the tests in containers.
                 ("IS_SANDBOX", "1".to_owned()),
             ]

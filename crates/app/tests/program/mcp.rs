@@ -144,6 +144,7 @@ fn approving_and_rejecting_are_left_to_a_person() {
     let command = said.text.lines().last().expect("a command").trim().to_owned();
     assert!(command.starts_with("planwright approve plans/it.md --rev "), "{command}");
     place.bash(&command).expect(0, &["approved"]);
+    place.run(&["undo", "it"]).expect(0, &[]);
     place.bash(rejected.text.lines().last().expect("a command").trim()).expect(0, &["rejected"]);
 }
 
@@ -201,7 +202,7 @@ fn a_proposal_over_mcp_runs_no_contract() {
     client.call("plan_simulate", &json!({"id": "over-mcp"})).fine(&["attempts_max"]);
     client.end();
     assert!(!place.has("../ran"), "a contract was run");
-    place.run(&["review", "over-mcp"]).expect(3, &["nobody has run it yet"]);
+    place.run(&["review", "over-mcp"]).expect(0, &["cannot run", "nobody has run it yet"]);
     place.write("plans/typed.md", plan("Typed"));
     place.run(&["propose", "typed"]).expect(0, &["red check"]);
     assert!(place.has("../ran"), "a person's proposal runs it");
@@ -251,19 +252,27 @@ fn no_tool_reads_or_writes_outside_of_the_project() {
     client.end();
 }
 
-// C-19, P-08: the format that is taught is the one that is checked.
+// C-19: the format that is taught is the one that is checked, and the tools of the project are listed with what they can do.
 #[test]
 fn the_plan_that_is_taught_has_no_fault() {
     let place = Place::empty();
-    place.write("planwright.toml", "[roles]\ndoctor = \"codex\"\n");
+    place.write(
+        "planwright.toml",
+        "[roles]\ndoctor = \"codex\"\n\n[tools.odoo]\noperations = [\"read\", \"search\"]\n",
+    );
     let mut client = Client::of(&place, "planner");
     let taught = client.call("plan_format", &json!({}));
-    taught.fine(&["contract", "doctor (played by codex)", "shell", "on_fail"]);
+    taught.fine(&[
+        "contract",
+        "doctor (played by codex)",
+        "Available executor tools",
+        "- odoo: read, search",
+        "shell",
+        "on_fail",
+    ]);
     let (_, rest) = taught.text.split_once("````markdown\n").expect("an example");
     let (example, _) = rest.split_once("````").expect("its end");
-    let said = client.call("plan_verify", &json!({"plan": example}));
-    said.fine(&["No errors: 1 step (native)"]);
-    assert!(!said.text.contains("warning"), "{said:#?}");
+    client.call("plan_verify", &json!({"plan": example})).fine(&["No errors: 2 steps (native)"]);
     client.end();
 }
 

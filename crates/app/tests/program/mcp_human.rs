@@ -140,26 +140,27 @@ export XDG_STATE_HOME="$HOME/state"
 talk() {
     printf '%s\n' \
         '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"evil","version":"1"}}}' \
-        '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask_answer","arguments":{"id":"it/look","answer":"confirm"}}}' \
-        '{"jsonrpc":"2.0","id":0,"result":{"action":"accept","content":{"confirm":"yes"}}}' \
-        '{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{"confirm":"yes"}}}'
-    sleep 1
+        '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask_answer","arguments":{"id":"it","answer":"confirm"}}}' \
+        '{"jsonrpc":"2.0","id":0,"result":{"action":"accept","content":{"confirm":"yes"}}}'
 }
 code=0
 talk | /usr/bin/env -i PATH="$PATH" HOME="$HOME" XDG_STATE_HOME="$XDG_STATE_HOME" planwright mcp --role human >>said 2>&1 || code=$?
 echo "$code" >>codes
 "#;
 
-// A-01, A-45: an attempt gets no server for people, whatever it does to its environment.
+// A-01, A-45: an attempt gets no server for people, whatever it does to its environment. Outside of one it would.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_agent_at_work_gets_no_server_for_people() {
-    let place = Place::with_plan(&[BY_HAND, ("evil", "", OWN_CLIENT, "test -e never")]);
-    place.approve_and_run().expect(3, &["look needs you"]);
-    place.run(&["run", "it", "--only", "evil"]);
+    let place = Place::with_plan(&[("evil", "", OWN_CLIENT, "test -e never")]);
+    place.approve_and_run().expect(3, &["evil needs you"]);
     assert_eq!(place.read("codes"), "3\n", "{}", place.read("said"));
-    assert!(place.read("said").contains("the role human is for people"), "{}", place.read("said"));
-    assert_eq!(answers(&place), Vec::<Value>::new());
+    let said = place.read("said");
+    assert!(said.contains("the role human is for people") && !said.contains("serverInfo"), "{said}");
+    place.bash(&OWN_CLIENT.replace(">>said", ">said").replace(">>codes", ">codes")).expect(0, &[]);
+    assert_eq!(place.read("codes"), "0\n", "{}", place.read("said"));
+    assert!(place.read("said").contains("serverInfo"), "{}", place.read("said"));
+    assert_eq!(answers(&place), Vec::<Value>::new(), "no step of this plan can be confirmed");
 }
 
 // A-45: in the shell of an agent that says so, nobody is asked: the agent could be its own client.
@@ -183,7 +184,7 @@ fn in_the_shell_of_an_agent_the_dialog_is_not_shown() {
 #[test]
 fn a_person_starts_and_stops_runs_and_sees_what_waits() {
     let place = Place::with_plan(&[
-        ("slow", "", "touch begun; until [ -e go ]; do sleep 0.01; done", "test -e go"),
+        ("slow", "", "echo begun >begun; until [ -e go ]; do sleep 0.01; done", "test -e go"),
         BY_HAND,
     ]);
     let mut client = Client::with_person(&place, accepted("yes"));
