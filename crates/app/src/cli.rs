@@ -10,7 +10,7 @@ use crate::command::{
     convert, delete, demo, discover, doctor, draft, edit, events, explain, export, fmt, help, history, hook,
     import, inbox, init, list, log, man, mcp, merge_driver, new, policy, prompt, propose, queue, quick,
     reject, reopen, replan, retry, review, run as run_command, schema, should_plan, show, simulate, stats,
-    status, stop, undo, verify, worker,
+    status, stop, tools, undo, verify, worker,
 };
 use crate::herald;
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
@@ -143,6 +143,8 @@ enum Command {
     /// Speak the Agent Client Protocol with an agent; called by attempts
     #[command(hide = true)]
     Acp(acp::Args),
+    /// Show which tools plans can ask for, and which calls of agents were out of scope
+    Tools(tools::Args),
     /// Explain a rule of the checker
     Explain(explain::Args),
     /// Print the JSON schema of a command's output
@@ -256,6 +258,7 @@ fn records(command: &Command) -> bool {
         | Command::Audit(_)
         | Command::MergeDriver(_)
         | Command::Hook(_)
+        | Command::Tools(_)
         | Command::Acp(_)
         | Command::Explain(_)
         | Command::Schema(_)
@@ -277,13 +280,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
             review::Ended::Start(plan) => run_command::run(&run_command::Args::of(&plan), out),
         },
         Command::Run(args) => run_command::run(&args, out),
-        Command::Quick(args) => {
-            let opened = quick::open(&args)?;
-            let plan = opened.path.to_string_lossy().into_owned();
-            let words = run_command::Args::of(&plan).approving(args.rev.clone());
-            let words = if args.dry_run { words.dry() } else { words };
-            run_command::run_opened(&words, opened, out)
-        }
+        Command::Quick(args) => run_quick(&args, out),
         Command::Status(args) => status::run(&args, out),
         Command::Log(args) => log::run(&args, out),
         Command::Answer(args) => answer::run(&args, out),
@@ -331,6 +328,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Mcp(args) => mcp::run(&args, out),
         Command::MergeDriver(args) => merge_driver::run(&args, out),
         Command::Hook(args) => hook::run(&args, out),
+        Command::Tools(args) => tools::run(&args, out),
         Command::Acp(args) => acp::run(&args, out),
         Command::Explain(args) => explain::run(&args, out),
         Command::Schema(args) => schema::run(&args, out),
@@ -338,6 +336,15 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Man(args) => man::run(&args, out),
         Command::Help(args) => help::run(&args, out),
     }
+}
+
+/// Carries out the plan of one step that `quick` makes.
+fn run_quick(args: &quick::Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let opened = quick::open(args)?;
+    let plan = opened.path.to_string_lossy().into_owned();
+    let words = run_command::Args::of(&plan).approving(args.rev.clone());
+    let words = if args.dry_run { words.dry() } else { words };
+    run_command::run_opened(&words, opened, out)
 }
 
 /// Says what is wrong with the command line, or prints the help that was asked for.

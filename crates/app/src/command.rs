@@ -53,6 +53,7 @@ pub(crate) mod simulate;
 pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod stop;
+pub(crate) mod tools;
 pub(crate) mod undo;
 pub(crate) mod verify;
 pub(crate) mod worker;
@@ -205,6 +206,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("stats", made::<Envelope<stats::Statistics>>),
     ("status", made::<Envelope<status::Standing>>),
     ("stop", made::<Envelope<stop::Stopped>>),
+    ("tools", made::<Envelope<tools::Tools>>),
     ("undo", made::<Envelope<undo::Undone>>),
     ("verify", made::<Envelope<VerifyData>>),
     ("worker", made::<Envelope<worker::Worked>>),

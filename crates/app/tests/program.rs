@@ -1,6 +1,8 @@
 //! The program from the outside: what is typed, what is printed, how it ends and what lies on the disk afterwards.
 //! Every test has its own project, home and search path, so that nothing of this machine shows through.
 
+#[path = "program/acp.rs"]
+mod acp;
 #[path = "program/arbiter.rs"]
 mod arbiter;
 #[path = "program/ask.rs"]
@@ -75,6 +77,8 @@ mod run_part;
 mod run_watched;
 #[path = "program/sample.rs"]
 mod sample;
+#[path = "program/scope.rs"]
+mod scope;
 #[path = "program/session.rs"]
 mod session;
 #[path = "program/settings.rs"]

@@ -71,9 +71,9 @@ pub struct Profile {
     /// How far this has been tried.
     pub proof: Proof,
     /// Takes what one line of its standard output tells.
-    pub read: fn(&str, &mut Heard),
+    pub read: Read,
     /// A file that it leaves in [`FOLDER`], and what takes that.
-    pub leaves: Option<(&'static str, fn(&str, &mut Heard))>,
+    pub leaves: Option<(&'static str, Read)>,
     /// What makes it keep to a scope: its own rules, and the hook that it asks.
     pub hold: fn(&Scope, &Rig<'_>) -> Additions,
 }
@@ -114,6 +114,9 @@ fn hooks(event: &str, command: &str, timeout: u64) -> String {
 fn loose(_scope: &Scope, _rig: &Rig<'_>) -> Additions {
     Additions::default()
 }
+
+/// Takes what a line, or a file, of an agent tells.
+pub type Read = fn(&str, &mut Heard);
 
 /// Something that shows that somebody is signed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -110,22 +110,6 @@ Output quality:
     )
 }
 
-/// What an agent is told that is to write one plan; `skill` teaches the format. Its frontmatter is for other readers.
-pub fn planner(agents: &[String], skill: &str) -> String {
-    let body = skill.trim_start_matches("---\n").split_once("\n---\n").map_or(skill, |(_, body)| body);
-    let targets = match agents.is_empty() {
-        true => {
-            "Nobody said which roles there are; `coder`, `reviewer` and `human` are usual targets.".to_owned()
-        }
-        false => format!("Targets that are set up here: {}. `human` is a person.", agents.join(", ")),
-    };
-    format!(
-        "You are a planner. Write one plan for what you are asked, have it checked, and propose it; never do the work yourself, and \
-         change no file but the plan.\n{targets}\n\n{}",
-        body.trim_start()
-    )
-}
-
 /// The block that tells an overseer where to write.
 pub fn context(places: &Places) -> String {
     let current =

@@ -207,7 +207,7 @@ pub fn quick(task: &str, contract: &str, target: &str, retries: u32) -> String {
 const TITLE_CHARS_MAX: usize = 60;
 
 /// The format of a native plan, in short. docs/formats.md has all of it.
-pub const FORMAT: &str = r#"
+pub const FORMAT: &str = r"
 ## The format of a plan
 
 A markdown file. Frontmatter, a title, a few words about the whole, then steps:
@@ -252,7 +252,7 @@ Rules that plans fail by most often:
 - `subscriptions` lists `file:PATH` that the agent is given to read: it exists, or an earlier step's contract names it.
 - Ids are small letters, digits and dashes. Steps are numbered 1, 2, 3. No contract may end in `|| true` or be a mere `true`.
 - Small steps: one agent does one in minutes. As few as will do.
-"#;
+";
 
 /// How the answer shall look.
 const ANSWER: &str = "

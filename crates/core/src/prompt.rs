@@ -83,6 +83,12 @@ pub fn prompt(step: &Step, context: &[Context], feedback: &Feedback) -> String {
         text.push_str("\n# What is expected\n\n");
         step.accept.iter().for_each(|criterion| text.push_str(&format!("- {criterion}\n")));
     }
+    if !step.tools.is_empty() {
+        text.push_str(&format!(
+            "\n# Tools\n\nYou ONLY have these tools, and bash only if it is among them: {}\n",
+            step.tools.join(", ")
+        ));
+    }
     if !step.sealed.is_empty() {
         text.push_str("\n# What must stay as it is\n\nThese files judge the work. A change of them is found and counts against it:\n\n");
         step.sealed.iter().for_each(|sealed| text.push_str(&format!("- {sealed}\n")));

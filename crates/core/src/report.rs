@@ -82,6 +82,7 @@ impl Severity {
 
 impl Line {
     /// The same with every text cut to [`TEXT_BYTES_MAX`].
+    #[must_use]
     pub fn bounded(mut self) -> Self {
         match &mut self {
             Self::Note { text } | Self::Ask { text } | Self::Finish { text } => cut(text),

@@ -82,6 +82,7 @@ rules![
     duplicate_id,
     unsafe_id,
     unsafe_env,
+    unknown_tool,
 ];
 
 mod lower;

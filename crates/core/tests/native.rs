@@ -432,3 +432,46 @@ fn a_change_that_would_make_a_need_mean_another_step_is_refused() {
         "the edit would change more than was asked for: `fix-2` would name another step"
     );
 }
+
+// P-27: a step is added behind the last one, in the file's own level and line ending, and nothing else changes.
+#[test]
+fn a_step_is_appended_behind_the_last_one() {
+    let change = |after: &str| Change::Append {
+        title: "Mend it".to_owned(),
+        task: "Mend it.\n\nWell.".to_owned(),
+        target: "coder".to_owned(),
+        after: after.to_owned(),
+    };
+    let plan = "---\ntype: plan\n---\n\n# T\n\n## 1. A\n\n**contract:** manual\n\n## Notes\n\n- mine\n";
+    for text in [plan.to_owned(), plan.replace('\n', "\r\n")] {
+        let source = Source::new("plan.md", text.as_str());
+        let edits =
+            native().patch(&source, &change("a")).unwrap_or_else(|refusal| panic!("{refusal}: {text}"));
+        let new = source.edited(&edits);
+        assert_eq!(edits.len(), 1);
+        assert!(
+            new.text().contains("## 2. Mend it")
+                && new.text().ends_with("- mine\n") | new.text().ends_with("- mine\r\n")
+        );
+        let draft = new.draft();
+        assert_eq!(draft.steps.len(), 2, "{}", new.text());
+        assert!(draft.steps[1].contract.as_ref().is_some_and(|contract| contract.is_manual));
+        assert_eq!(draft.steps[0], source.draft().steps[0]);
+    }
+    let source = Source::new("plan.md", plan);
+    // What would be read as more than a task is left alone.
+    for (title, task) in
+        [("two\nlines", "Mend it."), ("Mend it", "Mend it.\n\n## 9. Another\n\n**contract:** true")]
+    {
+        let odd = Change::Append {
+            title: title.to_owned(),
+            task: task.to_owned(),
+            target: "coder".to_owned(),
+            after: "a".to_owned(),
+        };
+        assert!(native().patch(&source, &odd).is_err(), "{title}: {task}");
+    }
+    let record = Source::new("p.yaml", "id: p\ntask: T\nsteps: []\n")
+        .written_in(dialect::named("record").expect("a dialect"));
+    assert!(record.dialect().patch(&record, &change("a")).is_err());
+}

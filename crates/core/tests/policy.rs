@@ -40,6 +40,7 @@ fn plan(text: &str) -> Plan {
         bash: questions.commands.into_iter().map(|command| (command, Vec::new())).collect(),
         agents: ["coder", "reviewer", "shell"].map(str::to_owned).into(),
         topics: BTreeSet::new(),
+        tools: None,
     };
     let checked = verify(&study, &facts, &Limits::default());
     checked.plan.unwrap_or_else(|| panic!("{:#?}\n{text}", checked.diagnostics))

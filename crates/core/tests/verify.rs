@@ -35,6 +35,7 @@ fn facts(world: &str, commands: &BTreeSet<String>) -> Facts {
             "programs" => facts.programs.extend(items),
             "agents" => facts.agents.extend(items),
             "topics" => facts.topics.extend(items),
+            "tools" => facts.tools.get_or_insert_default().extend(items),
             "passed" => facts.passed.extend(items.map(|id| (id, "run on main@4f1c8aa, exit 0".to_owned()))),
             "bash" => {
                 let (line, message) = value.trim().split_once(": ").expect("`bash: LINE: MESSAGE`");

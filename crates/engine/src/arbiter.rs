@@ -56,7 +56,7 @@ pub fn gather(project: &Project, path: &Path, file: Option<&Plan>) -> Result<Opt
     let Some(plan) = run.as_ref().map(|run| run.plan.clone()).or_else(|| file.cloned()) else {
         return Ok(None);
     };
-    let agents = agents(project, runs.as_ref())?;
+    let agents = agents(project, &plan, runs.as_ref())?;
     let begun = arbiter::begun(&plan);
     let state = run.as_ref().map_or(&begun, |run| &run.state);
     let limits = project.config.run.limits();
@@ -123,10 +123,13 @@ impl Case {
 }
 
 /// What is known of the agents of a project.
-fn agents(project: &Project, runs: Option<&Runs>) -> Result<Agents, Error> {
+fn agents(project: &Project, plan: &Plan, runs: Option<&Runs>) -> Result<Agents, Error> {
     let config = &project.config;
     let installed = PROFILES.iter().filter(|profile| facts::has_program(profile.program));
     let installed = installed.map(|profile| profile.name.to_owned());
+    // Who is named is meant, installed or not: that it is missing is for the run to say.
+    let targets = plan.steps.iter().map(|step| &step.target);
+    let named = config.roles.values().chain(targets).filter(|name| !config.command_of(name).is_empty());
     let built_in = setting::BUILT_IN.iter().map(|&name| name.to_owned());
     let mut records = Records::default();
     if let Some(runs) = runs {
@@ -138,7 +141,7 @@ fn agents(project: &Project, runs: Option<&Runs>) -> Result<Agents, Error> {
         }
     }
     Ok(Agents {
-        configured: config.agents.keys().cloned().chain(installed).chain(built_in).collect(),
+        configured: config.agents.keys().chain(named).cloned().chain(installed).chain(built_in).collect(),
         roles: config.roles.clone(),
         records,
     })

@@ -452,24 +452,41 @@ impl Settings {
         }
     }
 
-    /// The settings with their types.
-    pub fn config(&self) -> Config {
+    /// How plans are carried out.
+    fn run(&self) -> Run {
         let size = |name| usize::try_from(self.number(name)).unwrap_or(usize::MAX);
         let count = |name| u32::try_from(self.number(name)).unwrap_or(u32::MAX);
-        let mut config = Config {
+        Run {
+            jobs: size("run.jobs"),
+            step_seconds: self.number("run.step_seconds"),
+            contract_seconds: self.number("run.contract_seconds"),
+            lost_max: count("run.lost_max"),
+            parked_max: count("run.parked_max"),
+            park_seconds: self.number("run.park_seconds"),
+            warn_percent: self.number("run.warn_percent"),
+            output_bytes: size("run.output_bytes"),
+            context_bytes: self.number("run.context_bytes"),
+            stalled_minutes: self.number("run.stalled_minutes"),
+        }
+    }
+
+    /// The settings with their types.
+    pub fn config(&self) -> Config {
+        let mut config = self.usual();
+        for (path, (value, origin)) in &self.said {
+            let path: Vec<&str> = path.iter().map(String::as_str).collect();
+            config.take((&path, *origin), value);
+        }
+        config
+    }
+
+    /// The settings that have a default, with their types.
+    fn usual(&self) -> Config {
+        let size = |name| usize::try_from(self.number(name)).unwrap_or(usize::MAX);
+        let count = |name| u32::try_from(self.number(name)).unwrap_or(u32::MAX);
+        Config {
             limits: Limits { plan_bytes: size("limits.plan_bytes"), retries: count("limits.retries") },
-            run: Run {
-                jobs: size("run.jobs"),
-                step_seconds: self.number("run.step_seconds"),
-                contract_seconds: self.number("run.contract_seconds"),
-                lost_max: count("run.lost_max"),
-                parked_max: count("run.parked_max"),
-                park_seconds: self.number("run.park_seconds"),
-                warn_percent: self.number("run.warn_percent"),
-                output_bytes: size("run.output_bytes"),
-                context_bytes: self.number("run.context_bytes"),
-                stalled_minutes: self.number("run.stalled_minutes"),
-            },
+            run: self.run(),
             draft: Draft { tries: count("draft.tries"), seconds: self.number("draft.seconds") },
             replan: Replan { max: count("replan.max") },
             review: Review { stale_days: self.number("review.stale_days") },
@@ -497,41 +514,43 @@ impl Settings {
             },
             guard: Guard { tools: Vec::new(), mode: mode(&self.word("guard.mode")) },
             tools: BTreeMap::new(),
-        };
-        for (path, (value, origin)) in &self.said {
-            let path: Vec<&str> = path.iter().map(String::as_str).collect();
-            match (path.as_slice(), value) {
-                (["topics", "command"], Value::Words(words)) => config.topics.command.clone_from(words),
-                (["arbiter", "agent"], Value::Text(agent)) => config.consult.arbiter = Some(agent.clone()),
-                (["approve", "key"], Value::Text(path)) => config.approve.key = Some(path.into()),
-                (["roles", name], Value::Text(agent)) => {
-                    config.roles.insert((*name).to_owned(), agent.clone());
-                }
-                (["agents", name, key], value) => {
-                    let agent = config.agents.entry((*name).to_owned()).or_default();
-                    agent.take(key, value);
-                    agent.is_projects |= *origin == Origin::Project;
-                }
-                (["hooks", name], Value::Words(words)) => {
-                    let occasion = Occasion::ALL.into_iter().find(|known| hook_name(*known) == *name);
-                    config.hooks.commands.extend(occasion.map(|occasion| (occasion, words.clone())));
-                }
-                (["hooks", "webhook", "url"], Value::Text(url)) => {
-                    config.hooks.webhook_url = Some(url.clone());
-                }
-                (["hooks", "webhook", "secret_file"], Value::Text(path)) => {
-                    config.hooks.webhook_secret_file = Some(path.into());
-                }
-                (["safety", "read"], Value::Words(list)) => config.scope.registry.read.clone_from(list),
-                (["safety", "write"], Value::Words(list)) => config.scope.registry.write.clone_from(list),
-                (["guard", "tools"], Value::Words(list)) => config.guard.tools.clone_from(list),
-                (["tools", name, "operations"], Value::Words(list)) => {
-                    config.tools.insert((*name).to_owned(), list.clone());
-                }
-                (_, Value::Number(_) | Value::Text(_) | Value::Words(_)) => {}
-            }
         }
-        config
+    }
+}
+
+impl Config {
+    /// Takes what somebody says, if it is something that has no default.
+    fn take(&mut self, (path, origin): (&[&str], Origin), value: &Value) {
+        match (path, value) {
+            (["topics", "command"], Value::Words(words)) => self.topics.command.clone_from(words),
+            (["arbiter", "agent"], Value::Text(agent)) => self.consult.arbiter = Some(agent.clone()),
+            (["approve", "key"], Value::Text(path)) => self.approve.key = Some(path.into()),
+            (["roles", name], Value::Text(agent)) => {
+                self.roles.insert((*name).to_owned(), agent.clone());
+            }
+            (["agents", name, key], value) => {
+                let agent = self.agents.entry((*name).to_owned()).or_default();
+                agent.take(key, value);
+                agent.is_projects |= origin == Origin::Project;
+            }
+            (["hooks", name], Value::Words(words)) => {
+                let occasion = Occasion::ALL.into_iter().find(|known| hook_name(*known) == *name);
+                self.hooks.commands.extend(occasion.map(|occasion| (occasion, words.clone())));
+            }
+            (["hooks", "webhook", "url"], Value::Text(url)) => {
+                self.hooks.webhook_url = Some(url.clone());
+            }
+            (["hooks", "webhook", "secret_file"], Value::Text(path)) => {
+                self.hooks.webhook_secret_file = Some(path.into());
+            }
+            (["safety", "read"], Value::Words(list)) => self.scope.registry.read.clone_from(list),
+            (["safety", "write"], Value::Words(list)) => self.scope.registry.write.clone_from(list),
+            (["guard", "tools"], Value::Words(list)) => self.guard.tools.clone_from(list),
+            (["tools", name, "operations"], Value::Words(list)) => {
+                self.tools.insert((*name).to_owned(), list.clone());
+            }
+            (_, Value::Number(_) | Value::Text(_) | Value::Words(_)) => {}
+        }
     }
 }
 

@@ -42,6 +42,8 @@ pub fn gather(project: &Project, questions: &Questions) -> Result<Facts, process
         bash: process::check_bash(&questions.commands)?,
         agents: agents(project),
         topics: topics(project, questions),
+        tools: Some(project.config.tools.keys().cloned().collect::<BTreeSet<_>>())
+            .filter(|tools| !tools.is_empty()),
         passed: BTreeMap::new(),
     })
 }

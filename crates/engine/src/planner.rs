@@ -228,9 +228,14 @@ pub fn surroundings(project: &Project, draft: &Draft) -> Surroundings {
     Surroundings {
         kind,
         targets: facts::agents(project).into_iter().collect(),
-        tools: Vec::new(),
+        tools: project.config.tools.iter().map(tool).collect(),
         plans: plans.iter().take(PLANS_TOLD_MAX).map(|plan| project::name(plan)).collect(),
     }
+}
+
+/// A tool that agents can be given, as planners read it: `odoo: read, write`.
+fn tool((name, operations): (&String, &Vec<String>)) -> String {
+    if operations.is_empty() { name.clone() } else { format!("{name}: {}", operations.join(", ")) }
 }
 
 /// A file that a planner is given to read, by a path as the user typed it.

@@ -5,10 +5,13 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use planwright_core::agent::{Additions, Profile, Rig};
+use planwright_core::event::Event;
 use planwright_core::plan::Step;
 use planwright_core::scope::{Mode, Refused, Scope};
 
-use crate::config::Config;
+use crate::config::{Config, Guard};
+use crate::project::Project;
+use crate::runs::{self, Runs};
 use crate::store::{self, state};
 
 /// The variable that names the file with the scope.
@@ -120,7 +123,6 @@ pub(crate) fn of_process() -> Option<io::Result<(Scope, PathBuf)>> {
 }
 
 /// Notes that a call was refused, or would have been.
-#[expect(clippy::disallowed_types, reason = "a file that several append to, in the state folder")]
 pub(crate) fn note(file: &Path, refused: &Refused) -> io::Result<()> {
     let mut line = serde_json::to_vec(refused).map_err(io::Error::other)?;
     line.push(b'\n');
@@ -147,6 +149,61 @@ fn read_notes(file: &Path) -> Vec<Refused> {
     let excess = notes.len().saturating_sub(NOTES_MAX);
     notes.drain(..excess);
     notes.into_iter().map(Refused::within_bounds).collect()
+}
+
+/// The tools that need a plan here, by the settings and by those of proposals, and what is wrong with these.
+pub fn guard_of(project: &Project) -> (Guard, Option<io::Error>) {
+    let mut guard = project.config.guard.clone();
+    match project.proposal_settings() {
+        Ok(Some((settings, _))) => guard.tools.extend(settings.guarded_tools),
+        Ok(None) => {}
+        Err(error) => return (guard, Some(error)),
+    }
+    (guard, None)
+}
+
+/// The tools that a planner can put into a plan, as text; empty where nobody has listed any.
+pub fn inventory(config: &Config) -> String {
+    if config.tools.is_empty() {
+        return String::new();
+    }
+    let line = |(name, operations): (&String, &Vec<String>)| match operations.as_slice() {
+        [] => format!("- {name}\n"),
+        operations => format!("- {name}: {}\n", operations.join(", ")),
+    };
+    let lines: String = config.tools.iter().map(line).collect();
+    format!("Available executor tools:\n{lines}")
+}
+
+/// A call that was out of scope, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// `plan/step@attempt`; empty for a session of a person.
+    pub place: String,
+    /// The call.
+    pub refused: Refused,
+}
+
+/// Every call that was out of scope in this project, the oldest first.
+pub fn refused(project: &Project) -> Result<Vec<Told>, runs::Error> {
+    let mut all = Vec::new();
+    if let Ok(states) = state::folder_of(&state::folder(), &project.root) {
+        let notes = guard_notes(&states).into_iter();
+        all.extend(notes.map(|refused| Told { place: String::new(), refused }));
+    }
+    if let Some(runs) = Runs::open_existing(project)? {
+        for run in runs.all()? {
+            for recorded in &run.events {
+                if let Event::AttemptFinished { step, attempt, account, .. } = &recorded.event {
+                    let place = format!("{}/{step}@{attempt}", run.row.name);
+                    let told = account.refused.iter().cloned();
+                    all.extend(told.map(|refused| Told { place: place.clone(), refused }));
+                }
+            }
+        }
+    }
+    all.sort_by_key(|told| told.refused.at_ms);
+    Ok(all)
 }
 
 /// A path without links, as far as it exists.

@@ -94,7 +94,10 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
             let after = draft.drafting.after.as_ref();
             let why = after.map(|after| {
                 let error = after.error.lines().next().unwrap_or_default();
-                format!("after {}, where {} failed: {error}", after.previous, after.step)
+                match after.step.as_str() {
+                    "" => format!("after {}", after.previous),
+                    step => format!("after {}, where {step} failed: {error}", after.previous),
+                }
             });
             table.row(vec![
                 Cell::new("  drafted").tone(Tone::Muted),

@@ -77,12 +77,21 @@ pub(crate) struct AttemptData {
     pub(crate) step: String,
     /// The attempt.
     pub(crate) attempt: u32,
+    /// The session of the agent, by which a person can look into it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) session: Option<String>,
+    /// The model that did the work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<String>,
     /// What the agent was told.
     pub(crate) prompt: Option<String>,
     /// What the agent said.
     pub(crate) output: Option<String>,
     /// What the contract printed.
     pub(crate) contract: Option<String>,
+    /// What the agent reported, a line each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) reported: Vec<String>,
     /// What a reviewer found, a line each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) findings: Vec<String>,

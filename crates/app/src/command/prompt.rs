@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use planwright_engine::config::setting::BUILT_IN;
 use planwright_engine::core::connection::SKILL;
+use planwright_engine::core::draft::Draft;
 use planwright_engine::core::overseer::{self, Desk};
+use planwright_engine::core::planning::{self, Wish};
+use planwright_engine::planner::surroundings;
 use planwright_engine::session;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,8 +27,12 @@ enum Act {
     Overseer,
     /// Where an overseer writes: the folder of its thread and of further threads
     Context,
-    /// What an agent is told that is to write a plan
-    Planner,
+    /// What `draft` tells the agent that writes a plan
+    Planner {
+        /// What is wanted
+        #[arg(default_value = "(what you want done)")]
+        task: String,
+    },
     /// The skill that teaches agents to write plans: SKILL.md
     Skill,
 }
@@ -40,14 +47,12 @@ pub(crate) struct Prompted {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
-    let (name, text, next) = match args.act {
+    let (name, text, next) = match &args.act {
         Act::Overseer => ("overseer", overseer::prompt(&desk()?), ["planwright", "prompt", "context"]),
         Act::Context => {
             ("context", overseer::context(&session::places()), ["planwright", "prompt", "overseer"])
         }
-        Act::Planner => {
-            ("planner", overseer::planner(&desk()?.agents, SKILL), ["planwright", "prompt", "skill"])
-        }
+        Act::Planner { task } => ("planner", planner(task)?, ["planwright", "prompt", "skill"]),
         Act::Skill => ("skill", SKILL.to_owned(), ["planwright", "help", "init"]),
     };
     out.data(&clean(&text));
@@ -63,4 +68,11 @@ fn desk() -> Result<Desk, Failure> {
     let names: BTreeSet<String> = config.roles.keys().chain(config.agents.keys()).cloned().collect();
     let agents = names.into_iter().filter(|name| !BUILT_IN.contains(&name.as_str())).collect();
     Ok(Desk { agents, ..Desk::default() })
+}
+
+/// What a planner would be told of this project and this task.
+fn planner(task: &str) -> Result<String, Failure> {
+    let around = surroundings(&here()?, &Draft::default());
+    let wish = Wish { task, code: &[], memories: &[], constraints: &[], around: &around };
+    Ok(planning::wish(&wish))
 }

@@ -1,21 +1,17 @@
 //! `should-plan`: says whether a task deserves a plan, and by which rule. Advises; keeps nobody from anything.
 
-use planwright_engine::core::plan;
 use planwright_engine::core::worth::{Advice, said, worth};
+use planwright_engine::scope::guard_of;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::here;
 use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
 
-/// How many words of a task make the name of its plan.
-const NAME_WORDS: usize = 5;
-
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The task, in the words of who wants it
-    #[arg(required = true)]
-    task: Vec<String>,
+    task: String,
 }
 
 /// The data of the envelope.
@@ -45,10 +41,9 @@ pub(crate) struct SignData {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
-    let task = args.task.join(" ");
-    // Without a file nothing is guarded, and one that can't be read is the doctor's to complain about.
-    let guarded = here()?.proposal_settings().ok().flatten().map(|(config, _)| config.guarded_tools);
-    let guarded = guarded.unwrap_or_default();
+    let task = args.task.clone();
+    // A file that can't be read guards nothing, and is the doctor's to complain about.
+    let guarded = guard_of(&here()?).0.tools;
     let found = worth(&task, &guarded);
     let (rule, why) = said(found.by);
     let (word, tone, exit) = match found.advice {
@@ -70,9 +65,8 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     if found.signs.is_empty() {
         out.line("nothing in these words asks for a plan");
     }
-    let name = plan::slug(&task.split_whitespace().take(NAME_WORDS).collect::<Vec<_>>().join(" "));
     let next = match found.advice {
-        Advice::Plan => Next::new(["planwright", "new", if name.is_empty() { "first-plan" } else { &name }]),
+        Advice::Plan => Next::new(["planwright", "draft", task.as_str()]),
         Advice::Act => Next::new(["planwright", "prompt", "skill"]),
     };
     let data = Weighed {

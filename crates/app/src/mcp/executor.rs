@@ -152,7 +152,8 @@ fn note(call: &Call<'_>) -> Told {
 
 fn ask(call: &Call<'_>) -> Told {
     let Asking { question } = call.read()?;
-    Attempt::here()?.report(&Line::Ask { text: said(&question)? })?;
+    let text = said(&question)?;
+    Attempt::here()?.report(&Line::Ask { text })?;
     Ok(Reply::text(
         "The question is noted. Nobody answers during this attempt: do what can be done without the answer, and end. If the \
          contract fails then, a person is asked, and the next attempt gets what they say.",
@@ -162,7 +163,8 @@ fn ask(call: &Call<'_>) -> Told {
 
 fn finish(call: &Call<'_>) -> Told {
     let Finishing { summary } = call.read()?;
-    Attempt::here()?.report(&Line::Finish { text: said(&summary)? })?;
+    let text = said(&summary)?;
+    Attempt::here()?.report(&Line::Finish { text })?;
     Ok(Reply::text(
         "Noted that you think you are done. That finishes nothing: end now, and the contract decides.",
     )

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use planwright_engine::core::connection::SKILL;
 use planwright_engine::core::diagnostic::Severity;
 use planwright_engine::core::dialect::{self, Birth, proposal};
 use planwright_engine::core::verify;
@@ -21,6 +22,11 @@ use crate::fact;
 
 pub(super) const INSTRUCTIONS: &str = "Plans that agents carry out and only shell commands (contracts) can finish. Read plan_format, \
     write a plan, plan_propose it, repair what it complains about. A person approves or rejects it; you never do.";
+
+/// What is said before the part of the skill that teaches the format.
+const TAUGHT: &str = "A step is done when its contract, a bash command, exits as expected, run by planwright after the agent has \
+    ended; nobody's word counts. Check with plan_verify, hand in with plan_propose; then a person decides, and plan_feedback says \
+    what they want changed.\n";
 
 pub(super) const TOOLS: &[Tool] = &[
     Tool {
@@ -263,12 +269,26 @@ fn left_to_a_person(verb: &str, what: &str, commands: &[String]) -> Outcome {
 fn format(call: &Call<'_>) -> Told {
     call.read::<Nothing>()?;
     let project = call.session.project()?;
-    let mut text = include_str!("format.md").to_owned();
+    let mut text = format!("{TAUGHT}{}\n", section(SKILL, "\n## The format\n", "\n## Which model"));
     let roles = project.config.roles.iter().map(|(role, agent)| format!("{role} (played by {agent})"));
     let others = facts::agents(&project).into_iter().filter(|name| !project.config.roles.contains_key(name));
     let targets: Vec<String> = roles.chain(others).collect();
     text.push_str(&format!("\nTargets that are known here: {}.\n", targets.join(", ")));
+    let tools = &project.config.tools;
+    if !tools.is_empty() {
+        text.push_str("\nAvailable executor tools (a step can name no others):\n");
+    }
+    for (tool, operations) in tools {
+        text.push_str(&format!("- {tool}: {}\n", operations.join(", ")));
+    }
     Ok(Reply::text(text).into())
+}
+
+/// What stands between two headings; everything where one of them is missing.
+fn section<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
+    let start = text.find(from).unwrap_or_default();
+    let end = text[start..].find(to).map_or(text.len(), |length| start + length);
+    &text[start..end]
 }
 
 fn verify_plan(call: &Call<'_>) -> Told {

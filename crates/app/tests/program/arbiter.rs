@@ -80,7 +80,7 @@ fn an_agent_as_arbiter_is_bounded() {
     place.approve_and_run().expect(3, &[]);
     let cases = [
         (
-            r#"cat > told; echo '{"agent":"sage","action":"escalate","reason":"ask her"}'"#,
+            r#"cat > /dev/null; test -e plans || echo '{"agent":"sage","action":"escalate","reason":"ask her"}'"#,
             "escalate",
             "sage",
             "ask her",
@@ -115,7 +115,6 @@ fn an_agent_as_arbiter_is_bounded() {
         assert!(reasons.contains(because), "{script}: {reasons}");
         place.run(&["comment", "it"]).expect(0, &["sage (an agent): arbiter", because]);
     }
-    assert!(!place.has("told"), "an arbiter works elsewhere");
     // Whatever was said, nothing moved: the question is still open, and a person answers it.
     assert_eq!(place.standing()["state"], "waiting");
     place.run(&["arbiter", "it", "--built-in"]).expect(0, &["built-in"]);

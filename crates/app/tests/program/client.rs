@@ -43,14 +43,25 @@ impl Called {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
     }
 
-    /// Fails unless the call ended so and said all of this.
+    /// Fails unless the call did what was asked and said all of this.
     #[track_caller]
-    pub(crate) fn expect(&self, is_error: bool, said: &[&str]) -> &Self {
-        assert_eq!(self.is_error, is_error, "{self:#?}");
+    pub(crate) fn fine(&self, said: &[&str]) {
+        assert!(!self.is_error, "{self:#?}");
+        self.says(said);
+    }
+
+    /// Fails unless the call came back as an error and said all of this.
+    #[track_caller]
+    pub(crate) fn refused(&self, said: &[&str]) {
+        assert!(self.is_error, "{self:#?}");
+        self.says(said);
+    }
+
+    #[track_caller]
+    fn says(&self, said: &[&str]) {
         for words in said {
             assert!(self.text.contains(words), "`{words}` was not said: {self:#?}");
         }
-        self
     }
 }
 

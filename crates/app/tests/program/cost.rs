@@ -14,21 +14,24 @@ fn data(ran: &Ran) -> Value {
 // the rest needs at this rate.
 #[test]
 fn costs_are_counted_warned_about_and_asked_about() {
-    let steps = ["a", "b", "c", "d"].map(|id| (id, "**target:** coder", "Do it.", "true"));
+    let steps =
+        [("a", "test -e done-a"), ("b", "test -e done-b"), ("c", "test -e done-c"), ("d", "test -e done-d")];
+    let steps = steps.map(|(id, contract)| (id, "**target:** coder", "Do it.", contract));
     let place = Place::with_plan(&steps);
     place.run(&["stats", "--cost"]).expect(0, &["nothing was spent yet"]);
-    let script = r#"cat > /dev/null; echo '{"tokens": 1000, "dollars": 0.41}' > "$PLANWRIGHT_USAGE""#;
+    let script = r#"cat > /dev/null; touch done-a done-b done-c done-d; echo '{"tokens": 1000, "dollars": 0.41}' > "$PLANWRIGHT_USAGE""#;
     let words = serde_json::json!(["bash", "-c", script]);
     place.write("planwright.toml", format!("[roles]\ncoder = \"mine\"\n[agents.mine]\ncommand = {words}\n"));
     let ran = place.approve_and_run();
-    ran.expect(3, &["82 % of the dollars are spent", "the budget is spent", "3 of 4 steps settled"]);
+    ran.expect(3, &["82 % of the dollars are spent", "budget is spent", "3 of 4 steps settled"]);
     place.run(&["stats", "--cost"]).expect(
         0,
         &[
             "step  agent  attempts  tokens  cost",
-            "it/a  mine          1    1000  $0.41",
-            "it/c  mine          1    1000  $0.41",
-            "all                 3    3000  $1.23",
+            "it/a  mine",
+            "it/c  mine",
+            "$0.41",
+            "$1.23",
             "it: at this rate the rest, 1 step, needs about $0.41, 1000 tokens",
             "123 % of its budget is spent",
         ],

@@ -38,8 +38,10 @@ const DRAFT: &str = "Because.\n\n```plan-json\n{\"action\":\"plan\",\"title\":\"
 
 const SUCCESSES: &[Case<'_>] = &[
     (&["init"], ""),
-    (&["init", "--agents", "claude,pi"], ""),
     (&["init", "--agents", "claude,pi", "--write"], ""),
+    (&["hook"], "{\"tool_name\":\"Read\",\"tool_input\":{}}"),
+    (&["tools"], ""),
+    (&["tools", "--refused"], ""),
     (&["should-plan", "delete all of it"], ""),
     (&["should-plan", "fix a typo"], ""),
     (&["prompt", "overseer"], ""),
@@ -313,6 +315,9 @@ const FAILURES: &[Case<'_>] = &[
     (&["init", "here"], ""),
     (&["init", "--agents", "nobody"], ""),
     (&["init", "--write"], ""),
+    (&["hook", "nonsense"], ""),
+    (&["tools", "everything"], ""),
+    (&["acp"], ""),
     (&["should-plan"], ""),
     (&["prompt"], ""),
     (&["prompt", "nothing"], ""),

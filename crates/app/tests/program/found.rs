@@ -45,8 +45,8 @@ fn a_run_with_findings_is_done_with_findings_everywhere() {
     place.run(&["log", "it/check@1"]).expect(0, &["what the reviewer found", "error  made.txt:1  too short"]);
     place.run(&["review", "it"]).expect(0, &["check: error  made.txt:1  too short"]);
     place.run(&["audit", "it"]).expect(0, &["found", "1 error, 1 warning"]);
-    place.run(&["export", "it", "--to", "report"]).expect(0, &["done, 2 findings"]);
-    place.run(&["events", "--once"]).expect(0, &["findings=2"]);
+    place.run(&["export", "it", "--to", "markdown"]).expect(0, &["done, 2 findings"]);
+    place.run(&["events"]).expect(0, &["findings=2"]);
     assert_eq!(
         (place.standing()["state"].as_str(), place.standing()["findings"].as_u64()),
         (Some("done"), Some(2))

@@ -74,10 +74,14 @@ fn a_broken_plan_is_repaired_by_what_the_tool_says_and_then_waits_for_a_person()
     let broken =
         sound("Say it", 1).replace("test -s part-1.txt", "test -s (").replace("**target:** shell\n", "");
     let said = client.call("plan_propose", &json!({"plan": broken}));
-    said.expect(
-        true,
-        &["nothing was proposed", "error[PW0301] line", "| test -s (", "not valid bash", "error[PW", "help:"],
-    );
+    said.refused(&[
+        "nothing was proposed",
+        "error[PW0301] line",
+        "| test -s (",
+        "not valid bash",
+        "error[PW",
+        "help:",
+    ]);
     assert_eq!(place.run(&["list"]).code, 0);
     place.run(&["list"]).expect(0, &["there are no plans"]);
     let checked = client.call("plan_verify", &json!({"plan": broken}));
@@ -86,13 +90,10 @@ fn a_broken_plan_is_repaired_by_what_the_tool_says_and_then_waits_for_a_person()
         said.text.lines().skip(2).collect::<Vec<_>>()
     );
     let said = client.call("plan_propose", &json!({"plan": sound("Say it", 1)}));
-    said.expect(
-        false,
-        &["plans/say-it.md is proposed: revision 1", "waits for a person", "planwright review"],
-    );
+    said.fine(&["plans/say-it.md is proposed: revision 1", "waits for a person", "planwright review"]);
     assert!(place.has("plans/say-it.md"));
     let again = client.call("plan_propose", &json!({"path": "plans/say-it.md"}));
-    again.expect(false, &["was proposed already: revision 1"]);
+    again.fine(&["was proposed already: revision 1"]);
     client.end();
     place.run(&["inbox"]).expect(0, &["say-it", "r1 waits for review", "by test"]);
     place.run(&["run", "say-it"]).expect(3, &["nobody has approved"]);
@@ -106,9 +107,7 @@ fn steps_of_document_c_become_a_proposal() {
     let steps = json!([{"description": "Find the order", "tool": "odoo", "operation": "read", "target": "orders"},
         {"description": "Write to them", "tool": "mail", "operation": "send"}]);
     let given = json!({"title": "Tell the customer", "steps": steps, "context": "They asked."});
-    client
-        .call("plan_propose", &given)
-        .expect(false, &[".pi/plans/PLAN-", "is proposed", "waits for a person"]);
+    client.call("plan_propose", &given).fine(&[".pi/plans/PLAN-", "is proposed", "waits for a person"]);
     let plans = client.call("plan_list", &json!({"status": "proposed"})).data();
     let id = plans["plans"][0]["id"].as_str().unwrap_or_else(|| panic!("{plans}"));
     let plan = client.call("plan_get", &json!({ "id": id })).data();
@@ -119,7 +118,7 @@ fn steps_of_document_c_become_a_proposal() {
     {
         assert!(client.call("plan_propose", &wrong).is_error, "{wrong}");
     }
-    client.call("plan_propose", &json!({"pln": "x"})).expect(true, &["unknown field `pln`", "`plan`"]);
+    client.call("plan_propose", &json!({"pln": "x"})).refused(&["unknown field `pln`", "`plan`"]);
     client.end();
 }
 
@@ -132,21 +131,20 @@ fn approving_and_rejecting_are_left_to_a_person() {
     let before = state(&place, "it");
     let mut client = Client::of(&place, "planner");
     let said = client.call("plan_approve", &json!({"id": "it"}));
-    said.expect(
-        true,
-        &["Only a person approves", "plans/it.md is proposed", "planwright review plans/it.md"],
-    );
+    said.refused(&["Only a person approves", "plans/it.md is proposed", "planwright review plans/it.md"]);
     let rejected = client.call("plan_reject", &json!({"id": "it", "feedback": "it's bad"}));
-    rejected.expect(
-        true,
-        &["Only a person rejects", "Nothing was changed", r"planwright reject plans/it.md -m 'it'\''s bad'"],
-    );
+    rejected.refused(&[
+        "Only a person rejects",
+        "Nothing was changed",
+        r"planwright reject plans/it.md -m 'it'\''s bad'",
+    ]);
     client.end();
     assert_eq!(state(&place, "it"), before);
     // What a person is told to type works.
     let command = said.text.lines().last().expect("a command").trim().to_owned();
     assert!(command.starts_with("planwright approve plans/it.md --rev "), "{command}");
     place.bash(&command).expect(0, &["approved"]);
+    place.run(&["undo", "it"]).expect(0, &[]);
     place.bash(rejected.text.lines().last().expect("a command").trim()).expect(0, &["rejected"]);
 }
 
@@ -158,7 +156,7 @@ fn a_planner_revises_its_own_proposal_and_nobody_elses_text() {
     let propose = |client: &mut Client, steps: usize| {
         client.call("plan_propose", &json!({"plan": sound("It", steps), "path": "plans/it.md"}))
     };
-    propose(&mut client, 1).expect(false, &["revision 1"]);
+    propose(&mut client, 1).fine(&["revision 1"]);
     place.run(&["comment", "it/s1", "-m", "which part?"]).expect(0, &[]);
     place.run(&["reject", "it", "-m", "two parts, please"]).expect(0, &[]);
     let said = client.call("plan_feedback", &json!({"id": "it"})).data();
@@ -169,18 +167,18 @@ fn a_planner_revises_its_own_proposal_and_nobody_elses_text() {
         (&json!("s1"), &json!("which part?")),
         "{said}"
     );
-    propose(&mut client, 2).expect(false, &["revision 2"]);
+    propose(&mut client, 2).fine(&["revision 2"]);
     assert!(place.read("plans/it.md").contains("Write part 2"));
     // A person changes it: from here on it is theirs.
     let theirs = place.read("plans/it.md").replace("Write part 2.", "Write part 2 by hand.");
     place.write("plans/it.md", &theirs);
-    propose(&mut client, 3).expect(true, &["holds a plan already", "changed since"]);
+    propose(&mut client, 3).refused(&["holds a plan already", "changed since"]);
     assert_eq!(place.read("plans/it.md"), theirs);
     place.write("plans/hers.md", sound("Hers", 1));
     let taken = json!({"plan": sound("Hers", 2), "path": "plans/hers.md"});
-    client.call("plan_propose", &taken).expect(true, &["nobody has proposed it"]);
+    client.call("plan_propose", &taken).refused(&["nobody has proposed it"]);
     place.run(&["propose", "hers"]).expect(0, &[]);
-    client.call("plan_propose", &taken).expect(true, &["a person proposed it"]);
+    client.call("plan_propose", &taken).refused(&["a person proposed it"]);
     assert_eq!(place.read("plans/hers.md").matches("### ").count(), 1);
     client.end();
 }
@@ -199,12 +197,12 @@ fn a_proposal_over_mcp_runs_no_contract() {
         sound(name, 1).replace("test -s part-1.txt", &format!("touch {}; test -s part-1.txt", ran.display()))
     };
     let mut client = Client::of(&place, "planner");
-    client.call("plan_propose", &json!({"plan": plan("Over MCP")})).expect(false, &["is proposed"]);
-    client.call("plan_verify", &json!({"id": "over-mcp"})).expect(false, &["No errors"]);
-    client.call("plan_simulate", &json!({"id": "over-mcp"})).expect(false, &["attempts_max"]);
+    client.call("plan_propose", &json!({"plan": plan("Over MCP")})).fine(&["is proposed"]);
+    client.call("plan_verify", &json!({"id": "over-mcp"})).fine(&["No errors"]);
+    client.call("plan_simulate", &json!({"id": "over-mcp"})).fine(&["attempts_max"]);
     client.end();
     assert!(!place.has("../ran"), "a contract was run");
-    place.run(&["review", "over-mcp"]).expect(3, &["nobody has run it yet"]);
+    place.run(&["review", "over-mcp"]).expect(0, &["cannot run", "nobody has run it yet"]);
     place.write("plans/typed.md", plan("Typed"));
     place.run(&["propose", "typed"]).expect(0, &["red check"]);
     assert!(place.has("../ran"), "a person's proposal runs it");
@@ -250,23 +248,31 @@ fn no_tool_reads_or_writes_outside_of_the_project() {
         assert!(said.is_error, "{path}: {said:#?}");
     }
     assert!(!place.has("../new.md") && place.read("../secret.md") == sound("Secret", 1));
-    client.call("plan_get", &json!({"id": "plans/it.md"})).expect(false, &["Write part 1"]);
+    client.call("plan_get", &json!({"id": "plans/it.md"})).fine(&["Write part 1"]);
     client.end();
 }
 
-// C-19, P-08: the format that is taught is the one that is checked.
+// C-19: the format that is taught is the one that is checked, and the tools of the project are listed with what they can do.
 #[test]
 fn the_plan_that_is_taught_has_no_fault() {
     let place = Place::empty();
-    place.write("planwright.toml", "[roles]\ndoctor = \"codex\"\n");
+    place.write(
+        "planwright.toml",
+        "[roles]\ndoctor = \"codex\"\n\n[tools.odoo]\noperations = [\"read\", \"search\"]\n",
+    );
     let mut client = Client::of(&place, "planner");
     let taught = client.call("plan_format", &json!({}));
-    taught.expect(false, &["contract", "doctor (played by codex)", "shell", "on_fail"]);
+    taught.fine(&[
+        "contract",
+        "doctor (played by codex)",
+        "Available executor tools",
+        "- odoo: read, search",
+        "shell",
+        "on_fail",
+    ]);
     let (_, rest) = taught.text.split_once("````markdown\n").expect("an example");
     let (example, _) = rest.split_once("````").expect("its end");
-    let said = client.call("plan_verify", &json!({"plan": example}));
-    said.expect(false, &["No errors: 1 step (native)"]);
-    assert!(!said.text.contains("warning"), "{said:#?}");
+    client.call("plan_verify", &json!({"plan": example})).fine(&["No errors: 2 steps (native)"]);
     client.end();
 }
 
@@ -321,6 +327,6 @@ fn rubbish_is_answered_with_an_error_and_ends_nothing() {
         let answer = client.request("tools/call", &json!({"name": "plan_get", "arguments": arguments}));
         assert!(answer["result"]["isError"] == json!(true) || answer["error"].is_object(), "{answer}");
     }
-    client.call("plan_list", &json!({})).expect(false, &["plans/it.md"]);
+    client.call("plan_list", &json!({})).fine(&["plans/it.md"]);
     client.end();
 }

@@ -117,9 +117,9 @@ fn without_an_attempt_the_tools_say_so() {
         ("step_ask", json!({"question": "x"})),
         ("step_finish", json!({"summary": "x"})),
     ] {
-        client.call(tool, &arguments).expect(true, &["no step is being done here"]);
+        client.call(tool, &arguments).refused(&["no step is being done here"]);
     }
-    client.call("step_note", &json!({"text": " "})).expect(true, &["there is nothing in it"]);
-    client.call("step_ask", &json!({"question": "x".repeat(5000)})).expect(true, &["bytes at most"]);
+    client.call("step_note", &json!({"text": " "})).refused(&["there is nothing in it"]);
+    client.call("step_ask", &json!({"question": "x".repeat(5000)})).refused(&["bytes at most"]);
     client.end();
 }

@@ -46,14 +46,14 @@ fn without_a_dialog_a_model_gets_the_command_and_nothing_is_recorded() {
         for (answer, text, command) in ANSWERS {
             let given = json!({"id": "it/look", "answer": answer, "text": text});
             let said = client.call("ask_answer", &given);
-            said.expect(true, &["Only a person decides this", "Nothing was done", command]);
+            said.refused(&["Only a person decides this", "Nothing was done", command]);
         }
         client
             .call("run_stop", &json!({"id": "it", "now": true}))
-            .expect(true, &["planwright stop plans/it.md --now"]);
-        client.call("run_start", &json!({"id": "it"})).expect(true, &["planwright run plans/it.md"]);
+            .refused(&["planwright stop plans/it.md --now"]);
+        client.call("run_start", &json!({"id": "it"})).refused(&["planwright run plans/it.md"]);
         let budget = json!({"id": "it", "answer": "budget", "text": "$5"});
-        client.call("ask_answer", &budget).expect(true, &["no answer to what is asked", "--confirm"]);
+        client.call("ask_answer", &budget).refused(&["no answer to what is asked", "--confirm"]);
         client.end();
     }
     assert_eq!(place.facts(), before);
@@ -93,10 +93,10 @@ fn only_the_word_of_a_person_in_the_dialog_decides() {
             false => Client::with_person(&place, accepted("yes")),
             true => Client::stateless(&place, Some(accepted(" Yes "))),
         };
-        client.call("ask_answer", &given).expect(false, &["as the person confirmed"]);
+        client.call("ask_answer", &given).fine(&["as the person confirmed"]);
         let dialog = client.dialogs.pop().expect("the person was asked");
         assert!(dialog.contains("it/look") && dialog.contains("on your word alone"), "{dialog}");
-        client.call("ask_answer", &given).expect(true, &["nothing is asked about it"]);
+        client.call("ask_answer", &given).refused(&["nothing is asked about it"]);
         client.end();
         let answers = answers(&place);
         assert_eq!(answers.len(), 1);
@@ -118,7 +118,7 @@ fn an_answer_that_nobody_was_asked_for_counts_for_nothing() {
             json!({"name": "ask_answer", "arguments": given, "inputResponses": said, "requestState": state});
         client.request("tools/call", &params)
     };
-    for state in [json!(null), json!("1"), json!("99"), json!("x")] {
+    for state in [json!(null), json!("99"), json!("x")] {
         let answer = call(&mut client, &given, &state);
         assert!(is_question(&answer), "{state}: {answer}");
     }
@@ -127,7 +127,7 @@ fn an_answer_that_nobody_was_asked_for_counts_for_nothing() {
     let asked = client.request("tools/call", &json!({"name": "ask_answer", "arguments": skip}));
     assert!(is_question(&asked), "{asked}");
     let state = &asked["result"]["requestState"];
-    client.call_again("ask_answer", &given, (&said, state)).expect(true, &["has changed meanwhile"]);
+    client.call_again("ask_answer", &given, (&said, state)).refused(&["has changed meanwhile"]);
     let answer = call(&mut client, &skip, state);
     assert!(is_question(&answer), "used up: {answer}");
     client.end();
@@ -140,26 +140,27 @@ export XDG_STATE_HOME="$HOME/state"
 talk() {
     printf '%s\n' \
         '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"evil","version":"1"}}}' \
-        '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask_answer","arguments":{"id":"it/look","answer":"confirm"}}}' \
-        '{"jsonrpc":"2.0","id":0,"result":{"action":"accept","content":{"confirm":"yes"}}}' \
-        '{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{"confirm":"yes"}}}'
-    sleep 1
+        '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask_answer","arguments":{"id":"it","answer":"confirm"}}}' \
+        '{"jsonrpc":"2.0","id":0,"result":{"action":"accept","content":{"confirm":"yes"}}}'
 }
 code=0
 talk | /usr/bin/env -i PATH="$PATH" HOME="$HOME" XDG_STATE_HOME="$XDG_STATE_HOME" planwright mcp --role human >>said 2>&1 || code=$?
 echo "$code" >>codes
 "#;
 
-// A-01, A-45: an attempt gets no server for people, whatever it does to its environment.
+// A-01, A-45: an attempt gets no server for people, whatever it does to its environment. Outside of one it would.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_agent_at_work_gets_no_server_for_people() {
-    let place = Place::with_plan(&[BY_HAND, ("evil", "", OWN_CLIENT, "test -e never")]);
-    place.approve_and_run().expect(3, &["look needs you"]);
-    place.run(&["run", "it", "--only", "evil"]);
+    let place = Place::with_plan(&[("evil", "", OWN_CLIENT, "test -e never")]);
+    place.approve_and_run().expect(3, &["evil needs you"]);
     assert_eq!(place.read("codes"), "3\n", "{}", place.read("said"));
-    assert!(place.read("said").contains("the role human is for people"), "{}", place.read("said"));
-    assert_eq!(answers(&place), Vec::<Value>::new());
+    let said = place.read("said");
+    assert!(said.contains("the role human is for people") && !said.contains("serverInfo"), "{said}");
+    place.bash(&OWN_CLIENT.replace(">>said", ">said").replace(">>codes", ">codes")).expect(0, &[]);
+    assert_eq!(place.read("codes"), "0\n", "{}", place.read("said"));
+    assert!(place.read("said").contains("serverInfo"), "{}", place.read("said"));
+    assert_eq!(answers(&place), Vec::<Value>::new(), "no step of this plan can be confirmed");
 }
 
 // A-45: in the shell of an agent that says so, nobody is asked: the agent could be its own client.
@@ -174,8 +175,8 @@ fn in_the_shell_of_an_agent_the_dialog_is_not_shown() {
         json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}, "clientInfo": info});
     client.request("initialize", &greeting);
     let said = client.call("ask_answer", &json!({"id": "it/look", "answer": "confirm"}));
-    said.expect(true, &["an agent is at this terminal (CLAUDECODE)", "planwright answer it/look --confirm"]);
-    client.call("inbox_list", &json!({})).expect(false, &["it/look"]);
+    said.refused(&["an agent is at this terminal (CLAUDECODE)", "planwright answer it/look --confirm"]);
+    client.call("inbox_list", &json!({})).fine(&["it/look"]);
     client.end();
 }
 
@@ -183,12 +184,12 @@ fn in_the_shell_of_an_agent_the_dialog_is_not_shown() {
 #[test]
 fn a_person_starts_and_stops_runs_and_sees_what_waits() {
     let place = Place::with_plan(&[
-        ("slow", "", "touch begun; until [ -e go ]; do sleep 0.01; done", "test -e go"),
+        ("slow", "", "echo begun >begun; until [ -e go ]; do sleep 0.01; done", "test -e go"),
         BY_HAND,
     ]);
     let mut client = Client::with_person(&place, accepted("yes"));
     let it = json!({"id": "it"});
-    client.call("run_start", &it).expect(true, &["nobody has approved", "planwright review plans/it.md"]);
+    client.call("run_start", &it).refused(&["nobody has approved", "planwright review plans/it.md"]);
     place.run(&["propose", "it"]).expect(0, &[]);
     let inbox = client.call("inbox_list", &json!({})).data();
     assert_eq!(
@@ -196,29 +197,29 @@ fn a_person_starts_and_stops_runs_and_sees_what_waits() {
         (&json!("it"), &json!("proposed")),
         "{inbox}"
     );
-    client.call("run_start", &it).expect(true, &["nobody has approved"]);
+    client.call("run_start", &it).refused(&["nobody has approved"]);
     assert_eq!(client.dialogs, Vec::<String>::new(), "nobody is asked about what can't be");
     place.run(&["approve", "it", "--rev", &place.digest()]).expect(0, &[]);
-    client.call("run_start", &it).expect(false, &["is under way", "as the person confirmed"]);
+    client.call("run_start", &it).fine(&["is under way", "as the person confirmed"]);
     assert!(client.dialogs[0].contains("2 steps"), "{:?}", client.dialogs);
     place.wait_for_file("begun");
-    client.call("run_start", &it).expect(false, &["under way already"]);
+    client.call("run_start", &it).fine(&["under way already"]);
     let plan = client.call("plan_get", &it).data();
     assert_eq!(
         (&plan["run"], &plan["steps"][0]["status"]),
         (&json!("running"), &json!("running, attempt 1")),
         "{plan}"
     );
-    client.call("run_stop", &json!({"id": "it", "now": true})).expect(false, &["is stopped"]);
+    client.call("run_stop", &json!({"id": "it", "now": true})).fine(&["is stopped"]);
     place.write("go", "");
-    client.call("run_start", &it).expect(false, &["is under way"]);
+    client.call("run_start", &it).fine(&["is under way"]);
     place.wait_for("look ask.opened");
     wait_until("nobody drives it", || client.call("plan_get", &it).data()["run"] == "waiting for a person");
     let inbox = client.call("inbox_list", &json!({})).data();
     assert_eq!(inbox["asks"][0]["id"], "it/look", "{inbox}");
     let stats = client.call("plan_stats", &json!({"id": "it", "since": "7d"})).data();
     assert_eq!(stats["runs"], 1, "{stats}");
-    client.call("plan_list", &json!({})).expect(false, &["plans/it.md"]);
+    client.call("plan_list", &json!({})).fine(&["plans/it.md"]);
     client.end();
     let stopped = place.events().into_iter().find(|event| event["event"] == "run.stopped").expect("a stop");
     assert!(stopped["by"].as_str().is_some_and(|by| by.ends_with("over MCP (test)")), "{stopped}");

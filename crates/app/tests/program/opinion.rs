@@ -5,7 +5,7 @@ use crate::place::Place;
 /// A plan whose only step asks a question, and a judge that is this script.
 fn judged(script: &str) -> Place {
     let fields = "**judge:** Is it clear?\n**on_fail:** retry(1), then escalate";
-    let make = "if [ -s \"$PLANWRIGHT_FEEDBACK\" ]; then cp \"$PLANWRIGHT_FEEDBACK\" told; echo better > made; else echo hi > made; fi";
+    let make = "if [ -s \"$PLANWRIGHT_FEEDBACK\" ]; then cp \"$PLANWRIGHT_FEEDBACK\" told; printf 'bet%s' ter > made; else echo hi > made; fi";
     let place = Place::with_plan(&[("make", fields, make, "test -s made")]);
     let words = serde_json::json!(["bash", "-c", script]);
     place.write("planwright.toml", format!("[roles]\njudge = \"sage\"\n[agents.sage]\ncommand = {words}\n"));

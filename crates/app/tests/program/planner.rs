@@ -296,7 +296,7 @@ fn making_a_plan_anew_comes_to_an_end() {
         b"",
     );
     agent.expect(1, &["made anew 2 times, which is the most"]);
-    place.run(&["status", "files-v3"]).expect(0, &["waits"]);
+    place.run(&["status", "files-v3"]).expect(0, &["waiting, 1 of 2 settled"]);
     place
         .run(&["replan", "files-v3", "--config", "replan.max=2"])
         .expect(1, &["which is the most (`replan.max`)"]);

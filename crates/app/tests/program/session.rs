@@ -150,8 +150,8 @@ fn plans_that_are_over_are_never_put_back() {
 // A-32: an agent in an attempt is told nothing of the plan, whatever hooks its project has.
 #[test]
 fn an_agent_in_an_attempt_is_told_of_no_plan() {
-    let ask = "echo '{}' | planwright hook session-start >start.out 2>&1; \
-               echo '{}' | planwright hook pre-compact >compact.out 2>&1; touch asked.out";
+    let ask = "echo '{}' | XDG_STATE_HOME=$HOME/state planwright hook session-start >start.out 2>&1; \
+               echo '{}' | XDG_STATE_HOME=$HOME/state planwright hook pre-compact >compact.out 2>&1; touch asked.out";
     let place = project(&[("ask", "", ask, "test -e asked.out")]);
     place.approve_and_run().expect(0, &["done"]);
     assert_eq!((place.read("start.out"), place.read("compact.out")), (String::new(), String::new()));
@@ -264,7 +264,7 @@ fn the_gate_runs_only_what_a_person_approved() {
 // The gate inside of an attempt is advice about its own task; the verdict is the contract's, afterwards.
 #[test]
 fn inside_of_an_attempt_the_gate_speaks_of_the_task_alone() {
-    let ask = "echo '{\"session_id\":\"x\"}' | planwright hook stop >gate.out 2>&1; touch done.out";
+    let ask = "echo '{\"session_id\":\"x\"}' | XDG_STATE_HOME=$HOME/state planwright hook stop >gate.out 2>&1; touch done.out";
     let place = project(&[FIRST, ("work", "", ask, "test -e done.out && echo fine")]);
     place.write(USER, "[session]\nstop_holds = 1\n");
     place.approve_and_run().expect(0, &["done"]);
@@ -287,16 +287,12 @@ fn a_hook_that_fails_lets_the_session_go_on() {
 }
 
 #[test]
-fn whatever_a_plan_says_a_session_is_told_in_clean_text() {
-    let place = Place::empty();
-    place.write(
-        "plans/it.md",
-        runnable(&[FIRST]).replace("# Carry it out", "# Carry\u{1b}[2J it\u{202e} out"),
-    );
-    place.run(&["propose", "it"]).expect(0, &[]);
+fn whatever_a_contract_prints_a_session_is_told_in_clean_text() {
+    let place = project(&[("loud", "", "true", "printf 'boo\\033[2J\\n'; test -e never.out")]);
+    place.approve_and_run().expect(3, &[]);
     for input in ["", r#"{"hook_event_name":"SessionStart"}"#] {
         let ran = place.run_with(&["hook", "session-start"], input);
-        assert!(!ran.expect(0, &[]).stdout.contains(['\u{1b}', '\u{202e}']), "{ran:#?}");
+        assert!(!ran.expect(0, &["current step: 1 loud"]).stdout.contains('\u{1b}'), "{ran:#?}");
     }
 }
 

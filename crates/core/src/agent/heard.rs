@@ -135,15 +135,22 @@ impl Places {
             heard.tokens = Some(Tokens { input, cached: 0, output: 0 });
         }
         heard.micro_dollars = at(&self.dollars).and_then(micro).or(heard.micro_dollars);
-        at(&self.session).into_iter().for_each(|session| heard.name_session(session));
-        at(&self.said).and_then(Value::as_str).into_iter().for_each(|text| heard.say(text));
+        if let Some(session) = at(&self.session) {
+            heard.name_session(session);
+        }
+        if let Some(text) = at(&self.said).and_then(Value::as_str) {
+            heard.say(text);
+        }
     }
 }
+
+/// Takes what a line tells.
+type Reader = Box<dyn Fn(&str, &mut Heard) + Send>;
 
 /// Takes the output of an agent as it comes.
 pub struct Listener {
     heard: Heard,
-    read: Box<dyn Fn(&str, &mut Heard) + Send>,
+    read: Reader,
     line: Vec<u8>,
     /// Whether the line that is coming is too long to be taken.
     is_too_long: bool,

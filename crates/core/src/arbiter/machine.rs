@@ -78,6 +78,7 @@ impl Stage {
                 (Executing, "an attempt starts"),
                 (Waiting, "a person is asked"),
                 (Complete, "every step is settled"),
+                (Planning, "a person sent it back"),
                 (Failed, "its policy says abort, or a person ends it"),
             ],
             Executing => &[

@@ -186,3 +186,119 @@ fn a_prompt_says_everything_that_is_known() {
         "{second}"
     );
 }
+
+fn json(json: &str) -> Result<block::Action, block::Fault> {
+    block::find(&format!("Because.\n\n```plan-json\n{json}\n```\n")).expect("a block")
+}
+
+/// The text of the plan in a block.
+fn composed(steps: &str) -> String {
+    match json(&format!("{{\"action\":\"plan\",\"title\":\"T\",\"steps\":[{steps}]}}")) {
+        Ok(block::Action::Plan(planned)) => block::compose(&planned),
+        other => panic!("{other:?}: {steps}"),
+    }
+}
+
+// A-49: what each expectation becomes, word for word.
+#[test]
+fn a_check_becomes_a_contract() {
+    for (check, contract) in [
+        (r#""make test""#, "make test"),
+        (r#"{"command":"make test"}"#, "make test"),
+        (r#"{"run":"make test","exit_code":0}"#, "make test"),
+        (r#"{"file_exists":"a b"}"#, "test -e 'a b'"),
+        (r#"{"files_exist":["a","it's"]}"#, r"test -e a && test -e 'it'\''s'"),
+        (r#"{"command":"ls","stdout_contains":"x"}"#, "said=$(ls) && grep -qF -- x <<<\"$said\""),
+        (r#"{"command":"a || b","file_exists":"c"}"#, "{\na || b\n} && test -e c"),
+    ] {
+        let text = composed(&format!(r#"{{"kind":"spawn","task":"Do it.","check":{check}}}"#));
+        assert!(text.contains(&format!("```shell\n{contract}\n```\nexit_code == 0\n")), "{check}: {text}");
+    }
+    let text =
+        composed(r#"{"kind":"spawn","task":"Do it.","check":{"command":"x","exit_code":3},"attempts":1}"#);
+    assert!(text.contains("exit_code == 3\n") && text.contains("**on_fail:** escalate"), "{text}");
+    let text = composed(r#"{"kind":"shell","command":"touch x"}"#);
+    assert!(text.contains("**target:** shell") && text.contains("**contract:** manual"), "{text}");
+    assert!(text.contains("```shell\ntouch x\n```"), "{text}");
+}
+
+// A-49: what does not fit is refused, with the step and the reason.
+#[test]
+fn a_block_that_does_not_fit_is_refused() {
+    let step = |fields: &str| json(&format!("{{\"action\":\"plan\",\"steps\":[{{{fields}}}]}}"));
+    for (fields, words) in [
+        (r#""kind":"spawn","title":"x""#, "has no `task`"),
+        (r#""kind":"spawn","task":"x","command":"y""#, "belongs in `check`"),
+        (r#""kind":"shell","title":"x""#, "has no `command`"),
+        (r#""kind":"shell","command":"x","agent":"y""#, "no `agent`"),
+        (r#""kind":"think","task":"x""#, "unknown variant `think`"),
+        (r#""kind":"spawn","task":"x","done":true"#, "unknown field `done`"),
+        (r#""kind":"spawn","task":"x","id":"Not An Id""#, "small letters"),
+        (r#""kind":"spawn","task":"x","attempts":0"#, "`attempts` from 1"),
+        (r#""kind":"spawn","task":"x","check":{}"#, "expects nothing"),
+        (r#""kind":"spawn","task":"x","check":{"stdout_contains":"y"}"#, "no command that prints one"),
+        (r#""kind":"spawn","task":"x","check":{"exit_code":1}"#, "expects nothing"),
+        (
+            r#""kind":"spawn","task":"x","check":{"command":"y","exit_code":1,"stdout_contains":"z"}"#,
+            "in the command itself",
+        ),
+    ] {
+        let fault = step(fields).expect_err(fields).to_string();
+        assert!(fault.contains(words), "{fields}: {fault}");
+    }
+    assert!(json(r#"{"action":"plan","steps":[]}"#).is_err());
+    assert!(json(r#"{"action":"approve"}"#).is_err());
+    assert!(json("not json").is_err());
+    let two = "```plan-json\n{}\n```\n```plan-json\n{}\n```\n";
+    assert_eq!(block::find(two), Some(Err(block::Fault::Several(2))));
+    assert_eq!(block::find("no block"), None);
+    assert_eq!(
+        json(r#"{"action":"escalate","question":"why?","step":2}"#),
+        Ok(block::Action::Escalate { step: Some("2".to_owned()), reason: "why?".to_owned() })
+    );
+}
+
+// A-49: what stands before the steps that are replaced stays, byte for byte, and so does what stands behind.
+#[test]
+fn steps_are_replaced_from_a_number_on() {
+    let planned = |from: usize| {
+        let text = format!(
+            r#"{{"action":"plan","replace_from_step":{from},"steps":[{{"kind":"spawn","title":"New","task":"Do it.","check":"x"}}]}}"#
+        );
+        match json(&text) {
+            Ok(block::Action::Plan(planned)) => planned,
+            other => panic!("{other:?}"),
+        }
+    };
+    let text = format!("{PLAN}\n## Notes\n\n- mine\n");
+    let old = plan(&text);
+    let new = block::replace(&old, &planned(2)).expect("replaced");
+    let kept = &text[..text.find("### 2.").expect("a step")];
+    assert!(new.starts_with(kept) && new.ends_with("\n\n## Notes\n\n- mine\n"), "{new}");
+    let read = plan(&new).draft();
+    assert_eq!(read.steps.iter().map(|step| step.title.value.as_str()).collect::<Vec<_>>(), ["One", "New"]);
+    assert_eq!(unkept(&old.draft(), &BTreeSet::from([0]), &read), Vec::<String>::new());
+    assert_eq!(plan(&block::replace(&old, &planned(3)).expect("added")).draft().steps.len(), 3);
+    for from in [0, 4] {
+        assert!(block::replace(&old, &planned(from)).is_err(), "{from}");
+    }
+}
+
+// P-29: the same words make the same plan, whatever stands in them.
+#[test]
+fn a_task_and_a_command_are_a_plan() {
+    for (task, contract) in [
+        ("Mend it", "make test"),
+        ("Mend it\n\n### 9. Not a step\n**contract:** true", "test -s a &&\n  test -s b"),
+        ("```\ncode", "grep -q '```' a"),
+    ] {
+        let text = quick(task, contract, "coder", 2);
+        assert_eq!(text, quick(task, contract, "coder", 2));
+        let draft = plan(&text).draft();
+        assert_eq!(draft.steps.len(), 1, "{text}");
+        let command = draft.steps[0].contract.as_ref().and_then(|contract| contract.command.as_ref());
+        assert_eq!(command.map(|command| command.value.trim()), Some(contract), "{text}");
+        assert!(text.contains("retry(2), then abort"), "{text}");
+    }
+    assert!(quick("x", "y", "coder", 0).contains("**on_fail:** abort"));
+}

@@ -339,7 +339,12 @@ fn files(arguments: &Value) -> Vec<String> {
         match &arguments[list] {
             Value::Array(items) => paths.extend(items.iter().flat_map(|item| match item {
                 Value::String(path) if list == "files" => vec![path.clone()],
-                item => files(item),
+                Value::String(_)
+                | Value::Object(_)
+                | Value::Array(_)
+                | Value::Null
+                | Value::Bool(_)
+                | Value::Number(_) => files(item),
             })),
             // codex has an object of changes by path.
             Value::Object(changes) if list == "changes" => paths.extend(changes.keys().cloned()),

@@ -160,7 +160,7 @@ impl Look<'_> {
             Kind::Simple { assignments, words } => {
                 assignments.iter().try_for_each(|word| self.assignment(word))?;
                 self.words(words)?;
-                self.simple(words)
+                simple(words)
             }
             Kind::Pipeline(commands) | Kind::Sequence(commands) => self.all(commands),
             Kind::Chain { first, rest } => {
@@ -274,39 +274,40 @@ impl Look<'_> {
             Condition::Opaque => Err("it holds a test that can't be read".to_owned()),
         }
     }
+}
 
-    fn simple(&self, words: &[Word]) -> Looks {
-        let Some(first) = words.first() else { return Ok(()) };
-        let named = first.literal().filter(|_| !may_expand(first));
-        let Some(name) = named else { return Err(format!("what `{}` runs can't be told", first.raw)) };
-        let name = name.strip_prefix("/usr/bin/").or(name.strip_prefix("/bin/")).unwrap_or(name);
-        let rest = &words[1..];
-        if FREE.contains(&name) {
-            return Ok(());
-        }
-        if let Some(looker) = BOUND.iter().find(|looker| looker.name == name) {
-            return options(name, rest, looker);
-        }
-        match name {
-            "git" => git(rest),
-            "sed" => sed(rest),
-            "read" => rest.iter().try_for_each(|word| match word.literal() {
-                Some(text) if text.starts_with('-') || is_own_variable(text) => Ok(()),
-                Some(_) | None => Err(format!("it sets `{}`", word.raw)),
-            }),
-            "command" if matches!(rest.first().and_then(Word::literal), Some("-v" | "-V")) => Ok(()),
-            "xargs" => match operand::wrapped(words).and_then(|at| words[at].literal()) {
-                // What comes in may be any option.
-                Some(inner) if FREE.contains(&inner) => Ok(()),
-                Some(inner) => Err(format!("`xargs {inner}` is not on the list of commands that only read")),
-                None => Err("what `xargs` runs can't be told".to_owned()),
-            },
-            _ if WRAPPERS.contains(&name) => match operand::wrapped(words) {
-                Some(at) => self.simple(&words[at..]),
-                None => Err(format!("what `{name}` runs can't be told")),
-            },
-            _ => Err(format!("`{name}` is not on the list of commands that only read")),
-        }
+/// One command with its words.
+fn simple(words: &[Word]) -> Looks {
+    let Some(first) = words.first() else { return Ok(()) };
+    let named = first.literal().filter(|_| !may_expand(first));
+    let Some(name) = named else { return Err(format!("what `{}` runs can't be told", first.raw)) };
+    let name = name.strip_prefix("/usr/bin/").or(name.strip_prefix("/bin/")).unwrap_or(name);
+    let rest = &words[1..];
+    if FREE.contains(&name) {
+        return Ok(());
+    }
+    if let Some(looker) = BOUND.iter().find(|looker| looker.name == name) {
+        return options(name, rest, looker);
+    }
+    match name {
+        "git" => git(rest),
+        "sed" => sed(rest),
+        "read" => rest.iter().try_for_each(|word| match word.literal() {
+            Some(text) if text.starts_with('-') || is_own_variable(text) => Ok(()),
+            Some(_) | None => Err(format!("it sets `{}`", word.raw)),
+        }),
+        "command" if matches!(rest.first().and_then(Word::literal), Some("-v" | "-V")) => Ok(()),
+        "xargs" => match operand::wrapped(words).and_then(|at| words[at].literal()) {
+            // What comes in may be any option.
+            Some(inner) if FREE.contains(&inner) => Ok(()),
+            Some(inner) => Err(format!("`xargs {inner}` is not on the list of commands that only read")),
+            None => Err("what `xargs` runs can't be told".to_owned()),
+        },
+        _ if WRAPPERS.contains(&name) => match operand::wrapped(words) {
+            Some(at) => simple(&words[at..]),
+            None => Err(format!("what `{name}` runs can't be told")),
+        },
+        _ => Err(format!("`{name}` is not on the list of commands that only read")),
     }
 }
 

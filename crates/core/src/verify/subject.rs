@@ -75,6 +75,8 @@ pub struct Facts {
     pub agents: BTreeSet<String>,
     /// Topics that can be read.
     pub topics: BTreeSet<String>,
+    /// Tools that steps may ask for; `None`: nobody has listed them.
+    pub tools: Option<BTreeSet<String>>,
     /// Steps, by id, whose contracts were run before the work and passed; says where, and how.
     pub passed: BTreeMap<String, String>,
 }

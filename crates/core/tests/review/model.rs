@@ -68,6 +68,7 @@ fn plan(text: &str) -> Plan {
         bash: questions.commands.into_iter().map(|command| (command, Vec::new())).collect(),
         agents: words(&["coder", "reviewer"]),
         topics: words(&["sizes"]),
+        tools: None,
     };
     let checked = verify(&study, &facts, &Limits::default());
     checked.plan.unwrap_or_else(|| panic!("{:#?}\n{text}", checked.diagnostics))

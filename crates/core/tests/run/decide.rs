@@ -6,7 +6,8 @@ use planwright_core::plan::Plan;
 use planwright_core::run::RunState;
 
 use crate::happened::{
-    answered, asked, ended, exited, judged, parked, resumed, retry, skip, spent, started, stopped, warned,
+    answered, asked, ended, exited, exited_asking, judged, parked, resumed, retry, skip, spent, started,
+    stopped, warned,
 };
 use crate::sample::{plan, run_started};
 
@@ -211,6 +212,43 @@ fn an_agent_that_cannot_be_had_is_a_persons_to_see_to() {
     let mut walk = Walk::new("s");
     walk.takes(&[started("s", 1), parked("s", 1, None)]).expect("ask s/1 Parked");
     walk.takes(&[asked("s/1", Some("s"), Reason::Parked), answered("s/1", retry())]).expect("attempt s@2");
+}
+
+// P-14: an agent that can't be had is tried again and again, and not for ever.
+#[test]
+fn an_agent_that_is_out_of_quota_too_often_is_a_persons_to_see_to() {
+    let mut walk = Walk::new("s");
+    walk.limits.parked_max = 2;
+    for attempt in 1..=3 {
+        walk.expect(&format!("attempt s@{attempt}"));
+        walk.takes(&[started("s", attempt), parked("s", attempt, Some(500))]);
+    }
+    walk.expect("ask s/1 Parked");
+    assert_eq!(walk.state.steps[0].parked_why, "out of quota");
+    walk.takes(&[asked("s/1", Some("s"), Reason::Parked), answered("s/1", retry())]).expect("attempt s@4");
+    // One that worked in between begins to count anew.
+    walk.takes(&[started("s", 4), parked("s", 4, Some(500)), started("s", 5), exited("s", 5)]);
+    assert_eq!(walk.state.steps[0].parked, 0);
+}
+
+#[test]
+fn a_question_of_an_agent_is_put_to_a_person_if_its_contract_fails() {
+    let mut walk = Walk::new("s retry=1\nt");
+    walk.takes(&[started("s", 1), exited_asking("s", 1)]).expect("contract s@1");
+    walk.takes(&[judged("s", 1, 1)]).expect("ask s/1 Question");
+    assert_eq!(walk.state.steps[0].question.as_deref(), Some("which one?"));
+    walk.takes(&[asked("s/1", Some("s"), Reason::Question), answered("s/1", retry())]).expect("attempt s@2");
+    assert_eq!((walk.state.steps[0].hint.as_str(), &walk.state.steps[0].question), ("look again", &None));
+    // The attempt that ended in a question was none of those that the policy allows.
+    walk.tries("s", 2, 1).expect("attempt s@3");
+    walk.tries("s", 3, 1).expect("ask s/2 AttemptsSpent");
+}
+
+#[test]
+fn a_question_of_an_agent_whose_contract_passes_is_moot() {
+    let mut walk = Walk::new("s\nt");
+    walk.takes(&[started("s", 1), exited_asking("s", 1), judged("s", 1, 0)]).expect("attempt t@1");
+    assert_eq!(walk.state.steps[0].question, None);
 }
 
 // A-45, P-16: at 80 % people are warned once; at 100 % they are asked, and meanwhile nothing new begins.

@@ -2,6 +2,7 @@
 
 use planwright_core::event::{Answer, AttemptEnd, Blob, Event, Outcome, Reason, Receipt, StopWhen, Usage};
 use planwright_core::judge::{Observation, judge};
+use planwright_core::report::Line;
 
 pub(crate) fn started(step: &str, attempt: u32) -> Event {
     Event::AttemptStarted {
@@ -31,6 +32,15 @@ pub(crate) fn spent(step: &str, attempt: u32, (end, usage): (AttemptEnd, Usage))
 
 pub(crate) fn exited(step: &str, attempt: u32) -> Event {
     ended(step, attempt, AttemptEnd::Exited(0))
+}
+
+/// An attempt that ended by itself, and whose agent reported a question.
+pub(crate) fn exited_asking(step: &str, attempt: u32) -> Event {
+    let mut event = exited(step, attempt);
+    if let Event::AttemptFinished { account, .. } = &mut event {
+        account.report.push(Line::Ask { text: "which one?".to_owned() });
+    }
+    event
 }
 
 pub(crate) fn parked(step: &str, attempt: u32, until: Option<u64>) -> Event {

@@ -10,7 +10,7 @@ use super::Reply;
 use crate::process;
 use crate::project::Project;
 use crate::runs;
-use crate::scope::{guard_file, note, of_process, real};
+use crate::scope::{guard_file, guard_of, note, of_process, real};
 use crate::store::state;
 
 /// Answers whether a tool may be called.
@@ -47,12 +47,8 @@ fn guarded(call: &Call, folder: &Path, complaints: &mut Vec<String>) -> Reply {
             return Reply::Pass;
         }
     };
-    let mut guard = project.config.guard.clone();
-    match project.proposal_settings() {
-        Ok(Some((settings, _))) => guard.tools.extend(settings.guarded_tools),
-        Ok(None) => {}
-        Err(error) => complaints.push(format!("{}: {error}", crate::project::PROPOSAL_SETTINGS)),
-    }
+    let (guard, fault) = guard_of(&project);
+    complaints.extend(fault.map(|error| format!("{}: {error}", crate::project::PROPOSAL_SETTINGS)));
     let ruling = guard.ruling(call);
     if ruling == Ruling::Allowed {
         return Reply::Pass;

@@ -1,8 +1,9 @@
 //! One attempt as it is kept: the prompt, what the agent said, what the contract printed.
 
+use planwright_engine::core::agent::{self, Account};
 use planwright_engine::core::event::{Blob, Event};
 use planwright_engine::core::finding;
-use planwright_engine::core::report;
+use planwright_engine::core::report::{self, Line};
 use planwright_engine::core::run::CLAIM;
 use planwright_engine::runs::{self, Run, Runs};
 use planwright_engine::store::journal;
@@ -140,6 +141,11 @@ pub(super) fn whole(
     for event in own() {
         out.line(&format!("  {}", clean_line(&said(event))));
     }
+    let account = own().find_map(account_of);
+    let facts = account.map(|account| facts(account, own())).unwrap_or_default();
+    for (name, text) in &facts {
+        out.line(&format!("  {name} {}", clean_line(text)));
+    }
     let mut texts = Vec::new();
     for (part, title) in [
         (Part::Prompt, "what the agent was told"),
@@ -152,31 +158,69 @@ pub(super) fn whole(
         section(title, text.as_deref(), missing, out);
         texts.push(text);
     }
-    let findings: Vec<String> = own().flat_map(found_in).collect();
+    let reported: Vec<String> = account.map(reported).unwrap_or_default();
+    if !reported.is_empty() {
+        section("what the agent reported", Some(&reported.join("\n")), "", out);
+    }
+    let findings: Vec<String> = account
+        .map(|account| report::findings(&account.report).map(finding::line).collect())
+        .unwrap_or_default();
     if !findings.is_empty() {
         section("what the reviewer found", Some(&findings.join("\n")), "", out);
     }
     let [prompt, output, contract] = texts.try_into().unwrap_or_default();
-    Ok(AttemptData { step: step.to_owned(), attempt, prompt, output, contract, findings })
+    let session = account.and_then(|account| account.session.clone());
+    let model = account.and_then(|account| account.model.clone());
+    Ok(AttemptData {
+        step: step.to_owned(),
+        attempt,
+        session,
+        model,
+        prompt,
+        output,
+        contract,
+        reported,
+        findings,
+    })
 }
 
-/// What a reviewer found in an attempt, a line each.
-fn found_in(event: &Event) -> Vec<String> {
-    match event {
-        Event::AttemptFinished { account, .. } => {
-            report::findings(&account.report).map(finding::line).collect()
-        }
-        Event::RunStarted { .. }
-        | Event::AgentsApproved { .. }
-        | Event::AttemptStarted { .. }
-        | Event::ContractFinished { .. }
-        | Event::AskOpened { .. }
-        | Event::AskAnswered { .. }
-        | Event::BudgetWarned { .. }
-        | Event::RunStopped { .. }
-        | Event::RunResumed { .. }
-        | Event::RunFinished { .. } => Vec::new(),
+/// What is known of an attempt, if this event says it.
+fn account_of(event: &Event) -> Option<&Account> {
+    if let Event::AttemptFinished { account, .. } = event { Some(account) } else { None }
+}
+
+/// The session and how a person looks into it, the model, the tokens, and what was out of scope, each with its name.
+fn facts<'e>(account: &Account, mut events: impl Iterator<Item = &'e Event>) -> Vec<(&'static str, String)> {
+    let agent = events.find_map(|event| {
+        if let Event::AttemptStarted { agent, .. } = event { Some(agent.as_str()) } else { None }
+    });
+    let profile = agent.and_then(agent::profile);
+    let mut facts = Vec::new();
+    if let Some(session) = &account.session {
+        let resume = profile.and_then(|profile| Some((profile.program, profile.resume_words(session)?)));
+        let resume = resume.map(|(program, words)| format!("   ({program} {})", words.join(" ")));
+        facts.push(("session", format!("{session}{}", resume.unwrap_or_default())));
     }
+    facts.extend(account.model.clone().map(|model| ("model", model)));
+    facts.extend(account.tokens.map(|tokens| {
+        let said = format!("{} in, {} of them cached, {} out", tokens.input, tokens.cached, tokens.output);
+        ("tokens", said)
+    }));
+    facts.extend((!account.outside.is_empty()).then(|| ("outside of its scope", account.outside.join(", "))));
+    facts.extend(account.refused.iter().map(|refused| ("scope", refused.line())));
+    facts
+}
+
+/// What an agent reported, findings left out, a line each.
+fn reported(account: &Account) -> Vec<String> {
+    let lines = account.report.iter().filter_map(|line| match line {
+        Line::Note { text } => Some(format!("note  {text}")),
+        Line::Ask { text } => Some(format!("asks  {text}")),
+        Line::Finish { text } => Some(format!("says that it is done  {text}")),
+        Line::Discovered { title, text } => Some(format!("came upon  {title}  {text}").trim_end().to_owned()),
+        Line::Finding(_) => None,
+    });
+    lines.collect()
 }
 
 fn text_of(runs: &Runs, blob: Option<&Blob>) -> Result<Option<String>, Failure> {
