@@ -42,7 +42,7 @@ const CASES: &[Case] = &[
     ("claims_success_and_lies", work::claims_success_and_lies),
     ("is_gone_with_its_harness_and_goes_on", trouble::is_gone_with_its_harness_and_goes_on),
     ("is_parked_when_out_of_quota_and_goes_on", trouble::is_parked_when_out_of_quota_and_goes_on),
-    ("is_parked_when_its_model_fails", trouble::is_parked_when_its_model_fails),
+    ("is_parked_when_its_model_fails_and_goes_on", trouble::is_parked_when_its_model_fails_and_goes_on),
     ("is_named_when_it_is_missing", trouble::is_named_when_it_is_missing),
     ("is_ended_though_it_ignores_the_signal", trouble::is_ended_though_it_ignores_the_signal),
     (

@@ -20,8 +20,8 @@ pub(crate) struct Agent {
     pub(crate) is_usual: bool,
     /// What it says about its use.
     pub(crate) tells: Tells,
-    /// Whether it passes on when a limit ends, in the words of its provider.
-    pub(crate) tells_reset: bool,
+    /// What it does when its model can't be had.
+    pub(crate) outage: InOutage,
     /// The variables that it needs, for a model at this address.
     pub(crate) variables: fn(&str) -> Vec<(&'static str, String)>,
     /// The files that it needs below its home.
@@ -48,6 +48,17 @@ pub(crate) enum Tells {
     Nothing,
 }
 
+/// What an agent does when its model can't be had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InOutage {
+    /// It ends, and says when a limit ends, in the words of its provider.
+    EndsWithReset,
+    /// It ends.
+    Ends,
+    /// It tries for minutes, and says nothing; the time that a step may take ends it.
+    KeepsTrying,
+}
+
 /// All of them. The versions are those that were tried.
 pub(crate) const AGENTS: &[Agent] = &[
     Agent {
@@ -56,7 +67,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         version: "2.1.325",
         is_usual: true,
         tells: Tells::TokensAndMoney,
-        tells_reset: true,
+        outage: InOutage::EndsWithReset,
         variables: |url| {
             vec![
                 ("ANTHROPIC_BASE_URL", url.to_owned()),
@@ -77,7 +88,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         version: "0.166.0",
         is_usual: true,
         tells: Tells::Tokens,
-        tells_reset: false,
+        outage: InOutage::Ends,
         variables: |_| vec![("SCRIPTED_KEY", KEY.to_owned())],
         files: |url| {
             let text = format!(
@@ -94,7 +105,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         version: "0.87.1",
         is_usual: true,
         tells: Tells::TokensAndMoney,
-        tells_reset: true,
+        outage: InOutage::EndsWithReset,
         variables: |_| vec![("PI_OFFLINE", "1".to_owned()), ("PI_TELEMETRY", "0".to_owned())],
         files: |url| {
             let cost = json!({"input": 3, "output": 15, "cacheRead": 0.3, "cacheWrite": 0});
@@ -120,7 +131,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         version: "0.61.0",
         is_usual: false,
         tells: Tells::Tokens,
-        tells_reset: false,
+        outage: InOutage::KeepsTrying,
         variables: |url| {
             vec![
                 ("GEMINI_API_KEY", KEY.to_owned()),
@@ -142,7 +153,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         version: "0.24.4",
         is_usual: false,
         tells: Tells::Tokens,
-        tells_reset: false,
+        outage: InOutage::KeepsTrying,
         variables: |url| {
             vec![
                 ("OPENAI_API_KEY", KEY.to_owned()),
@@ -161,7 +172,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         version: "1.18.33",
         is_usual: false,
         tells: Tells::TokensAndMoney,
-        tells_reset: false,
+        outage: InOutage::KeepsTrying,
         variables: |_| {
             vec![
                 ("OPENCODE_DISABLE_AUTOUPDATE", "1".to_owned()),
@@ -190,7 +201,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         version: "1.0.102",
         is_usual: false,
         tells: Tells::Nothing,
-        tells_reset: false,
+        outage: InOutage::Ends,
         variables: |url| {
             vec![
                 ("COPILOT_PROVIDER_BASE_URL", format!("{url}/v1")),
@@ -207,7 +218,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         version: "0.86.2",
         is_usual: false,
         tells: Tells::Nothing,
-        tells_reset: false,
+        outage: InOutage::Ends,
         variables: |url| {
             vec![
                 ("OPENAI_API_KEY", KEY.to_owned()),
