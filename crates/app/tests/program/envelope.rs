@@ -77,7 +77,7 @@ const SUCCESSES: &[Case<'_>] = &[
     (&["import", "tasks.md", "--name", "imported"], ""),
     (&["export", "good", "--to", "markdown"], ""),
     (&["replan", "record", "--copy"], ""),
-    (&["draft", "--from", "-", "--name", "drafted"], DRAFT),
+    (&["draft", "--from", "-", "--name", "drafted", "--no-propose"], DRAFT),
     (&["new", "--templates"], ""),
     (&["quick", "touch q", "--contract", "test -s q", "--agent", "shell", "--dry-run"], ""),
     (&["discover", "More to do", "--plan", "good", "--step", "s1"], ""),

@@ -1,3 +1,5 @@
+//! What a planner is told, what is read out of its answer, and blocks of other harnesses.
+
 use std::collections::BTreeSet;
 
 use super::*;

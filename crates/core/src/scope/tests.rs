@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Call, Family, Guard, Mode, Place, Registry, Ruling, Scope, is_like, ruling, ruling_of_rubbish};
 
-const ROOT: &str = "/work/repo";
+const ROOT: &str = "/project/repo";
 
 fn scope() -> Scope {
     Scope {
@@ -123,17 +123,17 @@ fn files_are_held_to_what_the_step_touches() {
     let edit = |path: &str| call("Edit", &json!({"file_path": path}));
     let cases: &[(&str, &str)] = &[
         ("src/a.rs", ""),
-        ("/work/repo/src/deep/a.rs", ""),
+        ("/project/repo/src/deep/a.rs", ""),
         ("./src/../Cargo.toml", ""),
         ("docs/a.md", "`docs/a.md` lies outside of what this step may touch: src/**, Cargo.toml"),
         ("src/../docs/a.md", "`docs/a.md` lies outside of what this step may touch: src/**, Cargo.toml"),
         (
             "../other/src/a.rs",
-            "`/work/other/src/a.rs` lies outside of what this step may touch: src/**, Cargo.toml",
+            "`/project/other/src/a.rs` lies outside of what this step may touch: src/**, Cargo.toml",
         ),
         (
-            "/work/repository/src/a.rs",
-            "`/work/repository/src/a.rs` lies outside of what this step may touch: src/**, Cargo.toml",
+            "/project/repository/src/a.rs",
+            "`/project/repository/src/a.rs` lies outside of what this step may touch: src/**, Cargo.toml",
         ),
         ("~/a", "`~/a` lies outside of what this step may touch: src/**, Cargo.toml"),
         ("tests/x.rs", "`tests/x.rs` is sealed: it judges the work, and nobody may change it"),
@@ -152,7 +152,7 @@ fn files_are_held_to_what_the_step_touches() {
     );
     assert_eq!(why(&scope(), &call("Read", &json!({"file_path": "docs/a.md"}))), "");
     let sub = Call::read(
-        &json!({"tool_name": "Write", "tool_input": {"file_path": "a.rs"}, "cwd": "/work/repo/src"}),
+        &json!({"tool_name": "Write", "tool_input": {"file_path": "a.rs"}, "cwd": "/project/repo/src"}),
     )
     .expect("a call");
     assert_eq!(why(&scope(), &sub), "");
@@ -167,7 +167,7 @@ fn what_a_script_plainly_writes_is_held_to_it_too() {
     assert_eq!(bash("echo a > /tmp/x"), "");
     assert!(bash("echo a > docs/a.md").starts_with("`docs/a.md` lies outside"));
     assert!(bash("cd docs && echo a >> a.md").starts_with("`docs/a.md` lies outside"));
-    assert!(bash("true; cat > ../x <<EOF\na\nEOF").starts_with("`/work/x` lies outside"));
+    assert!(bash("true; cat > ../x <<EOF\na\nEOF").starts_with("`/project/x` lies outside"));
     assert!(bash("echo a > tests/x").starts_with("`tests/x` is sealed"));
     assert!(bash("echo a > /state/planwright/x").contains("belongs to the harness"));
 }
