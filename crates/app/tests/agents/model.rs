@@ -83,7 +83,7 @@ impl Model {
                 }
                 let shared = Arc::clone(&shared);
                 // A client that goes away takes its answer with it.
-                thread::spawn(move || shared.converse(stream).ok());
+                thread::spawn(move || shared.converse(&stream).ok());
             }
         });
         Ok(model)
@@ -114,13 +114,13 @@ impl Drop for Model {
 }
 
 impl Shared {
-    fn converse(&self, stream: TcpStream) -> io::Result<()> {
-        let request = http::read(&stream)?;
+    fn converse(&self, stream: &TcpStream) -> io::Result<()> {
+        let request = http::read(stream)?;
         let response = match Wire::of(&request.path) {
             Some(wire) if request.method == "POST" => self.answer(wire, &request),
             Some(_) | None => Response::json(200, &incidental(&request.path)),
         };
-        http::write(&stream, &request, &response)
+        http::write(stream, &request, &response)
     }
 
     fn answer(&self, wire: Wire, request: &Request) -> Response {

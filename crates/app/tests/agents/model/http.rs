@@ -69,7 +69,7 @@ pub(crate) fn read(stream: &TcpStream) -> io::Result<Request> {
             Some(("content-length", value)) => length = value.parse().map_err(io::Error::other)?,
             Some(("transfer-encoding", "chunked")) => is_chunked = true,
             Some(("expect", "100-continue")) => {
-                (&mut &*stream).write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?
+                (&mut &*stream).write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
             }
             Some(_) => {}
         }

@@ -18,9 +18,9 @@ use super::http::Response;
 pub(crate) enum Wire {
     /// Anthropic's messages.
     Messages,
-    /// OpenAI's responses.
+    /// `OpenAI`'s responses.
     Responses,
-    /// OpenAI's chat completions.
+    /// `OpenAI`'s chat completions.
     Chat,
     /// Google's generated content.
     Gemini,

@@ -1,4 +1,4 @@
-//! OpenAI's chat completions, which most other servers of models speak.
+//! `OpenAI`'s chat completions, which most other servers of models speak.
 
 use serde_json::{Value, json};
 
