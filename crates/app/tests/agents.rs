@@ -64,6 +64,10 @@ const ALONE: &[(&str, fn())] = &[
     ),
     ("the_model_fails_as_long_as_it_should", spoken::the_model_fails_as_long_as_it_should),
     ("the_page_has_every_try", hostile::the_page_has_every_try),
+    (
+        "what_is_refused_to_agents_is_seen_where_it_is_not_refused",
+        hostile::what_is_refused_to_agents_is_seen_where_it_is_not_refused,
+    ),
 ];
 
 #[cfg(target_os = "linux")]
@@ -91,7 +95,7 @@ fn main() -> ExitCode {
         ended.collect::<Vec<_>>()
     }));
     let is_required = std::env::var_os(REQUIRED).is_some_and(|value| !value.is_empty());
-    let is_good = failed.is_empty() && (skipped.is_empty() || !is_required);
+    let is_good = failed.is_empty() && (!is_required || skipped.is_empty());
     let verdict = if is_good { "ok" } else { "FAILED" };
     println!(
         "\ntest result: {verdict}. {} failed {failed:?}; {} agents tried, {} not tried",

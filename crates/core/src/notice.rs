@@ -32,7 +32,7 @@ pub struct Notice {
     /// What happened: its name under `event`, and everything that goes with it.
     pub event: Value,
     /// What else this tells, by name: `scope.violated` where an attempt changed files that it may not touch.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<String>,
 }
 

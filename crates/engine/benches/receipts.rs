@@ -72,6 +72,19 @@ fn records(steps: usize) {
     ));
 }
 
+/// Events as a chain that begins with this hash.
+fn book(events: &[Event], genesis: [u8; 32]) -> Book {
+    let mut head = Head { seq: 0, hash: genesis };
+    let mut links = Vec::new();
+    for (event, seq) in events.iter().zip(1..) {
+        let record = serde_json::to_vec(event).expect("written");
+        let hash = chain::link(&head.hash, 1, (seq, 1), &record);
+        links.push(Link { seq, at_ms: 1, text: record, prev: head.hash, hash });
+        head = Head { seq, hash };
+    }
+    Book { number: 1, links, head: Some(head) }
+}
+
 fn bundle(steps: usize) -> Bundle {
     let mut text =
         "---\ntype: plan\nstatus: draft\nowner: ada\n---\n\n# It\n\n**Context:** Because.\n\n## Steps\n"
@@ -124,15 +137,7 @@ fn bundle(steps: usize) -> Bundle {
         events.push(Event::ContractFinished { step, attempt: 1, receipt });
     }
     events.push(Event::RunFinished { outcome: Outcome::Done, why: String::new() });
-    let mut head = Head { seq: 0, hash: chain::run_genesis(&digest, text.as_bytes()) };
-    let mut links = Vec::new();
-    for (event, seq) in events.iter().zip(1..) {
-        let record = serde_json::to_vec(event).expect("written");
-        let hash = chain::link(&head.hash, 1, (seq, 1), &record);
-        links.push(Link { seq, at_ms: 1, text: record, prev: head.hash, hash });
-        head = Head { seq, hash };
-    }
-    let book = Book { number: 1, links, head: Some(head) };
+    let book = book(&events, chain::run_genesis(&digest, text.as_bytes()));
     let run =
         RunBook { book, name: "it".to_owned(), digest, text, dialect: "native".to_owned(), created_at_ms: 1 };
     let kept = Kept { bytes: 4, content: Some(b"said".to_vec()), dropped_at_ms: None };

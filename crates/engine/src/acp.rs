@@ -14,7 +14,7 @@ use crate::runs;
 use crate::scope::{note, of_process};
 
 /// How long an agent may take to be ready.
-const READY_MAX: Duration = Duration::from_secs(120);
+const READY_MAX: Duration = Duration::from_mins(2);
 /// How long it may take to end its turn once it was told to.
 const CANCEL_MAX: Duration = Duration::from_secs(2);
 /// How long it may take to end once nobody talks to it.

@@ -135,7 +135,7 @@ pub fn propose(
     let project = decisions.runs().project();
     let verified = match (verified.plan.is_some(), path.symlink_metadata().is_ok()) {
         (false, _) => verified,
-        (true, true) => revise(decisions, path, verified)?,
+        (true, true) => revise(decisions, path, &verified)?,
         (true, false) => {
             let folder = path.parent().and_then(|folder| folder.strip_prefix(&project.root).ok());
             store::folder_within(&project.root, folder.unwrap_or(Path::new("")))?;
@@ -148,7 +148,7 @@ pub fn propose(
 }
 
 /// Writes a text in the place of what an agent proposed before. What anybody else wrote or decided since stays.
-fn revise(decisions: &Decisions, path: &Path, verified: Verified) -> Result<Verified, Error> {
+fn revise(decisions: &Decisions, path: &Path, verified: &Verified) -> Result<Verified, Error> {
     let project = decisions.runs().project();
     let shown = verified.source.name().to_owned();
     let taken = |why| Error::Taken { path: shown.clone(), why };
@@ -159,7 +159,7 @@ fn revise(decisions: &Decisions, path: &Path, verified: Verified) -> Result<Veri
     }
     let old = project.verify(path, &shown)?;
     let digest = |verified: &Verified| verified.plan.as_ref().map(|plan| Digest::of(plan).to_string());
-    if digest(&old).is_some() && digest(&old) == digest(&verified) {
+    if digest(&old).is_some() && digest(&old) == digest(verified) {
         return Ok(old);
     }
     let case = decisions.case(path)?;

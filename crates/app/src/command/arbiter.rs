@@ -193,8 +193,9 @@ fn next(path: &str, case: &Case, choice: &Choice, vacancies: &[VacancyData]) -> 
     let is_asked = case.run.as_ref().is_some_and(|run| !run.state.asks.is_empty());
     match choice.action {
         _ if is_over => Next::new(["planwright", "log", path]),
-        Action::Continue | Action::Retry => Next::new(["planwright", "run", path]),
         Action::Escalate | Action::Replan if is_asked => Next::new(["planwright", "inbox"]),
-        Action::Escalate | Action::Replan => Next::new(["planwright", "run", path]),
+        Action::Continue | Action::Retry | Action::Escalate | Action::Replan => {
+            Next::new(["planwright", "run", path])
+        }
     }
 }

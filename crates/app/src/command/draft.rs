@@ -95,7 +95,7 @@ struct Found {
 
 /// What an answer comes to.
 enum Read {
-    Plan(Judged<Found>),
+    Plan(Box<Judged<Found>>),
     /// The agent says that it is done.
     Done(String),
 }
@@ -107,8 +107,10 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let (found, by, tries, changed) = match &args.from {
         Some(file) => match read(&project, &planner::input(file)?)? {
             Read::Done(summary) => return Ok(done(summary, out)),
-            Read::Plan(Judged::Fit(found)) => (found, who(), 0, Vec::new()),
-            Read::Plan(Judged::Returned { complaints, .. }) => return Err(refused(file, complaints)),
+            Read::Plan(judged) => match *judged {
+                Judged::Fit(found) => (found, who(), 0, Vec::new()),
+                Judged::Returned { complaints, .. } => return Err(refused(file, complaints)),
+            },
         },
         None => {
             let asked = planner::find(&project, args.agent.as_deref())?;
@@ -124,7 +126,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
             let tries = args.tries.unwrap_or(project.config.draft.tries);
             let talk = Talk { project: &project, planner: &asked, first: planning::wish(&wish), tries };
             let judge = |said: &str| match read(&project, said)? {
-                Read::Plan(judged) => Ok(judged),
+                Read::Plan(judged) => Ok(*judged),
                 Read::Done(_) => Ok(Judged::Returned {
                     plan: None,
                     complaints: vec!["nothing is done by saying so: answer with a plan".to_owned()],
@@ -191,8 +193,9 @@ fn home(project: &Project, name: &str) -> Result<PathBuf, Failure> {
 
 /// Reads an answer and has the plan in it checked.
 fn read(project: &Project, said: &str) -> Result<Read, Failure> {
-    let returned =
-        |complaint: String| Ok(Read::Plan(Judged::Returned { plan: None, complaints: vec![complaint] }));
+    let returned = |complaint: String| {
+        Ok(Read::Plan(Box::new(Judged::Returned { plan: None, complaints: vec![complaint] })))
+    };
     let (text, reasoning) = match block::find(said) {
         Some(Err(fault)) => return returned(fault.to_string()),
         Some(Ok(Action::Done { summary })) => return Ok(Read::Done(summary)),
@@ -219,10 +222,10 @@ fn read(project: &Project, said: &str) -> Result<Read, Failure> {
     };
     let verified = project.check(Text::Plan(source))?;
     if verified.plan.is_some() {
-        return Ok(Read::Plan(Judged::Fit(Found { verified, reasoning })));
+        return Ok(Read::Plan(Box::new(Judged::Fit(Found { verified, reasoning }))));
     }
     let complaints = planning::complaints(&verified.source, &verified.diagnostics);
-    Ok(Read::Plan(Judged::Returned { plan: Some(verified.source), complaints }))
+    Ok(Read::Plan(Box::new(Judged::Returned { plan: Some(verified.source), complaints })))
 }
 
 /// The plan as a draft of which nothing is done, whatever its author says.

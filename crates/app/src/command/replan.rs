@@ -97,7 +97,7 @@ struct Found {
 
 /// What an answer comes to.
 enum Read {
-    Plan(Judged<Found>),
+    Plan(Box<Judged<Found>>),
     Done(String),
     Escalate(Option<String>, String),
 }
@@ -116,13 +116,15 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
     if let Some(file) = &args.from {
         return match read(args, &case, &planner::input(file)?)? {
-            Read::Plan(Judged::Fit(found)) => write(args, &case, found, (who(), 0, Vec::new()), out),
-            Read::Plan(Judged::Returned { complaints, .. }) => {
-                let mut failure =
-                    Failure::new(Exit::No, format!("{file} holds no next version that can be used"));
-                failure.causes = complaints;
-                Err(failure.hint("nothing was written"))
-            }
+            Read::Plan(judged) => match *judged {
+                Judged::Fit(found) => write(args, &case, found, (who(), 0, Vec::new()), out),
+                Judged::Returned { complaints, .. } => {
+                    let mut failure =
+                        Failure::new(Exit::No, format!("{file} holds no next version that can be used"));
+                    failure.causes = complaints;
+                    Err(failure.hint("nothing was written"))
+                }
+            },
             Read::Done(summary) => Ok(done(&case, summary, out)),
             Read::Escalate(step, reason) => escalate(&case, step.as_deref(), &reason, out),
         };
@@ -132,7 +134,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let talk = Talk { project: &case.project, planner: &asked, first: prompt(args, &case), tries };
     let mut called = None;
     let judge = |said: &str| match read(args, &case, said)? {
-        Read::Plan(judged) => Ok(judged),
+        Read::Plan(judged) => Ok(*judged),
         Read::Done(_) => Ok(Judged::Returned {
             plan: None,
             complaints: vec!["nothing is done by saying so: answer with the whole plan".to_owned()],
@@ -179,8 +181,9 @@ fn prompt(args: &Args, case: &Case) -> String {
 
 /// Reads an answer and has the version in it checked: by the rules, and by what it owes the version before.
 fn read(args: &Args, case: &Case, said: &str) -> Result<Read, Failure> {
-    let returned =
-        |plan: Option<Source>, complaints: Vec<String>| Ok(Read::Plan(Judged::Returned { plan, complaints }));
+    let returned = |plan: Option<Source>, complaints: Vec<String>| {
+        Ok(Read::Plan(Box::new(Judged::Returned { plan, complaints })))
+    };
     let (text, changes, reasoning) = match block::find(said) {
         Some(Err(fault)) => return returned(None, vec![fault.to_string()]),
         Some(Ok(Action::Done { summary })) => return Ok(Read::Done(summary)),
@@ -218,7 +221,7 @@ fn read(args: &Args, case: &Case, said: &str) -> Result<Read, Failure> {
             .map(|name| format!("this says the same as {name}, which has failed: change what made it fail")),
     );
     match complaints.is_empty() && verified.plan.is_some() {
-        true => Ok(Read::Plan(Judged::Fit(Found { verified, changes, reasoning }))),
+        true => Ok(Read::Plan(Box::new(Judged::Fit(Found { verified, changes, reasoning })))),
         false => returned(Some(written), complaints),
     }
 }

@@ -136,7 +136,9 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         (None, false) => {
             print_plan(&plan, &dialect_line(&verified.source), out);
             tell_reasoning("why", &reasoning, out);
-            run.iter().for_each(|run| found::print(run, out));
+            if let Some(run) = &run {
+                found::print(run, out);
+            }
         }
     }
     let errors = verified.count(Severity::Error);
@@ -147,7 +149,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
     let next = Next::new(["planwright", "verify", plan.path.as_str()]);
     let findings = run.as_ref().map(found::data).unwrap_or_default();
-    let shown = Shown { plan, errors, warnings, graph, section, told, findings, reasoning };
+    let shown = Shown { plan, errors, warnings, graph, section, reasoning, told, findings };
     Ok(Answer::done("show", &shown).next(next))
 }
 

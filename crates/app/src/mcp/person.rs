@@ -27,11 +27,14 @@ const TYPED: &str = "confirm";
 /// What a person types. A dialog that is accepted unread, or by a program, comes back without it.
 const YES: &str = "yes";
 
+/// What a yes does, given the name of who said it.
+type Act = Box<dyn FnOnce(&str) -> Result<Reply, Trouble> + Send>;
+
 /// Something that only a person may decide.
 pub(super) struct Matter {
     pub(super) question: Question,
     /// What a yes does; it gets the name of who said it.
-    pub(super) act: Box<dyn FnOnce(&str) -> Result<Reply, Trouble> + Send>,
+    pub(super) act: Act,
 }
 
 /// What a person is asked.

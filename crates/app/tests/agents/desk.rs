@@ -15,7 +15,7 @@ fn repaired() -> String {
     BROKEN.replace("greeting.txt && (", "greeting.txt").replace("**needs:** great\n", "**needs:** greet\n")
 }
 
-/// The words that give an agent the desk; `None` for an agent that speaks no MCP.
+/// The words that give an agent the desk; `None` for an agent that speaks no MCP, or hides its tools until they are looked for.
 fn words(agent: &str) -> Option<Vec<String>> {
     let words = |words: &[&str]| Some(words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
     let server = json!({"command": "planwright", "args": ["mcp", "--role", "planner"]});
@@ -41,10 +41,6 @@ fn words(agent: &str) -> Option<Vec<String>> {
             "mcp_servers.plans.default_tools_approval_mode=\"approve\"",
             "-",
         ]),
-        "qwen" => {
-            let config = json!({"mcpServers": {"plans": server}}).to_string();
-            words(&["-o", "stream-json", "--approval-mode", "yolo", "--mcp-config", &config])
-        }
         _ => None,
     }
 }

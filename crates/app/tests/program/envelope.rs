@@ -317,7 +317,6 @@ const FAILURES: &[Case<'_>] = &[
     (&["init", "--write"], ""),
     (&["hook", "nonsense"], ""),
     (&["tools", "everything"], ""),
-    (&["acp"], ""),
     (&["should-plan"], ""),
     (&["prompt"], ""),
     (&["prompt", "nothing"], ""),

@@ -31,7 +31,9 @@ fn what_was_spent_is_added_up_and_the_rest_is_counted_at_this_rate() {
     ];
     let events: Vec<Event> = [run_started()].into_iter().chain(attempts.into_iter().flatten()).collect();
     let mut state = RunState::new(&plan);
-    events.iter().for_each(|event| state.apply(event).expect("a run on paper"));
+    for event in &events {
+        state.apply(event).expect("a run on paper");
+    }
     let rows = of_run("it", &plan, events.iter());
     let said = |rows: &[planwright_core::cost::Spent]| -> Vec<String> {
         let row = |row: &planwright_core::cost::Spent| {
