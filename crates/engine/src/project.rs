@@ -538,7 +538,9 @@ pub fn home_of(plan: &Path) -> Result<PathBuf, Error> {
 
 /// Whether a folder is the root of a project.
 fn is_project(root: &Path) -> Result<bool, Error> {
-    Ok(look(&root.join(config::FILE))?.is_some() || look(&root.join(".git"))?.is_some())
+    let git = root.join(".git");
+    let unread = |source| store::Error::Read { path: git.clone(), source };
+    Ok(look(&root.join(config::FILE))?.is_some() || state::is_repository(&git).map_err(unread)?)
 }
 
 /// What is at a path, if anything is.

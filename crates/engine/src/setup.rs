@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use planwright_core::agent::{PROFILES, Profile};
 
 use crate::config::{self, Settings, Sources};
+use crate::store::state;
 use crate::{facts, store};
 
 /// Where plans are kept, below the root.
@@ -53,7 +54,9 @@ pub fn look(root: &Path) -> Found {
     Found {
         programs: ["git", "bash"].into_iter().filter(|name| facts::has_program(name)).collect(),
         agents: PROFILES.iter().filter(|profile| facts::has_program(profile.program)).collect(),
-        has_repository: root.ancestors().any(|folder| folder.join(".git").exists()),
+        has_repository: root
+            .ancestors()
+            .any(|folder| state::is_repository(&folder.join(".git")).unwrap_or(false)),
     }
 }
 

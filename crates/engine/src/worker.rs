@@ -21,6 +21,7 @@ use crate::attempt::{self, Folder};
 use crate::base;
 use crate::config::{Config, ENVIRONMENT_KEY, LIKE_KEY, TOPICS_KEY, Violation};
 use crate::contract::{Seen, Site, bash, milliseconds};
+use crate::facts;
 use crate::process::{self, Ended, How, Job, Stop, Supervisors};
 use crate::runs;
 use crate::scope;
@@ -108,7 +109,16 @@ impl Worker {
         match self.agents.get(&step.target).map(Vec::as_slice) {
             None if step.target == SHELL => Ok(Agent::Shell),
             Some([word]) if word == SHELL => Ok(Agent::Shell),
-            Some(command @ [_, ..]) => Ok(Agent::Command(command.to_vec())),
+            Some(command @ [program, ..]) => {
+                let is_there =
+                    program.contains('/') || agent::is_bridged(command) || facts::has_program(program);
+                match is_there {
+                    true => Ok(Agent::Command(command.to_vec())),
+                    false => {
+                        Err(format!("{name} is not installed: there is no program `{program}` on the PATH"))
+                    }
+                }
+            }
             _ if self.config.agents_of(&self.plan).get(&step.target).is_some_and(|now| !now.is_empty()) => {
                 Err(format!("{} in what was approved: run the plan again to approve it", missing(&name)))
             }

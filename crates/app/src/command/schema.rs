@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         let failure = Failure::new(Exit::Usage, format!("there is no schema `{wanted}`"));
         return Err(failure.next(Next::new(["planwright", "schema"])));
     };
-    let mut schema = make(SchemaSettings::draft2020_12().into_generator());
+    let mut schema = make(SchemaSettings::draft2020_12().for_serialize().into_generator());
     if let Some(object) = schema.as_object_mut() {
         object.insert("title".to_owned(), format!("planwright.{short}/1").into());
     }

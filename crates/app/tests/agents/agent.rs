@@ -92,7 +92,8 @@ pub(crate) const AGENTS: &[Agent] = &[
         variables: |_| vec![("SCRIPTED_KEY", KEY.to_owned())],
         files: |url| {
             let text = format!(
-                "model = \"{MODEL}\"\nmodel_provider = \"scripted\"\n\n[model_providers.scripted]\n\
+                "model = \"{MODEL}\"\nmodel_provider = \"scripted\"\n\n\
+                 [sandbox_workspace_write]\nexclude_slash_tmp = true\n\n[model_providers.scripted]\n\
                  name = \"scripted\"\nbase_url = \"{url}/v1\"\nenv_key = \"SCRIPTED_KEY\"\nwire_api = \"responses\"\n\
                  request_max_retries = 0\nstream_max_retries = 0\n"
             );

@@ -78,7 +78,7 @@ fn fill(play: &Play, story: &Story, part: &str, size: u32) -> Result<Ran, String
     if let Some(kept) = &kept {
         // A plan has to be there before there is anything to run.
         fs::create_dir_all(folder.join("plans")).expect("a folder");
-        fs::create_dir_all(folder.join(".git")).expect("a folder");
+        fs::create_dir_all(folder.join(".git/objects")).expect("a folder");
         fs::copy(kept.join(crate::scenario::FILE), folder.join(crate::scenario::FILE)).expect("copied");
     }
     let words = run_words();

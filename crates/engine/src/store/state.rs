@@ -66,13 +66,28 @@ pub fn folder_of(states: &Path, root: &Path) -> Result<PathBuf, Error> {
 pub(crate) fn tree_of(root: &Path) -> Result<Option<&Path>, Error> {
     for folder in root.ancestors() {
         let git = folder.join(".git");
-        match git.symlink_metadata() {
-            Ok(_) => return Ok(Some(folder)),
-            Err(error) if is_absence(&error) => {}
+        match is_repository(&git) {
+            Ok(true) => return Ok(Some(folder)),
+            Ok(false) => {}
             Err(source) => return Err(Error::Repository { path: git, source }),
         }
     }
     Ok(None)
+}
+
+/// Whether a `.git` is there and holds anything: sandboxes leave empty ones where they had mounted something.
+pub(crate) fn is_repository(git: &Path) -> io::Result<bool> {
+    match git.symlink_metadata() {
+        Ok(data) if data.is_dir() => match git.read_dir() {
+            Ok(mut entries) => Ok(entries.next().is_some()),
+            // What can't be looked into is not known to be empty.
+            Err(error) if is_absence(&error) => Ok(true),
+            Err(error) => Err(error),
+        },
+        Ok(_) => Ok(true),
+        Err(error) if is_absence(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Whether there is nothing, or nothing that this user may see.

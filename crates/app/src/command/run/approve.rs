@@ -3,10 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use planwright_engine::core::agent;
 use planwright_engine::core::decide::HUMAN;
 use planwright_engine::core::event::{Agents, Outcome};
 use planwright_engine::core::plan::{Contract, Step};
 use planwright_engine::decisions::{Decisions, Error, Yes};
+use planwright_engine::facts;
 use planwright_engine::runs::{Approval, Run, Runs, user};
 use planwright_engine::store::journal::blob_of;
 
@@ -240,11 +242,35 @@ fn missing<'a>(subject: &Subject<'a>) -> BTreeMap<&'a str, Vec<&'a Step>> {
 pub(super) fn warn_of_missing_agents(subject: &Subject<'_>, out: &mut Out<'_>) {
     for (target, steps) in missing(subject) {
         let steps: Vec<String> = steps.into_iter().map(named).collect();
-        let name = subject.project.config.roles.get(target).map_or(target, String::as_str);
+        let say = match subject.project.config.roles.get(target) {
+            Some(name) => format!("[agents.{name}]\n    command = [\"claude\", \"--print\"]"),
+            None => format!("[roles]\n    {target} = \"claude\""),
+        };
         out.warn(&format!(
-            "no command line is known for `{target}`, so {} will wait for you; planwright.toml could say\n\
-             \x20   [agents.{name}]\n    command = [\"claude\", \"--print\"]",
+            "no command line is known for `{target}`, so {} will wait for you; planwright.toml could say\n    {say}",
             steps.join(", ")
         ));
     }
+    let known = known(subject);
+    let mut absent: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
+    for step in &subject.plan.steps {
+        let command = known.get(&step.target).filter(|command| !agent::is_bridged(command));
+        if let Some(program) =
+            command.and_then(|command| command.first()).filter(|program| !is_there(program))
+        {
+            absent.entry((&step.target, program)).or_default().push(named(step));
+        }
+    }
+    for ((target, program), steps) in absent {
+        let steps = steps.join(", ");
+        out.warn(&format!(
+            "`{target}` is done by `{program}`, which is not on the PATH, so {steps} will wait for you; install it, or name another agent:\n    \
+             planwright config set roles.{target} NAME"
+        ));
+    }
+}
+
+/// Whether a program can be found; one that is named by its path is looked for when it is started.
+fn is_there(program: &str) -> bool {
+    program == SHELL || program.contains('/') || facts::has_program(program)
 }
