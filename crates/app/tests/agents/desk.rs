@@ -47,7 +47,10 @@ fn words(agent: &str) -> Option<Vec<String>> {
 
 // C-15, C-16, B-08: a broken plan comes back as a tool error that a model can repair, and what is proposed waits for a person.
 pub(crate) fn repairs_its_plan_over_mcp_and_cannot_approve_it(installed: &Installed) {
-    let Some(words) = words(installed.agent.name) else { return };
+    let Some(words) = words(installed.agent.name) else {
+        println!("agents: NOT TRIED {} over MCP: the suite has no words for it", installed.agent.name);
+        return;
+    };
     let bench = Bench::of(installed);
     let script = json!([
         {"do": "call", "name": "plan_format"},
