@@ -64,6 +64,10 @@ const ALONE: &[(&str, fn())] = &[
     ),
     ("the_model_fails_as_long_as_it_should", spoken::the_model_fails_as_long_as_it_should),
     ("the_page_has_every_try", hostile::the_page_has_every_try),
+    (
+        "what_is_refused_to_agents_is_seen_where_it_is_not_refused",
+        hostile::what_is_refused_to_agents_is_seen_where_it_is_not_refused,
+    ),
 ];
 
 #[cfg(target_os = "linux")]

@@ -162,6 +162,8 @@ impl Bench {
             .env("HOME", self.folder.join("home"))
             .env("XDG_STATE_HOME", self.folder.join("home/state"))
             .env("TMPDIR", self.folder.join("tmp"))
+            // An agent that does not say when it can be had again is asked soon.
+            .env("PLANWRIGHT_RUN_PARK_SECONDS", "5")
             .env("LANG", "C.UTF-8")
             .envs((self.agent.variables)(&self.model.url()))
             .stdin(Stdio::null())

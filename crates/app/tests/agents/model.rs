@@ -120,7 +120,7 @@ impl Shared {
             Some(wire) if request.method == "POST" => self.answer(wire, &request),
             Some(_) | None => Response::json(200, &incidental(&request.path)),
         };
-        http::write(&stream, &request, &response)
+        http::write(stream, &request, &response)
     }
 
     fn answer(&self, wire: Wire, request: &Request) -> Response {

@@ -125,7 +125,9 @@ pub(crate) fn is_ended_though_it_ignores_the_signal(installed: &Installed) {
     let bench = Bench::of(installed);
     let (name, itself) = (installed.agent.name, format!("{}-itself", installed.agent.name));
     // What is ignored here is ignored in everything that is started from here, unless that says otherwise.
-    let script = format!("#!/bin/bash\ntrap '' TERM INT HUP\n{itself} \"$@\" <&0 &\nwait\nsleep 600\n");
+    let script = format!(
+        "#!/bin/bash\ntrap '' TERM INT HUP\necho $$ > stubborn\n{itself} \"$@\" <&0 &\nwait\nsleep 600\n"
+    );
     bench.wrap(name, &itself, &script);
     let hang = json!([
         {"do": "bash", "command": "trap '' TERM INT HUP; echo $$ > working; sleep 300 & sleep 301; sleep 302"},
@@ -135,7 +137,7 @@ pub(crate) fn is_ended_though_it_ignores_the_signal(installed: &Installed) {
     let mut running = bench.start();
     bench.wait_until("the agent's tool is at work", || bench.has("working"));
     // It is as stubborn as it should be.
-    bench.bash("kill -TERM $(cat working); sleep 0.3; kill -0 $(cat working)").expect(0, &[]);
+    bench.bash("kill -TERM $(cat stubborn); sleep 0.3; kill -0 $(cat stubborn)").expect(0, &[]);
     bench.run(&["stop", "it", "--now"]).expect(0, &["was under way: 1 hang, attempt 1"]);
     running.end();
     bench.nothing_is_alive();
