@@ -16,6 +16,9 @@ use crate::store::{self, state};
 
 /// The variable that names the file with the scope.
 pub const VARIABLE: &str = "PLANWRIGHT_SCOPE";
+/// The variable with the hash of that file. An agent can write the file; the environment that its hooks are started with, it
+/// can't.
+pub const DIGEST: &str = "PLANWRIGHT_SCOPE_DIGEST";
 /// The variable that holds settings of opencode.
 const OPENCODE: &str = "OPENCODE_CONFIG_CONTENT";
 /// The file in the private folder of an attempt.
@@ -67,6 +70,7 @@ pub fn hold(scope: &Scope, profile: Option<&Profile>, folder: &Path) -> Result<A
     }
     let file = folder.join(FILE).to_string_lossy().into_owned();
     additions.environment.push((VARIABLE.to_owned(), file));
+    additions.environment.push((DIGEST.to_owned(), digest(&text)));
     Ok(additions)
 }
 
@@ -117,9 +121,16 @@ pub(crate) fn of_process() -> Option<io::Result<(Scope, PathBuf)>> {
     let file = PathBuf::from(std::env::var_os(VARIABLE).filter(|file| !file.is_empty())?);
     let read = || {
         let text = store::read_text(&file, SCOPE_BYTES_MAX)?;
+        if std::env::var(DIGEST).is_ok_and(|said| said != digest(&text)) {
+            return Err(io::Error::other("somebody has changed it"));
+        }
         serde_json::from_str(&text).map_err(io::Error::other)
     };
     Some(read().map(|scope| (scope, file.with_extension("log"))))
+}
+
+fn digest(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex().to_string()
 }
 
 /// Notes that a call was refused, or would have been.

@@ -355,7 +355,7 @@ fn ask(place: &Place, (words, input): &Case<'_>) -> (Ran, Value) {
     // A command that goes on for long gives its events a line each.
     for event in lines {
         assert!(
-            ["run", "retry"].contains(&words[0]) && event["schema"] == "planwright.event/1",
+            ["run", "retry", "events"].contains(&words[0]) && event["schema"] == "planwright.event/1",
             "{words:?}: {event}"
         );
         let fault = schema(place, "event").validate(&event).err().map(|error| error.to_string());

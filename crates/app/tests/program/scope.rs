@@ -115,8 +115,12 @@ write src/a.txt; write docs/a.md; echo y >docs/unasked.md
 
 /// Runs a plan of one step that such an agent does; says how it ended.
 fn attempt(user: &str, fields: &str) -> (Place, Ran) {
+    attempt_by(AGENT, user, fields)
+}
+
+fn attempt_by(agent: &str, user: &str, fields: &str) -> (Place, Ran) {
     let place = Place::empty();
-    place.write("agent.sh", AGENT).write(USER, user).write(
+    place.write("agent.sh", agent).write(USER, user).write(
         "planwright.toml",
         "[agents.scribe]\nlike = \"claude\"\ncommand = [\"bash\", \"agent.sh\"]\n[roles]\ncoder = \"scribe\"\n",
     );
@@ -136,6 +140,18 @@ fn account(place: &Place) -> Value {
     let events = log["data"]["events"].as_array().expect("events");
     let finished = events.iter().find(|recorded| recorded["event"]["event"] == "attempt.finished");
     finished.expect("an attempt")["event"]["account"].clone()
+}
+
+// C-16: an agent can write over the file with its scope; its hook sees that, and lets nothing through any more.
+#[test]
+fn a_scope_that_the_agent_has_changed_lets_nothing_through() {
+    let widened = AGENT.replace(
+        "write src/a.txt;",
+        "write src/a.txt; echo '{\"mode\":\"log\",\"root\":\"/\"}' >\"$PLANWRIGHT_SCOPE\"; write src/b.txt;",
+    );
+    let (place, _) = attempt_by(&widened, "", "**touches:** src/**, *.txt");
+    assert!(place.has("src/a.txt") && !place.has("src/b.txt") && !place.has("docs/a.md"));
+    place.bash("cat answers.txt").expect(0, &["somebody has changed it"]);
 }
 
 // C-16: what is asked for is denied, and what is done unasked is flagged, shown, and told to listeners.
