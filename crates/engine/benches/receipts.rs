@@ -73,7 +73,7 @@ fn records(steps: usize) {
 }
 
 /// Events as a chain that begins with this hash.
-fn book(events: &[Event], genesis: chain::Hash) -> Book {
+fn book(events: &[Event], genesis: blake3::Hash) -> Book {
     let mut head = Head { seq: 0, hash: genesis };
     let mut links = Vec::new();
     for (event, seq) in events.iter().zip(1..) {
