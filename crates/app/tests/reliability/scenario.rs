@@ -138,7 +138,7 @@ impl Play {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let folder = base.join(format!("planwright-reliability-{}-{count}", std::process::id()));
         fs::create_dir_all(folder.join("project/plans")).expect("a scratch folder");
-        fs::create_dir_all(folder.join("project/.git")).expect("a scratch folder");
+        fs::create_dir_all(folder.join("project/.git/objects")).expect("a scratch folder");
         let folder = folder.canonicalize().expect("the scratch folder is there");
         fs::write(folder.join("project").join(FILE), plan()).expect("written");
         Self { folder, is_kept: true }
