@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use planwright_engine::core::ledger::{Role, Who};
 use planwright_engine::core::red::{Before, Red};
-use planwright_engine::decisions::Proposed;
-use planwright_engine::project;
+use planwright_engine::decisions::{self, Decisions, Proposed};
+use planwright_engine::submission::UNRUN;
+use planwright_engine::{Verified, project};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -32,6 +34,19 @@ pub(crate) struct OneProposed {
     pub(crate) is_known: bool,
     /// The written rule that approved it at once.
     pub(crate) approved_by_rule: Option<String>,
+}
+
+/// Proposes a plan. What a planner wrote is not run before anybody has read it: it had no tool that writes, and its contracts
+/// would be one.
+pub(crate) fn propose(
+    decisions: &Decisions,
+    (path, verified): (&Path, &Verified),
+    by: &Who,
+) -> Result<Proposed, decisions::Error> {
+    match by.role {
+        Role::Agent => decisions.propose_unrun(path, verified, by, UNRUN),
+        Role::Person | Role::Policy | Role::Age => decisions.propose(path, verified, by),
+    }
 }
 
 /// Says that a plan was proposed, and what its contracts say before the work.

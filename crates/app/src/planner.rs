@@ -5,6 +5,7 @@ use std::io::{self, Read as _};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use planwright_engine::config::Value;
 use planwright_engine::core::planning::{self, Returned};
 use planwright_engine::core::source::Source;
 use planwright_engine::planner::{self, Planner, Said};
@@ -50,6 +51,8 @@ pub(crate) struct Talk<'a> {
     pub(crate) first: String,
     /// How often they are asked at most.
     pub(crate) tries: u32,
+    /// The words by which an answer that was mended is handed in, before the file.
+    pub(crate) hand_in: Vec<String>,
 }
 
 /// An answer that can be used.
@@ -183,7 +186,8 @@ fn spent(talk: &Talk<'_>, (said, complaints): &(String, Vec<String>)) -> Failure
             let path = path.to_string_lossy().into_owned();
             let hint =
                 format!("nothing was written; its last answer is kept in {path}: mend it and hand it in");
-            failure.hint(hint).next(Next::new(["planwright", "draft", "--from", path.as_str()]))
+            let words = talk.hand_in.iter().map(String::as_str).chain([path.as_str()]);
+            failure.hint(hint).next(Next::new(words))
         }
         Err(error) => {
             failure.hint(format!("nothing was written; its last answer could not be kept: {error}"))
@@ -226,6 +230,15 @@ impl From<planner::Error> for Failure {
         match &error {
             planner::Error::Nobody | planner::Error::Unfit { .. } | planner::Error::Missing { .. } => {
                 failure(Exit::No).hint(ROLE).next(Next::new(["planwright", "doctor"]))
+            }
+            planner::Error::Unapproved { name, command } => {
+                let (key, words) =
+                    (format!("agents.{name}.command"), Value::Words(command.clone()).to_string());
+                failure(Exit::Person)
+                    .hint(format!(
+                        "look at it, say it in your own settings, and take it out of the project's, which win: planwright config unset {key}"
+                    ))
+                    .next(Next::new(["planwright", "config", "set", &key, &words, "--user"]))
             }
             planner::Error::Late { .. } => failure(Exit::No)
                 .hint("nothing was written; `draft.seconds` says how long it may take")

@@ -315,7 +315,11 @@ impl RunState {
             Event::AttemptFinished { step, attempt, end, usage, changed, account, .. } => {
                 let place = self.known(event, step)?;
                 self.finish_attempt(event, place, (*attempt, end, changed))?;
-                self.steps[place].question = report::question(&account.report).map(str::to_owned);
+                // Who could not work, or was lost, is tried again and may ask again.
+                let is_over =
+                    matches!(end, AttemptEnd::Exited(_) | AttemptEnd::Signalled(_) | AttemptEnd::TimedOut(_));
+                let asked = report::question(&account.report).filter(|_| is_over);
+                self.steps[place].question = asked.map(str::to_owned);
                 self.steps[place].findings = report::findings(&account.report).cloned().collect();
                 self.spend(*usage);
             }
@@ -532,6 +536,7 @@ impl RunState {
             }
             Answer::TakeOver if !step.is_manual => {
                 step.attempts += 1;
+                step.question = None;
                 // What a person tries does not use up what the agents have left.
                 step.granted += 1;
                 step.status = Status::Judging { attempt: step.attempts, changed: Vec::new() };

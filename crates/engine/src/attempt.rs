@@ -14,6 +14,8 @@ use crate::store;
 use crate::store::journal::Store;
 use crate::store::state;
 
+/// How long an agent is waited for that says until when it can't work. Limits of providers end within a week.
+const PARKED_MS_MAX: u64 = 8 * 24 * 3600 * 1000;
 /// How much of what an agent says about its usage is read.
 const USAGE_BYTES_MAX: u64 = 4 << 10;
 /// How much of a report, or of another file that an agent leaves, is read.
@@ -118,7 +120,7 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    /// What was used: as far as the agent says in its file, else by what was heard of it; what neither says is not known.
+    /// What was used, by what the agent says in its file and by what was heard of it; what neither says is not known.
     pub(crate) fn usage(&self, heard: &Heard, milliseconds: u64) -> Usage {
         #[expect(
             clippy::cast_possible_truncation,
@@ -127,8 +129,9 @@ impl Said {
         )]
         let micro_dollars = self.dollars.map(|dollars| (dollars * 1e6).round().max(0.0) as u64);
         Usage {
-            tokens: self.tokens.or(heard.tokens.map(planwright_core::agent::Tokens::total)),
-            micro_dollars: micro_dollars.or(heard.micro_dollars),
+            // The larger of both: an agent may tell what nobody heard, and can't talk away what was.
+            tokens: self.tokens.max(heard.tokens.map(planwright_core::agent::Tokens::total)),
+            micro_dollars: micro_dollars.max(heard.micro_dollars),
             milliseconds,
         }
     }
@@ -138,9 +141,14 @@ impl Said {
         let seconds = self.retry_after?;
         Some(AttemptEnd::Parked {
             why: self.why.clone().unwrap_or_else(|| "the agent wants to be tried later".to_owned()),
-            until: Some(now.saturating_add(seconds.saturating_mul(1000))),
+            until: within_patience(now, Some(now.saturating_add(seconds.saturating_mul(1000)))),
         })
     }
+}
+
+/// A time at which to try again, if it is near enough to wait for; else a person is asked.
+fn within_patience(now: u64, until: Option<u64>) -> Option<u64> {
+    until.filter(|until| *until <= now.saturating_add(PARKED_MS_MAX))
 }
 
 /// The end of an attempt whose agent says that it could not work; `None` where it says nothing of the kind.
@@ -167,5 +175,6 @@ pub(crate) fn parked(
         (Trouble::SignedOut { .. }, Some(profile)) => format!("; sign in: {}", profile.sign_in),
         _ => String::new(),
     };
-    Some(AttemptEnd::Parked { why: format!("{agent} {what}: {}{sign_in}", trouble.why()), until })
+    let why = format!("{agent} {what}: {}{sign_in}", trouble.why());
+    Some(AttemptEnd::Parked { why, until: within_patience(now, until) })
 }

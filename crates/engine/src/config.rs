@@ -623,6 +623,15 @@ impl Config {
         }
     }
 
+    /// Whether an agent is started by what the file of the project says, which agents can write: then only an approval, or the
+    /// settings of the user, may start it.
+    pub fn is_projects_word(&self, agent: &str) -> bool {
+        let Some(said) = self.agents.get(agent).filter(|said| said.is_projects) else { return false };
+        let known = agent::profile(agent).map(|profile| profile.command).unwrap_or_default();
+        let is_known = said.command.is_empty() || said.command.iter().eq(known);
+        !is_known || said.like.is_some() || !said.environment.is_empty()
+    }
+
     /// What an approval names of an agent besides its command line: the profile that it is said to be like, its variables.
     fn manner_of(&self, target: &str) -> impl Iterator<Item = (String, Vec<String>)> {
         let said = self.agents.get(self.agent_of(target));

@@ -193,7 +193,9 @@ fn version(program: &str) -> Result<String, String> {
     let number = text.split_whitespace().find(|word| word.starts_with(|sign: char| sign.is_ascii_digit()));
     match (ended.how, number) {
         (How::Exited(0), Some(word)) => {
-            Ok(word.chars().take_while(|sign| sign.is_ascii_digit() || *sign == '.').collect())
+            let number: String =
+                word.chars().take_while(|sign| sign.is_ascii_digit() || *sign == '.').collect();
+            Ok(number.trim_end_matches('.').to_owned())
         }
         (How::Exited(_) | How::Signalled(_) | How::TimedOut | How::Stopped | How::NotStarted(_), _) => {
             Err("does not say its version".to_owned())

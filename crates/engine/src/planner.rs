@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use planwright_core::agent::{self, Heard, Listener, PROFILES, Profile};
+use planwright_core::agent::{self, Heard, Listener, PROFILES, Profile, Trouble};
 use planwright_core::contracts;
 use planwright_core::dialect::NATIVE;
 use planwright_core::draft::Draft;
@@ -70,6 +70,16 @@ pub enum Error {
         /// Why not.
         why: String,
     },
+    /// Its command line is the project's word alone.
+    #[error(
+        "the command line of the planner `{name}` stands in the settings of the project, which agents can write"
+    )]
+    Unapproved {
+        /// The agent.
+        name: String,
+        /// The command line.
+        command: Vec<String>,
+    },
     /// It is not installed.
     #[error("the planner `{name}` can't be started: there is no program `{program}` on the PATH")]
     Missing {
@@ -123,6 +133,9 @@ impl Planner {
         };
         let (name, because) = found.or_else(installed).ok_or(Error::Nobody)?;
         let command = command_of(config, &name)?;
+        if config.is_projects_word(&name) {
+            return Err(Error::Unapproved { name, command });
+        }
         if !facts::has_program(&command[0]) {
             return Err(Error::Missing { name, program: command[0].clone() });
         }
@@ -173,6 +186,13 @@ impl Planner {
     /// How it ended tells nothing about what it said: some agents end with 0 whatever happened, others never do.
     fn refuse_silence(&self, ended: &Ended, heard: &Heard, seconds: u64) -> Result<(), Error> {
         let name = || self.name.clone();
+        let trouble = heard.trouble.as_ref().filter(|trouble| !matches!(trouble, Trouble::Refused { .. }));
+        if let Some(trouble) = trouble {
+            let sign_in = agent::profile_of(&self.command).map(|profile| profile.sign_in);
+            let sign_in = sign_in.filter(|_| matches!(trouble, Trouble::SignedOut { .. }));
+            let way_out = sign_in.map(|way| format!("; sign in: {way}")).unwrap_or_default();
+            return Err(Error::Silent { name: name(), how: format!("{}{way_out}", trouble.why()) });
+        }
         let how = match &ended.how {
             How::TimedOut => return Err(Error::Late { name: name(), seconds }),
             How::Stopped => return Err(Error::Stopped),

@@ -2,6 +2,7 @@
 //! what the hook noted. Decides nothing: rulings are [`planwright_core::scope`]'s.
 
 use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use planwright_core::agent::{Additions, Profile, Rig};
@@ -18,7 +19,7 @@ use crate::store::{self, state};
 pub const VARIABLE: &str = "PLANWRIGHT_SCOPE";
 /// The variable with the hash of that file. An agent can write the file; the environment that its hooks are started with, it
 /// can't.
-pub const DIGEST: &str = "PLANWRIGHT_SCOPE_DIGEST";
+pub const DIGEST: &str = "PLANWRIGHT_HASH_OF_SCOPE";
 /// The variable that holds settings of opencode.
 const OPENCODE: &str = "OPENCODE_CONFIG_CONTENT";
 /// The file in the private folder of an attempt.
@@ -137,7 +138,14 @@ fn digest(text: &str) -> String {
 pub(crate) fn note(file: &Path, refused: &Refused) -> io::Result<()> {
     let mut line = serde_json::to_vec(refused).map_err(io::Error::other)?;
     line.push(b'\n');
-    std::fs::OpenOptions::new().create(true).append(true).open(file)?.write_all(&line)
+    // What lies there may be an agent's: a pipe would be waited for, and the answer would never come.
+    let flags = nix::fcntl::OFlag::O_NONBLOCK | nix::fcntl::OFlag::O_NOFOLLOW;
+    let mut notes =
+        std::fs::OpenOptions::new().create(true).append(true).custom_flags(flags.bits()).open(file)?;
+    match notes.metadata()?.is_file() {
+        true => notes.write_all(&line),
+        false => Err(io::Error::other("it is no file")),
+    }
 }
 
 /// What was noted in an attempt. What is no note is passed over: an agent can write there, and proves nothing by it.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use planwright_core::dialect::{self, NATIVE};
+use planwright_core::dialect::{self, DIALECTS, NATIVE};
 use planwright_core::digest::Digest;
 use planwright_core::ledger::{Role, Who};
 use planwright_core::plan::slug;
@@ -20,7 +20,7 @@ const NAMELESS: &str = "proposal";
 /// What the names of plan files end in.
 const ENDINGS: &[&str] = &["md", "yaml", "yml", "json"];
 /// Why the contracts of such a plan are not run when it is proposed.
-const UNRUN: &str = "nobody has run it yet: an agent without a shell proposed it";
+pub const UNRUN: &str = "nobody has run it yet: an agent that may only read proposed it";
 
 /// What can go wrong with a plan that is handed in.
 #[derive(Debug, thiserror::Error)]
@@ -117,11 +117,30 @@ fn place(path: &str) -> Result<PathBuf, Error> {
     if wished.components().any(|part| part.as_os_str() == ".git") {
         return wrong("that is git's");
     }
+    // Programs obey files in many places: an agent may write one only where plans are.
+    if !is_where_plans_are(wished) {
+        return wrong("plans lie below `plans`, or where their dialect keeps them");
+    }
     let ending = wished.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     if !ENDINGS.contains(&ending) {
         return wrong("a plan ends in .md, .yaml, .yml or .json");
     }
     Ok(wished.to_owned())
+}
+
+/// Whether a path is one where people look for plans: below `plans`, or in the folder of a dialect.
+fn is_where_plans_are(wished: &Path) -> bool {
+    let folder = wished.parent().unwrap_or(Path::new(""));
+    let is_hidden = |part: Component<'_>| part.as_os_str().to_string_lossy().starts_with('.');
+    if folder.starts_with(crate::setup::PLANS) {
+        return !wished.components().any(is_hidden);
+    }
+    let name = wished.file_name().unwrap_or_default().to_string_lossy();
+    DIALECTS.iter().any(|dialect| {
+        let home = PathBuf::from((dialect.home)(NAMELESS, "00000000").path);
+        let is_named = folder != Path::new("") || name.starts_with("PLAN");
+        home.parent() == Some(folder) && is_named && !is_hidden(Component::Normal(name.as_ref().as_ref()))
+    })
 }
 
 /// Writes a plan that was handed in and asks for its approval. A plan with errors leaves nothing behind; one whose contracts

@@ -10,7 +10,7 @@ use planwright_engine::{Project, figures};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Opened, here, open, shown};
+use super::{Opened, here, open, refuse_agents, shown};
 use crate::consent::who;
 use crate::fact;
 use crate::out::{Answer, Failure, Next, Out, Tone, clean_line};
@@ -63,6 +63,9 @@ pub(crate) struct OutputsData {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    if !args.dry_run {
+        refuse_agents("put plans away")?;
+    }
     let mut data = Archived { plans: Vec::new(), outputs: None, is_dry_run: args.dry_run };
     if let Some(plan) = &args.plan {
         let Opened { path, project, .. } = open(plan)?;

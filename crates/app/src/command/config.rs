@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{shown, typed_settings};
+use super::{refuse_agents, shown, typed_settings};
 use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
 
 #[derive(Debug, clap::Args)]
@@ -95,6 +95,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         (None, None) => show_all(&sources, out),
         (None, Some(key)) => show_one(&sources, key, out),
         (Some(Act::Set { key, value, whose }), _) => {
+            refuse_agents("change settings")?;
             let edited =
                 config::set(&whose.file(&sources)?, key, value).map_err(|refused| match refused {
                     Refused::Personal { .. } => Failure::from_error(Exit::Usage, &refused)
@@ -108,6 +109,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
             Ok(changed("set", &sources, &edited, out))
         }
         (Some(Act::Unset { key, whose }), _) => {
+            refuse_agents("change settings")?;
             let edited = config::unset(&whose.file(&sources)?, key).map_err(refusal)?;
             Ok(changed("unset", &sources, &edited, out))
         }

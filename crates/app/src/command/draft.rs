@@ -124,7 +124,13 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
                 around: &around,
             };
             let tries = args.tries.unwrap_or(project.config.draft.tries);
-            let talk = Talk { project: &project, planner: &asked, first: planning::wish(&wish), tries };
+            let talk = Talk {
+                project: &project,
+                planner: &asked,
+                first: planning::wish(&wish),
+                tries,
+                hand_in: ["planwright", "draft", "--from"].map(str::to_owned).to_vec(),
+            };
             let judge = |said: &str| match read(&project, said)? {
                 Read::Plan(judged) => Ok(*judged),
                 Read::Done(_) => Ok(Judged::Returned {
@@ -300,7 +306,7 @@ fn propose(
     by: &Who,
     out: &mut Out<'_>,
 ) -> Result<OneProposed, Failure> {
-    let proposed = decisions.propose(path, verified, by)?;
+    let proposed = offer::propose(decisions, (path, verified), by)?;
     out.warn_all(&proposed.complaints);
     offer::tell(&project::name(path), &proposed, out);
     Ok(offer::data(path, proposed))

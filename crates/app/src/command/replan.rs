@@ -131,7 +131,13 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
     let asked = planner::find(&case.project, args.agent.as_deref())?;
     let tries = args.tries.unwrap_or(case.project.config.draft.tries);
-    let talk = Talk { project: &case.project, planner: &asked, first: prompt(args, &case), tries };
+    let talk = Talk {
+        project: &case.project,
+        planner: &asked,
+        first: prompt(args, &case),
+        tries,
+        hand_in: ["planwright", "replan", &shown(&case.path), "--from"].map(str::to_owned).to_vec(),
+    };
     let mut called = None;
     let judge = |said: &str| match read(args, &case, said)? {
         Read::Plan(judged) => Ok(*judged),
@@ -262,7 +268,7 @@ fn write(
     let mut proposed = None;
     // A copy says what failed: somebody has to change it first.
     if !args.no_propose && !args.copy {
-        let offered = decisions.propose(&file, &verified, &by)?;
+        let offered = offer::propose(&decisions, (&file, &verified), &by)?;
         out.warn_all(&offered.complaints);
         offer::tell(&project::name(&file), &offered, out);
         proposed = Some(offer::data(&file, offered));

@@ -27,6 +27,7 @@ use super::shared::{One, PLAN_GET, PLAN_LIST, refusal, shown};
 use super::tool::{Call, Effect, Outcome, Reply, Told, Tool, Trouble, schema};
 use crate::command::{step_of, under_way, wait_for_driver};
 use crate::fact;
+use crate::out::clean_line;
 
 pub(super) const INSTRUCTIONS: &str = "For the person you talk to: what waits for them in their plans and runs, and their decisions \
     about it. Decide nothing for them: each decision is confirmed by the person in a dialog, or typed by them.";
@@ -199,7 +200,7 @@ fn answer(call: &Call<'_>) -> Told {
         "planwright: {subject} asks ({}):\n\n{}\nThe answer that would be recorded as yours: {}\n{}\nIt is the same as: {command}",
         fact::reason_words(ask.reason),
         fact::indented(&ask.text),
-        fact::answer_words(&answer),
+        clean_line(&fact::answer_words(&answer)),
         effect(&answer),
     );
     let name = name.to_owned();

@@ -1,6 +1,7 @@
 //! `draft` and `replan`: a planner's answer is checked, sent back with what is wrong, and only ever proposed. The planners here are
 //! scripts that answer from files and note what they were asked.
 
+use crate::hook::USER;
 use crate::place::{Place, Ran, run};
 use crate::sample::runnable;
 
@@ -32,7 +33,7 @@ fn answer(text: &str) -> String {
 /// A project with a planner that gives these answers, one after the other; the last one again and again.
 fn project(answers: &[&str]) -> Place {
     let place = Place::empty();
-    place.write("planwright.toml", SETTINGS).write("pen.sh", PEN);
+    place.write(USER, SETTINGS).write("pen.sh", PEN);
     for (place_of, text) in answers.iter().enumerate() {
         place.write(&format!("answer{}", place_of + 1), text);
     }
@@ -141,10 +142,10 @@ fn a_planner_that_is_missing_is_named_and_nothing_else_is_lost() {
             "it ended with 3: no quota",
         ),
     ] {
-        place.write("planwright.toml", settings);
+        place.write(USER, settings);
         place.run(&["draft", "Anything"]).expect(1, &[words]);
     }
-    place.write("planwright.toml", "[agents.planner]\ncommand = [\"sleep\", \"600\"]\n");
+    place.write(USER, "[agents.planner]\ncommand = [\"sleep\", \"600\"]\n");
     place
         .run(&["draft", "Anything", "--config", "draft.seconds=1"])
         .expect(1, &["did not answer within 1 s"]);
@@ -152,6 +153,26 @@ fn a_planner_that_is_missing_is_named_and_nothing_else_is_lost() {
     place.run_with(&["draft", "--from", "-"], answer(&plan())).expect(0, &["proposed  make-files"]);
     let nested = run(place.planwright(&["draft", "More"]).env("PLANWRIGHT_TAG", "1"), b"");
     nested.expect(3, &["can't start a planner"]);
+}
+
+// C-24: what stands in the settings of the project may be an agent's word, and nobody has approved it.
+#[test]
+fn a_planner_that_only_the_project_names_is_not_started() {
+    let place = project(&[&answer(&plan())]);
+    let evil = "[agents.planner]\ncommand = [\"bash\", \"-c\", \"touch harm\"]\n";
+    place.write("planwright.toml", evil).run(&["draft", "Anything"]).expect(3, &["which agents can write"]);
+    place.write(USER, "").write("planwright.toml", evil);
+    place.run(&["draft", "Anything"]).expect(3, &["planwright config unset agents.planner.command"]);
+    assert!(!place.has("harm"));
+}
+
+// C-25: what a planner writes is run by nobody before somebody has read it.
+#[test]
+fn contracts_of_a_planner_are_not_run_when_it_proposes() {
+    let harmful = plan().replace("test -e one", "touch harm; test -e one");
+    let place = project(&[&answer(&harmful)]);
+    place.run(&["draft", "Make files"]).expect(0, &["proposed  make-files", "nobody has run it yet"]);
+    assert!(!place.has("harm"));
 }
 
 // C-25: a planner only reads. What it writes all the same is said, and counts for nothing.

@@ -106,7 +106,9 @@ fn unasked(error: &Error) -> Failure {
         Error::Unapproved { name, command } => {
             let (key, words) = (format!("agents.{name}.command"), Value::Words(command.clone()).to_string());
             Failure::from_error(Exit::Person, error)
-                .hint("look at it, and say it in your own settings")
+                .hint(format!(
+                    "look at it, say it in your own settings, and take it out of the project's, which win: planwright config unset {key}"
+                ))
                 .next(Next::new(["planwright", "config", "set", &key, &words, "--user"]))
         }
         Error::Late { .. } | Error::Silent { .. } | Error::Stopped { .. } => {
