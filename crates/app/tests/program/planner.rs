@@ -159,10 +159,10 @@ fn a_planner_that_is_missing_is_named_and_nothing_else_is_lost() {
 #[test]
 fn a_planner_that_only_the_project_names_is_not_started() {
     let place = project(&[&answer(&plan())]);
-    let evil = "[agents.planner]\ncommand = [\"bash\", \"-c\", \"touch harm\"]\n";
+    let evil = "[roles]\nplanner = \"pen\"\n[agents.pen]\ncommand = [\"bash\", \"-c\", \"touch harm\"]\n";
     place.write("planwright.toml", evil).run(&["draft", "Anything"]).expect(3, &["which agents can write"]);
     place.write(USER, "").write("planwright.toml", evil);
-    place.run(&["draft", "Anything"]).expect(3, &["planwright config unset agents.planner.command"]);
+    place.run(&["draft", "Anything"]).expect(3, &["planwright config unset agents.pen.command"]);
     assert!(!place.has("harm"));
 }
 
