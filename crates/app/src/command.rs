@@ -63,6 +63,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use planwright_engine::config::Error as ConfigError;
+use planwright_engine::core::agent::PROFILES;
 use planwright_engine::core::change::Refusal;
 use planwright_engine::core::dialect::Dialect;
 use planwright_engine::core::draft::Draft;
@@ -589,14 +590,8 @@ pub(crate) fn refused(path: &Path, refusal: &Refusal) -> Failure {
     Failure::new(Exit::No, format!("{} was left as it is", shown(path))).because(refusal)
 }
 
-/// Variables that agents set in the shells that they use, and what these agents are called.
-const AGENT_VARIABLES: &[(&str, &str)] = &[
-    ("CLAUDECODE", "claude-code"),
-    ("CODEX_SANDBOX", "codex"),
-    ("GEMINI_CLI", "gemini"),
-    ("CURSOR_AGENT", "cursor"),
-    ("OPENCODE", "opencode"),
-];
+/// Variables that agents of any make set in the shells that they use.
+const AGENT_VARIABLES: &[&str] = &["AI_AGENT"];
 
 /// By what an agent at this terminal is known.
 pub(crate) struct AgentSign {
@@ -609,8 +604,10 @@ pub(crate) struct AgentSign {
 /// Whether an agent is at this terminal. Whatever planwright itself has started is known for certain; of others a variable
 /// tells, which stops mistakes, not attacks.
 pub(crate) fn agent_sign() -> Option<AgentSign> {
-    let set = AGENT_VARIABLES.iter().find(|(name, _)| std::env::var_os(name).is_some());
-    let known = set.map(|(name, agent)| AgentSign { agent: (*agent).to_owned(), sign: (*name).to_owned() });
+    let own = PROFILES.iter().flat_map(|profile| profile.signs.iter().map(|sign| (*sign, profile.name)));
+    let mut all = own.chain(AGENT_VARIABLES.iter().map(|sign| (*sign, "an agent")));
+    let set = all.find(|(sign, _)| std::env::var_os(sign).is_some());
+    let known = set.map(|(sign, agent)| AgentSign { agent: agent.to_owned(), sign: sign.to_owned() });
     known.or_else(|| {
         let tag = process::job_above()?;
         Some(AgentSign { agent: "an attempt".to_owned(), sign: format!("{}={tag}", process::TAG) })

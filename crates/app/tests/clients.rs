@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use planwright_engine::core::agent::PROFILES;
 use serde_json::{Value, json};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_planwright");
@@ -58,7 +59,7 @@ impl Place {
             .env("XDG_STATE_HOME", self.0.join("home/state"))
             .env("PLANWRIGHT_STEP", self.0.join("step"))
             .env("PLANWRIGHT_REPORT", self.0.join("report"));
-        for name in ["CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE"] {
+        for name in PROFILES.iter().flat_map(|profile| profile.signs).chain(&["AI_AGENT"]) {
             command.env_remove(name);
         }
         command

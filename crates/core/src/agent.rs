@@ -64,6 +64,8 @@ pub struct Profile {
     pub acp: &'static [&'static str],
     /// What shows that somebody is signed in.
     pub credentials: &'static [Credential],
+    /// Variables that it sets in the shells that it uses, by which these are known as an agent's.
+    pub signs: &'static [&'static str],
     /// How a person signs in.
     pub sign_in: &'static str,
     /// What of its counts goes on from one process of a session to the next.

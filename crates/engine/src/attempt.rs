@@ -84,7 +84,9 @@ impl Folder {
 
     /// What it reported.
     pub(crate) fn report(&self) -> Vec<report::Line> {
-        report::read(&store::read_text(&self.file("report"), FILE_BYTES_MAX).unwrap_or_default())
+        let bytes = store::read_bytes(&self.file("report"), FILE_BYTES_MAX).unwrap_or_default();
+        // A sign that is broken, or cut at the limit, costs its own line and not all of them.
+        report::read(&String::from_utf8_lossy(&bytes))
     }
 
     /// Adds what stands in the file that an agent of this profile leaves.

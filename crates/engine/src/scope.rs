@@ -163,7 +163,8 @@ pub(crate) fn guard_file(states: &Path) -> PathBuf {
 }
 
 fn read_notes(file: &Path) -> Vec<Refused> {
-    let text = store::read_text(file, NOTES_BYTES_MAX).unwrap_or_default();
+    // The end, so that nobody hides what comes later behind a heap of something else.
+    let text = store::read_end(file, NOTES_BYTES_MAX).unwrap_or_default();
     let mut notes: Vec<Refused> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let excess = notes.len().saturating_sub(NOTES_MAX);
     notes.drain(..excess);

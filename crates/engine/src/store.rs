@@ -20,7 +20,7 @@ pub use journal::Store;
 pub use save::{create_plan, delete_plan, replace, save, unload};
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use planwright_core::dialect::Dialect;
@@ -201,14 +201,28 @@ pub fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
 
 /// The bytes of a regular file, up to `bytes_max`. Waits for nobody.
 pub fn read_bytes(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let file = File::options().read(true).custom_flags(nix::libc::O_NONBLOCK).open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
+    let mut bytes = Vec::new();
+    open_regular(path)?.take(bytes_max).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The last `bytes_max` of a regular file that anybody may have written to: what is no text in it is replaced.
+pub(crate) fn read_end(path: &Path, bytes_max: u64) -> io::Result<String> {
+    let mut file = open_regular(path)?;
+    let start = file.metadata()?.len().saturating_sub(bytes_max);
+    file.seek(io::SeekFrom::Start(start))?;
     let mut bytes = Vec::new();
     file.take(bytes_max).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn open_regular(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let file = File::options().read(true).custom_flags(nix::libc::O_NONBLOCK).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("it is not a regular file")),
+    }
 }
 
 /// Reads what the user points at, be it a file or a pipe, up to `bytes_max`.

@@ -2,6 +2,7 @@
 //! plan has to be approved again then.
 
 use planwright_engine::core::change::Change;
+use planwright_engine::core::draft::{Draft, StepDraft};
 use planwright_engine::core::plan;
 use planwright_engine::core::standing::Discovery;
 use planwright_engine::decisions::{Decisions, Find};
@@ -191,8 +192,13 @@ fn add(args: &Args, number: u32, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Change::Append { title: found.title.clone(), task, target: args.target.clone(), after: parent };
     let edits = old.dialect().patch(&old, &change).map_err(|refusal| refused(&path, &refusal))?;
     let new = old.edited(&edits);
-    store::save(&path, &old, &new)?;
-    let step = plan::ids(&new.draft()).pop().unwrap_or_default();
+    let step = match standing(&draft, &new.draft(), found, &known) {
+        Some(place) => ids[place].clone(),
+        None => {
+            store::save(&path, &old, &new)?;
+            plan::ids(&new.draft()).pop().unwrap_or_default()
+        }
+    };
     let case = decisions.added(&path, number, &step, &who())?;
     let word = out.palette().paint(Tone::Good, "added");
     out.line(&format!("{word}  {}  step {}", clean_line(&shown(&path)), clean_line(&step)));
@@ -202,4 +208,21 @@ fn add(args: &Args, number: u32, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let data = Discovered { plan: shown(&path), work };
     let next = Next::new(["planwright", "verify", data.plan.as_str()]);
     Ok(Answer::done("discover", &data).next(next))
+}
+
+/// The place of the step that this work became without a record of it: whoever added it was ended between the two.
+fn standing(old: &Draft, new: &Draft, found: &Discovery, known: &[Discovery]) -> Option<usize> {
+    // As the dialect of the plan would write it and read it back.
+    let wanted = new.steps.last()?;
+    let ids = plan::ids(old);
+    let at = found.step.as_ref().filter(|step| ids.contains(step));
+    let task = |step: &StepDraft| step.task.as_ref().map(|task| task.value.clone());
+    (1..old.steps.len()).rev().find(|&place| {
+        let step = &old.steps[place];
+        // Work that was come upon at no step waits for the step that was the last one then.
+        let parent = at.unwrap_or(&ids[place - 1]);
+        let waits = step.needs.iter().flatten().any(|need| need.value == *parent);
+        let is_of_other_work = known.iter().any(|other| other.added.as_ref() == Some(&ids[place]));
+        step.title.value == wanted.title.value && task(step) == task(wanted) && waits && !is_of_other_work
+    })
 }

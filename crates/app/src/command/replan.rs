@@ -126,7 +126,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
                 }
             },
             Read::Done(summary) => Ok(done(&case, summary, out)),
-            Read::Escalate(step, reason) => escalate(&case, step.as_deref(), &reason, out),
+            Read::Escalate(step, reason) => escalate(&case, step.as_deref(), (&who(), &reason), out),
         };
     }
     let asked = planner::find(&case.project, args.agent.as_deref())?;
@@ -153,7 +153,10 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let reached = match planner::converse(&talk, judge, out) {
         Ok(reached) => reached,
         Err(failure) => match called {
-            Some((step, reason)) => return escalate(&case, step.as_deref(), &reason, out),
+            Some((step, reason)) => {
+                let by = Who::agent(asked.name);
+                return escalate(&case, step.as_deref(), (&by, &reason), out);
+            }
             None => return Err(failure),
         },
     };
@@ -317,11 +320,16 @@ fn done(case: &Case, summary: String, out: &mut Out<'_>) -> Answer {
 }
 
 /// Remarks what an agent wants a person to look at. It opens no ask and ends nothing: only the harness does that.
-fn escalate(case: &Case, step: Option<&str>, reason: &str, out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn escalate(
+    case: &Case,
+    step: Option<&str>,
+    (by, reason): (&Who, &str),
+    out: &mut Out<'_>,
+) -> Result<Answer, Failure> {
     let known = step.and_then(|step| planwright_engine::core::plan::find_step(&case.draft, &case.ids, step));
     let step = known.or(case.failed).map(|place| case.ids[place].as_str());
     let text = format!("asks for a person: {reason}");
-    let number = Decisions::open(&case.project)?.comment(&case.path, step, &who(), &text)?;
+    let number = Decisions::open(&case.project)?.comment(&case.path, step, by, &text)?;
     let word = out.palette().paint(Tone::Attention, "remarked");
     out.line(&format!("{word}  {}   {}", clean_line(&case.name), clean_line(&text)));
     out.talk(&format!("it is comment {number}; no new version was written"));

@@ -93,6 +93,23 @@ fn agents_that_die_refuse_or_ask_for_more_are_taken_as_they_are() {
     place.run(&["acp", "--", "no-such-agent"]).expect(5, &["the agent can't be started"]);
 }
 
+// C-16: an agent that talks at length before it reads a long prompt is heard meanwhile.
+#[test]
+fn an_agent_that_talks_before_it_listens_holds_up_nobody() {
+    let prompt = "read -r line; printf '%s\\n' \"$line\" >prompt.json\n";
+    let head = HEAD.replace(prompt, "");
+    assert_ne!(head, HEAD);
+    let place = Place::empty();
+    scope(&place, "block");
+    place.write("agent.sh", format!("{head}for n in {{1..2000}}; do text $n; done\n{prompt}end 4"));
+    let ran = place.bash(
+        "printf '%0300000d' 7 | PLANWRIGHT_SCOPE=\"$HOME/scope.json\" timeout 60 planwright acp -- bash agent.sh",
+    );
+    ran.expect(0, &[]);
+    assert_eq!(events(&ran, "text").len(), 2000);
+    assert!(place.read("prompt.json").len() > 300_000);
+}
+
 // C-16: an attempt by such an agent is an attempt like any other.
 #[test]
 fn an_attempt_goes_over_the_bridge() {

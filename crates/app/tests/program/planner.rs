@@ -298,6 +298,14 @@ fn a_version_that_changes_what_is_finished_goes_back() {
     assert_eq!(plans(&place), "files.md\n");
 }
 
+// B-11: what the planner said is remarked in its name, not in that of whoever asked it.
+#[test]
+fn a_planner_that_asks_for_a_person_is_named() {
+    let place = failed(&["```plan-json\n{\"action\":\"escalate\",\"step\":2,\"reason\":\"how?\"}\n```\n"]);
+    place.run(&["replan", "files"]).expect(3, &["remarked", "asks for a person: how?"]);
+    place.run(&["comment", "files"]).expect(0, &["pen (an agent): asks for a person: how?"]);
+}
+
 // B-13: the same failure twice is a circle; so many versions are enough, and then the plan has failed.
 #[test]
 fn making_a_plan_anew_comes_to_an_end() {

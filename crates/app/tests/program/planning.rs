@@ -260,5 +260,20 @@ fn discovered_work_is_listed_and_becomes_a_step() {
     }
     place.run(&["discover", "it", "--add", "2"]).expect(1, &["is step `mend-the-fence` already"]);
     place.run(&["discover", "it", "--add", "9"]).expect(2, &["has no discovered work 9"]);
+    // Whoever was ended before it was recorded adds it once, not twice.
+    let added = &text[before.trim_end().len()..];
+    let painted = [
+        ("### 3.", "### 4."),
+        ("Mend the fence", "Paint it"),
+        ("mend-the-fence", "paint-it"),
+        ("**needs:** one", "**needs:** two"),
+        ("It leans.", "It is grey."),
+    ];
+    let painted = painted.iter().fold(added.to_owned(), |text, (from, to)| text.replace(from, to));
+    let text = format!("{}\n{painted}", text.trim_end());
+    place.write("plans/it.md", &text);
+    place.run(&["discover", "it", "--add", "1"]).expect(0, &["step paint-it"]);
+    assert_eq!(place.read("plans/it.md"), text);
+    place.run(&["discover", "it", "--add", "1"]).expect(1, &["is step `paint-it` already"]);
     place.run(&["run", "it"]).expect(3, &["nobody has approved it"]);
 }

@@ -14,6 +14,8 @@ pub(super) const PROFILE: Profile = Profile {
     resume: &[],
     acp: &[],
     credentials: &[],
+    // The agent behind the bridge sets its own.
+    signs: &[],
     sign_in: "as the agent itself has it",
     counting: Counting::PerProcess,
     proof: Proof::Run,

@@ -26,6 +26,8 @@ pub(super) const PROFILE: Profile = Profile {
         Credential::Variable("GEMINI_API_KEY"),
         Credential::File(".aider.conf.yml"),
     ],
+    // It sets none: it has no shell of its own.
+    signs: &[],
     sign_in: "export the key of your model's provider",
     counting: Counting::PerProcess,
     proof: Proof::Run,

@@ -35,6 +35,7 @@ pub(super) const PROFILE: Profile = Profile {
         Credential::Variable("CLAUDE_CODE_USE_VERTEX"),
         Credential::File(".claude/.credentials.json"),
     ],
+    signs: &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"],
     sign_in: "claude, then /login",
     counting: Counting::CostGoesOn,
     proof: Proof::Run,

@@ -16,6 +16,7 @@ pub(super) const PROFILE: Profile = Profile {
         Credential::Variable("CODEX_API_KEY"),
         Credential::File(".codex/auth.json"),
     ],
+    signs: &["CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "CODEX_CI"],
     sign_in: "codex login",
     counting: Counting::AllGoesOn,
     proof: Proof::Run,

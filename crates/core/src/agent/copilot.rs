@@ -26,6 +26,7 @@ pub(super) const PROFILE: Profile = Profile {
         Credential::Variable("COPILOT_PROVIDER_API_KEY"),
         Credential::File(".copilot/config.json"),
     ],
+    signs: &["COPILOT_CLI"],
     sign_in: "copilot, then /login",
     counting: Counting::AllGoesOn,
     proof: Proof::Run,

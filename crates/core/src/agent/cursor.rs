@@ -12,6 +12,7 @@ pub(super) const PROFILE: Profile = Profile {
     resume: &["--resume", "{session}"],
     acp: &["cursor-agent", "acp"],
     credentials: &[Credential::Variable("CURSOR_API_KEY"), Credential::File(".config/cursor/auth.json")],
+    signs: &["CURSOR_AGENT"],
     sign_in: "cursor-agent login",
     counting: Counting::PerProcess,
     proof: Proof::Documented,

@@ -17,6 +17,7 @@ pub(super) const PROFILE: Profile = Profile {
         Credential::Variable("GOOGLE_GENAI_USE_VERTEXAI"),
         Credential::File(".gemini/oauth_creds.json"),
     ],
+    signs: &["GEMINI_CLI"],
     sign_in: "gemini, then choose how to sign in",
     counting: Counting::PerProcess,
     proof: Proof::Run,

@@ -11,6 +11,7 @@ pub(super) const PROFILE: Profile = Profile {
     resume: &[],
     acp: &["goose", "acp"],
     credentials: &[Credential::Variable("GOOSE_PROVIDER"), Credential::File(".config/goose/config.yaml")],
+    signs: &["GOOSE_TERMINAL"],
     sign_in: "goose configure",
     counting: Counting::PerProcess,
     proof: Proof::Documented,

@@ -18,6 +18,7 @@ pub(super) const PROFILE: Profile = Profile {
         Credential::File(".config/opencode/opencode.json"),
         Credential::Variable("OPENCODE_CONFIG"),
     ],
+    signs: &["OPENCODE"],
     sign_in: "opencode auth login",
     counting: Counting::PerProcess,
     proof: Proof::Run,

@@ -18,6 +18,7 @@ pub(super) const PROFILE: Profile = Profile {
         Credential::Variable("OPENAI_API_KEY"),
         Credential::Variable("GEMINI_API_KEY"),
     ],
+    signs: &["PI_CODING_AGENT"],
     sign_in: "pi, then /login",
     counting: Counting::PerProcess,
     proof: Proof::Run,

@@ -17,6 +17,7 @@ pub(super) const PROFILE: Profile = Profile {
         Credential::Variable("DASHSCOPE_API_KEY"),
         Credential::File(".qwen/oauth_creds.json"),
     ],
+    signs: &["QWEN_CODE"],
     sign_in: "qwen, then /auth",
     counting: Counting::AllGoesOn,
     proof: Proof::Run,

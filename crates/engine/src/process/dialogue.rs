@@ -1,25 +1,30 @@
 //! A program that is talked to line by line while it runs. It is a part of an attempt: whoever supervises that ends what this leaves.
 
+use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::Error;
 
 /// The longest line that is taken; a longer one ends the talk.
 const LINE_BYTES_MAX: u64 = 32 << 20;
-/// How many lines wait to be heard before the program has to.
-const LINES_MAX: usize = 64;
+/// How much waits on either way, apart from a single line that is larger.
+const QUEUE_BYTES_MAX: usize = 16 << 20;
+/// What a line costs besides its text; empty ones are not free.
+const LINE_BYTES_COST: usize = 64;
 /// How often a program that was told to end is looked at.
 const POLL: Duration = Duration::from_millis(5);
 
 /// A program that is talked to.
 pub struct Dialogue {
     child: Child,
-    input: Option<ChildStdin>,
-    lines: Receiver<String>,
+    /// What it is yet to be told.
+    told: Arc<Queue>,
+    /// What it has said.
+    heard: Arc<Queue>,
 }
 
 /// What was heard.
@@ -46,44 +51,29 @@ impl Dialogue {
             .stderr(Stdio::inherit())
             .spawn()
             .map_err(failed)?;
-        let input = child.stdin.take();
-        let output = child.stdout.take().ok_or_else(|| failed(io::ErrorKind::BrokenPipe.into()))?;
-        let (send, lines) = sync_channel(LINES_MAX);
-        std::thread::spawn(move || {
-            let mut output = BufReader::new(output);
-            loop {
-                let mut line = Vec::new();
-                let read = output.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line);
-                let is_whole = line.ends_with(b"\n") || (line.len() as u64) < LINE_BYTES_MAX;
-                let text = String::from_utf8_lossy(&line).trim().to_owned();
-                // Nobody listens any more, or there is nothing more to hear.
-                if read.is_err() || line.is_empty() || !is_whole || send.send(text).is_err() {
-                    return;
-                }
-            }
-        });
-        Ok(Self { child, input, lines })
+        let pipes = (child.stdin.take(), child.stdout.take());
+        let (Some(input), Some(output)) = pipes else { return Err(failed(io::ErrorKind::BrokenPipe.into())) };
+        let (told, heard) = (Arc::<Queue>::default(), Arc::<Queue>::default());
+        // Each way has a thread of its own: a program that talks before it listens would else wait for us as we wait for it.
+        let (to_tell, to_hear) = (Arc::clone(&told), Arc::clone(&heard));
+        std::thread::spawn(move || write(input, &to_tell));
+        std::thread::spawn(move || read(output, &to_hear));
+        Ok(Self { child, told, heard })
     }
 
-    /// Says one line.
-    pub fn say(&mut self, line: &str) -> io::Result<()> {
-        let input = self.input.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-        input.write_all(format!("{line}\n").as_bytes())?;
-        input.flush()
+    /// Says one line, and does not wait until it is taken. Fails where the program does not listen any more, or has not for long.
+    pub fn say(&self, line: &str) -> io::Result<()> {
+        self.told.put_now(format!("{line}\n"))
     }
 
     /// What it says next, if it says anything within the time.
     pub fn hear(&self, patience: Duration) -> Said {
-        match self.lines.recv_timeout(patience) {
-            Ok(line) => Said::Line(line),
-            Err(RecvTimeoutError::Timeout) => Said::Nothing,
-            Err(RecvTimeoutError::Disconnected) => Said::Ended,
-        }
+        self.heard.take(Some(patience))
     }
 
     /// Says no more, waits for its end and kills it where it does not come. Its exit code, if it had one.
     pub fn end(mut self, grace: Duration) -> Option<i32> {
-        drop(self.input.take());
+        self.told.close();
         let until = Instant::now() + grace;
         while Instant::now() < until {
             match self.child.try_wait() {
@@ -95,5 +85,126 @@ impl Dialogue {
         // It may be gone this very moment; either way it is waited for.
         self.child.kill().ok();
         self.child.wait().ok().and_then(|status| status.code())
+    }
+}
+
+impl Drop for Dialogue {
+    fn drop(&mut self) {
+        self.told.close();
+        self.heard.close();
+    }
+}
+
+/// Tells a program what is put into the queue, until that is closed or the program is gone.
+fn write(mut input: ChildStdin, told: &Queue) {
+    while let Said::Line(line) = told.take(None) {
+        if input.write_all(line.as_bytes()).and_then(|()| input.flush()).is_err() {
+            break;
+        }
+    }
+    told.close();
+}
+
+/// Puts what a program says into the queue, until there is nothing more to hear or nobody listens.
+fn read(output: ChildStdout, heard: &Queue) {
+    let mut output = BufReader::new(output);
+    loop {
+        let mut line = Vec::new();
+        let read = output.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line);
+        let is_whole = line.ends_with(b"\n") || (line.len() as u64) < LINE_BYTES_MAX;
+        let text = String::from_utf8_lossy(&line).trim().to_owned();
+        if read.is_err() || line.is_empty() || !is_whole || !heard.put(text) {
+            break;
+        }
+    }
+    heard.close();
+}
+
+/// Lines on one way.
+#[derive(Default)]
+struct Queue {
+    waiting: Mutex<Waiting>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    lines: VecDeque<String>,
+    bytes: usize,
+    /// Nothing more comes in; what waits can still be taken.
+    is_closed: bool,
+}
+
+impl Waiting {
+    fn has_room_for(&self, line: &str) -> bool {
+        self.lines.is_empty() || self.bytes + cost(line) <= QUEUE_BYTES_MAX
+    }
+
+    fn add(&mut self, line: String) {
+        self.bytes += cost(&line);
+        self.lines.push_back(line);
+    }
+}
+
+fn cost(line: &str) -> usize {
+    line.len() + LINE_BYTES_COST
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for room; whether the line was put in.
+    fn put(&self, line: String) -> bool {
+        let is_full = |waiting: &mut Waiting| !waiting.is_closed && !waiting.has_room_for(&line);
+        let mut waiting =
+            self.changed.wait_while(self.lock(), is_full).unwrap_or_else(PoisonError::into_inner);
+        if waiting.is_closed {
+            return false;
+        }
+        waiting.add(line);
+        self.changed.notify_all();
+        true
+    }
+
+    /// Waits for nobody.
+    fn put_now(&self, line: String) -> io::Result<()> {
+        let mut waiting = self.lock();
+        if waiting.is_closed {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        if !waiting.has_room_for(&line) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        waiting.add(line);
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    /// The next line, waited for as long as this, or until there is one.
+    fn take(&self, patience: Option<Duration>) -> Said {
+        let is_bare = |waiting: &mut Waiting| waiting.lines.is_empty() && !waiting.is_closed;
+        let mut waiting = match patience {
+            Some(patience) => {
+                let waited = self.changed.wait_timeout_while(self.lock(), patience, is_bare);
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            }
+            None => self.changed.wait_while(self.lock(), is_bare).unwrap_or_else(PoisonError::into_inner),
+        };
+        match waiting.lines.pop_front() {
+            Some(line) => {
+                waiting.bytes -= cost(&line);
+                self.changed.notify_all();
+                Said::Line(line)
+            }
+            None if waiting.is_closed => Said::Ended,
+            None => Said::Nothing,
+        }
+    }
+
+    fn close(&self) {
+        self.lock().is_closed = true;
+        self.changed.notify_all();
     }
 }

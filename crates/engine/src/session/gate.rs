@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use planwright_core::plan::{Contract, Plan, Step};
@@ -142,7 +143,11 @@ impl Matter {
         while let Some(place) = next(&settled).filter(|_| begin.elapsed() < LOOK) {
             let step = &self.plan.steps[place];
             let is_ours = step.contract != Contract::Manual && step.target != "human";
-            let Some(seen) = is_ours.then(|| look(project, step)).flatten() else { return Ok(None) };
+            let Some(seen) =
+                is_ours.then(|| look(project, step, LOOK.saturating_sub(begin.elapsed()))).flatten()
+            else {
+                return Ok(None);
+            };
             match seen.verdict.failure() {
                 Some(failure) => return Ok(Some(self.words(step, &failure.to_string(), &seen.output))),
                 None if self.only.is_some() => return Ok(None),
@@ -175,10 +180,24 @@ impl Matter {
     }
 }
 
-fn look(project: &Project, step: &Step) -> Option<Seen> {
+/// Looks at a step for at most this long, its setup and all; one that takes longer has told nothing. Its own deadline would say that
+/// the contract failed, which nobody knows.
+fn look(project: &Project, step: &Step, left: Duration) -> Option<Seen> {
     let site = Site { folder: &project.root, closed: &[], limits: &project.config.run };
     let tag = format!("session/{}/contract", step.id);
-    site.look(step, (&Supervisors::new(), &tag), &Stop::new())
+    let stop = Stop::new();
+    let (done, is_done) = channel::<()>();
+    std::thread::scope(|scope| {
+        let stop = &stop;
+        scope.spawn(move || {
+            if is_done.recv_timeout(left) == Err(RecvTimeoutError::Timeout) {
+                stop.request();
+            }
+        });
+        let seen = site.look(step, (&Supervisors::new(), &tag), stop);
+        drop(done);
+        seen
+    })
 }
 
 /// How often sessions were held back, and with which words the last time.
