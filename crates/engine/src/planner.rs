@@ -134,7 +134,7 @@ impl Planner {
         let seconds = project.config.draft.seconds;
         let name = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let states = state::folder_of(&state::folder(), &project.root)?;
-        let folder = Folder::at(states.join("planners").join(&name));
+        let folder = Folder::at(&states.join("planners"), &name);
         let said = project.config.agents.get(&self.name);
         let like = said.and_then(|said| said.like.as_deref());
         let profile = like.map_or_else(|| agent::profile_of(&self.command), agent::profile);
