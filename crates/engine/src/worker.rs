@@ -29,7 +29,7 @@ use crate::seal;
 use crate::store::journal::{Store, blob_of};
 use crate::store::state;
 use crate::topic;
-use crate::workspace::Snapshot;
+use crate::workspace::{self, Snapshot};
 use opinion::Asked;
 
 /// The agent that runs the script which is the task.
@@ -193,11 +193,13 @@ impl Worker {
             }
         };
         folder.hear_left(self.profile(step), &mut heard);
-        let mut changed = Snapshot::of(&self.root).changed_since(&before);
+        let mut changed = before.again(&self.root).changed_since(&before);
         let own = self.own_files();
         changed.retain(|path| !own.iter().any(|own| *path == own.to_string_lossy()));
         let said = folder.said();
         let outside = scope.outside(&changed);
+        let changed = workspace::named(changed, &outside);
+        let outside = workspace::named(outside, &[]);
         let refused = scope::notes(folder.path());
         let mut account = Account { outside, refused, report: folder.report(), ..heard.account() };
         finding::complete(&mut account, WorkKind::of(&step.target));
