@@ -204,6 +204,17 @@ fn a_violation_fails_the_attempt_where_the_user_says_so() {
     loose.run(&["list"]).expect(2, &["`scope.mode` can't be set for a project", "would set its own limits"]);
 }
 
+// C-16: an attempt that strayed can't be made good by one that does nothing; a person can let it pass.
+#[test]
+fn a_violation_counts_until_a_person_has_seen_it() {
+    let once = "cat >/dev/null; mkdir -p src docs; echo x >src/a.txt; test -e docs/z.md || echo y >docs/z.md";
+    let fields = "**touches:** src/**\n**on_fail:** retry(1), then escalate";
+    let (place, ran) = attempt_by(once, "[scope]\nviolation = \"fail\"\n", fields);
+    ran.expect(3, &["attempt 2 of 2", "the attempt changed what it may not touch: docs/z.md"]);
+    place.run(&["answer", "it/a", "--retry"]).expect(0, &[]);
+    place.run(&["run", "it"]).expect(0, &["1 of 1 steps settled"]);
+}
+
 // C-16: nothing hides a change: not many others, no list of ignored files that the attempt wrote itself, no time set back; and
 // a link is a file.
 #[test]
