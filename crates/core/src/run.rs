@@ -1,7 +1,7 @@
 //! The state of a run: a fold over its journal. Only [`RunState::apply`] changes a status; any pair of state and event that
 //! is not in the table is refused.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -90,6 +90,8 @@ pub struct StepState {
     pub is_handed_over: bool,
     /// What was found in its last attempt, where that was a reviewer's.
     pub findings: Vec<Finding>,
+    /// What its attempts changed outside of their scope, since a person last let it go on: another attempt takes none of it back.
+    pub strayed: BTreeSet<String>,
     /// What the agent asked in an attempt whose contract then failed.
     pub question: Option<String>,
     /// How often in a row the agent could not be had.
@@ -242,6 +244,7 @@ impl RunState {
             asked: 0,
             is_handed_over: false,
             findings: Vec::new(),
+            strayed: BTreeSet::new(),
             question: None,
             parked: 0,
             parked_why: String::new(),
@@ -320,6 +323,7 @@ impl RunState {
                     matches!(end, AttemptEnd::Exited(_) | AttemptEnd::Signalled(_) | AttemptEnd::TimedOut(_));
                 let asked = report::question(&account.report).filter(|_| is_over);
                 self.steps[place].question = asked.map(str::to_owned);
+                self.steps[place].strayed.extend(account.outside.iter().cloned());
                 self.steps[place].findings = report::findings(&account.report).cloned().collect();
                 self.spend(*usage);
             }
@@ -530,6 +534,7 @@ impl RunState {
                 step.parked = 0;
                 step.parked_until = None;
                 step.question = None;
+                step.strayed.clear();
                 step.hint.clone_from(hint);
                 step.is_handed_over = false;
                 step.status = Status::Pending;
@@ -539,6 +544,7 @@ impl RunState {
                 step.question = None;
                 // What a person tries does not use up what the agents have left.
                 step.granted += 1;
+                step.strayed.clear();
                 step.status = Status::Judging { attempt: step.attempts, changed: Vec::new() };
             }
             Answer::Confirm if step.is_manual => step.status = Status::Passed { attempt: step.attempts },

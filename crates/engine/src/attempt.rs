@@ -27,15 +27,20 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    /// Makes the folder; `name` is that of no other attempt.
+    /// Makes the folder of an attempt, or of whoever is asked about one.
     pub(crate) fn of(store: &Store, name: &str) -> Self {
-        Self::at(store.folder().join("attempts").join(name))
+        Self::at(&store.folder().join("attempts"), name)
     }
 
-    /// Makes the folder at a path that nobody else has.
-    pub(crate) fn at(path: PathBuf) -> Self {
+    /// Makes a folder in `above` whose name nobody can foretell: who could would leave something there for the next one to
+    /// read, such as settings for a judge or a report in the name of an attempt.
+    pub(crate) fn at(above: &Path, name: &str) -> Self {
+        let path = match store::chance() {
+            Ok(chance) => above.join(format!("{name}-{chance}")),
+            Err(_) => above.join(name),
+        };
         // Where the folder can't be made there is no feedback to read and no usage to tell; the attempt is made all the same.
-        state::create(&path).ok();
+        state::create_fresh(&path).ok();
         Self { path }
     }
 

@@ -175,11 +175,12 @@ impl Embedded {
         });
     }
 
-    fn contract(&mut self, (step, attempt): Attempt, changed: Vec<String>) {
+    fn contract(&mut self, (step, attempt): Attempt, state: &StepState) {
         let (worker, report, stop) = (Arc::clone(&self.worker), self.report.clone(), self.stop.clone());
+        let (changed, strayed) = (state.status.changed().to_vec(), state.strayed.clone());
         self.contracts += 1;
         std::thread::spawn(move || {
-            let done = worker.contract((&worker.plan.steps[step], attempt), &changed, &stop);
+            let done = worker.contract((&worker.plan.steps[step], attempt), (&changed, &strayed), &stop);
             report.send(Report::Contract((step, attempt), done)).ok();
         });
     }
@@ -388,7 +389,7 @@ impl Host for Embedded {
                 }
             }
             Command::Contract { step, attempt } => {
-                self.contract((step, attempt), state.steps[step].status.changed().to_vec());
+                self.contract((step, attempt), &state.steps[step]);
             }
             Command::Ask { .. } | Command::Warn { .. } | Command::Wake { .. } | Command::Finish { .. } => {}
         }

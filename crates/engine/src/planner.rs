@@ -20,7 +20,7 @@ use crate::process::{self, Ended, How, Job, Stop, Supervisors};
 use crate::project::{self, Project};
 use crate::runs::{self, Runs};
 use crate::store::{self, state};
-use crate::workspace::Snapshot;
+use crate::workspace::{self, Snapshot};
 use crate::{facts, kind, scope, topic};
 
 /// The role of the agent that plans.
@@ -147,7 +147,7 @@ impl Planner {
         let seconds = project.config.draft.seconds;
         let name = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let states = state::folder_of(&state::folder(), &project.root)?;
-        let folder = Folder::at(states.join("planners").join(&name));
+        let folder = Folder::at(&states.join("planners"), &name);
         let said = project.config.agents.get(&self.name);
         let like = said.and_then(|said| said.like.as_deref());
         let profile = like.map_or_else(|| agent::profile_of(&self.command), agent::profile);
@@ -174,13 +174,13 @@ impl Planner {
         };
         let before = Snapshot::of(&project.root);
         let ended = Supervisors::new().run_heard(&job, stop, &mut |bytes| listener.hear(bytes))?;
-        let changed = Snapshot::of(&project.root).changed_since(&before);
+        let changed = before.again(&project.root).changed_since(&before);
         let mut heard = listener.finish();
         folder.hear_left(profile, &mut heard);
         self.refuse_silence(&ended, &heard, seconds)?;
         let milliseconds = u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX);
         let usage = folder.said().usage(&heard, milliseconds);
-        Ok(Said { text: heard.said, changed, usage })
+        Ok(Said { text: heard.said, changed: workspace::named(changed, &[]), usage })
     }
 
     /// How it ended tells nothing about what it said: some agents end with 0 whatever happened, others never do.

@@ -3,7 +3,7 @@
 
 mod opinion;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +29,7 @@ use crate::seal;
 use crate::store::journal::{Store, blob_of};
 use crate::store::state;
 use crate::topic;
-use crate::workspace::Snapshot;
+use crate::workspace::{self, Snapshot};
 use opinion::Asked;
 
 /// The agent that runs the script which is the task.
@@ -193,11 +193,13 @@ impl Worker {
             }
         };
         folder.hear_left(self.profile(step), &mut heard);
-        let mut changed = Snapshot::of(&self.root).changed_since(&before);
+        let mut changed = before.again(&self.root).changed_since(&before);
         let own = self.own_files();
         changed.retain(|path| !own.iter().any(|own| *path == own.to_string_lossy()));
         let said = folder.said();
         let outside = scope.outside(&changed);
+        let changed = workspace::named(changed, &outside);
+        let outside = workspace::named(outside, &[]);
         let refused = scope::notes(folder.path());
         let mut account = Account { outside, refused, report: folder.report(), ..heard.account() };
         finding::complete(&mut account, WorkKind::of(&step.target));
@@ -305,14 +307,15 @@ impl Worker {
         Ok(Job { argv, env, ..job })
     }
 
-    /// Why the contract is not run on what an attempt left: it changed what it may not, and that is to count.
-    fn strayed(&self, step: &Step, changed: &[String]) -> Option<String> {
-        let outside = match self.config.scope.violation {
-            Violation::Flag => Vec::new(),
-            Violation::Fail => self.scope(step).outside(changed),
+    /// Why the contract is not run on what the attempts left: they changed what they may not, and that is to count. It counts
+    /// for all of them until a person has seen it, or one would stray and the next one pass.
+    fn strayed(&self, strayed: &BTreeSet<String>) -> Option<String> {
+        let counts = match self.config.scope.violation {
+            Violation::Flag => false,
+            Violation::Fail => !strayed.is_empty(),
         };
-        (!outside.is_empty())
-            .then(|| format!("the attempt changed what it may not touch: {}", outside.join(", ")))
+        let paths: Vec<&str> = strayed.iter().map(String::as_str).collect();
+        counts.then(|| format!("the attempt changed what it may not touch: {}", paths.join(", ")))
     }
 
     /// The environment of a step's agent: what its profile adds, unless the user says otherwise, and what was approved for it.
@@ -332,7 +335,12 @@ impl Worker {
     }
 
     /// Runs the contract of a step and has it judged. `None` when it was stopped before it could tell anything.
-    pub fn contract(&self, (step, attempt): (&Step, u32), changed: &[String], stop: &Stop) -> Option<Done> {
+    pub fn contract(
+        &self,
+        (step, attempt): (&Step, u32),
+        (changed, strayed): (&[String], &BTreeSet<String>),
+        stop: &Stop,
+    ) -> Option<Done> {
         let tag = format!("{}/{}/{attempt}/contract", self.tag, step.id);
         // Before the contract, which may leave things behind. Without the plan: the harness writes marks into it at any time.
         // Content that can't be told is not told: that takes nothing from what the contract says.
@@ -341,7 +349,7 @@ impl Worker {
             Contract::Shell { expect, .. } => Some(expect),
             Contract::Manual => None,
         };
-        let seen = match self.broken_seal().or_else(|| self.strayed(step, changed)) {
+        let seen = match self.broken_seal().or_else(|| self.strayed(strayed)) {
             Some(why) => Seen::unseen(step, why),
             None => self.site().look(step, (&self.for_contracts, &tag), stop)?,
         };

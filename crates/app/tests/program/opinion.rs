@@ -95,3 +95,17 @@ fn the_weight_of_an_opinion_is_approved() {
         "nobody asks about work that failed: {ran:#?}"
     );
 }
+
+// A-48: an attempt can't leave settings for its judge, nor a word about what the next attempt used.
+#[test]
+fn an_attempt_leaves_nothing_for_whoever_comes_next() {
+    let make = r#"own=${PLANWRIGHT_USAGE%/usage}; all=${own%-1*}; mkdir -p "$own.judge" "$all-1.judge" "$all-2.judge" "$all-2"; touch "$own.judge/CLAUDE.md" "$all-1.judge/CLAUDE.md" "$all-2.judge/CLAUDE.md"; echo '{"retry_after":600,"why":"planted"}' > "$all-2/usage"; if test -e made; then echo more >> made; else echo hi > made; fi"#;
+    let fields = "**judge:** Is it clear?\n**on_fail:** retry(1), then escalate";
+    let place = Place::with_plan(&[("make", fields, make, "grep more made")]);
+    let script = r#"cat > /dev/null; echo "{\"verdict\":\"pass\",\"reason\":\"there is: $(ls -A)\"}""#;
+    let words = serde_json::json!(["bash", "-c", script]);
+    place.write("planwright.toml", format!("[roles]\njudge = \"sage\"\n[agents.sage]\ncommand = {words}\n"));
+    let ran = place.approve_and_run();
+    ran.expect(0, &["pass: there is:", "1 of 1 steps settled"]);
+    assert!(!ran.said().contains("CLAUDE.md") && !ran.said().contains("planted"), "{ran:#?}");
+}

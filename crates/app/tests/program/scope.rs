@@ -137,7 +137,7 @@ fn attempt_by(agent: &str, user: &str, fields: &str) -> (Place, Ran) {
 fn account(place: &Place) -> Value {
     let log = place.run(&["log", "it", "--json"]);
     let log: Value = serde_json::from_str(&log.stdout).expect("an envelope");
-    let events = log["data"]["events"].as_array().expect("events");
+    let events = log["data"]["events"].as_array().unwrap_or_else(|| panic!("{log:#}"));
     let finished = events.iter().find(|recorded| recorded["event"]["event"] == "attempt.finished");
     finished.expect("an attempt")["event"]["account"].clone()
 }
@@ -202,6 +202,31 @@ fn a_violation_fails_the_attempt_where_the_user_says_so() {
     let loose = Place::empty();
     loose.write("planwright.toml", "[scope]\nmode = \"log\"\n");
     loose.run(&["list"]).expect(2, &["`scope.mode` can't be set for a project", "would set its own limits"]);
+}
+
+// C-16: an attempt that strayed can't be made good by one that does nothing; a person can let it pass.
+#[test]
+fn a_violation_counts_until_a_person_has_seen_it() {
+    let once = "cat >/dev/null; mkdir -p src docs; echo x >src/a.txt; test -e docs/z.md || echo y >docs/z.md";
+    let fields = "**touches:** src/**\n**on_fail:** retry(1), then escalate";
+    let (place, ran) = attempt_by(once, "[scope]\nviolation = \"fail\"\n", fields);
+    ran.expect(3, &["attempt 2 of 2", "the attempt changed what it may not touch: docs/z.md"]);
+    place.run(&["answer", "it/a", "--retry"]).expect(0, &[]);
+    place.run(&["run", "it"]).expect(0, &["1 of 1 steps settled"]);
+}
+
+// C-16: nothing hides a change: not many others, no list of ignored files that the attempt wrote itself, no time set back; and
+// a link is a file.
+#[test]
+fn no_change_outside_is_hidden() {
+    let hiding = "cat >/dev/null; mkdir -p src docs target .git/info; for i in {1..220}; do echo x >src/$i.txt; done; echo x >src/a.txt\n\
+                  echo '*' >docs/.gitignore; echo 'z.md' >.ignore; echo 'z.md' >.git/info/exclude; echo y >docs/z.md; cp -s /etc/passwd docs/link\n\
+                  echo target >.gitignore; echo built >target/built\n\
+                  cp -p agent.sh same; printf '####' | dd of=agent.sh conv=notrunc status=none; touch -r same agent.sh; rm same";
+    let (place, ran) = attempt_by(hiding, "[scope]\nviolation = \"fail\"\n", "**touches:** src/**");
+    ran.expect(3, &["the attempt changed what it may not touch: .gitignore"]);
+    let expected = json!([".gitignore", ".ignore", "agent.sh", "docs/.gitignore", "docs/link", "docs/z.md"]);
+    assert_eq!(account(&place)["outside"], expected);
 }
 
 // C-18, C-19, C-30: the inventory, and a plan that asks for a tool that is not in it.

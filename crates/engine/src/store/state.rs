@@ -110,6 +110,21 @@ pub fn create(folder: &Path) -> Result<(), Error> {
     std::fs::set_permissions(folder, Permissions::from_mode(MODE)).map_err(error)
 }
 
+/// Makes a private folder with nothing in it. Whatever lies there already is removed first, and never taken over.
+pub(crate) fn create_fresh(folder: &Path) -> Result<(), Error> {
+    let error = |source| Error::Folder { path: folder.to_owned(), source };
+    if let Some(above) = folder.parent() {
+        create(above)?;
+    }
+    let removed = match folder.symlink_metadata() {
+        Ok(data) if data.is_dir() => std::fs::remove_dir_all(folder),
+        Ok(_) => std::fs::remove_file(folder),
+        Err(source) if source.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(source),
+    };
+    removed.and_then(|()| DirBuilder::new().mode(MODE).create(folder)).map_err(error)
+}
+
 /// Where throw-away trees are made: `$XDG_CACHE_HOME/planwright`. Not in the state folder, where a contract that goes up by
 /// accident would find what is known of runs.
 pub(crate) fn cache() -> PathBuf {

@@ -6,6 +6,7 @@ use planwright_core::opinion::{self, Answer, Opinion, Weight, Work};
 use planwright_core::plan::Step;
 
 use super::Worker;
+use crate::attempt::Folder;
 use crate::config::{ADVISORY_JUDGE_KEY, ENVIRONMENT_KEY, GATE_JUDGE_KEY, LIKE_KEY};
 use crate::consult::{Adviser, Error, Question};
 use crate::process::Stop;
@@ -55,13 +56,10 @@ impl Worker {
             output: output[start..].to_owned(),
         };
         let name = format!("{}-{}-{attempt}.judge", self.tag.replace('/', "-"), step.id);
-        let folder = self.store.folder().join("attempts").join(name);
-        if let Err(error) = std::fs::create_dir_all(&folder) {
-            return opinion(
-                Answer::Nothing,
-                format!("it has no folder to work in: {error}"),
-                Usage::default(),
-            );
+        // The attempt is dead by now, and could not know this name: nothing lies there that speaks to the judge.
+        let folder = Folder::of(&self.store, &name);
+        if !folder.path().is_dir() {
+            return opinion(Answer::Nothing, "it has no folder to work in".to_owned(), Usage::default());
         }
         let words =
             |key: &str| self.agents.get(&format!("{key}{}", opinion::ROLE)).cloned().unwrap_or_default();
@@ -73,13 +71,11 @@ impl Worker {
         };
         let question = Question {
             prompt: &opinion::prompt(step, question, &work),
-            folder: &folder,
+            folder: folder.path(),
             seconds: self.config.consult.seconds,
             role: &format!("{}/{}/{attempt}/{}", self.tag, step.id, opinion::ROLE),
         };
         let said = adviser.ask(question, stop);
-        // What it left there is nobody's work; a folder that stays is found by `doctor` with the others.
-        std::fs::remove_dir_all(&folder).ok();
         match said {
             Ok(said) => {
                 let (answer, reason) = opinion::read(&said.text);
