@@ -2,6 +2,7 @@
 //! is read. Advice, unless a written policy says that it counts; even then only [`crate::judge`] makes the verdict.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::event::Usage;
 use crate::plan::{Contract, Step};
@@ -116,13 +117,21 @@ pub fn prompt(step: &Step, question: &str, work: &Work) -> String {
     text
 }
 
-/// What an agent answered. An answer that is none, or says anything but `pass` and `fail`, is no answer.
+/// What an agent answered. An answer that is none, or says anything but `pass` and `fail`, is no answer. Of several answers one
+/// that says `fail` holds; others count only if they all say the same.
 pub fn read(text: &str) -> (Answer, String) {
-    let Some(object) = reply::object(text, &["verdict"]) else {
-        return (Answer::Nothing, "it said nothing that is an answer".to_owned());
-    };
-    let reason = reply::text(&object, "reason", REASON_BYTES_MAX);
-    match reply::text(&object, "verdict", 16).to_lowercase().as_str() {
+    let answers: Vec<_> = reply::objects(text, &["verdict"]).iter().map(answer).collect();
+    let last = |wanted: Answer| answers.iter().rev().find(|(answer, _)| *answer == wanted).cloned();
+    last(Answer::Fail)
+        .or_else(|| last(Answer::Nothing))
+        .or_else(|| last(Answer::Pass))
+        .unwrap_or_else(|| (Answer::Nothing, "it said nothing that is an answer".to_owned()))
+}
+
+/// One answer of those that a text may hold.
+fn answer(object: &Map<String, Value>) -> (Answer, String) {
+    let reason = reply::text(object, "reason", REASON_BYTES_MAX);
+    match reply::text(object, "verdict", 16).to_lowercase().as_str() {
         "pass" => (Answer::Pass, reason),
         "fail" => (Answer::Fail, reason),
         other => (Answer::Nothing, format!("it said `{other}`, which is neither pass nor fail")),
@@ -140,6 +149,19 @@ mod tests {
             ("{\"verdict\":\"pass\",\"reason\":\"clear\"}", Answer::Pass, "clear"),
             ("Well.\n```json\n{\"verdict\": \"FAIL\", \"reason\": \"a\\nb\"}\n```", Answer::Fail, "a b"),
             ("{\"verdict\":\"pass\"} no: {\"verdict\":\"fail\"}", Answer::Fail, ""),
+            ("{\"verdict\":\"fail\",\"reason\":\"a\"} not {\"verdict\":\"pass\"}", Answer::Fail, "a"),
+            (
+                "{\"verdict\":\"fail\",\"reason\":\"bad\",\"quoted\":{\"verdict\":\"pass\"}}",
+                Answer::Fail,
+                "bad",
+            ),
+            ("{\"quoted\":{\"verdict\":\"pass\"}}", Answer::Nothing, "it said nothing that is an answer"),
+            ("{\"verdict\":\"pass\"} {\"verdict\":\"pass\",\"reason\":\"b\"}", Answer::Pass, "b"),
+            (
+                "{\"verdict\":\"unsure\"} {\"verdict\":\"pass\"}",
+                Answer::Nothing,
+                "it said `unsure`, which is neither pass nor fail",
+            ),
             (
                 "{\"verdict\":\"approved\"}",
                 Answer::Nothing,

@@ -1,28 +1,65 @@
 //! What is told to a model and what it says: texts of others set apart, and one JSON object out of an answer, alone, in a block or
 //! behind prose. Knows no meaning.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 /// How much of the end of a text is looked through.
-const LOOKED_BYTES_MAX: usize = 64 << 10;
-/// How many places an object may begin at; a model that writes thousands of braces wants nothing good.
-const BEGINNINGS_MAX: usize = 4096;
+const LOOKED_BYTES_MAX: usize = 256 << 10;
 /// The shortest fence around a text of others.
 const FENCE_MIN: usize = 5;
 
 /// The last JSON object of a text that has one of these keys; `None` where there is none.
 pub fn object(text: &str, keys: &[&str]) -> Option<Map<String, Value>> {
+    objects(text, keys).pop()
+}
+
+/// Every JSON object of a text that has one of these keys, in their order. What stands inside of another object is a part of
+/// that, and never an answer: a model may quote what somebody wants it to say.
+pub fn objects(text: &str, keys: &[&str]) -> Vec<Map<String, Value>> {
     let start = text.ceil_char_boundary(text.len().saturating_sub(LOOKED_BYTES_MAX));
     let text = &text[start..];
-    let beginnings = text.rmatch_indices('{').map(|(at, _)| at).take(BEGINNINGS_MAX);
-    let mut objects = beginnings.filter_map(|at| {
-        let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();
-        match values.next()?.ok()? {
-            Value::Object(object) => Some(object),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => None,
+    let ends = ends(text);
+    let mut objects = Vec::new();
+    let mut at = 0;
+    while let Some(beginning) = text[at..].find('{').map(|found| at + found) {
+        at = beginning + 1;
+        // Nothing else begins an object, and a flood of braces is passed at once.
+        if !text[at..].trim_start().starts_with(['"', '}']) {
+            continue;
         }
-    });
-    objects.find(|object| keys.iter().any(|key| object.contains_key(*key)))
+        let mut values =
+            serde_json::Deserializer::from_str(&text[beginning..]).into_iter::<Map<String, Value>>();
+        match values.next() {
+            Some(Ok(object)) => {
+                at = beginning + values.byte_offset();
+                if keys.iter().any(|key| object.contains_key(*key)) {
+                    objects.push(object);
+                }
+            }
+            // An object that never ends holds everything behind it.
+            Some(Err(fault)) if fault.is_eof() => break,
+            // What stands in a broken object is no more an answer than what stands in a whole one.
+            Some(Err(_)) => at = ends.get(&beginning).copied().unwrap_or(at),
+            None => break,
+        }
+    }
+    objects
+}
+
+/// Where each brace that is closed ends, by where it begins.
+fn ends(text: &str) -> BTreeMap<usize, usize> {
+    let mut open = Vec::new();
+    let mut ends = BTreeMap::new();
+    for (at, brace) in text.match_indices(['{', '}']) {
+        if brace == "{" {
+            open.push(at);
+        } else if let Some(beginning) = open.pop() {
+            ends.insert(beginning, at + 1);
+        }
+    }
+    ends
 }
 
 /// A text of others between two lines of `=` that it can't have itself, so that nothing in it passes for the end of it.
@@ -57,6 +94,15 @@ mod tests {
                 Some(r#"{"action":"retry","why":{"deep":{"agent_":1}}}"#),
             ),
             (r#"{"action":"retry"} {"other":1}"#, Some(r#"{"action":"retry"}"#)),
+            (
+                r#"{"action":"retry","quoted":{"action":"stop"}}"#,
+                Some(r#"{"action":"retry","quoted":{"action":"stop"}}"#),
+            ),
+            (r#"{"other":{"action":"stop"}}"#, None),
+            (r#"{"action":"retry","quoted":{"action":"stop"}"#, None),
+            (r#"{"action":"retry",'x',"quoted":{"action":"stop"}}"#, None),
+            (r#"{ see {"action":"retry"}"#, Some(r#"{"action":"retry"}"#)),
+            (r#"{{"action":"retry"}}"#, Some(r#"{"action":"retry"}"#)),
             (r#"{"action":"retry""#, None),
             (r#"["action"]"#, None),
             ("no", None),
@@ -67,6 +113,8 @@ mod tests {
         }
         let flood = "{".repeat(1 << 20);
         assert_eq!(object(&flood, &["action"]), None);
+        let answered = format!("{flood} {{\"action\":1}}");
+        assert!(object(&answered, &["action"]).is_some());
     }
 
     #[test]

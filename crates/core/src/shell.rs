@@ -6,6 +6,7 @@ mod gauge;
 mod look;
 mod operand;
 mod outcome;
+mod probe;
 mod tree;
 mod walk;
 mod word;

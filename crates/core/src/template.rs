@@ -42,6 +42,10 @@ pub const TEMPLATES: &[Template] = &[
 /// Variables that every template has without being told: what `new` knows anyway.
 pub const GIVEN: &[&str] = &["name", "title", "owner", "target"];
 
+/// The longest that may stand between the braces of a hole, with the end of it: a file full of braces is not searched to its end
+/// from each of them.
+const HOLE_BYTES_MAX: usize = 256;
+
 /// Why a template can't be filled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unfilled {
@@ -89,9 +93,15 @@ pub fn fill(
     let value = |name: &str| said.get(name).or_else(|| given.get(name));
     let mut seen = BTreeSet::new();
     let missing = holes.iter().filter(|hole| value(hole.name).is_none() && seen.insert(hole.name));
-    let missing = missing.map(|hole| (hole.name.to_owned(), text[..hole.start].matches('\n').count() + 1));
-    let is_known =
-        |name: &&String| holes.iter().any(|hole| hole.name == name.as_str()) || given.contains_key(*name);
+    // Holes come in their order, so that each line is counted once.
+    let (mut counted, mut line) = (0, 1);
+    let missing = missing.map(|hole| {
+        line += text[counted..hole.start].matches('\n').count();
+        counted = hole.start;
+        (hole.name.to_owned(), line)
+    });
+    let names: BTreeSet<&str> = holes.iter().map(|hole| hole.name).collect();
+    let is_known = |name: &&String| names.contains(name.as_str()) || given.contains_key(*name);
     let unfilled = Unfilled {
         missing: missing.collect(),
         unknown: said.keys().filter(|name| !is_known(name)).cloned().collect(),
@@ -121,6 +131,8 @@ fn holes(text: &str) -> Vec<Hole<'_>> {
     let mut at = 0;
     while let Some(start) = text[at..].find("{{").map(|found| at + found) {
         let inside = &text[start + 2..];
+        let inside = &inside[..inside.floor_char_boundary(HOLE_BYTES_MAX)];
+        let inside = inside.split('\n').next().unwrap_or_default();
         let name = inside.find("}}").map(|end| (&inside[..end], start + 2 + end + 2));
         let is_foreign = text[..start].ends_with('$');
         match name.filter(|(name, _)| is_name(name.trim()) && !is_foreign) {
@@ -161,5 +173,26 @@ mod tests {
             "`x` (line 2) is not said; the template has no variable `z`; `y` is not one line of text"
         );
         assert_eq!(fill("{{name}}", &map(&[]), &map(&[("name", "n"), ("title", "t")])).as_deref(), Ok("n"));
+    }
+
+    #[test]
+    fn a_hole_is_short_and_on_one_line() {
+        let long = format!("{{{{{}}}}}", "x".repeat(HOLE_BYTES_MAX));
+        assert_eq!(variables(&long), Vec::<String>::new());
+        assert_eq!(variables("{{x\n}} {{y}}"), ["y"]);
+        assert_eq!(variables("{{é{{é{{x}}"), ["x"]);
+        let holes = fill("{{a}}\n{{b}} {{a}}\n\n{{c}}", &map(&[]), &map(&[])).expect_err("holes");
+        let missing = [("a", 1), ("b", 2), ("c", 4)].map(|(name, line)| (name.to_owned(), line));
+        assert_eq!(holes.missing, missing);
+    }
+
+    // Each of these took minutes where every place was searched, or counted, from one end of the text.
+    #[test]
+    fn a_flood_of_braces_or_names_takes_no_time() {
+        let flood = "{{".repeat(1 << 20);
+        assert_eq!(variables(&flood), Vec::<String>::new());
+        let names: String = (0..50_000).map(|number| format!("\n\n\n\n{{{{n{number}}}}}")).collect();
+        let unfilled = fill(&names, &map(&[]), &map(&[])).expect_err("holes");
+        assert_eq!(unfilled.missing.last(), Some(&("n49999".to_owned(), 200_001)));
     }
 }

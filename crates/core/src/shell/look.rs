@@ -2,6 +2,7 @@
 //! allowed, since no list of what is harmful is whole; what can't be read or told is refused.
 
 use super::operand;
+use super::probe;
 use super::tree::{self, Command, Condition, Kind, Redirect, Way};
 use super::word::{Text, Word};
 
@@ -224,7 +225,8 @@ impl Look<'_> {
     /// A variable in capitals may steer a program: `PATH`, `GIT_EXTERNAL_DIFF`, `LD_PRELOAD`.
     fn assignment(&self, word: &Word) -> Looks {
         let name = word.raw.split('=').next().unwrap_or_default();
-        if !is_own_variable(name) {
+        // A subscript is expanded, even one in quotes.
+        if !is_own_variable(name) || !probe::is_name(name.strip_suffix('+').unwrap_or(name)) {
             return Err(format!("it sets `{name}`"));
         }
         self.word(word)
@@ -261,10 +263,14 @@ impl Look<'_> {
 
     fn condition(&self, condition: &Condition) -> Looks {
         match condition {
-            Condition::Unary { operand, .. } => self.word(operand),
-            Condition::Binary { left, right, .. } => {
+            Condition::Unary { operator, operand } => {
+                self.word(operand)?;
+                probe::unary(operator, operand)
+            }
+            Condition::Binary { operator, left, right } => {
                 self.word(left)?;
-                self.word(right)
+                self.word(right)?;
+                probe::binary(operator, left, right)
             }
             Condition::And(left, right) | Condition::Or(left, right) => {
                 self.condition(left)?;
@@ -283,6 +289,9 @@ fn simple(words: &[Word]) -> Looks {
     let Some(name) = named else { return Err(format!("what `{}` runs can't be told", first.raw)) };
     let name = name.strip_prefix("/usr/bin/").or(name.strip_prefix("/bin/")).unwrap_or(name);
     let rest = &words[1..];
+    if matches!(name, "test" | "[") {
+        return probe::test(name, rest);
+    }
     if FREE.contains(&name) {
         return Ok(());
     }
@@ -292,10 +301,11 @@ fn simple(words: &[Word]) -> Looks {
     match name {
         "git" => git(rest),
         "sed" => sed(rest),
-        "read" => rest.iter().try_for_each(|word| match word.literal() {
-            Some(text) if text.starts_with('-') || is_own_variable(text) => Ok(()),
-            Some(_) | None => Err(format!("it sets `{}`", word.raw)),
-        }),
+        "read" => probe::read(rest),
+        // The program, and not the word of bash: it writes to a file if it is told to.
+        "time" if !rest.first().and_then(Word::literal).is_some_and(|word| !word.starts_with('-')) => {
+            Err("`time` with options is not on the list of commands that only read".to_owned())
+        }
         "command" if matches!(rest.first().and_then(Word::literal), Some("-v" | "-V")) => Ok(()),
         "xargs" => match operand::wrapped(words).and_then(|at| words[at].literal()) {
             // What comes in may be any option.

@@ -1,0 +1,101 @@
+//! What may be asked by `test`, `[`, `[[` and `read` without running anything. bash expands the subscript of a variable that it is
+//! told the name of, even one that comes out of quotes, and runs what stands in it: `test -v 'a[$(rm x)]'`.
+
+use super::word::{Text, Word};
+
+type Looks = Result<(), String>;
+
+/// Operators whose operands are read as arithmetic, where a name may have a subscript and so may its value.
+const NUMERIC: &[&str] = &["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
+/// Operators that take the name of a variable.
+const NAMING: &[&str] = &["-v", "-R"];
+/// Options of `read` that take a text: the next word, where nothing is left of theirs.
+const READ_VALUED: &str = "dinNptu";
+
+/// A call of `test` or `[`, without its name.
+pub(super) fn test(name: &str, rest: &[Word]) -> Looks {
+    for (at, word) in rest.iter().enumerate() {
+        operand(word)?;
+        let next = rest.get(at + 1);
+        // One word that becomes several may bring an operator along, and one in front of another may be one.
+        let is_operator = word.text == Text::One && next.is_some_and(|next| next.literal().is_none());
+        if word.text == Text::Loose || is_operator {
+            return Err(format!("what `{}` means to `{name}` can't be told", word.raw));
+        }
+        let Some(operator) = word.literal() else { continue };
+        if let Some(next) = next {
+            unary(operator, next)?;
+            if at > 0 {
+                binary(operator, &rest[at - 1], next)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One operator with what stands behind it.
+pub(super) fn unary(operator: &str, behind: &Word) -> Looks {
+    operand(behind)?;
+    if NAMING.contains(&operator) && !behind.literal().is_some_and(|text| text == "]" || is_name(text)) {
+        return Err(format!("what `{operator} {}` runs can't be told", behind.raw));
+    }
+    Ok(())
+}
+
+/// One operator between two words.
+pub(super) fn binary(operator: &str, left: &Word, right: &Word) -> Looks {
+    for word in [left, right] {
+        operand(word)?;
+        if NUMERIC.contains(&operator) && !word.literal().is_some_and(is_number) {
+            return Err(format!("what `{}` runs as a number of `{operator}` can't be told", word.raw));
+        }
+    }
+    Ok(())
+}
+
+/// A call of `read`, without its name.
+pub(super) fn read(rest: &[Word]) -> Looks {
+    let mut words = rest.iter();
+    while let Some(word) = words.next() {
+        let refused = || Err(format!("it sets `{}`", word.raw));
+        let Some(text) = word.literal() else { return refused() };
+        let Some(letters) = text.strip_prefix('-') else {
+            if is_name(text) && !text.chars().any(char::is_uppercase) {
+                continue;
+            }
+            return refused();
+        };
+        let (flags, value) = match letters.find(|letter| READ_VALUED.contains(letter)) {
+            Some(at) => (&letters[..at], Some(&letters[at + 1..])),
+            None => (letters, None),
+        };
+        // `-aPATH` is `-a PATH`.
+        if flags.find('a').is_some_and(|at| at + 1 < letters.len()) {
+            return refused();
+        }
+        if value == Some("") && words.next().is_some_and(|text| text.text == Text::Loose) {
+            return refused();
+        }
+    }
+    Ok(())
+}
+
+/// Something that is asked about: no subscript with a command in it, whatever it is quoted in.
+fn operand(word: &Word) -> Looks {
+    let hides = |text: &str| text.contains('[') && (text.contains("$(") || text.contains('`'));
+    if hides(&word.raw) || word.literal().is_some_and(hides) {
+        return Err(format!("what `{}` runs can't be told", word.raw));
+    }
+    Ok(())
+}
+
+/// The name of a variable, without a subscript.
+pub(super) fn is_name(text: &str) -> bool {
+    let is_sign = |sign: char| sign.is_ascii_alphanumeric() || sign == '_';
+    text.chars().all(is_sign) && text.starts_with(|first: char| is_sign(first) && !first.is_ascii_digit())
+}
+
+fn is_number(text: &str) -> bool {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit())
+}
