@@ -95,9 +95,8 @@ impl Case {
         let prompt = arbiter::prompt(&self.context(), &self.table);
         let said = Adviser::find(&project.config, agent).and_then(|adviser| {
             // It needs nothing but what it is told, so it gets a folder without the project in it.
-            let folder = std::env::temp_dir();
-            let seconds = project.config.consult.seconds;
-            adviser.ask(Question { prompt: &prompt, folder: &folder, seconds, role: "arbiter" }, stop)
+            let (config, root) = (&project.config, project.root.as_path());
+            adviser.ask(Question { prompt: &prompt, config, root, is_inside: false, role: "arbiter" }, stop)
         });
         let said = said.as_ref().map(|said| said.text.as_str()).map_err(ToString::to_string);
         arbiter::bounded(self.choice(), &self.table, (agent, said))

@@ -5,12 +5,15 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use planwright_core::agent::{self, Listener};
+use planwright_core::agent::{self, Listener, Profile};
 use planwright_core::event::Usage;
 
+use crate::attempt::Folder;
 use crate::config::{Config, setting};
 use crate::contract::milliseconds;
 use crate::process::{self, Ended, How, Job, Stop};
+use crate::scope;
+use crate::store::state;
 
 /// How much of what an agent says is kept.
 const OUTPUT_BYTES_MAX: usize = 4 << 20;
@@ -35,10 +38,12 @@ pub struct Adviser {
 pub struct Question<'a> {
     /// What it is told.
     pub prompt: &'a str,
-    /// The folder that it works in.
-    pub folder: &'a Path,
-    /// How long it may take.
-    pub seconds: u64,
+    /// The settings: how long it may take, and what counts as reading.
+    pub config: &'a Config,
+    /// The root of the project.
+    pub root: &'a Path,
+    /// Whether it works in the project, where it only reads; else in an empty folder of its own.
+    pub is_inside: bool,
     /// What it is asked as: `arbiter`, `judge`, `reviewer`.
     pub role: &'a str,
 }
@@ -126,27 +131,64 @@ impl Adviser {
 
     /// Asks once. When it returns, nothing that the agent started is alive.
     pub fn ask(&self, question: Question<'_>, stop: &Stop) -> Result<Said, Error> {
+        let Question { config, root, role, .. } = question;
+        let silent = |how: String| Error::Silent { name: self.name.clone(), how };
+        let states = state::folder_of(&state::folder(), root).map_err(|error| silent(error.to_string()))?;
+        let above = states.join("advisers");
+        let role = role.replace('/', "-");
+        // What it is given and leaves lies apart from where it works: there, nothing lies that speaks to it.
+        let folder = Folder::at(&above, &role);
+        let desk = (!question.is_inside).then(|| Folder::at(&above, &format!("{role}-desk")));
+        let place = desk.as_ref().map_or(root, Folder::path);
+        if !place.is_dir() {
+            return Err(silent("it has no folder to work in".to_owned()));
+        }
+        let profile = self.profile();
+        // It only reads: its own rules and hooks say so, as far as its profile has any.
+        let held = scope::planning((config, place), profile, folder.path());
+        let held = held.map_err(|error| silent(format!("it can't be held to reading: {error}")))?;
+        let words: Vec<String> = self.command.iter().map(|word| folder.word(word)).collect();
+        let argv = scope::own_bridge(held.applied_to(&words)).map_err(silent)?;
+        // Agents bring their own credentials and settings.
+        let mut env = self.variables(profile);
+        scope::lay_over(&mut env, held.environment);
+        self.answer((argv, env), (place, &folder), question, stop)
+    }
+
+    /// The profile by which it is read.
+    fn profile(&self) -> Option<&'static Profile> {
+        let like = self.like.as_deref().filter(|_| !agent::is_bridged(&self.command));
+        like.and_then(agent::profile).or_else(|| agent::profile_of(&self.command))
+    }
+
+    /// What it says when it is started like this.
+    fn answer(
+        &self,
+        (argv, env): (Vec<String>, Vec<(String, String)>),
+        (place, folder): (&Path, &Folder),
+        question: Question<'_>,
+        stop: &Stop,
+    ) -> Result<Said, Error> {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let Question { prompt, folder, seconds, role } = question;
+        let seconds = question.config.consult.seconds;
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let profile =
-            self.like.as_deref().and_then(agent::profile).or_else(|| agent::profile_of(&self.command));
         let job = Job {
-            argv: self.command.clone(),
-            folder: folder.to_owned(),
-            // Agents bring their own credentials and settings.
-            env: self.variables(profile),
-            input: prompt.as_bytes().to_vec(),
+            argv,
+            folder: place.to_owned(),
+            env,
+            input: question.prompt.as_bytes().to_vec(),
             deadline: Duration::from_secs(seconds),
             output_bytes_max: OUTPUT_BYTES_MAX,
-            tag: format!("{role}/{}-{count}", std::process::id()),
+            tag: format!("{}/{}-{count}", question.role, std::process::id()),
         };
+        let profile = self.profile();
         let name = || self.name.clone();
         let ended = process::run(&job, stop)
             .map_err(|error| Error::Silent { name: name(), how: error.to_string() })?;
-        let mut listener = profile.map_or_else(Listener::of_unknown, agent::Profile::listener);
+        let mut listener = profile.map_or_else(Listener::of_unknown, Profile::listener);
         listener.hear(ended.stdout.text().as_bytes());
-        let heard = listener.finish();
+        let mut heard = listener.finish();
+        folder.hear_left(profile, &mut heard);
         let silent =
             |how: String| Err(Error::Silent { name: name(), how: format!("{how}{}", complaint(&ended)) });
         match &ended.how {
@@ -173,7 +215,7 @@ impl Adviser {
 
 impl Adviser {
     /// Its environment: that of the harness, what its profile adds unless the user says otherwise, and what is said for it.
-    fn variables(&self, profile: Option<&agent::Profile>) -> Vec<(String, String)> {
+    fn variables(&self, profile: Option<&Profile>) -> Vec<(String, String)> {
         let mut all = process::environment();
         for (name, value) in profile.map(|profile| profile.environment).unwrap_or_default() {
             if !all.iter().any(|(known, _)| known == name) {

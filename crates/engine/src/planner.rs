@@ -155,7 +155,8 @@ impl Planner {
         let held = scope::planning((&project.config, &project.root), profile, folder.path())?;
         let mut env = environment(profile, said.map(|said| said.environment.as_slice()).unwrap_or_default());
         let words: Vec<String> = self.command.iter().map(|word| folder.word(word)).collect();
-        let argv = held.applied_to(&words);
+        let unfit = |why| Error::Unfit { name: self.name.clone(), why };
+        let argv = scope::own_bridge(held.applied_to(&words)).map_err(unfit)?;
         scope::lay_over(&mut env, held.environment);
         let job = Job {
             argv,

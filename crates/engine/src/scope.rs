@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use planwright_core::agent::{Additions, Profile, Rig};
+use planwright_core::agent::{self, Additions, Profile, Rig};
 use planwright_core::event::Event;
 use planwright_core::plan::Step;
 use planwright_core::scope::{Mode, Refused, Scope};
@@ -115,6 +115,14 @@ fn merged(under: &str, over: &str) -> String {
 /// The program that agents call: this one.
 pub(crate) fn own_program() -> Option<String> {
     Some(std::env::current_exe().ok()?.to_str()?.to_owned())
+}
+
+/// A command line whose bridge, where it begins with one, is this very program, whatever the PATH says.
+pub(crate) fn own_bridge(mut argv: Vec<String>) -> Result<Vec<String>, String> {
+    if agent::is_bridged(&argv) {
+        argv[0] = own_program().ok_or("the path of planwright itself can't be told")?;
+    }
+    Ok(argv)
 }
 
 /// The scope that this process was started with; `None`: it has none.

@@ -296,12 +296,7 @@ impl Worker {
         let additions = scope::hold(scope, self.profile(step), folder.path());
         let additions =
             additions.map_err(|error| format!("the agent can't be held to its scope: {error}"))?;
-        let mut argv = additions.applied_to(&job.argv);
-        if agent::is_bridged(&argv) {
-            // The bridge is this very program, whatever the PATH says.
-            let own = scope::own_program().ok_or("the path of planwright itself can't be told")?;
-            argv[0] = own;
-        }
+        let argv = scope::own_bridge(additions.applied_to(&job.argv))?;
         let mut env = job.env;
         scope::lay_over(&mut env, additions.environment);
         Ok(Job { argv, env, ..job })

@@ -57,6 +57,7 @@ impl Snapshot {
     }
 
     /// Looks again, by the rules that held then: who writes a `.gitignore` hides nothing by it.
+    #[must_use]
     pub fn again(&self, root: &Path) -> Self {
         Self::look(root, Some(&self.rules))
     }

@@ -164,3 +164,16 @@ fn the_states_are_explained_by_their_table() {
     assert_eq!(ran.expect(0, &[]).stdout, planwright_engine::core::arbiter::diagram());
     place.run(&["explain", "stats"]).expect(2, &["planwright explain states"]);
 }
+
+// B-15: whoever is asked for a word only reads, in a folder of its own that nobody else knew of.
+#[test]
+fn an_arbiter_only_reads() {
+    let place = Place::with_plan(STEPS);
+    place.approve_and_run().expect(3, &[]);
+    let script = r#"cat > /dev/null; test -d "$0" && grep -q '"mode":"plan"' "$PLANWRIGHT_SCOPE" && test -z "$(ls -A)" && case $PWD in */advisers/arbiter-desk-*) echo '{"agent":"sage","action":"escalate","reason":"ask her"}';; esac"#;
+    let words = serde_json::json!(["bash", "-c", script, "{folder}"]).to_string();
+    with_arbiter(&place, "true");
+    place.run(&["config", "set", "agents.sage.command", &words, "--user"]).expect(0, &[]);
+    place.run(&["arbiter", "it"]).expect(0, &["ask her"]);
+    place.bash("ls -A \"$HOME\"/.local/state/planwright/*/advisers | grep .").expect(1, &[]);
+}

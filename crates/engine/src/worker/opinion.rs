@@ -6,7 +6,6 @@ use planwright_core::opinion::{self, Answer, Opinion, Weight, Work};
 use planwright_core::plan::Step;
 
 use super::Worker;
-use crate::attempt::Folder;
 use crate::config::{ADVISORY_JUDGE_KEY, ENVIRONMENT_KEY, GATE_JUDGE_KEY, LIKE_KEY};
 use crate::consult::{Adviser, Error, Question};
 use crate::process::Stop;
@@ -55,12 +54,6 @@ impl Worker {
             difference: self.contents(changed),
             output: output[start..].to_owned(),
         };
-        let name = format!("{}-{}-{attempt}.judge", self.tag.replace('/', "-"), step.id);
-        // The attempt is dead by now, and could not know this name: nothing lies there that speaks to the judge.
-        let folder = Folder::of(&self.store, &name);
-        if !folder.path().is_dir() {
-            return opinion(Answer::Nothing, "it has no folder to work in".to_owned(), Usage::default());
-        }
         let words =
             |key: &str| self.agents.get(&format!("{key}{}", opinion::ROLE)).cloned().unwrap_or_default();
         let adviser = Adviser {
@@ -71,8 +64,10 @@ impl Worker {
         };
         let question = Question {
             prompt: &opinion::prompt(step, question, &work),
-            folder: folder.path(),
-            seconds: self.config.consult.seconds,
+            config: &self.config,
+            root: &self.root,
+            // The attempt is dead by now, and could not know the folder's name: nothing lies there that speaks to the judge.
+            is_inside: false,
             role: &format!("{}/{}/{attempt}/{}", self.tag, step.id, opinion::ROLE),
         };
         let said = adviser.ask(question, stop);

@@ -41,8 +41,8 @@ pub(super) fn review(
         .collect();
     let prompt = finding::plan_prompt(name, verified.source.text(), &complaints);
     out.talk(&clean_line(&format!("asking `{}` to review {name}", adviser.name)));
-    let seconds = project.config.consult.seconds;
-    let question = Question { prompt: &prompt, folder: &project.root, seconds, role: ROLE };
+    let (config, root) = (&project.config, project.root.as_path());
+    let question = Question { prompt: &prompt, config, root, is_inside: true, role: ROLE };
     let said = adviser.ask(question, &Stop::new()).map_err(|error| unasked(&error))?;
     if !finding::is_list(&said.text) {
         let how = "it listed no findings, not even none".to_owned();
