@@ -36,6 +36,9 @@ impl fmt::Display for Fault {
             Self::NoPlan => f.write_str(
                 "the answer has no plan in it: give the whole plan, frontmatter first, in one block of code",
             ),
+            Self::Several(count) if *count > PLANS_MAX => {
+                write!(f, "the answer has more than {PLANS_MAX} plans in it: give exactly one")
+            }
             Self::Several(count) => write!(f, "the answer has {count} plans in it: give exactly one"),
         }
     }
@@ -45,6 +48,13 @@ impl std::error::Error for Fault {}
 
 /// The most fences of an answer that are looked at.
 const FENCES_MAX: usize = 2000;
+/// The most ends of a block that are tried, half of them the nearest and half the farthest: a plan ends at the fence that closes
+/// it, which is the last one but for a few asides, or it was closed too early.
+const ENDS_MAX: usize = 64;
+/// The most bytes that are read to find the end of a block, half for the nearest and half for the farthest.
+const READ_BYTES_MAX: usize = 8 << 20;
+/// The most plans that are looked for; who gives that many has not given one.
+const PLANS_MAX: usize = 4;
 
 /// A line that may open or close a block.
 #[derive(Debug, Clone, Copy)]
@@ -76,6 +86,9 @@ pub fn read(said: &str, dialect: &'static Dialect) -> Result<Answer, Fault> {
     for (place, fence) in fences.iter().enumerate() {
         let is_inside = found.iter().any(|block| (block.whole.0..block.whole.1).contains(&fence.start));
         if !is_inside && begins_plan(&said[fence.below..], dialect) {
+            if found.len() == PLANS_MAX {
+                return Err(Fault::Several(PLANS_MAX + 1));
+            }
             found.extend(best(said, &fences[place..], dialect));
         }
     }
@@ -113,7 +126,26 @@ fn best<'a>(said: &'a str, fences: &[Fence<'a>], dialect: &'static Dialect) -> O
     let closed = rest.iter().filter(closes).map(|fence| block(fence.start, fence.below));
     // A model that was cut off, or forgot the last line, may have said everything.
     let open = std::iter::once(block(said.len(), said.len()));
-    closed.chain(open).max_by_key(|block| rank(block.text, dialect))
+    let blocks: Vec<Block<'_>> = closed.chain(open).collect();
+    tried(&blocks).max_by_key(|block| rank(block.text, dialect))
+}
+
+/// The blocks that are worth a reading, of those that begin at one place and end at one after the other.
+fn tried<'b, 'a>(blocks: &'b [Block<'a>]) -> impl Iterator<Item = Block<'a>> + 'b {
+    let (near, far) = blocks.split_at(blocks.len().saturating_sub(ENDS_MAX / 2));
+    let is_affordable = |bytes: &mut usize, block: &Block<'_>| {
+        *bytes = bytes.saturating_add(block.text.len());
+        *bytes <= READ_BYTES_MAX / 2
+    };
+    let (mut near_bytes, mut far_bytes) = (0, 0);
+    let near = near.iter().take(ENDS_MAX / 2).take_while(move |block| is_affordable(&mut near_bytes, block));
+    // The last two are read whatever they cost: the last fence, and the end of all.
+    let far = far
+        .iter()
+        .rev()
+        .enumerate()
+        .take_while(move |(place, block)| is_affordable(&mut far_bytes, block) || *place < 2);
+    near.chain(far.map(|(_, block)| block)).copied()
 }
 
 /// How well a text reads as a plan: whole blocks first, then as many judged steps as there are, then as little as will do.
@@ -128,8 +160,13 @@ fn rank(text: &str, dialect: &'static Dialect) -> (bool, usize, std::cmp::Revers
 /// A plan that stands in no block: from its frontmatter to the end.
 fn bare(said: &str, dialect: &'static Dialect) -> Option<Answer> {
     let mut at = 0;
+    let mut rules = 0;
     for line in said.split_inclusive('\n') {
         let is_first = if dialect.is_native() { line.trim_end() == "---" } else { at == 0 };
+        rules += usize::from(is_first);
+        if rules > FENCES_MAX {
+            return None;
+        }
         if is_first && begins_plan(&said[at..], dialect) {
             return Some(around(said, Block { whole: (at, said.len()), text: &said[at..] }));
         }

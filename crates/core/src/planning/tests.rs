@@ -55,6 +55,28 @@ fn an_answer_without_exactly_one_plan_is_a_fault() {
     }
 }
 
+// Every block of these may end at every fence behind it, and each end used to be read as a plan.
+#[test]
+fn an_answer_that_is_all_fences_is_given_up() {
+    let flood = "```\n---\ntype: plan\nstatus: draft\n---\n# A\n\nxxxxxxxx\n".repeat(1000);
+    let fault = read(&flood, NATIVE).expect_err("many plans");
+    assert_eq!(fault.to_string(), "the answer has more than 4 plans in it: give exactly one");
+}
+
+#[test]
+fn a_long_plan_is_found_in_a_fence_that_its_contracts_have_too() {
+    let (head, _) = PLAN.split_once("### 1.").expect("steps");
+    let step = |number: usize| {
+        format!(
+            "### {number}. Step\n\n**target:** coder\n\n**task:**\nDo it.\n\n**contract:**\n```\ntest -s a{number}\n```\n\
+             exit_code == 0\n\n"
+        )
+    };
+    let plan = format!("{head}{}", (1..=120).map(step).collect::<String>());
+    let said = format!("Why.\n\n```markdown\n{plan}```\n\nAn aside:\n\n```text\nx\n```\n");
+    assert_eq!(found(&said).plan.trim_end(), plan.trim_end());
+}
+
 #[test]
 fn what_changed_is_told_from_why() {
     let said = format!(
