@@ -221,7 +221,7 @@ fn notes_are_read_from_the_end() {
         |tool: &str| format!("{{\"at_ms\":1,\"tool\":\"{tool}\",\"why\":\"no\",\"is_blocked\":true}}\n");
     // The limit falls into the middle of a sign.
     let text = format!("{}{}\n{}", note("first"), "\u{20ac}".repeat(1 << 20), note("last"));
-    std::fs::write(states.join("guard.log"), text).expect("a file");
+    planwright_engine::store::create(&states.join("guard.log"), &text).expect("a file");
     let notes = planwright_engine::scope::guard_notes(states);
     assert_eq!(notes.iter().map(|note| note.tool.as_str()).collect::<Vec<_>>(), ["last"]);
 }

@@ -82,7 +82,7 @@ fn an_agent_decides_nothing() {
     };
     agent(&["propose", "it"]).expect(0, &["proposed"]);
     let shown = data(&place.run(&["review", "it", "--format", "json"]));
-    assert!(shown.to_string().contains("claude"), "{shown}");
+    assert!(shown.to_string().contains("\"claude\""), "{shown}");
     for words in [
         &["approve", "it", "--rev", digest.as_str()][..],
         &["reject", "it", "-m", "no"],
@@ -93,7 +93,7 @@ fn an_agent_decides_nothing() {
     ] {
         agent(words).expect(3, &["an agent is at this terminal (CLAUDECODE)"]);
     }
-    agent(&["comment", "it/make", "-m", "is this right?"]).expect(0, &["claude"]);
+    agent(&["comment", "it/make", "-m", "is this right?"]).expect(0, &["by claude"]);
     for sign in ["CODEX_SANDBOX_NETWORK_DISABLED", "QWEN_CODE", "PI_CODING_AGENT", "COPILOT_CLI", "AI_AGENT"]
     {
         let mut command = place.planwright(&["reject", "it", "-m", "no"]);

@@ -303,7 +303,7 @@ fn simple(words: &[Word]) -> Looks {
         "sed" => sed(rest),
         "read" => probe::read(rest),
         // The program, and not the word of bash: it writes to a file if it is told to.
-        "time" if !rest.first().and_then(Word::literal).is_some_and(|word| !word.starts_with('-')) => {
+        "time" if rest.first().and_then(Word::literal).is_none_or(|word| word.starts_with('-')) => {
             Err("`time` with options is not on the list of commands that only read".to_owned())
         }
         "command" if matches!(rest.first().and_then(Word::literal), Some("-v" | "-V")) => Ok(()),
