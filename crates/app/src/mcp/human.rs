@@ -27,7 +27,6 @@ use super::shared::{One, PLAN_GET, PLAN_LIST, refusal, shown};
 use super::tool::{Call, Effect, Outcome, Reply, Told, Tool, Trouble, schema};
 use crate::command::{step_of, under_way, wait_for_driver};
 use crate::fact;
-use crate::out::clean_line;
 
 pub(super) const INSTRUCTIONS: &str = "For the person you talk to: what waits for them in their plans and runs, and their decisions \
     about it. Decide nothing for them: each decision is confirmed by the person in a dialog, or typed by them.";
@@ -197,10 +196,10 @@ fn answer(call: &Call<'_>) -> Told {
     })?;
     let command = typed(&subject, word, &text);
     let question = format!(
-        "planwright: {subject} asks ({}):\n\n{}\nThe answer that would be recorded as yours: {}\n{}\nIt is the same as: {command}",
+        "planwright: {subject} asks ({}):\n\n{}\nThe answer that would be recorded as yours:\n\n{}\n{}\nIt is the same as: {command}",
         fact::reason_words(ask.reason),
         fact::indented(&ask.text),
-        clean_line(&fact::answer_words(&answer)),
+        fact::indented(&fact::answer_words(&answer)),
         effect(&answer),
     );
     let name = name.to_owned();

@@ -93,7 +93,7 @@ fn an_agent_decides_nothing() {
     ] {
         agent(words).expect(3, &["an agent is at this terminal (CLAUDECODE)"]);
     }
-    agent(&["comment", "it/make", "-m", "is this right?"]).expect(0, &["by claude"]);
+    agent(&["comment", "it/make", "-m", "is this right?"]).expect(0, &["claude (an agent)"]);
     for sign in ["CODEX_SANDBOX_NETWORK_DISABLED", "QWEN_CODE", "PI_CODING_AGENT", "COPILOT_CLI", "AI_AGENT"]
     {
         let mut command = place.planwright(&["reject", "it", "-m", "no"]);
