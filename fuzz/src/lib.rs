@@ -184,7 +184,7 @@ fn reach(text: &str, draft: &Draft, change: &Change) -> Vec<Span> {
             vec![draft.steps[*step].whole.0]
         }
         // Notes are only ever added: the edit takes nothing.
-        Change::Note { .. } => (parts.body..=text.len()).map(Span::at).collect(),
+        Change::Note { .. } | Change::Append { .. } => (parts.body..=text.len()).map(Span::at).collect(),
         Change::Rename { .. } | Change::Move { .. } | Change::Renumber | Change::Expand { .. } => steps(),
     }
 }
