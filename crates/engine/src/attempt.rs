@@ -10,6 +10,7 @@ use planwright_core::plan::Step;
 use planwright_core::report;
 
 use crate::executor;
+use crate::process;
 use crate::store;
 use crate::store::journal::Store;
 use crate::store::state;
@@ -184,4 +185,20 @@ pub(crate) fn parked(
     };
     let why = format!("{agent} {what}: {}{sign_in}", trouble.why());
     Some(AttemptEnd::Parked { why, until: within_patience(now, until) })
+}
+
+/// Agents bring their own credentials and settings: they get the environment of the harness, what their profile adds, unless the
+/// user says otherwise, and what is said for this one.
+pub(crate) fn environment(profile: Option<&Profile>, said: &[String]) -> Vec<(String, String)> {
+    let mut all = process::environment();
+    for (name, value) in profile.map(|profile| profile.environment).unwrap_or_default() {
+        if !all.iter().any(|(known, _)| known == name) {
+            all.push(((*name).to_owned(), (*value).to_owned()));
+        }
+    }
+    for (name, value) in said.iter().filter_map(|word| word.split_once('=')) {
+        all.retain(|(known, _)| known != name);
+        all.push((name.to_owned(), value.to_owned()));
+    }
+    all
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use planwright_core::agent::{self, Listener, Profile};
 use planwright_core::event::Usage;
 
-use crate::attempt::Folder;
+use crate::attempt::{self, Folder};
 use crate::config::{Config, setting};
 use crate::contract::milliseconds;
 use crate::process::{self, Ended, How, Job, Stop};
@@ -114,11 +114,7 @@ impl Adviser {
             return Err(Error::Mute { name });
         }
         let said = config.agents.get(&name).cloned().unwrap_or_default();
-        let known = agent::profile(&name).map(|profile| profile.command).unwrap_or_default();
-        let is_known = said.like.is_none()
-            && said.environment.is_empty()
-            && (said.command.is_empty() || said.command.iter().eq(known));
-        if said.is_projects && !is_known {
+        if config.is_projects_word(&name) {
             let command = config.command_of(&name);
             return Err(Error::Unapproved { name, command });
         }
@@ -149,8 +145,7 @@ impl Adviser {
         let held = held.map_err(|error| silent(format!("it can't be held to reading: {error}")))?;
         let words: Vec<String> = self.command.iter().map(|word| folder.word(word)).collect();
         let argv = scope::own_bridge(held.applied_to(&words)).map_err(silent)?;
-        // Agents bring their own credentials and settings.
-        let mut env = self.variables(profile);
+        let mut env = attempt::environment(profile, &self.environment);
         scope::lay_over(&mut env, held.environment);
         self.answer((argv, env), (place, &folder), question, stop)
     }
@@ -210,23 +205,6 @@ impl Adviser {
             milliseconds: milliseconds(ended.duration),
         };
         Ok(Said { text: heard.said, usage })
-    }
-}
-
-impl Adviser {
-    /// Its environment: that of the harness, what its profile adds unless the user says otherwise, and what is said for it.
-    fn variables(&self, profile: Option<&Profile>) -> Vec<(String, String)> {
-        let mut all = process::environment();
-        for (name, value) in profile.map(|profile| profile.environment).unwrap_or_default() {
-            if !all.iter().any(|(known, _)| known == name) {
-                all.push(((*name).to_owned(), (*value).to_owned()));
-            }
-        }
-        for (name, value) in self.environment.iter().filter_map(|word| word.split_once('=')) {
-            all.retain(|(known, _)| known != name);
-            all.push((name.to_owned(), value.to_owned()));
-        }
-        all
     }
 }
 

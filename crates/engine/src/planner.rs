@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use planwright_core::agent::{self, Heard, Listener, PROFILES, Profile, Trouble};
+use planwright_core::agent::{self, Heard, Listener, PROFILES, Trouble};
 use planwright_core::contracts;
 use planwright_core::dialect::NATIVE;
 use planwright_core::draft::Draft;
@@ -14,7 +14,7 @@ use planwright_core::plan;
 use planwright_core::planning::Surroundings;
 use planwright_core::prompt::Context;
 
-use crate::attempt::Folder;
+use crate::attempt::{self, Folder};
 use crate::config::{Config, setting};
 use crate::process::{self, Ended, How, Job, Stop, Supervisors};
 use crate::project::{self, Project};
@@ -153,7 +153,8 @@ impl Planner {
         let profile = like.map_or_else(|| agent::profile_of(&self.command), agent::profile);
         // It only reads: its own rules and hooks say so, as far as its profile has any.
         let held = scope::planning((&project.config, &project.root), profile, folder.path())?;
-        let mut env = environment(profile, said.map(|said| said.environment.as_slice()).unwrap_or_default());
+        let mut env =
+            attempt::environment(profile, said.map(|said| said.environment.as_slice()).unwrap_or_default());
         let words: Vec<String> = self.command.iter().map(|word| folder.word(word)).collect();
         let unfit = |why| Error::Unfit { name: self.name.clone(), why };
         let argv = scope::own_bridge(held.applied_to(&words)).map_err(unfit)?;
@@ -202,8 +203,8 @@ impl Planner {
             How::Exited(code) => format!("it ended with {code}"),
             How::Signalled(signal) => format!("it was killed by signal {signal}"),
         };
-        let trouble = heard.trouble.as_ref().map(|trouble| trouble.why().to_owned());
-        let said = trouble.unwrap_or_else(|| ended.stderr.tail(COMPLAINT_BYTES_MAX).trim().to_owned());
+        let refused = heard.trouble.as_ref().map(|trouble| trouble.why().to_owned());
+        let said = refused.unwrap_or_else(|| ended.stderr.tail(COMPLAINT_BYTES_MAX).trim().to_owned());
         let said = if said.is_empty() { String::new() } else { format!(": {said}") };
         Err(Error::Silent { name: name(), how: format!("{how}{said}") })
     }
@@ -223,22 +224,6 @@ fn command_of(config: &Config, name: &str) -> Result<Vec<String>, Error> {
         true => Err(unfit(format!("no command line is known for the planner `{name}`"))),
         false => Ok(command),
     }
-}
-
-/// Agents bring their own credentials and settings: they get the environment of the harness, what their profile adds, and what
-/// the settings say.
-fn environment(profile: Option<&Profile>, said: &[String]) -> Vec<(String, String)> {
-    let mut all = process::environment();
-    for (name, value) in profile.map(|profile| profile.environment).unwrap_or_default() {
-        if !all.iter().any(|(known, _)| known == name) {
-            all.push(((*name).to_owned(), (*value).to_owned()));
-        }
-    }
-    for (name, value) in said.iter().filter_map(|word| word.split_once('=')) {
-        all.retain(|(known, _)| known != name);
-        all.push((name.to_owned(), value.to_owned()));
-    }
-    all
 }
 
 /// What a planner is told about the project. `draft` is the plan that is there already, if one is.

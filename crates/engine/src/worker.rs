@@ -315,18 +315,8 @@ impl Worker {
 
     /// The environment of a step's agent: what its profile adds, unless the user says otherwise, and what was approved for it.
     fn agent_environment(&self, step: &Step) -> Vec<(String, String)> {
-        let mut all = process::environment();
-        for (name, value) in self.profile(step).map(|profile| profile.environment).unwrap_or_default() {
-            if !all.iter().any(|(known, _)| known == name) {
-                all.push(((*name).to_owned(), (*value).to_owned()));
-            }
-        }
-        let said = self.agents.get(&format!("{ENVIRONMENT_KEY}{}", step.target)).into_iter().flatten();
-        for (name, value) in said.filter_map(|word| word.split_once('=')) {
-            all.retain(|(known, _)| known != name);
-            all.push((name.to_owned(), value.to_owned()));
-        }
-        all
+        let said = self.agents.get(&format!("{ENVIRONMENT_KEY}{}", step.target));
+        attempt::environment(self.profile(step), said.map(Vec::as_slice).unwrap_or_default())
     }
 
     /// Runs the contract of a step and has it judged. `None` when it was stopped before it could tell anything.
