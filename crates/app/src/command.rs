@@ -45,6 +45,7 @@ pub(crate) mod reopen;
 pub(crate) mod replan;
 pub(crate) mod retry;
 pub(crate) mod review;
+pub(crate) mod rollback;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod should_plan;
@@ -206,6 +207,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("simulate", made::<Envelope<simulate::Simulated>>),
     ("stats", made::<Envelope<stats::Statistics>>),
     ("status", made::<Envelope<status::Standing>>),
+    ("rollback", made::<Envelope<rollback::Back>>),
     ("stop", made::<Envelope<stop::Stopped>>),
     ("tools", made::<Envelope<tools::Tools>>),
     ("undo", made::<Envelope<undo::Undone>>),
@@ -511,6 +513,12 @@ impl From<runs::Error> for Failure {
                 .next(Next::new(["planwright", "status"])),
             runs::Error::Illegal(_) => {
                 Self::from_error(Exit::Moved, &error).next(Next::new(["planwright", "status"]))
+            }
+            runs::Error::Unlanded { ref step } => {
+                let message = format!("nothing of `{step}` is kept, so there is no way back to before it");
+                Self::new(Exit::No, message)
+                    .hint("work is kept when a step passes, in a git repository that has a commit")
+                    .next(Next::new(["planwright", "status"]))
             }
             runs::Error::Ground(ground::Error::NoRepository { .. }) => Self::from_error(Exit::No, &error)
                 .hint("trees are made of commits: begin a repository and commit what is there")
