@@ -51,6 +51,7 @@ mod mcp_human;
 mod merge_driver;
 #[path = "program/opinion.rs"]
 mod opinion;
+mod parallel;
 #[path = "program/place.rs"]
 mod place;
 #[path = "program/planner.rs"]
