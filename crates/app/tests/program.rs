@@ -51,6 +51,7 @@ mod mcp_human;
 mod merge_driver;
 #[path = "program/opinion.rs"]
 mod opinion;
+#[path = "program/parallel.rs"]
 mod parallel;
 #[path = "program/place.rs"]
 mod place;
