@@ -6,13 +6,14 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    self, acp, answer, approve, arbiter, archive, audit, cancel, clone, comment, completions, config,
+    self, acp, active, answer, approve, arbiter, archive, audit, cancel, clone, comment, completions, config,
     convert, delete, demo, discover, doctor, draft, edit, events, explain, export, fmt, help, history, hook,
-    import, inbox, init, list, log, man, mcp, merge_driver, new, policy, prompt, propose, queue, quick,
-    reject, reopen, replan, retry, review, run as run_command, schema, should_plan, show, simulate, stats,
-    status, stop, tools, undo, verify, worker,
+    import, inbox, init, list, list_plans, log, man, mcp, merge_driver, new, policy, prompt, propose, queue,
+    quick, reject, reopen, replan, retry, review, run as run_command, schema, should_plan, show, simulate,
+    stats, status, stop, tools, undo, r#use, verify, worker,
 };
 use crate::herald;
+use crate::named::Named;
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
 
 /// Plans that AI coding agents carry out and only a shell command can finish.
@@ -55,6 +56,7 @@ enum Command {
     /// Show what decides and what changed, and say yes or no
     Review(review::Args),
     /// Carry a plan through; only contracts say what is done
+    #[command(visible_alias = "work")]
     Run(run_command::Args),
     /// Carry one task through at once, without a plan file
     Quick(quick::Args),
@@ -108,6 +110,13 @@ enum Command {
     Demo(demo::Args),
     /// List the plans of this project
     List(list::Args),
+    /// List the plans of the harness folder and the one that this worktree is bound to, for scripts
+    ListPlans(list_plans::Args),
+    /// Print which plan is worked on here and where its progress is, for scripts
+    #[command(visible_alias = "resolve-active-plan")]
+    Active(active::Args),
+    /// Bind this worktree to a named plan, or to none
+    Use(r#use::Args),
     /// Change a plan without touching any other byte
     Edit(edit::Args),
     /// Put plans into canonical form
@@ -162,6 +171,15 @@ pub(crate) fn grammar() -> clap::Command {
     Cli::command()
 }
 
+/// Every word that means a command.
+pub(crate) fn words() -> Vec<String> {
+    let grammar = grammar();
+    let of = |command: &clap::Command| -> Vec<String> {
+        std::iter::once(command.get_name()).chain(command.get_all_aliases()).map(str::to_owned).collect()
+    };
+    grammar.get_subcommands().flat_map(of).collect()
+}
+
 /// Whether this process was started by another planwright to supervise a command.
 pub fn is_shim() -> bool {
     std::env::args_os().nth(1).is_some_and(|word| word == planwright_engine::process::SHIM)
@@ -192,18 +210,106 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
     if records(&cli.command) {
         herald::begin();
     }
-    let result = command::take_dialect(cli.dialect.as_deref()).and_then(|()| dispatch(cli.command, &mut out));
+    let mut command = cli.command;
+    let result = command::take_dialect(cli.dialect.as_deref())
+        .and_then(|()| settle(&mut command))
+        .and_then(|()| dispatch(command, &mut out));
     let exit = out.finish(&result);
     herald::finish();
     exit
 }
 
-/// Drops the word `plan` in front of a command: `planwright plan verify x` is `planwright verify x`.
+/// Drops the word `plan` in front of a command: `planwright plan verify x` is `planwright verify x`. In front of `--name` it is the
+/// command of document D: `plan --name x WISH` has the named plan x written.
 fn without_prefix(mut words: Vec<OsString>) -> Vec<OsString> {
-    if words.len() > 2 && words[1] == "plan" {
-        words.remove(1);
+    if words.len() <= 2 || words[1] != "plan" {
+        return words;
     }
+    let is_option = words[2].to_str().is_some_and(|word| word == "--name" || word.starts_with("--name="));
+    let instead: &[&str] = if is_option { &["draft", "--dialect", "named"] } else { &[] };
+    words.splice(1..2, instead.iter().map(OsString::from));
     words
+}
+
+/// Settles which plan a command works on, where that was not typed: see [`crate::named`].
+fn settle(command: &mut Command) -> Result<(), Failure> {
+    match command {
+        Command::Run(args) => {
+            if let Some(step) = args.named.work_on_task(&mut args.plan, &args.task)? {
+                args.only.get_or_insert(step);
+            }
+            Ok(())
+        }
+        Command::Show(show::Args { named, plan, task, .. })
+        | Command::Log(log::Args { named, plan, task, .. }) => {
+            if let Some(step) = named.work_on_task(plan, task)? {
+                *plan = format!("{plan}/{step}");
+            }
+            Ok(())
+        }
+        Command::Simulate(args) => args.named.work(&mut args.plan),
+        Command::History(args) => args.named.work(&mut args.plan),
+        Command::Arbiter(args) => args.named.work(&mut args.plan),
+        Command::Propose(args) if args.steps.is_none() => {
+            match args.plans.first().is_some_and(|plan| plan == "-") {
+                true => Ok(()),
+                false => Named::of(args.name.as_deref()).work_all(&mut args.plans),
+            }
+        }
+        Command::Review(args) => args.named.narrow(&mut args.plan),
+        Command::Status(args) => args.named.narrow_row(&mut args.plan),
+        Command::Verify(args) => args.named.narrow_all(&mut args.plans),
+        Command::Stop(args) => args.named.decide(&mut args.plan),
+        Command::Answer(args) => args.named.decide(&mut args.plan),
+        Command::Approve(args) => args.named.decide(&mut args.plan),
+        Command::Reject(args) => args.named.decide(&mut args.plan),
+        Command::Comment(args) => args.named.decide(&mut args.plan),
+        Command::Cancel(args) => args.named.decide(&mut args.plan),
+        Command::Reopen(args) => args.named.decide(&mut args.plan),
+        Command::Undo(args) => args.named.decide(&mut args.plan),
+        Command::Retry(args) => args.named.decide(&mut args.plan),
+        Command::Propose(_)
+        | Command::Init(_)
+        | Command::New(_)
+        | Command::Draft(_)
+        | Command::Quick(_)
+        | Command::Inbox(_)
+        | Command::ShouldPlan(_)
+        | Command::Prompt(_)
+        | Command::Clone(_)
+        | Command::Delete(_)
+        | Command::Events(_)
+        | Command::Queue(_)
+        | Command::Worker(_)
+        | Command::Config(_)
+        | Command::Policy(_)
+        | Command::Doctor(_)
+        | Command::Demo(_)
+        | Command::List(_)
+        | Command::ListPlans(_)
+        | Command::Active(_)
+        | Command::Use(_)
+        | Command::Edit(_)
+        | Command::Fmt(_)
+        | Command::Convert(_)
+        | Command::Import(_)
+        | Command::Export(_)
+        | Command::Replan(_)
+        | Command::Discover(_)
+        | Command::Audit(_)
+        | Command::Stats(_)
+        | Command::Archive(_)
+        | Command::Mcp(_)
+        | Command::MergeDriver(_)
+        | Command::Hook(_)
+        | Command::Acp(_)
+        | Command::Tools(_)
+        | Command::Explain(_)
+        | Command::Schema(_)
+        | Command::Completions(_)
+        | Command::Man(_)
+        | Command::Help(_) => Ok(()),
+    }
 }
 
 /// Whether a command records what listeners are told of, or may find that something lapsed.
@@ -250,6 +356,9 @@ fn records(command: &Command) -> bool {
         | Command::Doctor(_)
         | Command::Demo(_)
         | Command::List(_)
+        | Command::ListPlans(_)
+        | Command::Active(_)
+        | Command::Use(_)
         | Command::Fmt(_)
         | Command::Convert(_)
         | Command::Import(_)
@@ -289,7 +398,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Propose(args) => propose::run(&args, out),
         Command::Approve(args) => {
             let approved = approve::run(&args, out)?;
-            if args.run { run_command::run(&run_command::Args::of(args.plan()), out) } else { Ok(approved) }
+            if args.run { run_command::run(&run_command::Args::of(&args.plan), out) } else { Ok(approved) }
         }
         Command::Reject(args) => reject::run(&args, out),
         Command::Comment(args) => comment::run(&args, out),
@@ -312,6 +421,9 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Doctor(args) => doctor::run(&args, out),
         Command::Demo(args) => demo::run(&args, out),
         Command::List(args) => list::run(&args, out),
+        Command::ListPlans(args) => list_plans::run(&args, out),
+        Command::Active(args) => active::run(&args, out),
+        Command::Use(args) => r#use::run(&args, out),
         Command::Edit(args) => edit::run(&args, out),
         Command::Fmt(args) => fmt::run(&args, out),
         Command::Convert(args) => convert::run(&args, out),
