@@ -233,83 +233,49 @@ fn without_prefix(mut words: Vec<OsString>) -> Vec<OsString> {
 
 /// Settles which plan a command works on, where that was not typed: see [`crate::named`].
 fn settle(command: &mut Command) -> Result<(), Failure> {
-    match command {
-        Command::Run(args) => {
-            if let Some(step) = args.named.work_on_task(&mut args.plan, &args.task)? {
-                args.only.get_or_insert(step);
-            }
-            Ok(())
-        }
-        Command::Show(show::Args { named, plan, task, .. })
-        | Command::Log(log::Args { named, plan, task, .. }) => {
-            if let Some(step) = named.work_on_task(plan, task)? {
-                *plan = format!("{plan}/{step}");
-            }
-            Ok(())
-        }
-        Command::Simulate(args) => args.named.work(&mut args.plan),
-        Command::History(args) => args.named.work(&mut args.plan),
-        Command::Arbiter(args) => args.named.work(&mut args.plan),
-        Command::Propose(args) if args.steps.is_none() => {
-            match args.plans.first().is_some_and(|plan| plan == "-") {
-                true => Ok(()),
-                false => Named::of(args.name.as_deref()).work_all(&mut args.plans),
-            }
-        }
-        Command::Review(args) => args.named.narrow(&mut args.plan),
-        Command::Status(args) => args.named.narrow_row(&mut args.plan),
-        Command::Verify(args) => args.named.narrow_all(&mut args.plans),
-        Command::Stop(args) => args.named.decide(&mut args.plan),
-        Command::Answer(args) => args.named.decide(&mut args.plan),
-        Command::Approve(args) => args.named.decide(&mut args.plan),
-        Command::Reject(args) => args.named.decide(&mut args.plan),
-        Command::Comment(args) => args.named.decide(&mut args.plan),
-        Command::Cancel(args) => args.named.decide(&mut args.plan),
-        Command::Reopen(args) => args.named.decide(&mut args.plan),
-        Command::Undo(args) => args.named.decide(&mut args.plan),
-        Command::Retry(args) => args.named.decide(&mut args.plan),
-        Command::Propose(_)
-        | Command::Init(_)
-        | Command::New(_)
-        | Command::Draft(_)
-        | Command::Quick(_)
-        | Command::Inbox(_)
-        | Command::ShouldPlan(_)
-        | Command::Prompt(_)
-        | Command::Clone(_)
-        | Command::Delete(_)
-        | Command::Events(_)
-        | Command::Queue(_)
-        | Command::Worker(_)
-        | Command::Config(_)
-        | Command::Policy(_)
-        | Command::Doctor(_)
-        | Command::Demo(_)
-        | Command::List(_)
-        | Command::ListPlans(_)
-        | Command::Active(_)
-        | Command::Use(_)
-        | Command::Edit(_)
-        | Command::Fmt(_)
-        | Command::Convert(_)
-        | Command::Import(_)
-        | Command::Export(_)
-        | Command::Replan(_)
-        | Command::Discover(_)
-        | Command::Audit(_)
-        | Command::Stats(_)
-        | Command::Archive(_)
-        | Command::Mcp(_)
-        | Command::MergeDriver(_)
-        | Command::Hook(_)
-        | Command::Acp(_)
-        | Command::Tools(_)
-        | Command::Explain(_)
-        | Command::Schema(_)
-        | Command::Completions(_)
-        | Command::Man(_)
-        | Command::Help(_) => Ok(()),
+    if let Command::Run(args) = command {
+        let step = args.named.work_on_task(&mut args.plan, &args.task)?;
+        args.only = args.only.take().or(step);
     }
+    if let Command::Show(show::Args { named, plan, task, .. })
+    | Command::Log(log::Args { named, plan, task, .. }) = command
+        && let Some(step) = named.work_on_task(plan, task)?
+    {
+        *plan = format!("{plan}/{step}");
+    }
+    if let Command::Simulate(simulate::Args { named, plan, .. })
+    | Command::History(history::Args { named, plan, .. })
+    | Command::Arbiter(arbiter::Args { named, plan, .. }) = command
+    {
+        named.work(plan)?;
+    }
+    if let Command::Propose(propose::Args { name, plans, steps: None, .. }) = command
+        && !plans.iter().any(|plan| plan == propose::STDIN)
+    {
+        Named::of(name.as_deref()).work_all(plans)?;
+    }
+    if let Command::Review(args) = command {
+        args.named.narrow(&mut args.plan)?;
+    }
+    if let Command::Status(args) = command {
+        args.named.narrow_row(&mut args.plan)?;
+    }
+    if let Command::Verify(args) = command {
+        args.named.narrow_all(&mut args.plans)?;
+    }
+    if let Command::Stop(stop::Args { named, plan, .. })
+    | Command::Answer(answer::Args { named, plan, .. })
+    | Command::Approve(approve::Args { named, plan, .. })
+    | Command::Reject(reject::Args { named, plan, .. })
+    | Command::Comment(comment::Args { named, plan, .. })
+    | Command::Cancel(cancel::Args { named, plan, .. })
+    | Command::Reopen(reopen::Args { named, plan, .. })
+    | Command::Undo(undo::Args { named, plan, .. })
+    | Command::Retry(retry::Args { named, plan, .. }) = command
+    {
+        named.decide(plan)?;
+    }
+    Ok(())
 }
 
 /// Whether a command records what listeners are told of, or may find that something lapsed.

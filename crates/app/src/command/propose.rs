@@ -20,7 +20,7 @@ use crate::offer::{OneProposed, data, tell};
 use crate::out::{Answer, Exit, Failure, Next, Out};
 
 /// What stands for standard input.
-const STDIN: &str = "-";
+pub(crate) const STDIN: &str = "-";
 /// The most that is read from standard input or a file of steps.
 const INPUT_BYTES_MAX: u64 = 16 << 20;
 

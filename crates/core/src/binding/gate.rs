@@ -111,14 +111,22 @@ fn asks(text: &str) -> bool {
 
 /// Lines of prose that say that there is one plan. What stands in a fence is an example.
 fn assertions(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut is_fenced = false;
+    // What opened the fence that we are in; only as many of the same close it.
+    let mut fence = "";
     text.lines().enumerate().filter_map(move |(index, line)| {
-        let start = line.trim_start();
-        if start.starts_with("```") || start.starts_with("~~~") {
-            is_fenced = !is_fenced;
+        let (start, bare) = (line.trim_start(), line.trim());
+        let sign = if start.starts_with('~') { '~' } else { '`' };
+        let marks = &start[..start.len() - start.trim_start_matches(sign).len()];
+        let (is_open, is_fence) = (!fence.is_empty(), marks.len() >= 3);
+        if is_open {
+            fence = if is_fence && bare == marks && marks.starts_with(fence) { "" } else { fence };
             return None;
         }
-        (!is_fenced && asserts(line)).then(|| (index + 1, line.trim()))
+        if is_fence {
+            fence = marks;
+            return None;
+        }
+        asserts(line).then_some((index + 1, bare))
     })
 }
 

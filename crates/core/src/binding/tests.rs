@@ -250,6 +250,7 @@ fn a_document_that_says_there_is_one_plan_does_not_pass() {
         "There is only `PLAN.md`.",
         "`PLAN.md` is the plan of the project.",
         "Look at the ./docs/PLAN.md",
+        "````md\n```\n````\nRead the PLAN.md",
     ] {
         assert_eq!(gate(RESOLVERS, &[], line), ["singleton"], "{line}");
     }
@@ -264,6 +265,8 @@ fn a_document_that_says_there_is_one_plan_does_not_pass() {
         "bathe PLAN.md",
         "the plan",
         "```\nread the PLAN.md\n```",
+        "````md\n```\nx\n```\nread the PLAN.md\n````",
+        "~~~\n```\nread the PLAN.md\n~~~",
         "",
     ] {
         assert_eq!(gate(RESOLVERS, &[], line), [""; 0], "{line}");
