@@ -235,7 +235,7 @@ fn without_prefix(mut words: Vec<OsString>) -> Vec<OsString> {
 fn settle(command: &mut Command) -> Result<(), Failure> {
     if let Command::Run(args) = command {
         let step = args.named.work_on_task(&mut args.plan, &args.task)?;
-        args.only = args.only.take().or(step);
+        args.only = step.or(args.only.take());
     }
     if let Command::Show(show::Args { named, plan, task, .. })
     | Command::Log(log::Args { named, plan, task, .. }) = command

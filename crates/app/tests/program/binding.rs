@@ -352,6 +352,7 @@ fn a_worker_needs_no_argument() {
     place.run(&["show", "--name", "bar", "task", "make-one"]).expect(0, &["PLAN-bar/make-one"]);
     place.run(&["show", "bar", "task", "1"]).expect(0, &["PLAN-bar/make-one"]);
     place.run(&["show", "task", "9"]).expect(2, &["no step `9`"]);
+    place.run(&["run", "task", "1", "--only", "2"]).expect(2, &["cannot be used with"]);
     place.run(&["show", "foo", "bar"]).expect(2, &["`foo bar` is no plan"]);
     place.run(&["show", "foo", "--name", "bar"]).expect(2, &["two plans are named"]);
     let checked = place.run(&["verify"]);
