@@ -11,6 +11,8 @@ mod ask;
 mod audit;
 #[path = "program/bad_input.rs"]
 mod bad_input;
+#[path = "program/binding.rs"]
+mod binding;
 #[path = "program/client.rs"]
 mod client;
 #[path = "program/connect.rs"]

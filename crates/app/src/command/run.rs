@@ -29,6 +29,7 @@ use serde::Serialize;
 
 use super::{Opened, find_step, open};
 use crate::fact::found::FindingData;
+use crate::named::Named;
 use crate::out::{Answer, Exit, Failure, Next, Out};
 
 /// How often somebody who waits looks again.
@@ -38,8 +39,14 @@ const ENTRANTS_MAX: u32 = 16;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan
-    plan: String,
+    /// The plan; where none is named, the one that this worktree is bound to
+    #[arg(default_value = "", hide_default_value = true)]
+    pub(crate) plan: String,
+    /// One step of the plan: task N
+    #[arg(value_name = "task N", num_args = 0..=2, conflicts_with_all = ["only", "until"])]
+    pub(crate) task: Vec<String>,
+    #[command(flatten)]
+    pub(crate) named: Named,
     /// Approve exactly this digest (its first 8 digits or more); needed where no person is at the terminal
     #[arg(long, value_name = "DIGEST")]
     rev: Option<String>,
@@ -48,7 +55,7 @@ pub(crate) struct Args {
     until: Option<String>,
     /// Do this step alone
     #[arg(long, value_name = "STEP")]
-    only: Option<String>,
+    pub(crate) only: Option<String>,
     /// How many steps may be under way at once; `run.jobs` of the settings where it is not said
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
@@ -77,6 +84,8 @@ impl Args {
     pub(crate) fn of(plan: &str) -> Self {
         Self {
             plan: plan.to_owned(),
+            task: Vec::new(),
+            named: Named::default(),
             rev: None,
             until: None,
             only: None,
