@@ -9,8 +9,8 @@ use crate::command::{
     self, acp, answer, approve, arbiter, archive, audit, cancel, clone, comment, completions, config,
     convert, delete, demo, discover, doctor, draft, edit, events, explain, export, fmt, help, history, hook,
     import, inbox, init, list, log, man, mcp, merge_driver, new, policy, prompt, propose, queue, quick,
-    reject, reopen, replan, retry, review, run as run_command, schema, should_plan, show, simulate, stats,
-    status, stop, tools, undo, verify, worker,
+    reject, reopen, replan, retry, review, run as run_command, schema, should_plan, show, simulate, stage,
+    standup, stats, status, stop, tools, undo, verify, worker,
 };
 use crate::herald;
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
@@ -94,8 +94,14 @@ enum Command {
     Cancel(cancel::Args),
     /// Show what happens to all runs, one line per fact
     Events(events::Args),
-    /// Show the attempts that wait for a worker or are under way
+    /// Show which plans may begin, what holds others back, and the attempts that are under way
     Queue(queue::Args),
+    /// Say what happened since yesterday, what waits for whom, and what is next
+    Standup(standup::Args),
+    /// Put a plan aside until it is wanted
+    Stage(stage::Args),
+    /// Put a staged plan into its place
+    Activate(stage::Args),
     /// Make attempts for runs that other processes drive
     Worker(worker::Args),
     /// Show the settings and where they come from, or change one
@@ -198,10 +204,14 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
     exit
 }
 
-/// Drops the word `plan` in front of a command: `planwright plan verify x` is `planwright verify x`.
+/// Drops the word `plan` in front of a command: `planwright plan verify x` is `planwright verify x`. Scripts of document D ask
+/// for `queue-status`.
 fn without_prefix(mut words: Vec<OsString>) -> Vec<OsString> {
     if words.len() > 2 && words[1] == "plan" {
         words.remove(1);
+    }
+    if words.get(1).is_some_and(|word| word == "queue-status" || word == "queue-status-lite") {
+        words.splice(1..2, ["queue".into(), "--status".into()]);
     }
     words
 }
@@ -244,6 +254,9 @@ fn records(command: &Command) -> bool {
         | Command::Inbox(_)
         | Command::Events(_)
         | Command::Queue(_)
+        | Command::Standup(_)
+        | Command::Stage(_)
+        | Command::Activate(_)
         | Command::Worker(_)
         | Command::Policy(_)
         | Command::Config(_)
@@ -306,6 +319,9 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Prompt(args) => prompt::run(&args, out),
         Command::Events(args) => events::run(&args, out),
         Command::Queue(args) => queue::run(&args, out),
+        Command::Standup(args) => standup::run(&args, out),
+        Command::Stage(args) => stage::stage(&args, out),
+        Command::Activate(args) => stage::activate(&args, out),
         Command::Worker(args) => worker::run(&args, out),
         Command::Config(args) => config::run(&args, out),
         Command::Policy(args) => policy::run(&args, out),

@@ -12,3 +12,4 @@ mod offer;
 pub mod out;
 mod planner;
 mod signal;
+mod twin;

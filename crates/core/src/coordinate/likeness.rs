@@ -35,8 +35,8 @@ impl Likeness {
     /// What is alike, in words.
     pub const fn words(self) -> &'static str {
         match self {
-            Self::Title => "its title says nearly the same",
-            Self::Steps => "its steps say nearly the same",
+            Self::Title => "the titles say nearly the same",
+            Self::Steps => "the steps say nearly the same",
         }
     }
 }
