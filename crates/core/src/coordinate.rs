@@ -73,7 +73,7 @@ impl fmt::Display for Status {
             Self::Tripped(trip) => write!(f, "held until a person approves it again: {trip}"),
             Self::Failed => f.write_str("failed"),
             Self::Replanning(why) => write!(f, "to be planned anew: {why}"),
-            Self::Claimed => f.write_str("said to be done, which nothing proves"),
+            Self::Claimed => f.write_str("said to be done, but nothing proves it"),
             Self::Done => f.write_str("done"),
             Self::Cancelled => f.write_str("cancelled"),
             Self::Unreadable(why) => write!(f, "unreadable: {why}"),
@@ -162,6 +162,7 @@ impl fmt::Display for Reason {
             Self::Own(Status::Tripped(trip)) => {
                 write!(f, "{trip}: it is not begun again without a person")
             }
+            Self::Own(Status::Failed) => f.write_str("its last run failed"),
             Self::Own(status) => write!(f, "is {status}"),
         }
     }

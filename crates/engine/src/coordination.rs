@@ -25,9 +25,11 @@ use planwright_core::state::State;
 use planwright_core::tally::Tally;
 use planwright_core::verify;
 
+use crate::keep::{Keep, branch_of, tree_around};
 use crate::project::{self, Project};
 use crate::runs::{Error, Run, Runs};
 use crate::store::journal::RunId;
+use crate::store::registry::{self, Tree};
 use crate::store::{self, ARCHIVE, STAGED, Text};
 
 /// How much of the end of a progress file is looked at.
@@ -100,6 +102,26 @@ impl Board {
         pairs
     }
 
+    /// Finds out how much each plan has changed that has a branch: small work lands first. What can't be found out is nothing.
+    pub fn measure(&mut self, project: &Project) {
+        let trees = trees_of(project);
+        if trees.is_empty() {
+            return;
+        }
+        let Ok(Some(keep)) = Keep::find(&project.root) else { return };
+        for card in &mut self.cards {
+            let Some(tree) = trees.iter().find(|tree| tree.plan.as_ref() == Some(&card.path)) else {
+                continue;
+            };
+            let branch = tree.branch.clone().unwrap_or_else(|| branch_of(&tree.name));
+            let size = keep.get(&branch).and_then(|commit| match commit {
+                Some(commit) => keep.size(&tree.base, &commit),
+                None => Ok(0),
+            });
+            card.entry.size = size.unwrap_or(0);
+        }
+    }
+
     /// What may begin and what may not, as places among the cards.
     pub fn readiness(&self) -> coordinate::Readiness {
         let mut readiness = coordinate::readiness(&self.entries());
@@ -140,6 +162,16 @@ fn gather(project: &Project, known: &Known<'_>) -> Result<Board, Error> {
     let mut archived = archived.collect::<Result<Vec<Entry>, Error>>()?;
     archived.retain(|entry| cards.iter().all(|card| card.entry.name != entry.name));
     Ok(Board { cards, faults, archived })
+}
+
+/// The trees that were made of the repository of a project, this one left out.
+fn trees_of(project: &Project) -> Vec<Tree> {
+    let own = tree_around(&project.root).ok().flatten();
+    let is_ours = |tree: &Tree| match &own {
+        Some(own) => own.repository == tree.repository && own.path != tree.path,
+        None => project.root.starts_with(&tree.origin),
+    };
+    registry::trees().into_iter().filter(is_ours).collect()
 }
 
 /// The last line that the progress of a plan has, if it keeps any.

@@ -168,11 +168,22 @@ fn plan_data(report: &Report, happened: &Happened) -> PlanData {
         steps: card.steps,
         done: done.collect(),
         failed: failed.collect(),
-        said: happened.said.clone(),
+        said: told_once(&happened.said),
         waits: held.into_iter().flat_map(|held| &held.reasons).map(ToString::to_string).collect(),
         recovery: held.map(|held| held.recovery().word().to_owned()),
         next: happened.next.as_ref().map(|(step, title)| format!("{step}: {title}")),
     }
+}
+
+/// The same said several times in a row is said once, with how often.
+fn told_once(said: &[(u64, String)]) -> Vec<String> {
+    let runs = said.chunk_by(|(_, one), (_, other)| one == other);
+    let told = runs.map(|same| match (same, same.len()) {
+        ([(_, text), ..], 1) => text.clone(),
+        ([(_, text), ..], times) => format!("{text} ({times} times)"),
+        ([], _) => String::new(),
+    });
+    told.collect()
 }
 
 fn print(data: &Standup, out: &mut Out<'_>) {

@@ -46,8 +46,8 @@ fn a_plan_is_ready_when_all_that_it_waits_for_is_proven() {
         (
             vec![entry("a", Status::Claimed, &[]), open("b", &["a"])],
             &[
-                "a: is said to be done, which nothing proves [person]",
-                "b: waits for a, which is said to be done, which nothing proves [waits]",
+                "a: is said to be done, but nothing proves it [person]",
+                "b: waits for a, which is said to be done, but nothing proves it [waits]",
             ],
         ),
         (
@@ -83,7 +83,7 @@ fn a_plan_is_ready_when_all_that_it_waits_for_is_proven() {
             vec![entry("a", asked(), &["storage"])],
             &["a: waits for a person: attempts spent; waits for storage, which is no plan here [replan]"],
         ),
-        (vec![entry("a", Status::Failed, &[])], &["a: is failed [retry]"]),
+        (vec![entry("a", Status::Failed, &[])], &["a: its last run failed [retry]"]),
         (vec![entry("a", Status::Stopped, &[])], &["a: is stopped [retry]"]),
         (vec![entry("a", Status::Staged, &[])], &["a: is only staged [person]"]),
         (

@@ -31,8 +31,8 @@ pub struct Happened {
     pub done: Vec<StepDone>,
     /// Steps whose contract failed and has not passed since: id, how often, and why the last time.
     pub failed: Vec<(String, u32, String)>,
-    /// What people and rules said, and how runs ended, in words.
-    pub said: Vec<String>,
+    /// What people and rules said, and how runs ended, in words, each with its time in milliseconds since 1970.
+    pub said: Vec<(u64, String)>,
     /// The step that is next, as the run that goes on has it: id and title.
     pub next: Option<(String, String)>,
 }
@@ -60,6 +60,7 @@ pub fn standup(project: &Project, since_ms: u64) -> Result<Report, Error> {
         let mut happened = Happened { card: place, ..Happened::default() };
         tell_runs(&runs, card, since_ms, &mut happened)?;
         tell_ledger(&runs, card, since_ms, &mut happened)?;
+        happened.said.sort_by_key(|(at_ms, _)| *at_ms);
         let is_held = |held: &HeldBack| held.entry == place;
         let waits = readiness.running.contains(&place)
             || readiness.held_back.iter().any(|held| is_held(held) && card.run.is_some());
@@ -123,9 +124,11 @@ fn tell_run(run: &Run, since_ms: u64, happened: &mut Happened, failed: &mut BTre
                     Outcome::Failed => format!("the run failed: {why}"),
                     Outcome::Cancelled => format!("the run was cancelled: {why}"),
                 };
-                happened.said.push(word);
+                happened.said.push((recorded.at_ms, word));
             }
-            Event::RunStopped { by, .. } => happened.said.push(format!("{by} stopped the run")),
+            Event::RunStopped { by, .. } => {
+                happened.said.push((recorded.at_ms, format!("{by} stopped the run")));
+            }
             Event::RunStarted { .. }
             | Event::AgentsApproved { .. }
             | Event::AttemptStarted { .. }
@@ -167,7 +170,7 @@ fn tell_ledger(runs: &Runs, card: &Card, since_ms: u64, happened: &mut Happened)
             | Entry::Archived { .. }
             | Entry::Deleted { .. } => continue,
         };
-        happened.said.push(words);
+        happened.said.push((said.at_ms, words));
     }
     Ok(())
 }

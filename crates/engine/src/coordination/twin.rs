@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use planwright_core::coordinate::{Gist, Status};
 use planwright_core::draft::Draft;
 
-use super::{board, name_of};
+use super::{board, name_of, trees_of};
 use crate::project::Project;
 use crate::runs::Error;
+use crate::store::registry::Tree;
 
 /// How many are named.
 const TWINS_MAX: usize = 5;
@@ -42,6 +43,11 @@ pub fn twins(project: &Project, plan: &Path, draft: &Draft) -> Result<Vec<Twin>,
     for entry in board.archived.iter().filter(|entry| entry.name == name) {
         let why = "it is called the same, and is archived".to_owned();
         twins.push(Twin { name: entry.name.clone(), path: PathBuf::from(crate::store::ARCHIVE), why });
+    }
+    let is_it = |tree: &Tree| tree.plan.as_deref().map_or(tree.name == name, |plan| name_of(plan) == name);
+    for tree in trees_of(project).into_iter().filter(is_it) {
+        let why = "it is called the same, and has a tree of its own".to_owned();
+        twins.push(Twin { name: name.clone(), path: tree.path, why });
     }
     twins.truncate(TWINS_MAX);
     Ok(twins)

@@ -266,6 +266,35 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).expect("read"), "first");
     }
 
+    // D-20: every state that a move can die in is finished by the same move, and nothing is ever written over.
+    #[test]
+    fn a_move_is_finished_by_the_next_one_and_takes_nobodys_place() {
+        let scratch = Scratch::new("atomic-shift");
+        let (from, to) = (scratch.path().join("staged.md"), scratch.path().join("plan.md"));
+        let text = |path: &Path| std::fs::read_to_string(path).ok();
+        let acts: [fn(&Path, &Path) -> io::Result<()>; 2] = [shift, shift_in_two];
+        for act in acts {
+            std::fs::write(&from, "mine").expect("written");
+            act(&from, &to).expect("moved");
+            assert_eq!((text(&from), text(&to).as_deref()), (None, Some("mine")));
+            std::fs::write(&from, "another").expect("written");
+            let refused = act(&from, &to).expect_err("something is there");
+            assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
+            assert_eq!((text(&from).as_deref(), text(&to).as_deref()), (Some("another"), Some("mine")));
+            remove(&from).and_then(|()| remove(&to)).expect("removed");
+        }
+        // A file system that needs two acts, and a death between them: one file with two names.
+        std::fs::write(&from, "mine").expect("written");
+        std::fs::hard_link(&from, &to).expect("linked");
+        shift(&from, &to).expect("finished");
+        assert_eq!((text(&from), text(&to).as_deref()), (None, Some("mine")));
+        assert_eq!(shift(&from, &to).expect_err("it is gone").kind(), io::ErrorKind::NotFound);
+        // Folders go the same way.
+        std::fs::create_dir(&from).expect("a folder");
+        assert_eq!(shift(&from, &to).expect_err("something is there").kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(shift_in_two(&from, &to).expect_err("there").kind(), io::ErrorKind::AlreadyExists);
+    }
+
     #[test]
     fn of_many_writers_with_the_same_old_text_one_wins() {
         let scratch = Scratch::new("atomic-race");

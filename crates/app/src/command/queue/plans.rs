@@ -112,7 +112,8 @@ pub(crate) struct AlikeData {
 
 /// Gathers the plans, and the command that one would type next.
 pub(super) fn plans(project: &Project) -> Result<(PlansData, Option<Next>), Failure> {
-    let board = coordination::board(project)?;
+    let mut board = coordination::board(project)?;
+    board.measure(project);
     let readiness = board.readiness();
     let next = next(&board, &readiness);
     let all = |places: &[usize]| places.iter().map(|&place| plan_data(&board.cards[place])).collect();
