@@ -19,6 +19,8 @@ mod client;
 mod connect;
 #[path = "program/convert.rs"]
 mod convert;
+#[path = "program/coordination.rs"]
+mod coordination;
 #[path = "program/cost.rs"]
 mod cost;
 #[path = "program/crash.rs"]
