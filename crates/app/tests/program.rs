@@ -39,6 +39,8 @@ mod figures;
 mod follow;
 #[path = "program/found.rs"]
 mod found;
+#[path = "program/graphs.rs"]
+mod graphs;
 #[path = "program/hook.rs"]
 mod hook;
 #[path = "program/hostile.rs"]
