@@ -31,9 +31,9 @@ impl Name {
         match named::slug(plan) {
             Ok(_) => Self::of(plan).or_else(|_| Self::of(&crate::plan::slug(plan))),
             Err(BadSlug::Unnamed) => Self::of("singleton"),
-            Err(
-                BadSlug::Empty | BadSlug::Escapes(_) | BadSlug::Character(..) | BadSlug::TooLong,
-            ) => Self::of(&crate::plan::slug(plan)),
+            Err(BadSlug::Empty | BadSlug::Escapes(_) | BadSlug::Character(..) | BadSlug::TooLong) => {
+                Self::of(&crate::plan::slug(plan))
+            }
         }
     }
 
@@ -265,9 +265,7 @@ pub fn reclaim(facts: &Facts) -> Reclaim {
     }
     match (state(facts), &facts.dangling) {
         (State::Active, _) => Reclaim::Kept { why: Why::Active },
-        (State::Dangling, name) => {
-            Reclaim::Kept { why: Why::Dangling(name.clone().unwrap_or_default()) }
-        }
+        (State::Dangling, name) => Reclaim::Kept { why: Why::Dangling(name.clone().unwrap_or_default()) },
         (State::Merged | State::Orphaned, _) => Reclaim::Safe,
     }
 }
@@ -339,7 +337,8 @@ impl Pointer<'_> {
 /// Words as they are typed into a shell.
 pub fn typed(words: &[&str]) -> String {
     let is_plain = |word: &str| {
-        !word.is_empty() && word.chars().all(|sign| sign.is_ascii_alphanumeric() || "-_./:=@+,".contains(sign))
+        !word.is_empty()
+            && word.chars().all(|sign| sign.is_ascii_alphanumeric() || "-_./:=@+,".contains(sign))
     };
     let typed = words.iter().map(|word| match is_plain(word) {
         true => (*word).to_owned(),

@@ -416,8 +416,7 @@ impl Runs {
 
     /// Takes the workspace for one run: two plans that work in the same folder would judge each other's work.
     fn occupy(&self) -> Result<RunLock, Error> {
-        let root = blake3::hash(self.project.root.as_os_str().as_encoded_bytes()).to_hex();
-        let name = format!("workspace-{}", &root[..16]);
+        let name = workspace_lock(&self.project.root);
         if let Some(lock) = self.store.lock_named(&name)? {
             return Ok(lock);
         }
@@ -556,6 +555,12 @@ impl Runs {
 pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The name of the lock that whoever works in a workspace holds.
+pub(crate) fn workspace_lock(root: &Path) -> String {
+    let root = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
+    format!("workspace-{}", &root[..16])
 }
 
 /// Who is at the machine, as far as it says.

@@ -46,7 +46,12 @@ fn each_state_follows_from_facts_and_only_what_loses_nothing_is_safe() {
             true,
         ),
         ("plan gone", Facts { plan: Plan::Gone, ..facts() }, State::Orphaned, true),
-        ("plan gone, with work", Facts { plan: Plan::Gone, work: files(), ..facts() }, State::Orphaned, false),
+        (
+            "plan gone, with work",
+            Facts { plan: Plan::Gone, work: files(), ..facts() },
+            State::Orphaned,
+            false,
+        ),
         ("plan gone, busy", Facts { plan: Plan::Gone, busy: dangling(), ..facts() }, State::Orphaned, false),
         ("folder gone", Facts { folder: Folder::Absent, ..facts() }, State::Orphaned, true),
         ("a link in its place", Facts { folder: Folder::Other, ..facts() }, State::Active, false),
@@ -131,13 +136,17 @@ fn what_would_be_lost_is_named() {
 
 #[test]
 fn a_name_is_one_component_of_a_path_and_of_a_branch() {
-    for (text, name) in [("auth", "auth"), ("PLAN-auth.md", "auth"), ("v1.2", "v1.2"), ("Größe", "Größe")] {
+    for (text, name) in [("auth", "auth"), ("PLAN-auth.md", "auth"), ("v1.2", "v1.2"), ("Größe", "Größe")]
+    {
         assert_eq!(Name::of(text).expect(text).as_str(), name);
     }
-    for text in ["", "..", "../x", "a/b", "-x", ".git", "a..b", "x.lock", "a b", "a\0b", "PLAN.md", "x.LOCK"] {
+    for text in ["", "..", "../x", "a/b", "-x", ".git", "a..b", "x.lock", "a b", "a\0b", "PLAN.md", "x.LOCK"]
+    {
         assert!(Name::of(text).is_err(), "{text:?}");
     }
-    for (plan, name) in [("PLAN", "singleton"), ("PLAN-auth", "auth"), ("with space", "with-space"), ("a..b", "a-b")] {
+    for (plan, name) in
+        [("PLAN", "singleton"), ("PLAN-auth", "auth"), ("with space", "with-space"), ("a..b", "a-b")]
+    {
         assert_eq!(Name::of_plan(plan).expect(plan).as_str(), name);
     }
 }

@@ -267,7 +267,11 @@ pub const SETTINGS: &[Setting] = &[
         kind: Kind::Words,
         meaning: "is run in a tree before it is removed; a command line that only the project says has to be allowed by a person",
     },
-    number("worktree.seconds", [600, 1, 86_400], "how long `worktree.setup` and `worktree.teardown` may take"),
+    number(
+        "worktree.seconds",
+        [600, 1, 86_400],
+        "how long `worktree.setup` and `worktree.teardown` may take",
+    ),
     number("worktree.ports", [0, 0, 64], "how many ports every tree has for itself, as `PLANWRIGHT_PORT`"),
     number("worktree.port_min", [21_000, 1024, 65_535], "the first port that trees are given"),
     number("worktree.port_max", [21_999, 1024, 65_535], "the last port that trees are given"),

@@ -49,10 +49,8 @@ impl Worktree {
 
     /// Takes what somebody says, if it is something that has no default.
     pub(super) fn take(&mut self, (key, origin): (&str, Origin), value: &Value) {
-        let script = |words: &[String]| Script {
-            command: words.to_vec(),
-            is_projects: origin == Origin::Project,
-        };
+        let script =
+            |words: &[String]| Script { command: words.to_vec(), is_projects: origin == Origin::Project };
         match (key, value) {
             ("folder", Value::Text(path)) => self.folder = Some(path.into()),
             ("include", Value::Words(patterns)) => self.include.clone_from(patterns),

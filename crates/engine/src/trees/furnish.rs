@@ -37,8 +37,8 @@ pub enum Setup {
 
 /// Furnishes the tree at `folder`, which holds a commit of the repository that the project is in.
 ///
-/// Copies what `worktree.include` and `.worktreeinclude` name, leases ports and runs `worktree.setup`. Whoever removes the tree
-/// calls [`release`]. A set-up that goes wrong is no error: the tree stays as it is.
+/// Copies what `worktree.include` and `.worktreeinclude` name, leases ports (for a tree that is registered: the lease ends when it is
+/// forgotten) and runs `worktree.setup`. A set-up that goes wrong is no error: the tree stays as it is.
 pub fn furnish(project: &Project, folder: &Path, setup: Setup) -> Result<Furnished, Error> {
     let root = &project.root;
     let settings = &project.config.worktree;
@@ -54,11 +54,6 @@ pub fn furnish(project: &Project, folder: &Path, setup: Setup) -> Result<Furnish
         Setup::Leave => Ran::Nothing,
     };
     Ok(Furnished { copied: copied.paths, left_out: copied.left_out, ports, setup })
-}
-
-/// Gives back what a tree had for itself outside of its folder: its ports.
-pub fn release(folder: &Path) -> Result<(), Error> {
-    ports::release(folder)
 }
 
 /// Has git not see these paths of a tree, which are from its top.

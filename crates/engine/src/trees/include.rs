@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::{File, Metadata, OpenOptions, Permissions};
+use std::fs::{OpenOptions, Permissions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 
 use ignore::Match;
@@ -27,11 +27,11 @@ const FILLED: &[&str] = &["target", "node_modules", "__pycache__", ".venv"];
 
 /// What was copied.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Copied {
+pub(super) struct Copied {
     /// Files and folders, from the top of the tree. A folder is named alone, without what is in it.
-    pub paths: Vec<PathBuf>,
+    pub(super) paths: Vec<PathBuf>,
     /// What was matched and is not copied, and why.
-    pub left_out: Vec<(PathBuf, &'static str)>,
+    pub(super) left_out: Vec<(PathBuf, &'static str)>,
 }
 
 /// Copies what the patterns name from the repository that `root` is in to the tree at `folder`.
@@ -56,7 +56,9 @@ fn ignored(repository: &crate::process::Repository) -> Result<BTreeSet<PathBuf>,
     let answer = repository.ask(&words).map_err(base::Error::from)?;
     if answer.code != Some(0) {
         let said = answer.stderr.lines().next().unwrap_or_default().to_owned();
-        return Err(base::Error::Git { act: "list what it ignores", tree: repository.tree.clone(), said }.into());
+        return Err(
+            base::Error::Git { act: "list what it ignores", tree: repository.tree.clone(), said }.into()
+        );
     }
     let paths = answer.stdout.split(|&byte| byte == 0).filter(|path| !path.is_empty());
     Ok(paths.map(|path| PathBuf::from(OsStr::from_bytes(path.strip_suffix(b"/").unwrap_or(path)))).collect())
@@ -123,7 +125,9 @@ impl Work<'_> {
         let Ok(data) = from.symlink_metadata() else { return Ok(()) };
         if self.list.names(&from, data.is_dir()) {
             return match data.is_dir() {
-                true if from.join(".git").symlink_metadata().is_ok() => self.leave_out(path, "it is a repository"),
+                true if from.join(".git").symlink_metadata().is_ok() => {
+                    self.leave_out(path, "it is a repository")
+                }
                 true => self.whole(path),
                 false if self.one(path)? => {
                     self.copied.paths.push(path.to_owned());
@@ -193,7 +197,7 @@ impl Work<'_> {
             }
             symlink(target, &to).map_err(failed)?;
         } else if data.is_file() {
-            duplicate(&from, &to, &data).map_err(failed)?;
+            duplicate(&from, &to).map_err(failed)?;
         } else {
             return self.leave_out(path, "it is no file").map(|()| false);
         }
@@ -209,7 +213,8 @@ impl Work<'_> {
     fn names_in(&mut self, folder: &Path) -> Result<Vec<std::ffi::OsString>, Error> {
         let failed = |source| Error::File { path: folder.to_owned(), source };
         let entries = folder.read_dir().map_err(failed)?;
-        let mut names = entries.map(|entry| entry.map(|entry| entry.file_name())).collect::<io::Result<Vec<_>>>();
+        let mut names =
+            entries.map(|entry| entry.map(|entry| entry.file_name())).collect::<io::Result<Vec<_>>>();
         if let Ok(names) = &mut names {
             names.retain(|name| name != ".git");
             names.sort();
@@ -239,11 +244,14 @@ fn stays_within(path: &Path, target: &Path) -> bool {
 }
 
 /// A file of its own with the same content and mode. A hard link would have the tree write into the workspace.
-fn duplicate(from: &Path, to: &Path, seen: &Metadata) -> io::Result<()> {
-    let mut source = File::open(from)?;
+pub(super) fn duplicate(from: &Path, to: &Path) -> io::Result<()> {
+    let mut open = OpenOptions::new();
+    // Somebody may put a link or a pipe in its place after it was looked at.
+    open.read(true).custom_flags(nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK);
+    let mut source = open.open(from)?;
     let data = source.metadata()?;
-    if (data.dev(), data.ino()) != (seen.dev(), seen.ino()) {
-        return Err(io::Error::other("it was replaced while it was copied"));
+    if !data.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
     // Secrets are copied: nobody else may read them before the mode is set.
     let mut target = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
