@@ -10,7 +10,7 @@ use crate::command::{
     convert, delete, demo, discover, doctor, draft, edit, events, explain, export, fmt, help, history, hook,
     import, inbox, init, list, log, man, mcp, merge_driver, new, policy, prompt, propose, queue, quick,
     reject, reopen, replan, retry, review, run as run_command, schema, should_plan, show, simulate, stats,
-    status, stop, tools, undo, verify, worker,
+    status, stop, tools, undo, verify, worker, worktree,
 };
 use crate::herald;
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
@@ -98,6 +98,8 @@ enum Command {
     Queue(queue::Args),
     /// Make attempts for runs that other processes drive
     Worker(worker::Args),
+    /// Make working copies of the repository for plans, list them, and remove what is done with
+    Worktree(worktree::Args),
     /// Show the settings and where they come from, or change one
     Config(config::Args),
     /// Show who may approve plans here, or change that
@@ -245,6 +247,7 @@ fn records(command: &Command) -> bool {
         | Command::Events(_)
         | Command::Queue(_)
         | Command::Worker(_)
+        | Command::Worktree(_)
         | Command::Policy(_)
         | Command::Config(_)
         | Command::Doctor(_)
@@ -307,6 +310,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Events(args) => events::run(&args, out),
         Command::Queue(args) => queue::run(&args, out),
         Command::Worker(args) => worker::run(&args, out),
+        Command::Worktree(args) => worktree::run(&args, out),
         Command::Config(args) => config::run(&args, out),
         Command::Policy(args) => policy::run(&args, out),
         Command::Doctor(args) => doctor::run(&args, out),

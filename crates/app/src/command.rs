@@ -57,6 +57,7 @@ pub(crate) mod tools;
 pub(crate) mod undo;
 pub(crate) mod verify;
 pub(crate) mod worker;
+pub(crate) mod worktree;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -211,6 +212,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("undo", made::<Envelope<undo::Undone>>),
     ("verify", made::<Envelope<VerifyData>>),
     ("worker", made::<Envelope<worker::Worked>>),
+    ("worktree", made::<Envelope<worktree::Worktrees>>),
 ];
 
 fn made<T: JsonSchema>(generator: SchemaGenerator) -> Value {

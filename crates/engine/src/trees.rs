@@ -326,6 +326,12 @@ impl Trees {
         self.notes.get(name) == Some(Intent::Add)
     }
 
+    /// Looks at one tree.
+    pub fn look_at(&self, tree: &Tree) -> Result<Finding, Error> {
+        let look = Look::of(&self.project, &self.keep)?;
+        Ok(self.finding(tree, &look.facts(tree, &tree.path)?))
+    }
+
     /// Looks at every tree: those that are registered, folders among them that nobody registered, and worktrees of git.
     pub fn inspect(&self) -> Result<Vec<Finding>, Error> {
         let look = Look::of(&self.project, &self.keep)?;
