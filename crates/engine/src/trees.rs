@@ -273,7 +273,7 @@ impl Trees {
 
     /// The root of the project in a tree.
     pub fn place(&self, tree: &Path) -> PathBuf {
-        tree.join(self.keep.part())
+        within(tree, self.keep.part())
     }
 
     /// The set-up that is run in new trees, if a person has yet to allow it.
@@ -427,9 +427,16 @@ fn mend(path: &Path, facts: &Facts, reclaim: &Reclaim) -> Option<String> {
         (State::Dangling, _) => Some(typed(&["rm", &marker.to_string_lossy()])),
         (State::Merged | State::Orphaned, Reclaim::Safe) => Some(typed(&["planwright", "worktree", "prune"])),
         (State::Merged | State::Orphaned, Reclaim::Kept { .. }) => {
-            Some(typed(&["git", "-C", &path.to_string_lossy(), "status"]))
+            // Not git: in a folder that agents write to it runs what they configured.
+            Some(typed(&["cd", &path.to_string_lossy()]))
         }
     }
+}
+
+/// A part of a folder; the folder itself where the part is all of it. A path that ends with a separator is another one to whoever
+/// compares by bytes.
+fn within(folder: &Path, part: &Path) -> PathBuf {
+    if part.as_os_str().is_empty() { folder.to_owned() } else { folder.join(part) }
 }
 
 /// The folder for the trees of a repository: one of its own in the folder for all of them.

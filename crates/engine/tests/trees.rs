@@ -25,7 +25,8 @@ fn shell(folder: &Path, words: &str) -> String {
     let who = ["AUTHOR", "COMMITTER"]
         .iter()
         .flat_map(|role| [(format!("GIT_{role}_NAME"), "a"), (format!("GIT_{role}_EMAIL"), "a@b")]);
-    let ended = Command::new("bash").args(["-ec", words]).current_dir(folder).envs(who).output().expect("bash");
+    let ended =
+        Command::new("bash").args(["-ec", words]).current_dir(folder).envs(who).output().expect("bash");
     assert!(ended.status.success(), "{words}: {}", String::from_utf8_lossy(&ended.stderr));
     String::from_utf8_lossy(&ended.stdout).trim().to_owned()
 }
@@ -44,8 +45,15 @@ impl Place {
     fn new(name: &str) -> Self {
         let place =
             Self { repository: Repository::new(name), scratch: Scratch::new(&format!("{name}-trees")) };
-        place.repository.write("src/a.rs", "a\n").write("src/b.rs", "b\n").write(".gitignore", ".env*\nlocal/\nbig/\n");
-        place.repository.write(".harness/PLAN-one.md", &plan("one")).write(".harness/PLAN-two.md", &plan("two"));
+        place
+            .repository
+            .write("src/a.rs", "a\n")
+            .write("src/b.rs", "b\n")
+            .write(".gitignore", ".env*\nlocal/\nbig/\n");
+        place
+            .repository
+            .write(".harness/PLAN-one.md", &plan("one"))
+            .write(".harness/PLAN-two.md", &plan("two"));
         place.repository.commit();
         place
     }
@@ -100,7 +108,10 @@ impl Drop for Place {
 fn a_new_tree_is_bound_to_its_plan_and_nothing_of_that_is_committed() {
     let place = Place::new("trees-new");
     // The plan as the user has it now, which no commit holds.
-    place.repository.write(".harness/PLAN-new.md", &plan("new")).write(".harness/progress-new.md", "- begun\n");
+    place
+        .repository
+        .write(".harness/PLAN-new.md", &plan("new"))
+        .write(".harness/progress-new.md", "- begun\n");
     let tree = place.add("new");
     let at = |path: &str| tree.path.join(path);
     assert_eq!(shell(&tree.path, "git symbolic-ref --short HEAD"), "plan/new");
@@ -206,7 +217,10 @@ fn no_two_trees_share_a_port() {
     let servers: Vec<TcpListener> =
         distinct.iter().map(|port| TcpListener::bind(("127.0.0.1", *port)).expect("free")).collect();
     // A lease stays while its server runs, and agents and contracts in the tree are told of it.
-    assert_eq!(trees::furnish(&project, &folder.join("t0"), Setup::Leave).expect("furnished").ports, leased[0]);
+    assert_eq!(
+        trees::furnish(&project, &folder.join("t0"), Setup::Leave).expect("furnished").ports,
+        leased[0]
+    );
     let told: BTreeMap<String, String> = trees::environment(&folder.join("t0/src")).into_iter().collect();
     assert_eq!(told["PLANWRIGHT_PORT"], leased[0][0].to_string());
     assert_eq!(told["PLANWRIGHT_PORT_2"], leased[0][1].to_string());
@@ -237,7 +251,9 @@ fn all_of(folders: &[PathBuf]) -> BTreeMap<PathBuf, Vec<u8>> {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             match entry.file_type().expect("a kind") {
                 kind if kind.is_dir() => left.push(entry.path()),
-                kind if kind.is_file() => drop(all.insert(entry.path(), fs::read(entry.path()).expect("read"))),
+                kind if kind.is_file() => {
+                    drop(all.insert(entry.path(), fs::read(entry.path()).expect("read")))
+                }
                 _ => drop(all.insert(entry.path(), Vec::new())),
             }
         }
@@ -275,7 +291,10 @@ fn littered() -> Place {
     let stencils = place.scratch.path().join("stencils");
     keep.plant(&base, &stencils.join("base"), "plan/x", History::Whole).expect("planted");
     keep.plant(&landed, &stencils.join("landed"), "plan/x", History::Whole).expect("planted");
-    shell(&stencils, "cp -a landed commit; cd commit; echo more > more; git add more; git commit --quiet -m 'a fix'");
+    shell(
+        &stencils,
+        "cp -a landed commit; cd commit; echo more > more; git add more; git commit --quiet -m 'a fix'",
+    );
     let folder = place.trees().folder().to_owned();
     fs::create_dir_all(&folder).expect("made");
     let lay = |stencil: &str, name: &str| {
@@ -286,7 +305,8 @@ fn littered() -> Place {
         for number in 0..*count {
             let name = format!("{kind}-{number}");
             let known = |plan: &str| registry::register(&place.registered(&name, plan)).expect("registered");
-            let branch = || drop(place.repository.git(&["update-ref", &format!("refs/heads/plan/{name}"), &landed]));
+            let branch =
+                || drop(place.repository.git(&["update-ref", &format!("refs/heads/plan/{name}"), &landed]));
             match *kind {
                 "active" | "active-with-work" => {
                     known("one");
@@ -325,9 +345,18 @@ fn littered() -> Place {
                 }
                 _ => {
                     let at = place.scratch.path().join("plain").join(&name);
-                    place.repository.git(&["worktree", "add", "--quiet", "-b", &name, &at.display().to_string()]);
+                    place.repository.git(&[
+                        "worktree",
+                        "add",
+                        "--quiet",
+                        "-b",
+                        &name,
+                        &at.display().to_string(),
+                    ]);
                     match *kind {
-                        "git-dangling" => fs::write(at.join(".harness/active-plan"), "nowhere\n").expect("written"),
+                        "git-dangling" => {
+                            fs::write(at.join(".harness/active-plan"), "nowhere\n").expect("written")
+                        }
                         "git-gone" => fs::remove_dir_all(at).expect("removed"),
                         _ => {}
                     }
@@ -378,7 +407,8 @@ fn of_200_leftovers_each_is_named_rightly_and_only_what_is_safe_goes() {
     assert!(trees.inspect().expect("looked at").iter().all(|finding| finding.reclaim != Reclaim::Safe));
 
     // The twin: whoever goes by the state alone loses work, and the check above sees it.
-    for finding in findings.iter().filter(|finding| matches!(finding.state, State::Merged | State::Orphaned)) {
+    for finding in findings.iter().filter(|finding| matches!(finding.state, State::Merged | State::Orphaned))
+    {
         if finding.maker == Maker::Planwright {
             fs::remove_dir_all(&finding.path).ok();
         }
@@ -444,7 +474,8 @@ fn a_tree_that_was_replaced_stays() {
     };
     fs::rename(tree.path.join(".git"), elsewhere.join("git")).expect("moved");
     kept("no git folder of its own");
-    fs::write(tree.path.join(".git"), format!("gitdir: {}\n", elsewhere.join("git").display())).expect("written");
+    fs::write(tree.path.join(".git"), format!("gitdir: {}\n", elsewhere.join("git").display()))
+        .expect("written");
     kept("no git folder of its own");
     fs::remove_dir_all(&tree.path).expect("removed");
     symlink(&elsewhere, &tree.path).expect("a link");

@@ -265,9 +265,9 @@ impl From<trees::Error> for Failure {
             trees::Error::HasTree { name, .. } => failure(Exit::No)
                 .hint("a plan has one tree; leave --name out to use it")
                 .next(Next::new(["planwright", "worktree", "path", name])),
-            trees::Error::InTheWay { .. } => {
-                failure(Exit::No).hint("look at it and move it away, or say another name with --name").next(all())
-            }
+            trees::Error::InTheWay { .. } => failure(Exit::No)
+                .hint("look at it and move it away, or say another name with --name")
+                .next(all()),
             trees::Error::AtWork { .. } => failure(Exit::Moved).hint("wait for it").next(all()),
             trees::Error::Elsewhere { .. } => failure(Exit::Usage)
                 .hint("a tree is a copy of the repository, so its plan has to lie in it")
@@ -283,14 +283,16 @@ impl From<trees::Error> for Failure {
                 .next(all()),
             trees::Error::Kept { name, why, path } => match why {
                 Why::Work(_) => failure(Exit::No)
-                    .hint("commit it in the tree and bring it into your repository, or remove the folder yourself")
+                    .hint("nothing was removed: finish the plan there, or carry over what you want to keep")
                     .next(Next::new(["cd", path.to_string_lossy().as_ref()])),
                 Why::Busy(_) => failure(Exit::Moved).next(Next::new(["planwright", "status"])),
                 Why::Yours | Why::Other | Why::Active | Why::Dangling(_) => {
                     failure(Exit::No).next(Next::new(["planwright", "worktree", "path", name]))
                 }
             },
-            trees::Error::TearDown { said: text, .. } if text.trim().is_empty() => failure(Exit::No).next(all()),
+            trees::Error::TearDown { said: text, .. } if text.trim().is_empty() => {
+                failure(Exit::No).next(all())
+            }
             trees::Error::TearDown { said: text, .. } => {
                 let mut failure = failure(Exit::No).next(all());
                 failure.causes.push(said(text));
@@ -300,7 +302,14 @@ impl From<trees::Error> for Failure {
                 let digest = script_digest(command);
                 failure(Exit::Person)
                     .hint(format!("a person reads it and allows it: {}", show::words(command)))
-                    .next(Next::new(["planwright", "worktree", "remove", name, "--allow", &digest[..DIGITS_MIN]]))
+                    .next(Next::new([
+                        "planwright",
+                        "worktree",
+                        "remove",
+                        name,
+                        "--allow",
+                        &digest[..DIGITS_MIN],
+                    ]))
             }
             trees::Error::Ports { .. } => failure(Exit::No)
                 .hint("remove trees, or make the range larger: worktree.port_min, worktree.port_max")
@@ -309,9 +318,8 @@ impl From<trees::Error> for Failure {
                 .hint("patterns are those of .gitignore")
                 .next(Next::new(["planwright", "config", "worktree.include"])),
             trees::Error::Base(planwright_engine::base::Error::NoRepository { .. })
-            | trees::Error::Keep(planwright_engine::keep::Error::NoRepository { .. }) => {
-                failure(Exit::No).hint("trees are copies of a git repository: make one first, and commit something")
-            }
+            | trees::Error::Keep(planwright_engine::keep::Error::NoRepository { .. }) => failure(Exit::No)
+                .hint("trees are copies of a git repository: make one first, and commit something"),
             trees::Error::State(_)
             | trees::Error::Base(_)
             | trees::Error::Keep(_)

@@ -45,7 +45,7 @@ pub fn furnish(project: &Project, folder: &Path, setup: Setup) -> Result<Furnish
     let copied = include::copy(root, &settings.include, folder)?;
     exclude(folder, &copied.paths)?;
     let ports = ports::lease(folder, settings.ports, settings.port_range)?;
-    let place = folder.join(base::part_of(root)?);
+    let place = super::within(folder, &base::part_of(root)?);
     let setup = match setup {
         Setup::Run => {
             let ground = Ground { root, folder: &place, ports: &ports, seconds: settings.seconds };

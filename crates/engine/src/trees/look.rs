@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use planwright_core::dialect::named;
 use planwright_core::trees::{Facts, Folder, Landing, Maker, Plan, Work, says_the_same};
 
-use super::{Error, POINTER, marker};
+use super::{Error, POINTER, marker, within};
 use crate::keep::Keep;
 use crate::process::Repository;
 use crate::project::Project;
@@ -62,7 +62,7 @@ impl<'a> Look<'a> {
             Folder::There => self.work(at, Some(tree)),
             Folder::Absent | Folder::Other => Work::default(),
         };
-        let root = at.join(self.keep.part());
+        let root = within(at, self.keep.part());
         Ok(Facts {
             maker: Maker::Planwright,
             is_known: true,
@@ -134,7 +134,7 @@ impl<'a> Look<'a> {
     /// Who works in a tree now.
     fn busy(&self, tree: &Tree) -> Result<Option<String>, Error> {
         let Some(store) = &self.store else { return Ok(None) };
-        let name = runs::workspace_lock(&tree.path.join(self.keep.part()));
+        let name = runs::workspace_lock(&within(&tree.path, self.keep.part()));
         Ok(store.holder_named(&name)?.map(|holder| holder.to_string()))
     }
 
@@ -233,7 +233,7 @@ impl<'a> Look<'a> {
         if let Some(plan) = tree.and_then(|tree| tree.plan.as_deref())
             && !changed.is_empty()
         {
-            let excused = self.excused(&at.join(part), plan);
+            let excused = self.excused(&within(at, part), plan);
             changed.retain(|path| !excused.iter().any(|own| Path::new(path).starts_with(part.join(own))));
         }
         Ok(changed)
