@@ -77,7 +77,7 @@ use planwright_engine::decisions::Decisions;
 use planwright_engine::runs::{Run, Runs};
 use planwright_engine::store::journal::{Holder, Recorded};
 use planwright_engine::store::{self, Text};
-use planwright_engine::{Project, merge, process, project, runs};
+use planwright_engine::{Project, ground, merge, process, project, runs};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::Value;
@@ -514,7 +514,11 @@ impl From<runs::Error> for Failure {
             runs::Error::Illegal(_) => {
                 Self::from_error(Exit::Moved, &error).next(Next::new(["planwright", "status"]))
             }
-            runs::Error::Journal(_)
+            runs::Error::Ground(ground::Error::NoRepository { .. }) => Self::from_error(Exit::No, &error)
+                .hint("trees are made of commits: begin a repository and commit what is there")
+                .next(Next::new(["git", "init"])),
+            runs::Error::Ground(_)
+            | runs::Error::Journal(_)
             | runs::Error::Drive(_)
             | runs::Error::Plan { .. }
             | runs::Error::Broken { .. } => Self::from_error(Exit::Machine, &error),

@@ -267,6 +267,22 @@ pub struct Usage {
     pub milliseconds: u64,
 }
 
+impl Usage {
+    /// Both together. What neither says is not known; what one says counts.
+    #[must_use]
+    pub fn plus(self, more: Self) -> Self {
+        let add = |one: Option<u64>, other: Option<u64>| match (one, other) {
+            (None, None) => None,
+            (one, other) => Some(one.unwrap_or(0).saturating_add(other.unwrap_or(0))),
+        };
+        Self {
+            tokens: add(self.tokens, more.tokens),
+            micro_dollars: add(self.micro_dollars, more.micro_dollars),
+            milliseconds: self.milliseconds.saturating_add(more.milliseconds),
+        }
+    }
+}
+
 /// What was seen of a contract, what follows from it, and what it was about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {

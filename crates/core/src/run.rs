@@ -325,14 +325,14 @@ impl RunState {
                 self.steps[place].question = asked.map(str::to_owned);
                 self.steps[place].strayed.extend(account.outside.iter().cloned());
                 self.steps[place].findings = report::findings(&account.report).cloned().collect();
-                self.spend(*usage);
+                self.spent = self.spent.plus(*usage);
             }
             Event::ContractFinished { step, attempt, receipt } => {
                 let place = self.known(event, step)?;
                 let failure = receipt.verdict.failure().cloned();
                 self.finish_contract(event, place, (*attempt, failure, receipt.output.clone()))?;
                 if let Some(opinion) = &receipt.opinion {
-                    self.spend(opinion.usage);
+                    self.spent = self.spent.plus(opinion.usage);
                 }
             }
             Event::AskOpened { ask, step, reason, text } => {
@@ -571,15 +571,5 @@ impl RunState {
             }
         }
         Ok(())
-    }
-
-    fn spend(&mut self, usage: Usage) {
-        let add = |total: Option<u64>, more: Option<u64>| match (total, more) {
-            (None, None) => None,
-            (total, more) => Some(total.unwrap_or(0).saturating_add(more.unwrap_or(0))),
-        };
-        self.spent.tokens = add(self.spent.tokens, usage.tokens);
-        self.spent.micro_dollars = add(self.spent.micro_dollars, usage.micro_dollars);
-        self.spent.milliseconds = self.spent.milliseconds.saturating_add(usage.milliseconds);
     }
 }

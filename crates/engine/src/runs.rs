@@ -13,6 +13,7 @@ use planwright_core::tally::{Tally, UnderWay};
 use planwright_core::work::{WorkItem, WorkKind};
 
 use crate::driver::{self, Progress};
+use crate::ground::{self, Ground, Plot};
 use crate::host::{self, Embedded, Hands};
 use crate::mirror::Mirror;
 use crate::process::{Stop, Supervisors};
@@ -59,6 +60,9 @@ pub enum Error {
         /// Who runs it.
         holder: String,
     },
+    /// Where the run works, or what is kept of it.
+    #[error("the work of the run can't be kept")]
+    Ground(#[from] ground::Error),
     /// An answer that does not fit.
     #[error("that can't be recorded")]
     Illegal(#[source] Illegal),
@@ -135,6 +139,26 @@ pub struct Drive {
     pub workers: usize,
     /// Told when the user wants to leave: what this process has under way is ended, and nothing is lost.
     pub leave: Stop,
+    /// Where attempts work.
+    pub spread: Spread,
+    /// A step that several agents do against each other, by its id, and how many.
+    pub tournament: Option<(String, u32)>,
+}
+
+impl Drive {
+    /// One after the other, in the workspace.
+    pub const fn together(limits: Limits, workers: usize, leave: Stop) -> Self {
+        Self { limits, workers, leave, spread: Spread::Together, tournament: None }
+    }
+}
+
+/// Where the attempts of a run work. A run whose attempts worked apart once goes on so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spread {
+    /// In the workspace, all of them.
+    Together,
+    /// Each in a tree of its own, if there is a repository to make trees of.
+    Apart,
 }
 
 /// The newest run of a plan, as lists show it: from a row, without its plan and without its journal. Never the ground for a
@@ -303,8 +327,23 @@ impl Runs {
         drive: &Drive,
         watch: &mut dyn FnMut(&RunState, &Event),
     ) -> Result<(Progress, Vec<String>), Error> {
-        let hands = Hands { workers: drive.workers, leave: drive.leave.clone() };
+        let hands = Hands {
+            workers: drive.workers,
+            leave: drive.leave.clone(),
+            tournament: drive.tournament.clone(),
+        };
         let mut host = self.host(run, path, hands)?;
+        let ground = self.ground(run)?;
+        if drive.spread == Spread::Apart && (ground.is_kept() || drive.tournament.is_some()) {
+            ground.part()?;
+        }
+        let begun = ground.begin(&run.state);
+        if ground.is_apart()? {
+            begun?;
+        } else if let Err(error) = begun {
+            // Without it there is no way back to before a step; nothing else is lost.
+            host.mirror.complaints.push(format!("what the steps change is not kept: {error}"));
+        }
         if run.state.phase == Phase::Stopped {
             self.record(run, &Event::RunResumed { by: user() })?;
         }
@@ -323,13 +362,16 @@ impl Runs {
     pub fn host(&self, run: &Run, path: &Path, hands: Hands) -> Result<Embedded, Error> {
         let rights = [self.lock(run.row.id)?, self.occupy()?];
         let source = run.row.source().ok_or(Error::Plan { run: run.row.id })?;
-        Ok(Embedded::new((self.worker(run), rights), run.row.id, (path, source), hands))
+        let worker = Worker { tournament: hands.tournament.clone(), ..self.worker(run)? };
+        Ok(Embedded::new((worker, rights), run.row.id, (path, source), hands))
     }
 
     /// What carries out the commands of a run.
-    pub(crate) fn worker(&self, run: &Run) -> Worker {
-        Worker {
+    pub(crate) fn worker(&self, run: &Run) -> Result<Worker, Error> {
+        Ok(Worker {
             root: self.project.root.clone(),
+            ground: self.ground(run)?,
+            tournament: None,
             config: self.project.config.clone(),
             agents: run.agents(),
             plan: Arc::new(run.plan.clone()),
@@ -341,7 +383,19 @@ impl Runs {
             store: Arc::clone(&self.store),
             for_agents: Supervisors::new(),
             for_contracts: Supervisors::new(),
-        }
+        })
+    }
+
+    /// Where a run works.
+    pub fn ground(&self, run: &Run) -> Result<Ground, Error> {
+        let name = run.row.plan.file_name().unwrap_or_default().to_string_lossy();
+        let fresh = run.row.plan.with_file_name(format!(".{name}.planwright"));
+        let plot = Plot {
+            root: self.project.root.clone(),
+            run: ground::name_of_run(&self.store.key(), run.row.id.number(), run.row.created_at_ms),
+            own: vec![run.row.plan.clone(), fresh],
+        };
+        Ok(Ground::of(plot)?)
     }
 
     /// Follows a run that another process drives, until that one lets go of it or the user leaves.
