@@ -99,3 +99,5 @@ mod verify;
 mod watch;
 #[path = "program/webhook.rs"]
 mod webhook;
+#[path = "program/worktree.rs"]
+mod worktree;

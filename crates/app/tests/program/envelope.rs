@@ -123,6 +123,9 @@ const SUCCESSES: &[Case<'_>] = &[
     (&["events", "--deliver"], ""),
     (&["queue"], ""),
     (&["worker", "--once"], ""),
+    (&["worktree", "list"], ""),
+    (&["worktree", "prune", "--dry-run"], ""),
+    (&["worktree", "prune"], ""),
     (&["archive", "other/twin.md"], ""),
     (&["archive", "--older-than", "30d", "--outputs", "--dry-run"], ""),
     (&["propose", "good"], ""),
@@ -184,6 +187,10 @@ const WHILE_A_RUN_WAITS: &[Case<'_>] = &[
 ];
 
 const FAILURES: &[Case<'_>] = &[
+    (&["worktree", "path", "nothing"], ""),
+    (&["worktree", "remove", "nothing"], ""),
+    (&["worktree", "add", "good"], ""),
+    (&["worktree", "add", "good", "--name", "a/b"], ""),
     (&["review", "nobody"], ""),
     (&["mcp", "--role", "planner"], ""),
     (&["mcp"], ""),

@@ -209,6 +209,13 @@ impl Trees {
                 Intent::Remove => self.settle_remove(&name)?,
             }
         }
+        // Trees of attempts are swept by whoever makes the next one; nothing else says that they are gone.
+        let is_attempts = |tree: &Tree| tree.branch.is_none() && tree.repository == self.keep.common();
+        for tree in registry::trees().into_iter().filter(is_attempts) {
+            if folder_at(&tree.path)? == Folder::Absent {
+                self.forget(&tree.path)?;
+            }
+        }
         Ok(())
     }
 
