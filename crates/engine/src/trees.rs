@@ -25,6 +25,7 @@ pub use remove::{Pruned, Removed};
 pub use script::{Ran, digest as script_digest};
 
 use crate::base;
+use crate::binding;
 use crate::config::Script;
 use crate::keep::{self, Keep};
 use crate::process;
@@ -61,6 +62,9 @@ pub enum Error {
     /// A file can't be written.
     #[error(transparent)]
     Store(#[from] store::Error),
+    /// The marker can't be written.
+    #[error(transparent)]
+    Binding(#[from] binding::Error),
     /// The project that a tree belongs to.
     #[error("the workspace that this tree belongs to can't be used")]
     Project(#[source] Box<project::Error>),
@@ -338,7 +342,7 @@ impl Trees {
         let mut findings = Vec::new();
         let known = self.known();
         for tree in &known {
-            let facts = look.facts(tree, &tree.path)?;
+            let facts = look.facts_or_doubt(tree)?;
             findings.push(self.finding(tree, &facts));
         }
         for path in self.strangers(&known)? {
@@ -347,7 +351,7 @@ impl Trees {
             findings.push(found((name, path), None, &facts));
         }
         for plain in plain::worktrees(self.keep.common())? {
-            let facts = Look::facts_of_plain(&plain.path, self.keep.part())?;
+            let facts = look.facts_of_plain(&plain.path)?;
             let name = plain.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let mut finding = found((name, plain.path), None, &facts);
             finding.branch = plain.branch;

@@ -18,7 +18,7 @@ use planwright_engine::core::trees::{Maker, Reclaim, State};
 use planwright_engine::keep::{History, Keep};
 use planwright_engine::store::registry::{self, Tree};
 use planwright_engine::trees::{self, Error, Setup, Trees, Wish};
-use repository::Repository;
+use repository::{Repository, lay_traps};
 use scratch::Scratch;
 
 fn shell(folder: &Path, words: &str) -> String {
@@ -107,6 +107,7 @@ impl Drop for Place {
 #[test]
 fn a_new_tree_is_bound_to_its_plan_and_nothing_of_that_is_committed() {
     let place = Place::new("trees-new");
+    let sprung = lay_traps(&place.repository);
     // The plan as the user has it now, which no commit holds.
     place
         .repository
@@ -128,6 +129,8 @@ fn a_new_tree_is_bound_to_its_plan_and_nothing_of_that_is_committed() {
     assert!(!at(".git/objects/info/alternates").exists());
     assert_eq!(shell(&tree.path, "git remote; git config --get-all include.path || true"), "");
     assert_eq!(fs::metadata(at(".git/HEAD")).expect("there").nlink(), 1);
+    place.trees().inspect().expect("looked at");
+    assert!(!sprung.exists(), "{}", repository::read(&sprung));
     // Twice is once, and a plan has one tree.
     assert_eq!(place.add("new"), registry::tree_at(&tree.path).expect("read").expect("known"));
     let again = place.root().join(".harness/PLAN-new.md");
@@ -216,6 +219,7 @@ fn no_two_trees_share_a_port() {
     assert!(!distinct.contains(&stranger.local_addr().expect("an address").port()));
     let servers: Vec<TcpListener> =
         distinct.iter().map(|port| TcpListener::bind(("127.0.0.1", *port)).expect("free")).collect();
+    fs::create_dir_all(folder.join("t0/src")).expect("made");
     // A lease stays while its server runs, and agents and contracts in the tree are told of it.
     assert_eq!(
         trees::furnish(&project, &folder.join("t0"), Setup::Leave).expect("furnished").ports,

@@ -326,6 +326,7 @@ impl From<trees::Error> for Failure {
             | trees::Error::Process(_)
             | trees::Error::Journal(_)
             | trees::Error::Store(_)
+            | trees::Error::Binding(_)
             | trees::Error::Project(_)
             | trees::Error::File { .. }
             | trees::Error::NoGit { .. }

@@ -16,7 +16,7 @@ use crate::project;
 use crate::runs;
 use crate::store::registry::{self, Tree};
 use crate::store::{self, state};
-use crate::{base, process};
+use crate::{base, binding, process};
 
 /// What somebody wants.
 #[derive(Debug, Clone, Copy)]
@@ -96,7 +96,9 @@ impl Trees {
             let root = root.canonicalize().unwrap_or_else(|_| root.clone());
             real.strip_prefix(root).ok().map(Path::to_owned)
         });
-        inner.filter(|inner| !inner.as_os_str().is_empty()).ok_or_else(elsewhere)
+        // A harness folder that several repositories share lies in none of them.
+        let shared = || binding::holds(&self.project, &real).then_some(real.clone());
+        inner.filter(|inner| !inner.as_os_str().is_empty()).or_else(shared).ok_or_else(elsewhere)
     }
 
     /// The tree of a plan, if it has one. The name must not be another's.
@@ -190,9 +192,11 @@ impl Trees {
         }
         let part = self.keep.part();
         furnish::exclude(&tree.path, &[part.join(marker::MARKER), part.join(POINTER)])?;
-        let slug = plan.file_name().and_then(|name| named::plan_of(name.to_str()?));
-        if let Some(slug) = slug.as_ref().and_then(named::Name::slug) {
-            marker::write(&root, slug)?;
+        let name = plan.file_name().and_then(|name| named::plan_of(name.to_str()?));
+        let slug = name.as_ref().and_then(named::Name::slug);
+        // A marker is about plans of the harness folder; every other plan is bound by the registry.
+        if let Some(slug) = slug.filter(|_| binding::holds(&self.project, &self.project.root.join(plan))) {
+            binding::write_marker(&root, slug)?;
         }
         Ok(complaints)
     }

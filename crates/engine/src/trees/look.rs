@@ -68,10 +68,26 @@ impl<'a> Look<'a> {
             is_known: true,
             folder,
             plan: self.plan(tree)?,
-            dangling: marker::dangling(&root),
+            dangling: marker::dangling(self.project, &root),
             landing: self.landing(tree)?,
             work,
             busy: self.busy(tree)?,
+        })
+    }
+
+    /// The same where something of it can't be told: then nothing of it is taken for granted.
+    pub(super) fn facts_or_doubt(&self, tree: &Tree) -> Result<Facts, Error> {
+        self.facts(tree, &tree.path).or_else(|error| {
+            Ok(Facts {
+                maker: Maker::Planwright,
+                is_known: true,
+                folder: folder_at(&tree.path)?,
+                plan: Plan::Unsaid,
+                dangling: None,
+                landing: Landing::Nothing,
+                work: unknown(&error),
+                busy: None,
+            })
         })
     }
 
@@ -91,13 +107,13 @@ impl<'a> Look<'a> {
     }
 
     /// What is true of a worktree of git.
-    pub(super) fn facts_of_plain(at: &Path, part: &Path) -> Result<Facts, Error> {
+    pub(super) fn facts_of_plain(&self, at: &Path) -> Result<Facts, Error> {
         Ok(Facts {
             maker: Maker::Git,
             is_known: true,
             folder: folder_at(at)?,
             plan: Plan::Unsaid,
-            dangling: marker::dangling(&at.join(part)),
+            dangling: marker::dangling(self.project, &within(at, self.keep.part())),
             landing: Landing::Nothing,
             work: Work::default(),
             busy: None,
@@ -140,15 +156,7 @@ impl<'a> Look<'a> {
 
     /// What would be lost with the folder at `at`.
     pub(super) fn work(&self, at: &Path, tree: Option<&Tree>) -> Work {
-        self.try_work(at, tree).unwrap_or_else(|error| {
-            let mut unknown = error.to_string();
-            let mut cause = std::error::Error::source(&error);
-            while let Some(error) = cause {
-                unknown.push_str(&format!(": {error}"));
-                cause = error.source();
-            }
-            Work { unknown: Some(unknown), ..Work::default() }
-        })
+        self.try_work(at, tree).unwrap_or_else(|error| unknown(&error))
     }
 
     fn try_work(&self, at: &Path, tree: Option<&Tree>) -> Result<Work, Error> {
@@ -265,6 +273,17 @@ impl<'a> Look<'a> {
         }
         excused
     }
+}
+
+/// It can't be told what would be lost, for this reason.
+fn unknown(error: &Error) -> Work {
+    let mut why = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        why.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    Work { unknown: Some(why), ..Work::default() }
 }
 
 /// The file in which the progress of a named plan is kept.

@@ -1,29 +1,31 @@
-//! The marker that binds a tree to a named plan.
+//! The marker in a tree: whether it leads to a plan.
 
 use std::path::Path;
 
-use planwright_core::dialect::named::{self, Slug};
+pub(super) use planwright_core::binding::MARKER;
+use planwright_core::binding::Marker;
 
-use super::Error;
-use crate::store;
+use crate::binding;
+use crate::project::Project;
 
-/// Where it lies, below the root of a project.
-pub(super) const MARKER: &str = ".harness/active-plan";
-const MARKER_BYTES_MAX: u64 = 4096;
-
-/// Binds a tree to a plan.
-pub(super) fn write(root: &Path, slug: &Slug) -> Result<(), Error> {
-    store::folder_within(root, Path::new(".harness"))?;
-    Ok(store::fill_or_create(&root.join(MARKER), &format!("{slug}\n"))?)
+/// What the marker of the project at `root` says, where it leads to no plan. The settings are those of the workspace.
+pub(super) fn dangling(project: &Project, root: &Path) -> Option<String> {
+    let here = Project { root: root.to_owned(), ..project.clone() };
+    match binding::of_marker(&here) {
+        Err(binding::Error::Loud(_) | binding::Error::NoFolder { .. }) => Some(said(root)),
+        // What can't be read is not known to lead nowhere.
+        Ok(_)
+        | Err(binding::Error::Read { .. } | binding::Error::Unprintable { .. } | binding::Error::Store(_)) => {
+            None
+        }
+    }
 }
 
-/// What the marker says, where no plan is called so.
-pub(super) fn dangling(root: &Path) -> Option<String> {
-    let text = store::read_text(&root.join(MARKER), MARKER_BYTES_MAX).ok()?;
-    let said = text.trim().to_owned();
-    let is_there = named::slug(&said).is_ok_and(|slug| {
-        let file = named::plan_file(Some(&slug));
-        [root.join(".harness").join(&file), root.join(&file)].iter().any(|path| path.is_file())
-    });
-    (!is_there).then_some(said)
+fn said(root: &Path) -> String {
+    match binding::marker(root) {
+        Marker::Bytes(bytes) => String::from_utf8_lossy(&bytes).trim().to_owned(),
+        Marker::Unset | Marker::TooLong | Marker::Link | Marker::NotAFile | Marker::Unreadable(_) => {
+            "(no name)".to_owned()
+        }
+    }
 }
