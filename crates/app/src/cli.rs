@@ -10,7 +10,7 @@ use crate::command::{
     convert, delete, demo, discover, doctor, draft, edit, events, explain, export, fmt, help, history, hook,
     import, inbox, init, list, list_plans, log, man, mcp, merge_driver, new, policy, prompt, propose, queue,
     quick, reject, reopen, replan, retry, review, rollback, run as run_command, schema, should_plan, show,
-    simulate, stage, standup, stats, status, stop, tools, undo, r#use, verify, worker,
+    simulate, stage, standup, stats, status, stop, tools, undo, r#use, verify, worker, worktree,
 };
 use crate::herald;
 use crate::named::Named;
@@ -108,6 +108,8 @@ enum Command {
     Activate(stage::Args),
     /// Make attempts for runs that other processes drive
     Worker(worker::Args),
+    /// Make working copies of the repository for plans, list them, and remove what is done with
+    Worktree(worktree::Args),
     /// Show the settings and where they come from, or change one
     Config(config::Args),
     /// Show who may approve plans here, or change that
@@ -334,6 +336,7 @@ fn records(command: &Command) -> bool {
         | Command::Stage(_)
         | Command::Activate(_)
         | Command::Worker(_)
+        | Command::Worktree(_)
         | Command::Policy(_)
         | Command::Config(_)
         | Command::Doctor(_)
@@ -403,6 +406,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Stage(args) => stage::stage(&args, out),
         Command::Activate(args) => stage::activate(&args, out),
         Command::Worker(args) => worker::run(&args, out),
+        Command::Worktree(args) => worktree::run(&args, out),
         Command::Config(args) => config::run(&args, out),
         Command::Policy(args) => policy::run(&args, out),
         Command::Doctor(args) => doctor::run(&args, out),

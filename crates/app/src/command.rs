@@ -63,6 +63,7 @@ pub(crate) mod undo;
 pub(crate) mod r#use;
 pub(crate) mod verify;
 pub(crate) mod worker;
+pub(crate) mod worktree;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -225,6 +226,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("use", made::<Envelope<r#use::Used>>),
     ("verify", made::<Envelope<VerifyData>>),
     ("worker", made::<Envelope<worker::Worked>>),
+    ("worktree", made::<Envelope<worktree::Worktrees>>),
 ];
 
 fn made<T: JsonSchema>(generator: SchemaGenerator) -> Value {

@@ -107,3 +107,5 @@ mod verify;
 mod watch;
 #[path = "program/webhook.rs"]
 mod webhook;
+#[path = "program/worktree.rs"]
+mod worktree;

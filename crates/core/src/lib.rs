@@ -57,6 +57,7 @@ pub mod stats;
 pub mod suggest;
 pub mod tally;
 pub mod template;
+pub mod trees;
 pub mod verify;
 pub mod view;
 pub mod work;

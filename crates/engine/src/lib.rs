@@ -52,6 +52,7 @@ pub mod store;
 pub mod submission;
 pub mod templates;
 mod topic;
+pub mod trees;
 pub mod versions;
 pub mod watch;
 pub mod worker;

@@ -141,6 +141,9 @@ const SUCCESSES: &[Case<'_>] = &[
     (&["stage", "loose"], ""),
     (&["activate", "loose"], ""),
     (&["worker", "--once"], ""),
+    (&["worktree", "list"], ""),
+    (&["worktree", "prune", "--dry-run"], ""),
+    (&["worktree", "prune"], ""),
     (&["archive", "other/twin.md"], ""),
     (&["archive", "--older-than", "30d", "--outputs", "--dry-run"], ""),
     (&["propose", "good"], ""),
@@ -202,6 +205,10 @@ const WHILE_A_RUN_WAITS: &[Case<'_>] = &[
 ];
 
 const FAILURES: &[Case<'_>] = &[
+    (&["worktree", "path", "nothing"], ""),
+    (&["worktree", "remove", "nothing"], ""),
+    (&["worktree", "add", "good"], ""),
+    (&["worktree", "add", "good", "--name", "a/b"], ""),
     (&["active", "../x"], ""),
     (&["active", "a", "b"], ""),
     (&["use", "nobody"], ""),
