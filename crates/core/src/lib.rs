@@ -14,6 +14,7 @@ pub mod contracts;
 pub mod convert;
 pub mod cost;
 pub mod decide;
+pub mod desk;
 pub mod diagnostic;
 pub mod dialect;
 pub mod digest;
