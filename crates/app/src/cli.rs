@@ -9,8 +9,8 @@ use crate::command::{
     self, acp, answer, approve, arbiter, archive, audit, cancel, clone, comment, completions, config,
     convert, delete, demo, discover, doctor, draft, edit, events, explain, export, fmt, help, history, hook,
     import, inbox, init, list, log, man, mcp, merge_driver, new, policy, prompt, propose, queue, quick,
-    reject, reopen, replan, retry, review, run as run_command, schema, should_plan, show, simulate, stats,
-    status, stop, tools, undo, verify, worker,
+    reject, reopen, replan, retry, review, run as run_command, schema, session, should_plan, show, simulate,
+    stats, status, stop, tools, undo, verify, worker,
 };
 use crate::herald;
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
@@ -82,6 +82,8 @@ enum Command {
     Reopen(reopen::Args),
     /// Say whether a task deserves a plan, and by which rule
     ShouldPlan(should_plan::Args),
+    /// Give a planner folders for its plans, and propose what it wrote in them
+    Session(session::Args),
     /// Print texts for agents: overseer, context, planner, skill
     Prompt(prompt::Args),
     /// Carry a plan that failed through once more
@@ -229,6 +231,7 @@ fn records(command: &Command) -> bool {
         | Command::Replan(_)
         | Command::Arbiter(_)
         | Command::Archive(_)
+        | Command::Session(_)
         | Command::Mcp(_) => true,
         Command::Verify(args) => args.is_recorded(),
         Command::Init(_)
@@ -303,6 +306,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Delete(args) => delete::run(&args, out),
         Command::Cancel(args) => cancel::run(&args, out),
         Command::ShouldPlan(args) => should_plan::run(&args, out),
+        Command::Session(args) => session::run(&args, out),
         Command::Prompt(args) => prompt::run(&args, out),
         Command::Events(args) => events::run(&args, out),
         Command::Queue(args) => queue::run(&args, out),

@@ -47,6 +47,7 @@ pub(crate) mod retry;
 pub(crate) mod review;
 pub(crate) mod run;
 pub(crate) mod schema;
+pub(crate) mod session;
 pub(crate) mod should_plan;
 pub(crate) mod show;
 pub(crate) mod simulate;
@@ -76,7 +77,7 @@ use planwright_engine::decisions::Decisions;
 use planwright_engine::runs::{Run, Runs};
 use planwright_engine::store::journal::{Holder, Recorded};
 use planwright_engine::store::{self, Text};
-use planwright_engine::{Project, merge, process, project, runs};
+use planwright_engine::{Project, desk, merge, process, project, runs};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::Value;
@@ -125,13 +126,16 @@ impl ReviewData {
     /// The command that a person types next.
     pub(crate) fn command(&self) -> Next {
         let verb = if self.state == "waiting (revisions-spent)" { "reopen" } else { "review" };
-        Next::new(["planwright", verb, self.path.as_str()])
+        // What lies outside of the project is called by its name: nobody types such a path.
+        let plan = if Path::new(&self.path).is_absolute() { &self.plan } else { &self.path };
+        Next::new(["planwright", verb, plan.as_str()])
     }
 }
 
 /// Every plan that waits for a yes or a no, the oldest first. What time has ended meanwhile is ended first, and said.
 pub(crate) fn reviews(project: &Project, out: &mut Out<'_>) -> Result<Vec<ReviewData>, Failure> {
     let Some(decisions) = Decisions::open_existing(project)? else { return Ok(Vec::new()) };
+    desk::settle(project).map_err(|error| crate::desk::failure(error, crate::desk::Tongue::Planwright))?;
     for expired in decisions.sweep()? {
         out.warn(&format!("{}: {}", expired.plan.display(), expired.text));
     }
@@ -201,6 +205,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("reviews", made::<Envelope<review::Reviews>>),
     ("run", made::<Envelope<run::Ran>>),
     ("schema", made::<Envelope<schema::Schemas>>),
+    ("session", made::<Envelope<crate::desk::SessionData>>),
     ("should-plan", made::<Envelope<should_plan::Weighed>>),
     ("show", made::<Envelope<show::Shown>>),
     ("simulate", made::<Envelope<simulate::Simulated>>),

@@ -248,7 +248,8 @@ pub fn due(thread: &Thread, digest: Option<&str>, stand: Option<&Stand>, by: &Wh
 
 /// What a commit by `by` owes the plan of a thread that has none any more.
 pub fn parting(stand: Option<&Stand>, by: &Who) -> Due {
-    let author = stand.filter(|stand| stand.state == State::Proposed).and_then(|stand| stand.proposed.as_ref());
+    let author =
+        stand.filter(|stand| stand.state == State::Proposed).and_then(|stand| stand.proposed.as_ref());
     match author.is_some_and(|(_, author)| is_own(author, by)) {
         true => Due::Withdraw,
         false => Due::LetGo,

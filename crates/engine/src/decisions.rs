@@ -334,7 +334,12 @@ impl Decisions {
     ) -> Result<Proposed, Error> {
         let offered = match self.offer(path, verified, by, look)? {
             Offer::Known(revision) => {
-                return Ok(Proposed { revision: *revision, is_known: true, rule: None, complaints: Vec::new() });
+                return Ok(Proposed {
+                    revision: *revision,
+                    is_known: true,
+                    rule: None,
+                    complaints: Vec::new(),
+                });
             }
             Offer::New(offered) => *offered,
         };

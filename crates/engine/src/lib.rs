@@ -15,6 +15,7 @@ pub mod consult;
 pub mod contract;
 pub mod crew;
 pub mod decisions;
+pub mod desk;
 pub mod doctor;
 pub mod driver;
 pub mod executor;

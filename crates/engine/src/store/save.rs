@@ -69,7 +69,8 @@ pub fn create_plan(path: &Path, text: &str, dialect: &'static Dialect) -> Result
 pub fn lay_plan(path: &Path, text: &str, dialect: &'static Dialect) -> Result<(), Error> {
     let write_error = |source| Error::Write { path: path.to_owned(), source };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let (new, old) = (path.with_file_name(format!(".{name}.new")), path.with_file_name(format!(".{name}.old")));
+    let (new, old) =
+        (path.with_file_name(format!(".{name}.new")), path.with_file_name(format!(".{name}.old")));
     remove_folder(&new).and_then(|()| remove_folder(&old)).map_err(write_error)?;
     create_plan(&new, text, dialect)?;
     if path.symlink_metadata().is_ok() {
