@@ -320,6 +320,10 @@ pub(crate) fn unknown_dialect(name: &str) -> Failure {
 
 /// How a path is shown: from where the user stands, if it lies below.
 pub(crate) fn shown(path: &Path) -> String {
+    // What a planner committed lies where nobody looks, under a name that can be typed.
+    if let Some(name) = desk::name_of_copy(path) {
+        return name;
+    }
     let here = std::env::current_dir();
     let below = here.ok().and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));
     let below = below.unwrap_or_else(|| path.to_owned());

@@ -7,6 +7,7 @@ mod kept;
 mod record;
 
 pub use commit::{Came, Commit, Fault, Outcome, Wrong};
+pub use kept::name_of_copy;
 pub(crate) use kept::plans as kept_plans;
 
 use std::io;

@@ -45,6 +45,15 @@ pub(crate) fn plans(root: &Path) -> Vec<PathBuf> {
     plans
 }
 
+/// The name of a plan that was committed, by the path of its copy; `None` where it is none.
+pub fn name_of_copy(path: &Path) -> Option<String> {
+    let folder = path.parent().filter(|folder| folder.file_name().is_some_and(|name| name == THREADS))?;
+    let states = state::folder();
+    let above = folder.parent()?.parent()?;
+    let is_ours = above == states || states.canonicalize().is_ok_and(|states| above == states);
+    is_ours.then(|| path.file_name().map(|name| name.to_string_lossy().into_owned())).flatten()
+}
+
 /// The dialect of plans that are folders.
 pub(super) fn dialect() -> &'static Dialect {
     dialect::named("directory").expect("one of the dialects")
