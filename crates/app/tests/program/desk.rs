@@ -128,7 +128,7 @@ echo == status
 git status --porcelain
 "#;
 
-// E-01, E-11 to E-16: the document's scripts run unchanged, and the repository stays clean.
+// E-01, E-11, E-12, E-13, E-14, E-15, E-16: the document's scripts run unchanged, and the repository stays clean.
 #[test]
 fn the_workflows_of_the_document_run_unchanged() {
     let place = Place::empty();
