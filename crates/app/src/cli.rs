@@ -9,8 +9,8 @@ use crate::command::{
     self, acp, answer, approve, arbiter, archive, audit, cancel, clone, comment, completions, config,
     convert, delete, demo, discover, doctor, draft, edit, events, explain, export, fmt, help, history, hook,
     import, inbox, init, list, log, man, mcp, merge_driver, new, policy, prompt, propose, queue, quick,
-    reject, reopen, replan, retry, review, run as run_command, schema, session, should_plan, show, simulate,
-    stats, status, stop, tools, undo, verify, worker,
+    reject, reopen, replan, retry, review, rollback, run as run_command, schema, session, should_plan, show,
+    simulate, stats, status, stop, tools, undo, verify, worker,
 };
 use crate::herald;
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
@@ -68,6 +68,8 @@ enum Command {
     Inbox(inbox::Args),
     /// Stop a run for now
     Stop(stop::Args),
+    /// Take the work of a run back to before a step
+    Rollback(rollback::Args),
     /// Ask for an approval of a plan
     Propose(propose::Args),
     /// Say yes to exactly one revision of a plan
@@ -215,6 +217,7 @@ fn records(command: &Command) -> bool {
         | Command::Run(_)
         | Command::Answer(_)
         | Command::Stop(_)
+        | Command::Rollback(_)
         | Command::Cancel(_)
         | Command::Propose(_)
         | Command::Approve(_)
@@ -289,6 +292,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Answer(args) => answer::run(&args, out),
         Command::Inbox(args) => inbox::run(&args, out),
         Command::Stop(args) => stop::run(&args, out),
+        Command::Rollback(args) => rollback::run(&args, out),
         Command::Propose(args) => propose::run(&args, out),
         Command::Approve(args) => {
             let approved = approve::run(&args, out)?;

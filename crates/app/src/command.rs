@@ -45,6 +45,7 @@ pub(crate) mod reopen;
 pub(crate) mod replan;
 pub(crate) mod retry;
 pub(crate) mod review;
+pub(crate) mod rollback;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod session;
@@ -77,7 +78,7 @@ use planwright_engine::decisions::Decisions;
 use planwright_engine::runs::{Run, Runs};
 use planwright_engine::store::journal::{Holder, Recorded};
 use planwright_engine::store::{self, Text};
-use planwright_engine::{Project, desk, merge, process, project, runs};
+use planwright_engine::{Project, desk, ground, merge, process, project, runs};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::Value;
@@ -211,6 +212,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("simulate", made::<Envelope<simulate::Simulated>>),
     ("stats", made::<Envelope<stats::Statistics>>),
     ("status", made::<Envelope<status::Standing>>),
+    ("rollback", made::<Envelope<rollback::Back>>),
     ("stop", made::<Envelope<stop::Stopped>>),
     ("tools", made::<Envelope<tools::Tools>>),
     ("undo", made::<Envelope<undo::Undone>>),
@@ -521,7 +523,17 @@ impl From<runs::Error> for Failure {
             runs::Error::Illegal(_) => {
                 Self::from_error(Exit::Moved, &error).next(Next::new(["planwright", "status"]))
             }
-            runs::Error::Journal(_)
+            runs::Error::Unlanded { ref step } => {
+                let message = format!("nothing of `{step}` is kept, so there is no way back to before it");
+                Self::new(Exit::No, message)
+                    .hint("work is kept when a step passes, in a git repository that has a commit")
+                    .next(Next::new(["planwright", "status"]))
+            }
+            runs::Error::Ground(ground::Error::NoRepository { .. }) => Self::from_error(Exit::No, &error)
+                .hint("trees are made of commits: begin a repository and commit what is there")
+                .next(Next::new(["git", "init"])),
+            runs::Error::Ground(_)
+            | runs::Error::Journal(_)
             | runs::Error::Drive(_)
             | runs::Error::Plan { .. }
             | runs::Error::Broken { .. } => Self::from_error(Exit::Machine, &error),

@@ -36,6 +36,13 @@ impl Tongue {
         }
     }
 
+    fn help(self) -> Next {
+        match self {
+            Self::Agentctl => Next::new([PROGRAM, "--help"]),
+            Self::Planwright => Next::new(["planwright", "help", "session"]),
+        }
+    }
+
     pub(crate) fn commit(self) -> Next {
         match self {
             Self::Agentctl => Next::new([PROGRAM, "plan", "commit"]),
@@ -290,20 +297,24 @@ pub(crate) fn failure(error: Error, tongue: Tongue) -> Failure {
 
 fn refuse(refusal: &Refusal, failure: Failure, tongue: Tongue) -> Failure {
     match refusal {
-        Refusal::Unknown { known, .. } if known.is_empty() => {
-            failure.hint("this session has none: only what was asked for can be removed")
+        Refusal::Unknown { known, .. } => {
+            let known = match known.is_empty() {
+                true => "this session has none: only what was asked for can be removed".to_owned(),
+                false => format!("it has {}", known.join(", ")),
+            };
+            failure.hint(known).next(Next::new(["planwright", "session", "show"]))
         }
-        Refusal::Unknown { known, .. } => failure.hint(format!("it has {}", known.join(", "))),
         Refusal::Current { .. } => {
             let failure = Failure { exit: Exit::No, ..failure };
             failure.hint("clear it to remove its plan; the thread stays").next(tongue.clear())
         }
         Refusal::Full => Failure { exit: Exit::No, ..failure }.hint("remove one that is not needed any more"),
         Refusal::EmptyTopic | Refusal::LongTopic { .. } | Refusal::HiddenTopic => {
-            failure.hint(format!("say it on one line, in 1 to {TOPIC_CHARS_MAX} characters"))
+            failure.hint(format!("say it on one line, in 1 to {TOPIC_CHARS_MAX} characters")).next(tongue.help())
         }
         Refusal::Name { .. } => failure.hint(format!(
             "{VARIABLE} is made of at most 64 letters, digits, `-`, `_` and `.`; without it the session is that of this folder"
-        )),
+        ))
+        .next(tongue.help()),
     }
 }

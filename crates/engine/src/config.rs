@@ -132,6 +132,8 @@ pub struct Run {
     pub context_bytes: u64,
     /// Minutes after which a run that nobody drives is stalled.
     pub stalled_minutes: u64,
+    /// Whether steps that are under way at once work in trees of their own.
+    pub has_trees: bool,
 }
 
 /// How planners are asked.
@@ -469,6 +471,7 @@ impl Settings {
             output_bytes: size("run.output_bytes"),
             context_bytes: self.number("run.context_bytes"),
             stalled_minutes: self.number("run.stalled_minutes"),
+            has_trees: self.word("run.trees") != "never",
         }
     }
 

@@ -22,6 +22,7 @@ pub mod executor;
 pub mod facts;
 pub mod feed;
 pub mod figures;
+pub mod ground;
 pub mod hook;
 pub mod host;
 pub mod keep;

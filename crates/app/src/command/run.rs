@@ -19,7 +19,8 @@ use planwright_engine::core::digest::Digest;
 use planwright_engine::core::event::Outcome;
 use planwright_engine::core::plan::{Plan, Step};
 use planwright_engine::core::run::RunState;
-use planwright_engine::runs::{self, Run, Runs};
+use planwright_engine::process::Stop;
+use planwright_engine::runs::{self, Drive, Run, Runs, Spread};
 use planwright_engine::store::Text;
 use planwright_engine::{Project, Verified, process, project};
 use schemars::JsonSchema;
@@ -28,6 +29,9 @@ use serde::Serialize;
 use super::{Opened, find_step, open};
 use crate::fact::found::FindingData;
 use crate::out::{Answer, Exit, Failure, Next, Out};
+
+/// The most agents of a tournament: each has a tree of its own.
+const ENTRANTS_MAX: u32 = 16;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -48,6 +52,12 @@ pub(crate) struct Args {
     /// How many attempts this process makes at once; 0 leaves them to `planwright worker`. As many as jobs where it is not said
     #[arg(long, value_name = "N")]
     workers: Option<usize>,
+    /// Have N agents do STEP, each in a tree of its own; the contract picks one of them
+    #[arg(long, num_args = 2, value_names = ["N", "STEP"])]
+    tournament: Option<Vec<String>>,
+    /// Wait for a plan that is at work in this folder, in place of giving way to it
+    #[arg(long)]
+    wait: bool,
     /// Print one line per fact, and redraw nothing
     #[arg(long)]
     plain: bool,
@@ -69,6 +79,8 @@ impl Args {
             only: None,
             jobs: None,
             workers: None,
+            tournament: None,
+            wait: false,
             plain: false,
             dry_run: false,
             again: false,
@@ -148,6 +160,8 @@ struct Subject<'a> {
     digest: Digest,
     /// The steps that may be begun; `None`: all of them.
     steps: Option<BTreeSet<usize>>,
+    /// A step that several agents do against each other, by its id, and how many.
+    tournament: Option<(String, u32)>,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
@@ -169,9 +183,11 @@ pub(crate) fn run_opened(args: &Args, opened: Opened, out: &mut Out<'_>) -> Resu
             .next(Next::new(["planwright", "help", "run"])));
     }
     let steps = wanted(args, &verified)?;
+    let tournament = tournament(args, &verified)?;
     let digest = Digest::of(plan);
+    let verified = &verified;
     let subject =
-        Subject { args, path: &path, project: &project, name, verified: &verified, plan, digest, steps };
+        Subject { args, path: &path, project: &project, name, verified, plan, digest, steps, tournament };
     approve::print_plan(&subject, out);
     if args.dry_run {
         return dry::run(&subject, out);
@@ -209,7 +225,15 @@ fn carry_out(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<An
         out.talk("workers  none here: attempts wait for `planwright worker`");
     }
     let limits = Limits { jobs, steps: subject.steps.clone(), ..usual };
-    match watch::drive(subject, runs, (&run, seen), (limits, workers), out) {
+    let is_apart = subject.tournament.is_some() || jobs > 1 && subject.project.config.run.has_trees;
+    let drive = Drive {
+        limits,
+        workers,
+        leave: Stop::new(),
+        spread: if is_apart { Spread::Apart } else { Spread::Together },
+        tournament: subject.tournament.clone(),
+    };
+    match watch::drive(subject, runs, (&run, seen), &drive, out) {
         Ok(watched) => report::report(subject, runs, &watched, out),
         // Somebody was faster.
         Err(runs::Error::Driven { holder, .. }) => follow(subject, runs, (run, seen, holder), out),
@@ -265,6 +289,23 @@ fn wanted(args: &Args, verified: &Verified) -> Result<Option<BTreeSet<usize>>, F
         }
     }
     Ok(Some(steps))
+}
+
+/// The step that several agents shall do, and how many.
+fn tournament(args: &Args, verified: &Verified) -> Result<Option<(String, u32)>, Failure> {
+    let (Some([count, step]), Some(draft), Some(plan)) =
+        (args.tournament.as_deref(), &verified.draft, &verified.plan)
+    else {
+        return Ok(None);
+    };
+    let place = find_step(draft, step, &args.plan)?;
+    let count = count.parse().ok().filter(|count| (2..=ENTRANTS_MAX).contains(count));
+    let count =
+        count.ok_or_else(|| {
+            Failure::new(Exit::Usage, format!("a tournament has 2 to {ENTRANTS_MAX} entrants"))
+                .next(Next::new(["planwright", "help", "run"]))
+        })?;
+    Ok(Some((plan.steps[place].id.clone(), count)))
 }
 
 /// Refuses a step alone that waits for something which is not settled: it would never begin.

@@ -131,6 +131,11 @@ pub const SETTINGS: &[Setting] = &[
         [30, 1, 525_600],
         "after how many minutes a run that nobody drives is stalled",
     ),
+    Setting {
+        name: "run.trees",
+        kind: Kind::Choice { default: "auto", of: &["auto", "never"] },
+        meaning: "whether steps that are under way at once work in trees of their own, or all in the workspace",
+    },
     number("draft.tries", [3, 1, 20], "how often a planner is asked for one plan"),
     number("draft.seconds", [900, 1, 86_400], "how long a planner may take over one answer"),
     number("replan.max", [3, 0, 100], "how often one plan may be made anew"),
