@@ -10,6 +10,7 @@ mod desk;
 mod fact;
 mod herald;
 mod mcp;
+mod named;
 mod offer;
 pub mod out;
 mod planner;

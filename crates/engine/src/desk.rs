@@ -101,6 +101,9 @@ pub struct Stood {
     pub digest: String,
 }
 
+/// A desk, and where the plans of its threads stand, in their order.
+pub type Seen = (Desk, Vec<Option<Stood>>);
+
 /// The desk, with the folder of every thread in its place. It is made where there is none.
 pub fn open(project: &Project) -> Result<Desk, Error> {
     let held = Held::take(project)?;
@@ -108,8 +111,8 @@ pub fn open(project: &Project) -> Result<Desk, Error> {
     Ok(held.record.desk)
 }
 
-/// The desk, if there is one, and where the plans of its threads stand, in their order.
-pub fn existing(project: &Project) -> Result<Option<(Desk, Vec<Option<Stood>>)>, Error> {
+/// The desk, if there is one, and where its plans stand.
+pub fn existing(project: &Project) -> Result<Option<Seen>, Error> {
     let Some(held) = Held::take_existing(project)? else { return Ok(None) };
     let desk = held.record.desk;
     let decisions = Decisions::open_existing(project)?;

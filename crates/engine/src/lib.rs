@@ -8,6 +8,7 @@ pub mod arbiter;
 mod attempt;
 pub mod audit;
 pub mod base;
+pub mod binding;
 pub mod clock;
 pub mod config;
 pub mod connect;

@@ -486,22 +486,32 @@ impl Runs {
         Err(Error::Driven { run, holder })
     }
 
-    /// Takes the workspace for one run: two plans that work in the same folder would judge each other's work.
-    fn occupy(&self) -> Result<RunLock, Error> {
-        let root = blake3::hash(self.project.root.as_os_str().as_encoded_bytes()).to_hex();
-        let name = format!("workspace-{}", &root[..16]);
-        if let Some(lock) = self.store.lock_named(&name)? {
-            return Ok(lock);
-        }
-        let holder = self.store.holder_named(&name)?;
+    /// Which plan is at work in this workspace now, and who drives it.
+    pub fn occupant(&self) -> Result<Option<(String, String)>, Error> {
+        let Some(holder) = self.store.holder_named(&self.workspace())? else { return Ok(None) };
         let mut plan = "another plan".to_owned();
         for row in self.store.runs()?.into_iter().rev() {
-            if holder.is_some() && self.store.holder(row.id)? == holder {
+            if self.store.holder(row.id)?.as_ref() == Some(&holder) {
                 plan = row.name;
                 break;
             }
         }
-        Err(Error::Occupied { plan, holder: holder.map_or_else(String::new, |holder| holder.to_string()) })
+        Ok(Some((plan, holder.to_string())))
+    }
+
+    /// The name of the lock of this workspace.
+    fn workspace(&self) -> String {
+        let root = blake3::hash(self.project.root.as_os_str().as_encoded_bytes()).to_hex();
+        format!("workspace-{}", &root[..16])
+    }
+
+    /// Takes the workspace for one run: two plans that work in the same folder would judge each other's work.
+    fn occupy(&self) -> Result<RunLock, Error> {
+        if let Some(lock) = self.store.lock_named(&self.workspace())? {
+            return Ok(lock);
+        }
+        let (plan, holder) = self.occupant()?.unwrap_or_else(|| ("another plan".to_owned(), String::new()));
+        Err(Error::Occupied { plan, holder })
     }
 
     /// Takes the work of a run back to before a step: it, everything that landed after it and what waits for any of these are

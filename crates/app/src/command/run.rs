@@ -13,6 +13,7 @@ mod watch;
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Duration;
 
 use planwright_engine::core::decide::Limits;
 use planwright_engine::core::digest::Digest;
@@ -28,15 +29,24 @@ use serde::Serialize;
 
 use super::{Opened, find_step, open};
 use crate::fact::found::FindingData;
+use crate::named::Named;
 use crate::out::{Answer, Exit, Failure, Next, Out};
 
+/// How often somebody who waits looks again.
+const PATIENCE: Duration = Duration::from_millis(200);
 /// The most agents of a tournament: each has a tree of its own.
 const ENTRANTS_MAX: u32 = 16;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan
-    plan: String,
+    /// The plan; where none is named, the one that this worktree is bound to
+    #[arg(default_value = "", hide_default_value = true)]
+    pub(crate) plan: String,
+    /// One step of the plan: task N
+    #[arg(value_name = "task N", num_args = 0..=2, conflicts_with_all = ["only", "until"])]
+    pub(crate) task: Vec<String>,
+    #[command(flatten)]
+    pub(crate) named: Named,
     /// Approve exactly this digest (its first 8 digits or more); needed where no person is at the terminal
     #[arg(long, value_name = "DIGEST")]
     rev: Option<String>,
@@ -45,7 +55,7 @@ pub(crate) struct Args {
     until: Option<String>,
     /// Do this step alone
     #[arg(long, value_name = "STEP")]
-    only: Option<String>,
+    pub(crate) only: Option<String>,
     /// How many steps may be under way at once; `run.jobs` of the settings where it is not said
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
@@ -74,6 +84,8 @@ impl Args {
     pub(crate) fn of(plan: &str) -> Self {
         Self {
             plan: plan.to_owned(),
+            task: Vec::new(),
+            named: Named::default(),
             rev: None,
             until: None,
             only: None,
@@ -193,7 +205,26 @@ pub(crate) fn run_opened(args: &Args, opened: Opened, out: &mut Out<'_>) -> Resu
         return dry::run(&subject, out);
     }
     let runs = Runs::open(&project)?;
+    if args.wait {
+        wait(&subject, &runs, out)?;
+    }
     carry_out(&subject, &runs, out)
+}
+
+/// Waits until no other plan is at work in this folder. Nothing is asked or begun before.
+fn wait(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<(), Failure> {
+    let mut told = None;
+    while let Some((plan, holder)) = runs.occupant()?.filter(|(plan, _)| *plan != subject.name) {
+        if told.as_ref() != Some(&plan) {
+            out.talk(&format!(
+                "waiting  {} waits for {plan} ({holder}), which is at work here",
+                subject.name
+            ));
+            told = Some(plan);
+        }
+        std::thread::sleep(PATIENCE);
+    }
+    Ok(())
 }
 
 fn carry_out(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<Answer, Failure> {
