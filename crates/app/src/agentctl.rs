@@ -47,7 +47,7 @@ enum Verb {
 enum Act {
     /// Print the plan folder of the current thread
     Dir,
-    /// Ask for the plan folder of one more thread: {"thread_id":"…","plan_dir":"…"}
+    #[command(about = "Ask for the plan folder of one more thread: {\"thread_id\":\"…\",\"plan_dir\":\"…\"}")]
     RequestThreadDir,
     /// Remove an additional thread with its folder; the next commit leaves it out
     RemoveThread {

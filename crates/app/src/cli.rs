@@ -356,10 +356,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Draft(args) => draft::run(&args, out),
         Command::Verify(args) => verify::run(&args, out),
         Command::Show(args) => show::run(&args, out),
-        Command::Review(args) => match review::run(&args, out)? {
-            review::Ended::Said(answer) => Ok(*answer),
-            review::Ended::Start(plan) => run_command::run(&run_command::Args::of(&plan), out),
-        },
+        Command::Review(args) => run_review(&args, out),
         Command::Run(args) => run_command::run(&args, out),
         Command::Quick(args) => run_quick(&args, out),
         Command::Status(args) => status::run(&args, out),
@@ -377,10 +374,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Comment(args) => comment::run(&args, out),
         Command::Undo(args) => undo::run(&args, out),
         Command::Reopen(args) => reopen::run(&args, out),
-        Command::Retry(args) => {
-            retry::check(&args)?;
-            run_command::run(&run_command::Args::again(&args.plan), out)
-        }
+        Command::Retry(args) => run_again(&args, out),
         Command::Clone(args) => clone::run(&args, out),
         Command::Delete(args) => delete::run(&args, out),
         Command::Cancel(args) => cancel::run(&args, out),
@@ -422,6 +416,20 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Man(args) => man::run(&args, out),
         Command::Help(args) => help::run(&args, out),
     }
+}
+
+/// Shows what is to be decided, and begins what was approved to be begun at once.
+fn run_review(args: &review::Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    match review::run(args, out)? {
+        review::Ended::Said(answer) => Ok(*answer),
+        review::Ended::Start(plan) => run_command::run(&run_command::Args::of(&plan), out),
+    }
+}
+
+/// Carries a plan that failed through once more.
+fn run_again(args: &retry::Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    retry::check(args)?;
+    run_command::run(&run_command::Args::again(&args.plan), out)
 }
 
 /// Carries out the plan of one step that `quick` makes.

@@ -164,7 +164,7 @@ pub(crate) fn commit(
 
 fn say(outcome: &Outcome, out: &mut Out<'_>) {
     let plan = clean_line(&outcome.plan).into_owned();
-    let word = |word: &str| out.palette().paint(Tone::Muted, word).to_string();
+    let word = |word: &str| out.palette().paint(Tone::Muted, word);
     let line = match &outcome.came {
         Came::Proposed(proposed) => return tell(&outcome.plan, proposed, out),
         Came::Unchanged(state) => format!("{}  {plan}  {state}, and stays so", word("unchanged")),
@@ -209,7 +209,7 @@ fn refused(faults: &[Fault], tongue: Tongue, out: &mut Out<'_>) -> Answer {
     for fault in faults {
         let said = unclean(fault).unwrap_or_else(|| {
             let (message, help) = words(fault, tongue);
-            let error = palette.paint(Tone::Bad, "error:").to_string();
+            let error = palette.paint(Tone::Bad, "error:");
             format!("{error} {}\n  help: {}\n", clean_line(&message), clean_line(&help))
         });
         text.push_str(&said);
@@ -217,7 +217,7 @@ fn refused(faults: &[Fault], tongue: Tongue, out: &mut Out<'_>) -> Answer {
     }
     let many =
         if faults.len() == 1 { "1 thread has".to_owned() } else { format!("{} threads have", faults.len()) };
-    let error = palette.paint(Tone::Bad, "error:").to_string();
+    let error = palette.paint(Tone::Bad, "error:");
     text.push_str(&format!(
         "{error} nothing was committed: {many} errors; mend all of them, then commit again\n"
     ));
