@@ -27,6 +27,8 @@ mod cost;
 mod crash;
 #[path = "program/crowd.rs"]
 mod crowd;
+#[path = "program/desk.rs"]
+mod desk;
 #[path = "program/dialects.rs"]
 mod dialects;
 #[path = "program/doctor.rs"]

@@ -16,6 +16,7 @@ pub mod convert;
 pub mod coordinate;
 pub mod cost;
 pub mod decide;
+pub mod desk;
 pub mod diagnostic;
 pub mod dialect;
 pub mod digest;

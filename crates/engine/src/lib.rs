@@ -17,6 +17,7 @@ pub mod contract;
 pub mod coordination;
 pub mod crew;
 pub mod decisions;
+pub mod desk;
 pub mod doctor;
 pub mod driver;
 pub mod executor;
