@@ -68,11 +68,7 @@ fn a_plan_is_resolved_by_argument_then_by_marker_then_to_the_one_without_a_name(
         };
         for words in [active, resolver] {
             let ran = place.run(&words);
-            assert_eq!(
-                (ran.expect(0, &[]).stdout.as_str(), words),
-                (wanted.as_str(), words.clone()),
-                "{marker:?}"
-            );
+            assert_eq!(ran.expect(0, &[]).stdout, wanted, "{marker:?} {words:?}");
         }
         assert_eq!(state(&place), before, "looking changes nothing");
     }
