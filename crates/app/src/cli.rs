@@ -9,8 +9,8 @@ use crate::command::{
     self, acp, active, answer, approve, arbiter, archive, audit, cancel, clone, comment, completions, config,
     convert, delete, demo, discover, doctor, draft, edit, events, explain, export, fmt, help, history, hook,
     import, inbox, init, list, list_plans, log, man, mcp, merge_driver, new, policy, prompt, propose, queue,
-    quick, reject, reopen, replan, retry, review, run as run_command, schema, should_plan, show, simulate,
-    stats, status, stop, tools, undo, r#use, verify, worker,
+    quick, reject, reopen, replan, retry, review, rollback, run as run_command, schema, should_plan, show,
+    simulate, stage, standup, stats, status, stop, tools, undo, r#use, verify, worker,
 };
 use crate::herald;
 use crate::named::Named;
@@ -70,6 +70,8 @@ enum Command {
     Inbox(inbox::Args),
     /// Stop a run for now
     Stop(stop::Args),
+    /// Take the work of a run back to before a step
+    Rollback(rollback::Args),
     /// Ask for an approval of a plan
     Propose(propose::Args),
     /// Say yes to exactly one revision of a plan
@@ -96,8 +98,14 @@ enum Command {
     Cancel(cancel::Args),
     /// Show what happens to all runs, one line per fact
     Events(events::Args),
-    /// Show the attempts that wait for a worker or are under way
+    /// Show which plans may begin, what holds others back, and the attempts that are under way
     Queue(queue::Args),
+    /// Say what happened since yesterday, what waits for whom, and what is next
+    Standup(standup::Args),
+    /// Put a plan aside until it is wanted
+    Stage(stage::Args),
+    /// Put a staged plan into its place
+    Activate(stage::Args),
     /// Make attempts for runs that other processes drive
     Worker(worker::Args),
     /// Show the settings and where they come from, or change one
@@ -221,6 +229,8 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
 
 /// Drops the word `plan` in front of a command: `planwright plan verify x` is `planwright verify x`. In front of `--name` it is the
 /// command of document D: `plan --name x WISH` has the named plan x written.
+/// Drops the word `plan` in front of a command: `planwright plan verify x` is `planwright verify x`. Scripts of document D ask
+/// for `queue-status`.
 fn without_prefix(mut words: Vec<OsString>) -> Vec<OsString> {
     if words.len() <= 2 || words[1] != "plan" {
         return words;
@@ -228,6 +238,9 @@ fn without_prefix(mut words: Vec<OsString>) -> Vec<OsString> {
     let is_option = words[2].to_str().is_some_and(|word| word == "--name" || word.starts_with("--name="));
     let instead: &[&str] = if is_option { &["draft", "--dialect", "named"] } else { &[] };
     words.splice(1..2, instead.iter().map(OsString::from));
+    if words.get(1).is_some_and(|word| word == "queue-status" || word == "queue-status-lite") {
+        words.splice(1..2, ["queue".into(), "--status".into()]);
+    }
     words
 }
 
@@ -285,6 +298,7 @@ fn records(command: &Command) -> bool {
         | Command::Run(_)
         | Command::Answer(_)
         | Command::Stop(_)
+        | Command::Rollback(_)
         | Command::Cancel(_)
         | Command::Propose(_)
         | Command::Approve(_)
@@ -316,6 +330,9 @@ fn records(command: &Command) -> bool {
         | Command::Inbox(_)
         | Command::Events(_)
         | Command::Queue(_)
+        | Command::Standup(_)
+        | Command::Stage(_)
+        | Command::Activate(_)
         | Command::Worker(_)
         | Command::Policy(_)
         | Command::Config(_)
@@ -361,6 +378,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Answer(args) => answer::run(&args, out),
         Command::Inbox(args) => inbox::run(&args, out),
         Command::Stop(args) => stop::run(&args, out),
+        Command::Rollback(args) => rollback::run(&args, out),
         Command::Propose(args) => propose::run(&args, out),
         Command::Approve(args) => {
             let approved = approve::run(&args, out)?;
@@ -381,6 +399,9 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Prompt(args) => prompt::run(&args, out),
         Command::Events(args) => events::run(&args, out),
         Command::Queue(args) => queue::run(&args, out),
+        Command::Standup(args) => standup::run(&args, out),
+        Command::Stage(args) => stage::stage(&args, out),
+        Command::Activate(args) => stage::activate(&args, out),
         Command::Worker(args) => worker::run(&args, out),
         Command::Config(args) => config::run(&args, out),
         Command::Policy(args) => policy::run(&args, out),

@@ -47,11 +47,14 @@ pub(crate) mod reopen;
 pub(crate) mod replan;
 pub(crate) mod retry;
 pub(crate) mod review;
+pub(crate) mod rollback;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod should_plan;
 pub(crate) mod show;
 pub(crate) mod simulate;
+pub(crate) mod stage;
+pub(crate) mod standup;
 pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod stop;
@@ -157,6 +160,7 @@ pub(crate) type Make = fn(SchemaGenerator) -> Value;
 pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("acp", made::<Envelope<acp::Bridged>>),
     ("active", made::<Envelope<active::Active>>),
+    ("activate", made::<Envelope<stage::Staged>>),
     ("answer", made::<Envelope<answer::Answered>>),
     ("approve", made::<Envelope<approve::ApprovedData>>),
     ("arbiter", made::<Envelope<arbiter::Arbitrated>>),
@@ -197,6 +201,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("prompt", made::<Envelope<prompt::Prompted>>),
     ("propose", made::<Envelope<propose::ProposedData>>),
     ("queue", made::<Envelope<queue::Listed>>),
+    ("queue-status", made::<Envelope<queue::Dashboard>>),
     ("quick", made::<Envelope<run::Ran>>),
     ("reject", made::<Envelope<reject::RejectedData>>),
     ("reopen", made::<Envelope<reopen::Reopened>>),
@@ -209,8 +214,11 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("should-plan", made::<Envelope<should_plan::Weighed>>),
     ("show", made::<Envelope<show::Shown>>),
     ("simulate", made::<Envelope<simulate::Simulated>>),
+    ("stage", made::<Envelope<stage::Staged>>),
+    ("standup", made::<Envelope<standup::Standup>>),
     ("stats", made::<Envelope<stats::Statistics>>),
     ("status", made::<Envelope<status::Standing>>),
+    ("rollback", made::<Envelope<rollback::Back>>),
     ("stop", made::<Envelope<stop::Stopped>>),
     ("tools", made::<Envelope<tools::Tools>>),
     ("undo", made::<Envelope<undo::Undone>>),
@@ -498,6 +506,9 @@ impl From<project::Error> for Failure {
             project::Error::NoPlan { .. } => {
                 failure(Exit::Usage).hint(WHAT_IS_A_PLAN).next(Next::new(["planwright", "list"]))
             }
+            project::Error::Staged { ref name, ref path } => failure(Exit::Usage)
+                .hint(format!("it lies in {}", shown(path)))
+                .next(Next::new(["planwright", "activate", name.as_str()])),
             project::Error::Ambiguous { ref plans, ref name } => {
                 let plans: Vec<String> = plans.iter().map(|plan| shown(plan)).collect();
                 failure(Exit::Usage).hint(format!("say which one: {}", plans.join(", "))).next(Next::new([
@@ -522,6 +533,12 @@ impl From<runs::Error> for Failure {
                 .next(Next::new(["planwright", "status"])),
             runs::Error::Illegal(_) => {
                 Self::from_error(Exit::Moved, &error).next(Next::new(["planwright", "status"]))
+            }
+            runs::Error::Unlanded { ref step } => {
+                let message = format!("nothing of `{step}` is kept, so there is no way back to before it");
+                Self::new(Exit::No, message)
+                    .hint("work is kept when a step passes, in a git repository that has a commit")
+                    .next(Next::new(["planwright", "status"]))
             }
             runs::Error::Ground(ground::Error::NoRepository { .. }) => Self::from_error(Exit::No, &error)
                 .hint("trees are made of commits: begin a repository and commit what is there")

@@ -13,3 +13,4 @@ mod offer;
 pub mod out;
 mod planner;
 mod signal;
+mod twin;

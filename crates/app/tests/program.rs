@@ -19,6 +19,8 @@ mod client;
 mod connect;
 #[path = "program/convert.rs"]
 mod convert;
+#[path = "program/coordination.rs"]
+mod coordination;
 #[path = "program/cost.rs"]
 mod cost;
 #[path = "program/crash.rs"]
@@ -53,6 +55,8 @@ mod mcp_human;
 mod merge_driver;
 #[path = "program/opinion.rs"]
 mod opinion;
+#[path = "program/parallel.rs"]
+mod parallel;
 #[path = "program/place.rs"]
 mod place;
 #[path = "program/planner.rs"]

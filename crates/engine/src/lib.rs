@@ -14,6 +14,7 @@ pub mod config;
 pub mod connect;
 pub mod consult;
 pub mod contract;
+pub mod coordination;
 pub mod crew;
 pub mod decisions;
 pub mod doctor;

@@ -63,6 +63,12 @@ pub enum Error {
     /// Where the run works, or what is kept of it.
     #[error("the work of the run can't be kept")]
     Ground(#[from] ground::Error),
+    /// Nothing of a step is kept.
+    #[error("nothing of `{step}` is kept")]
+    Unlanded {
+        /// The step.
+        step: String,
+    },
     /// An answer that does not fit.
     #[error("that can't be recorded")]
     Illegal(#[source] Illegal),
@@ -108,6 +114,7 @@ impl Run {
             | Event::BudgetWarned { .. }
             | Event::RunStopped { .. }
             | Event::RunResumed { .. }
+            | Event::StepsReopened { .. }
             | Event::RunFinished { .. } => None,
         });
         approved.unwrap_or_default()
@@ -192,6 +199,17 @@ pub struct Pending {
     pub kind: WorkKind,
     /// How well the one is who is at it.
     pub health: Option<Health>,
+}
+
+/// What was taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RolledBack {
+    /// The steps that are to be done again; none where the run was over.
+    pub reopened: Vec<String>,
+    /// The files that were put back.
+    pub files: Vec<String>,
+    /// The commit that keeps what lay in the workspace before.
+    pub kept: String,
 }
 
 /// Who approved, and in which way.
@@ -468,22 +486,66 @@ impl Runs {
         Err(Error::Driven { run, holder })
     }
 
-    /// Takes the workspace for one run: two plans that work in the same folder would judge each other's work.
-    fn occupy(&self) -> Result<RunLock, Error> {
-        let root = blake3::hash(self.project.root.as_os_str().as_encoded_bytes()).to_hex();
-        let name = format!("workspace-{}", &root[..16]);
-        if let Some(lock) = self.store.lock_named(&name)? {
-            return Ok(lock);
-        }
-        let holder = self.store.holder_named(&name)?;
+    /// Which plan is at work in this workspace now, and who drives it.
+    pub fn occupant(&self) -> Result<Option<(String, String)>, Error> {
+        let Some(holder) = self.store.holder_named(&self.workspace())? else { return Ok(None) };
         let mut plan = "another plan".to_owned();
         for row in self.store.runs()?.into_iter().rev() {
-            if holder.is_some() && self.store.holder(row.id)? == holder {
+            if self.store.holder(row.id)?.as_ref() == Some(&holder) {
                 plan = row.name;
                 break;
             }
         }
-        Err(Error::Occupied { plan, holder: holder.map_or_else(String::new, |holder| holder.to_string()) })
+        Ok(Some((plan, holder.to_string())))
+    }
+
+    /// The name of the lock of this workspace.
+    fn workspace(&self) -> String {
+        let root = blake3::hash(self.project.root.as_os_str().as_encoded_bytes()).to_hex();
+        format!("workspace-{}", &root[..16])
+    }
+
+    /// Takes the workspace for one run: two plans that work in the same folder would judge each other's work.
+    fn occupy(&self) -> Result<RunLock, Error> {
+        if let Some(lock) = self.store.lock_named(&self.workspace())? {
+            return Ok(lock);
+        }
+        let (plan, holder) = self.occupant()?.unwrap_or_else(|| ("another plan".to_owned(), String::new()));
+        Err(Error::Occupied { plan, holder })
+    }
+
+    /// Takes the work of a run back to before a step: it, everything that landed after it and what waits for any of these are
+    /// to be done again. Nobody else may be at work here meanwhile.
+    pub fn roll_back(&self, run: &Run, path: &Path, step: &str) -> Result<RolledBack, Error> {
+        let _rights = [self.lock(run.row.id)?, self.occupy()?];
+        let run = self.run(run.row.id)?;
+        let ground = self.ground(&run)?;
+        let landings = ground.history()?.unwrap_or_default();
+        let unlanded = || Error::Unlanded { step: step.to_owned() };
+        let first = landings.iter().position(|landing| landing.step == step).ok_or_else(unlanded)?;
+        let reach = run.plan.graph().reach();
+        let undone: Vec<usize> =
+            landings[first..].iter().filter_map(|landing| run.state.place(&landing.step)).collect();
+        let reopened: Vec<String> = run
+            .state
+            .steps
+            .iter()
+            .enumerate()
+            .filter(|(place, now)| {
+                let is_behind =
+                    undone.iter().any(|&before| before == *place || reach.is_before(before, *place));
+                is_behind && now.status.is_settled()
+            })
+            .map(|(_, now)| now.id.clone())
+            .collect();
+        let reopened = if run.state.outcome().is_some() { Vec::new() } else { reopened };
+        // The journal first: whoever goes on after a crash does the steps again, on whatever lies there.
+        if !reopened.is_empty() {
+            self.record(&run, &Event::StepsReopened { steps: reopened.clone(), by: user() })?;
+        }
+        let (kept, files) = ground.roll_back(&landings[first].before)?;
+        self.mirror(run.row.id, path)?;
+        Ok(RolledBack { reopened, files, kept })
     }
 
     /// Records an answer, a stop or a cancellation by a person.

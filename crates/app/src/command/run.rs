@@ -13,6 +13,7 @@ mod watch;
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Duration;
 
 use planwright_engine::core::decide::Limits;
 use planwright_engine::core::digest::Digest;
@@ -31,6 +32,8 @@ use crate::fact::found::FindingData;
 use crate::named::Named;
 use crate::out::{Answer, Exit, Failure, Next, Out};
 
+/// How often somebody who waits looks again.
+const PATIENCE: Duration = Duration::from_millis(200);
 /// The most agents of a tournament: each has a tree of its own.
 const ENTRANTS_MAX: u32 = 16;
 
@@ -202,7 +205,26 @@ pub(crate) fn run_opened(args: &Args, opened: Opened, out: &mut Out<'_>) -> Resu
         return dry::run(&subject, out);
     }
     let runs = Runs::open(&project)?;
+    if args.wait {
+        wait(&subject, &runs, out)?;
+    }
     carry_out(&subject, &runs, out)
+}
+
+/// Waits until no other plan is at work in this folder. Nothing is asked or begun before.
+fn wait(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<(), Failure> {
+    let mut told = None;
+    while let Some((plan, holder)) = runs.occupant()?.filter(|(plan, _)| *plan != subject.name) {
+        if told.as_ref() != Some(&plan) {
+            out.talk(&format!(
+                "waiting  {} waits for {plan} ({holder}), which is at work here",
+                subject.name
+            ));
+            told = Some(plan);
+        }
+        std::thread::sleep(PATIENCE);
+    }
+    Ok(())
 }
 
 fn carry_out(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<Answer, Failure> {
