@@ -122,10 +122,10 @@ enum Command {
     Demo(demo::Args),
     /// List the plans of this project
     List(list::Args),
-    /// List the plans of the harness folder and the one that this worktree is bound to, for scripts
+    /// List the plans of the harness folder, and the one that is bound here
     ListPlans(list_plans::Args),
-    /// Print which plan is worked on here and where its progress is, for scripts
-    #[command(visible_alias = "resolve-active-plan")]
+    /// Print which plan is worked on here, and its progress file, for scripts
+    #[command(alias = "resolve-active-plan")]
     Active(active::Args),
     /// Bind this worktree to a named plan, or to none
     Use(r#use::Args),
