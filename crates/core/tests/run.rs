@@ -18,3 +18,5 @@ mod sample;
 mod stats;
 #[path = "run/table.rs"]
 mod table;
+#[path = "run/tripwire.rs"]
+mod tripwire;
