@@ -8,6 +8,7 @@ mod consent;
 mod fact;
 mod herald;
 mod mcp;
+mod named;
 mod offer;
 pub mod out;
 mod planner;

@@ -11,6 +11,8 @@ mod ask;
 mod audit;
 #[path = "program/bad_input.rs"]
 mod bad_input;
+#[path = "program/binding.rs"]
+mod binding;
 #[path = "program/client.rs"]
 mod client;
 #[path = "program/connect.rs"]
@@ -53,6 +55,8 @@ mod mcp_human;
 mod merge_driver;
 #[path = "program/opinion.rs"]
 mod opinion;
+#[path = "program/parallel.rs"]
+mod parallel;
 #[path = "program/place.rs"]
 mod place;
 #[path = "program/planner.rs"]
