@@ -25,6 +25,7 @@ use planwright_core::state::State;
 use planwright_core::tally::Tally;
 use planwright_core::verify;
 
+use crate::binding;
 use crate::keep::{Keep, branch_of, tree_around};
 use crate::project::{self, Project};
 use crate::runs::{Error, Run, Runs};
@@ -151,7 +152,8 @@ pub fn board_of_files(project: &Project) -> Result<Board, Error> {
 }
 
 fn gather(project: &Project, known: &Known<'_>) -> Result<Board, Error> {
-    let (sights, faults) = project.read_all()?;
+    let (mut sights, mut faults) = project.read_all()?;
+    add_harness(project, &mut sights, &mut faults);
     let (staged, archived) = aside(project)?;
     let mut cards = Vec::new();
     for sight in sights {
@@ -221,6 +223,24 @@ impl Project {
     }
 }
 
+/// Adds what lies in the harness folder and was not met below the root: it may be ignored by Git, or shared and elsewhere.
+fn add_harness(project: &Project, sights: &mut Vec<Sight>, faults: &mut Vec<String>) {
+    // Where there is no such folder, or it can't be looked at, nothing is added: `list-plans` says why.
+    let Ok(listing) = binding::list(project) else { return };
+    for (_, plan, _) in listing.files() {
+        let plan = binding::real(&plan);
+        if sights.iter().all(|sight| sight.path != plan) {
+            sights.push(project.sight(&plan));
+        }
+    }
+    for copy in &listing.copies {
+        if !faults.iter().any(|fault| fault.contains(copy.as_str())) {
+            let path = listing.folder.join(copy);
+            faults.push(format!("{} is a conflict copy; it is not read as a plan", path.display()));
+        }
+    }
+}
+
 /// Plans that are staged, and plans that are archived.
 fn aside(project: &Project) -> Result<(Vec<PathBuf>, Vec<PathBuf>), project::Error> {
     let found: Mutex<(Vec<PathBuf>, Vec<PathBuf>)> = Mutex::default();
@@ -240,12 +260,24 @@ fn aside(project: &Project) -> Result<(Vec<PathBuf>, Vec<PathBuf>), project::Err
         }
     })?;
     let (mut staged, mut archived) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let harness = binding::real(&binding::folder(project));
+    staged.extend(named_in(&harness.join(STAGED)));
+    archived.extend(named_in(&harness.join(ARCHIVE)));
     for list in [&mut staged, &mut archived] {
         // A plan that is a folder was met once for each of its files.
         list.sort();
         list.dedup();
     }
     Ok((staged, archived))
+}
+
+/// The named plans of a folder, which need not be there.
+fn named_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let paths = folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_plan = |path: &PathBuf| {
+        path.file_name().is_some_and(|file| named::plan_of(&file.to_string_lossy()).is_some())
+    };
+    paths.filter(move |path| is_plan(path) && path.is_file())
 }
 
 /// What an archived plan was called: `auth` for `archive/PLAN-auth.md` and for `PLAN.archive.20260612-auth.md`.

@@ -95,6 +95,23 @@ fn a_plan_waits_until_the_journal_proves_what_it_depends_on() {
     assert_eq!(names(&queue["ready"]), ["auth"]);
 }
 
+// D-06: the harness folder is looked at wherever it lies, and also where Git ignores it.
+#[test]
+fn plans_of_a_harness_folder_that_git_ignores_are_on_the_queue() {
+    let place = Place::empty();
+    place
+        .write(".gitignore", ".harness/\n")
+        .write(".harness/PLAN-auth.md", named("auth", "", "a/**", "planning"))
+        .write(".harness/PLAN-auth (1).md", "x")
+        .write(".harness/queued-plans/PLAN-later.md", named("later", "", "l/**", "planning"));
+    let queue = data(&place, &["queue", "--json"]);
+    assert_eq!(names(&queue["ready"]), ["auth"]);
+    assert_eq!(names(&queue["staged"]), ["later"]);
+    place.run(&["queue"]).expect(0, &["PLAN-auth (1).md is a conflict copy"]);
+    place.run(&["activate", "later"]).expect(0, &["activated"]);
+    assert_eq!(names(&data(&place, &["queue", "--json"])["ready"]), ["auth", "later"]);
+}
+
 // D-06: what is archived is not listed, and counts by what the journal says of it.
 #[test]
 fn an_archived_plan_is_not_listed_and_counts_as_its_journal_says() {
