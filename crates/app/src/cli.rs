@@ -9,8 +9,8 @@ use crate::command::{
     self, acp, active, answer, approve, arbiter, archive, audit, cancel, clone, comment, completions, config,
     convert, delete, demo, discover, doctor, draft, edit, events, explain, export, fmt, help, history, hook,
     import, inbox, init, list, list_plans, log, man, mcp, merge_driver, new, policy, prompt, propose, queue,
-    quick, reject, reopen, replan, retry, review, rollback, run as run_command, schema, should_plan, show,
-    simulate, stage, standup, stats, status, stop, tools, undo, r#use, verify, worker,
+    quick, reject, reopen, replan, retry, review, rollback, run as run_command, schema, session, should_plan,
+    show, simulate, stage, standup, stats, status, stop, tools, undo, r#use, verify, worker, worktree,
 };
 use crate::herald;
 use crate::named::Named;
@@ -86,6 +86,8 @@ enum Command {
     Reopen(reopen::Args),
     /// Say whether a task deserves a plan, and by which rule
     ShouldPlan(should_plan::Args),
+    /// Give a planner folders for its plans, and propose what it wrote in them
+    Session(session::Args),
     /// Print texts for agents: overseer, context, planner, skill
     Prompt(prompt::Args),
     /// Carry a plan that failed through once more
@@ -108,6 +110,8 @@ enum Command {
     Activate(stage::Args),
     /// Make attempts for runs that other processes drive
     Worker(worker::Args),
+    /// Make working copies of the repository for plans, list them, and remove what is done with
+    Worktree(worktree::Args),
     /// Show the settings and where they come from, or change one
     Config(config::Args),
     /// Show who may approve plans here, or change that
@@ -314,6 +318,7 @@ fn records(command: &Command) -> bool {
         | Command::Replan(_)
         | Command::Arbiter(_)
         | Command::Archive(_)
+        | Command::Session(_)
         | Command::Mcp(_) => true,
         Command::Verify(args) => args.is_recorded(),
         Command::Init(_)
@@ -333,6 +338,7 @@ fn records(command: &Command) -> bool {
         | Command::Stage(_)
         | Command::Activate(_)
         | Command::Worker(_)
+        | Command::Worktree(_)
         | Command::Policy(_)
         | Command::Config(_)
         | Command::Doctor(_)
@@ -366,10 +372,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Draft(args) => draft::run(&args, out),
         Command::Verify(args) => verify::run(&args, out),
         Command::Show(args) => show::run(&args, out),
-        Command::Review(args) => match review::run(&args, out)? {
-            review::Ended::Said(answer) => Ok(*answer),
-            review::Ended::Start(plan) => run_command::run(&run_command::Args::of(&plan), out),
-        },
+        Command::Review(args) => run_review(&args, out),
         Command::Run(args) => run_command::run(&args, out),
         Command::Quick(args) => run_quick(&args, out),
         Command::Status(args) => status::run(&args, out),
@@ -387,14 +390,12 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Comment(args) => comment::run(&args, out),
         Command::Undo(args) => undo::run(&args, out),
         Command::Reopen(args) => reopen::run(&args, out),
-        Command::Retry(args) => {
-            retry::check(&args)?;
-            run_command::run(&run_command::Args::again(&args.plan), out)
-        }
+        Command::Retry(args) => run_again(&args, out),
         Command::Clone(args) => clone::run(&args, out),
         Command::Delete(args) => delete::run(&args, out),
         Command::Cancel(args) => cancel::run(&args, out),
         Command::ShouldPlan(args) => should_plan::run(&args, out),
+        Command::Session(args) => session::run(&args, out),
         Command::Prompt(args) => prompt::run(&args, out),
         Command::Events(args) => events::run(&args, out),
         Command::Queue(args) => queue::run(&args, out),
@@ -402,6 +403,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Stage(args) => stage::stage(&args, out),
         Command::Activate(args) => stage::activate(&args, out),
         Command::Worker(args) => worker::run(&args, out),
+        Command::Worktree(args) => worktree::run(&args, out),
         Command::Config(args) => config::run(&args, out),
         Command::Policy(args) => policy::run(&args, out),
         Command::Doctor(args) => doctor::run(&args, out),
@@ -434,6 +436,20 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Man(args) => man::run(&args, out),
         Command::Help(args) => help::run(&args, out),
     }
+}
+
+/// Shows what is to be decided, and begins what was approved to be begun at once.
+fn run_review(args: &review::Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    match review::run(args, out)? {
+        review::Ended::Said(answer) => Ok(*answer),
+        review::Ended::Start(plan) => run_command::run(&run_command::Args::of(&plan), out),
+    }
+}
+
+/// Carries a plan that failed through once more.
+fn run_again(args: &retry::Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    retry::check(args)?;
+    run_command::run(&run_command::Args::again(&args.plan), out)
 }
 
 /// Carries out the plan of one step that `quick` makes.

@@ -146,6 +146,49 @@ pub fn board(project: &Project) -> Result<Board, Error> {
     gather(project, &Known::of(runs.as_ref())?)
 }
 
+/// Why a plan should not begin now, though nothing stops it: another one is to be done first, or is at work on the same files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hindrance {
+    /// The other plan.
+    pub plan: String,
+    /// Why, in words that go on after its name.
+    pub why: String,
+}
+
+/// What a plan should wait for before it begins: the first of it.
+pub fn hindrance(project: &Project, (plan, draft): (&Path, &Draft)) -> Result<Option<Hindrance>, Error> {
+    let Some(runs) = Runs::open_existing(project)? else { return Ok(None) };
+    let mut at_work = Vec::new();
+    for glance in runs.newest()?.into_iter().filter(|glance| glance.path != plan) {
+        if runs.holder_of(glance.run)?.is_some() {
+            at_work.push(glance.path);
+        }
+    }
+    // All plans are read only where one of them can matter.
+    if at_work.is_empty() && draft.depends_on.is_empty() {
+        return Ok(None);
+    }
+    let board = board(project)?;
+    let Some(own) = board.cards.iter().position(|card| card.path == plan) else { return Ok(None) };
+    let entries = board.entries();
+    for before in &entries[own].depends_on {
+        let is_it = |entry: &&Entry| entry.name == coordinate::key(before);
+        // One that nobody knows is said by `queue`; waiting for it would have no end.
+        if entries.iter().find(is_it).is_some_and(|entry| entry.status != Status::Done) {
+            let plan = coordinate::key(before).to_owned();
+            return Ok(Some(Hindrance { plan, why: "is to be done first".to_owned() }));
+        }
+    }
+    for (other, card) in board.cards.iter().enumerate().filter(|(_, card)| at_work.contains(&card.path)) {
+        let together = coordinate::safe_together(&entries, &[other, own]);
+        if let Some(overlap) = together.overlaps.first() {
+            let why = format!("is at work and may change the same file: {}", overlap.path);
+            return Ok(Some(Hindrance { plan: card.entry.name.clone(), why }));
+        }
+    }
+    Ok(None)
+}
+
 /// Gathers every plan of a project as if nothing was recorded: for those who must not fail over a record that is broken.
 pub fn board_of_files(project: &Project) -> Result<Board, Error> {
     gather(project, &Known::of(None)?)

@@ -133,7 +133,8 @@ fn tell_run(run: &Run, since_ms: u64, happened: &mut Happened, failed: &mut BTre
             | Event::AskOpened { .. }
             | Event::AskAnswered { .. }
             | Event::BudgetWarned { .. }
-            | Event::RunResumed { .. } => {}
+            | Event::RunResumed { .. }
+            | Event::StepsReopened { .. } => {}
         }
     }
 }
