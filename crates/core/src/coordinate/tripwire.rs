@@ -66,7 +66,6 @@ pub fn tripped<'a>(ledger: &[Said], events: impl IntoIterator<Item = (u64, &'a E
             | Event::BudgetWarned { .. }
             | Event::RunStopped { .. }
             | Event::RunResumed { .. }
-            | Event::StepsReopened { .. }
             | Event::RunFinished { outcome: Outcome::Cancelled, .. } => {}
         }
     }
