@@ -30,7 +30,7 @@ use agents::{desk, hostile, install, model, spoken, trouble, work};
 
 /// Fails the suite where an agent can't be tried.
 #[cfg(target_os = "linux")]
-const REQUIRED: &str = "PLANWRIGHT_AGENTS_REQUIRED";
+const REQUIRED: &str = "REAL_AGENTS_REQUIRED";
 
 /// A name that completes "the agent …", and what shows it.
 #[cfg(target_os = "linux")]

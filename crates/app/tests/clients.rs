@@ -53,12 +53,6 @@ impl Place {
     /// A program in this place, with the usual search path, on which clients find what they are made of.
     fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
-        // Words for this suite, such as those of docs/real-agents.md, are no settings of the program.
-        for (name, _) in
-            std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PLANWRIGHT_"))
-        {
-            command.env_remove(name);
-        }
         command
             .current_dir(self.0.join("project"))
             .env("HOME", self.0.join("home"))

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 pub use checkout::Checkout;
 pub use log::{Commit, changed_by, commits_since, named};
 pub use planwright_core::ledger::Base;
+pub(crate) use tree::walked;
 pub use tree::{Files, tree_of_workspace};
 
 use crate::process::{self, Answer, Repository};

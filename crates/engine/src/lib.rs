@@ -23,6 +23,7 @@ pub mod feed;
 pub mod figures;
 pub mod hook;
 pub mod host;
+pub mod keep;
 pub mod kind;
 pub mod merge;
 mod mirror;

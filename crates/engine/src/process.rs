@@ -26,8 +26,8 @@ use std::time::Duration;
 
 pub use capture::Capture;
 pub use dialogue::{Dialogue, Said};
-pub(crate) use git::path_outside;
 pub use git::{Answer, Repository};
+pub(crate) use git::{identity, path_outside};
 pub use keygen::sign_with_ssh;
 pub use outputs::Listener;
 pub use shim::{SHIM, shim_main, shim_main_without_sweep};

@@ -6,6 +6,7 @@ mod beside;
 mod chance;
 mod folder;
 pub mod journal;
+pub mod registry;
 mod save;
 pub mod state;
 mod writer;

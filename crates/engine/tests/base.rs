@@ -1,5 +1,7 @@
 //! Where the work begins: real repositories, real git, and an agent that has laid its traps in them.
 
+#[path = "scratch/repository.rs"]
+mod repository;
 #[path = "scratch/folder.rs"]
 mod scratch;
 
@@ -11,101 +13,16 @@ use planwright_engine::Project;
 use planwright_engine::base::{self, Base, Checkout, tree_of_workspace};
 use planwright_engine::core::plan::Plan;
 use planwright_engine::seal;
-use planwright_engine::store::state;
-use scratch::Scratch;
+use repository::{Repository, lay_traps, read};
 
-/// A repository, and the state folder that belongs to it, both gone at the end.
-struct Repository {
-    scratch: Scratch,
+fn tree(repository: &Repository) -> String {
+    tree_of_workspace(repository.root(), &[]).expect("hashed")
 }
 
-impl Repository {
-    fn new(name: &str) -> Self {
-        let repository = Self::empty(name);
-        repository.git(&["init", "--quiet", "--initial-branch=main"]);
-        repository
-    }
-
-    /// A folder without a repository.
-    fn empty(name: &str) -> Self {
-        Self { scratch: Scratch::new(name) }
-    }
-
-    fn root(&self) -> &Path {
-        self.scratch.path()
-    }
-
-    #[expect(clippy::disallowed_methods, reason = "lays out a workspace")]
-    fn write(&self, path: &str, text: &str) -> &Self {
-        let path = self.root().join(path);
-        std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
-        std::fs::write(path, text).expect("written");
-        self
-    }
-
-    fn program(&self, path: &str, text: &str) -> PathBuf {
-        self.write(path, text);
-        let path = self.root().join(path);
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("a mode");
-        path
-    }
-
-    fn git(&self, words: &[&str]) -> String {
-        let ended = Command::new("git")
-            .args(words)
-            .current_dir(self.root())
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .envs([("GIT_AUTHOR_NAME", "a"), ("GIT_AUTHOR_EMAIL", "a@b")])
-            .envs([("GIT_COMMITTER_NAME", "a"), ("GIT_COMMITTER_EMAIL", "a@b")])
-            .output()
-            .expect("git is here");
-        assert!(ended.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&ended.stderr));
-        String::from_utf8_lossy(&ended.stdout).trim().to_owned()
-    }
-
-    fn commit(&self) -> Base {
-        self.git(&["add", "--all"]);
-        self.git(&["commit", "--quiet", "--message=x"]);
-        self.base()
-    }
-
-    fn base(&self) -> Base {
-        base::of(self.root()).expect("told").expect("a commit")
-    }
-
-    fn tree(&self) -> String {
-        tree_of_workspace(self.root(), &[]).expect("hashed")
-    }
-
-    fn state(&self) -> PathBuf {
-        state::folder_of(&state::folder(), self.root()).expect("a folder")
-    }
-
-    /// Where throw-away trees are made.
-    fn checkouts(&self) -> PathBuf {
-        let home = || Path::new(&std::env::var_os("HOME").expect("a home")).join(".cache");
-        let cache = std::env::var_os("XDG_CACHE_HOME").map_or_else(home, PathBuf::from);
-        state::folder_of(&cache.join("planwright/checkouts"), self.root()).expect("a folder")
-    }
-
-    /// Throw-away trees that are there.
-    fn trees(&self) -> usize {
-        let entries = std::fs::read_dir(self.checkouts()).into_iter().flatten().flatten();
-        entries.filter(|entry| entry.path().is_dir()).count()
-    }
-}
-
-impl Drop for Repository {
-    fn drop(&mut self) {
-        // What is left of it harms nobody.
-        std::fs::remove_dir_all(self.state()).ok();
-        std::fs::remove_dir_all(self.checkouts()).ok();
-    }
-}
-
-fn read(path: &Path) -> String {
-    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+/// How many throw-away trees there are.
+fn trees(repository: &Repository) -> usize {
+    let entries = std::fs::read_dir(repository.checkouts()).into_iter().flatten().flatten();
+    entries.filter(|entry| entry.path().is_dir()).count()
 }
 
 #[test]
@@ -205,48 +122,6 @@ fn a_checkout_of_the_workspace_is_what_lies_there_but_for_what_is_ignored() {
     assert!(!copy.path().join(".git").exists());
 }
 
-/// Lays every trap that git has for whoever works in a repository. Each of them makes the file `sprung`.
-fn lay_traps(repository: &Repository) -> PathBuf {
-    let sprung = repository
-        .root()
-        .parent()
-        .expect("a folder")
-        .join(format!("{}-sprung", repository.root().file_name().expect("a name").to_string_lossy()));
-    let trap =
-        repository.program(".git/trap", &format!("#!/bin/sh\necho \"$0 $*\" >> {}\ncat\n", sprung.display()));
-    let trap = trap.to_str().expect("text").to_owned();
-    for hook in ["post-checkout", "post-index-change", "pre-commit", "reference-transaction", "post-rewrite"]
-    {
-        repository.program(
-            &format!(".git/hooks/{hook}"),
-            &format!("#!/bin/sh\necho {hook} >> {}\n", sprung.display()),
-        );
-    }
-    let settings = [
-        "core.fsmonitor",
-        "filter.trap.smudge",
-        "filter.trap.clean",
-        "filter.trap.process",
-        "core.pager",
-        "diff.external",
-        "diff.trap.textconv",
-        "diff.trap.command",
-        "core.sshCommand",
-        "core.gitProxy",
-        "alias.ls-files",
-        "alias.checkout-index",
-        "alias.diff-tree",
-        "core.alternateRefsCommand",
-        "credential.helper",
-    ];
-    for name in settings {
-        repository.git(&["config", name, &trap]);
-    }
-    repository.git(&["config", "filter.trap.required", "true"]);
-    repository.git(&["config", "core.worktree", "/tmp"]);
-    sprung
-}
-
 // M-01: the harness looks at a repository that an agent can write to, and nothing that the agent configured is run.
 #[test]
 fn no_hook_monitor_or_filter_of_the_repository_runs() {
@@ -263,7 +138,7 @@ fn no_hook_monitor_or_filter_of_the_repository_runs() {
     let checkout = Checkout::of_commit(root, &first.commit).expect("laid out");
     assert_eq!(read(&checkout.path().join("a")), "1");
     assert_eq!(read(&Checkout::of_workspace(root).expect("copied").path().join("a")), "3");
-    repository.tree();
+    tree(&repository);
     assert!(!sprung.exists(), "{}", read(&sprung));
     // The twin: git as everybody runs it springs them.
     let worktree = format!("core.worktree={}", root.display());
@@ -299,7 +174,7 @@ fn the_repository_of_the_user_stays_as_it_is() {
     let ended = Command::new("bash").args(["-ec", words]).current_dir(checkout.path()).status();
     assert!(ended.expect("bash is here").success());
     Checkout::of_workspace(repository.root()).expect("copied");
-    repository.tree();
+    tree(&repository);
     assert_eq!(look(), before);
 }
 
@@ -311,14 +186,14 @@ fn what_a_dead_process_left_is_swept_and_what_a_living_one_uses_is_not() {
     let left = repository.checkouts().join("1-0-0/tree/closed");
     std::fs::create_dir_all(&left).expect("made");
     std::fs::set_permissions(&left, std::fs::Permissions::from_mode(0o000)).expect("a mode");
-    assert_eq!(repository.trees(), 2);
+    assert_eq!(trees(&repository), 2);
     let other = Checkout::of_commit(repository.root(), &base.commit).expect("laid out");
-    assert_eq!(repository.trees(), 2, "the one that nobody uses is gone");
+    assert_eq!(trees(&repository), 2, "the one that nobody uses is gone");
     assert!(used.path().join("a").exists() && other.path().join("a").exists());
     std::fs::create_dir(other.path().join("closed")).expect("made");
     std::fs::set_permissions(other.path(), std::fs::Permissions::from_mode(0o500)).expect("a mode");
     drop((used, other));
-    assert_eq!(repository.trees(), 0);
+    assert_eq!(trees(&repository), 0);
 }
 
 #[test]
@@ -329,14 +204,14 @@ fn the_hash_of_a_workspace_is_its_content_and_nothing_of_the_machine() {
         repository
     });
     one.commit();
-    assert_eq!(one.tree(), other.tree(), "committed or not, here or there");
+    assert_eq!(tree(&one), tree(&other), "committed or not, here or there");
     one.write("x.log", "ignored");
-    assert_eq!(one.tree(), other.tree(), "what is ignored");
-    let mut seen = vec![one.tree()];
+    assert_eq!(tree(&one), tree(&other), "what is ignored");
+    let mut seen = vec![tree(&one)];
     let mut differs = |what: &str, repository: &Repository| {
-        let hash = repository.tree();
+        let hash = tree(repository);
         assert!(!seen.contains(&hash), "{what}");
-        assert_eq!(repository.tree(), hash, "{what}, again");
+        assert_eq!(tree(repository), hash, "{what}, again");
         seen.push(hash);
     };
     one.write("a", "3");
@@ -382,18 +257,18 @@ fn a_change_that_hides_behind_its_times_is_seen() {
     let touched =
         |word: &str| Command::new("touch").args(["-d", word]).arg(&path).status().expect("touch is here");
     touched("2001-01-01T00:00:00");
-    let before = repository.tree();
+    let before = tree(&repository);
     let cache = repository.state().join("tree-cache");
     // As if it had been written long after, so that its entries are believed.
     let known = read(&cache);
     let (_, rest) = known.split_once('\0').expect("a time first");
     lay(&cache, &format!("99999999999999\0{rest}"));
-    assert_eq!(repository.tree(), before);
+    assert_eq!(tree(&repository), before);
     repository.write("a", "2");
     touched("2001-01-01T00:00:00");
-    assert_ne!(repository.tree(), before);
+    assert_ne!(tree(&repository), before);
     lay(&cache, "garbage");
-    assert_ne!(repository.tree(), before);
+    assert_ne!(tree(&repository), before);
 }
 
 #[expect(clippy::disallowed_methods, reason = "plays somebody who writes without asking us")]
@@ -405,10 +280,10 @@ fn lay(path: &Path, text: &str) {
 fn without_a_repository_there_is_a_hash_and_no_commit() {
     let plain = Repository::empty("base-hash-plain");
     plain.write("a", "1").write("sub/b", "2");
-    let before = plain.tree();
-    assert_eq!(plain.tree(), before);
+    let before = tree(&plain);
+    assert_eq!(tree(&plain), before);
     plain.write("sub/b", "3");
-    assert_ne!(plain.tree(), before);
+    assert_ne!(tree(&plain), before);
     let error = Checkout::of_commit(plain.root(), &"0".repeat(40)).expect_err("no repository").to_string();
     assert!(error.contains("not in a git repository"), "{error}");
 }

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use super::agent::{AGENTS, Agent, Source};
 
 /// Which agents are run, by name, set off by commas; where it is not set, the usual ones.
-const WANTED: &str = "PLANWRIGHT_AGENTS";
+const WANTED: &str = "REAL_AGENTS";
 /// Where they are installed; where it is not set, in the target folder.
-const FOLDER: &str = "PLANWRIGHT_AGENTS_DIR";
+const FOLDER: &str = "REAL_AGENTS_DIR";
 /// Several agents want a newer Node than many machines have.
 const NODE: &str = "24";
 /// How long one agent may take to install.

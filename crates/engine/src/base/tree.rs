@@ -71,22 +71,7 @@ impl Files {
                 (top.map_err(|source| Error::File { path: root.to_owned(), source })?, PathBuf::new())
             }
         };
-        let mut found = BTreeMap::new();
-        // Our own walk: git would ask a monitor and run filters, and gives up where a repository lies in another.
-        let walk = WalkBuilder::new(&top)
-            .hidden(false)
-            .ignore(false)
-            .parents(false)
-            .filter_entry(|entry| entry.file_name() != ".git")
-            .build();
-        // What vanishes while we look is not there.
-        for entry in walk.flatten() {
-            if let (Ok(path), Ok(data)) = (entry.path().strip_prefix(&top), entry.path().symlink_metadata())
-                && !data.is_dir()
-            {
-                found.insert(path.to_owned(), data);
-            }
-        }
+        let mut found = walked(&top);
         if let Some(home) = &home {
             // What is tracked counts also where a pattern ignores it.
             let answer = asked(&home.repository, "list its files", &["ls-files", "-z", "--cached"])?;
@@ -120,6 +105,28 @@ impl Files {
     pub(super) fn iter(&self) -> impl Iterator<Item = (&Path, Kind)> {
         self.found.iter().map(|(path, data)| (path.as_path(), Kind::of(data)))
     }
+}
+
+/// The files below a folder that no `.gitignore` in it ignores, with their paths relative to it.
+pub(crate) fn walked(top: &Path) -> BTreeMap<PathBuf, Metadata> {
+    // Our own walk: git would ask a monitor and run filters, and gives up where a repository lies in another.
+    let walk = WalkBuilder::new(top)
+        .hidden(false)
+        .ignore(false)
+        .parents(false)
+        .require_git(false)
+        .filter_entry(|entry| entry.file_name() != ".git")
+        .build();
+    // What vanishes while we look is not there.
+    let mut found = BTreeMap::new();
+    for entry in walk.flatten() {
+        if let (Ok(path), Ok(data)) = (entry.path().strip_prefix(top), entry.path().symlink_metadata())
+            && !data.is_dir()
+        {
+            found.insert(path.to_owned(), data);
+        }
+    }
+    found
 }
 
 /// What is at a path, unless a link is on the way: then something else is there.

@@ -2,7 +2,7 @@
 //! filters and monitors are the agent's.
 
 use std::ffi::OsStr;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -75,6 +75,16 @@ impl Answer {
 impl Repository {
     /// Asks git something that only looks. The PATH has no folder of the repository in it.
     pub fn ask<Word: AsRef<OsStr>>(&self, words: &[Word]) -> Result<Answer, Error> {
+        self.tell(words, &[], &[])
+    }
+
+    /// Has git do something, with more in its environment and a text to read. Who calls this says why it may be done.
+    pub(crate) fn tell<Word: AsRef<OsStr>>(
+        &self,
+        words: &[Word],
+        environment: &[(&str, &OsStr)],
+        input: &[u8],
+    ) -> Result<Answer, Error> {
         let mut git = Command::new("git");
         for setting in SETTINGS {
             git.args(["-c", setting]);
@@ -85,9 +95,25 @@ impl Repository {
             .envs(ENVIRONMENT.iter().copied())
             .env("PATH", path_outside(&[&self.tree]))
             .env("GIT_DIR", &self.git)
-            .env("GIT_WORK_TREE", &self.tree);
-        answer_of(&mut git)
+            .env("GIT_WORK_TREE", &self.tree)
+            .envs(environment.iter().copied());
+        answer_of(&mut git, input)
     }
+}
+
+/// Who the user is to git: name and address, as far as they are said.
+pub(crate) fn identity(repository: &Repository) -> (Option<String>, Option<String>) {
+    let home = std::env::var_os("HOME").unwrap_or_default();
+    let config = std::env::var_os("XDG_CONFIG_HOME").unwrap_or_default();
+    // The user's own settings are read here, and nothing of them is run: `config --get` only looks.
+    let own = PathBuf::from(&home).join(".gitconfig");
+    let environment =
+        [("HOME", home.as_os_str()), ("XDG_CONFIG_HOME", &config), ("GIT_CONFIG_GLOBAL", own.as_os_str())];
+    let said = |name: &str| {
+        let answer = repository.tell(&["config", "--get", name], &environment, &[]).ok()?;
+        Some(answer.text()).filter(|text| answer.code == Some(0) && !text.is_empty())
+    };
+    (said("user.name"), said("user.email"))
 }
 
 /// The PATH without folders that somebody could put a program into: relative ones and those below the roots.
@@ -99,14 +125,18 @@ pub(crate) fn path_outside(roots: &[&Path]) -> std::ffi::OsString {
     std::env::join_paths(folders).unwrap_or_default()
 }
 
-fn answer_of(git: &mut Command) -> Result<Answer, Error> {
+fn answer_of(git: &mut Command, input: &[u8]) -> Result<Answer, Error> {
     let program = "git";
     let talk = |source| Error::Talk { program: program.to_owned(), source };
-    git.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
+    git.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = git.spawn().map_err(|source| Error::Start { program: program.to_owned(), source })?;
     let stdout = child.stdout.take().ok_or_else(|| talk(io::ErrorKind::BrokenPipe.into()))?;
     let stderr = child.stderr.take().ok_or_else(|| talk(io::ErrorKind::BrokenPipe.into()))?;
+    let stdin = child.stdin.take();
     std::thread::scope(|scope| {
+        // Whoever stops reading has read enough; what it makes of that is its answer.
+        scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(input).ok()));
         let printed = scope.spawn(move || all_of(stdout, OUTPUT_BYTES_MAX));
         let complained = scope.spawn(move || all_of(stderr, COMPLAINT_BYTES_MAX));
         let status = wait(&mut child, program, DEADLINE)?;

@@ -2,12 +2,14 @@
 //! and makes that folder; never runs git and never looks at what lies in the folder.
 
 use std::fs::{DirBuilder, File, Permissions};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use planwright_core::plan;
+
+use super::registry;
 
 /// Read, write and enter: the owner alone. Approvals and verdicts are nobody else's to read or change.
 const MODE: u32 = 0o700;
@@ -66,6 +68,10 @@ pub fn folder_of(states: &Path, root: &Path) -> Result<PathBuf, Error> {
 pub(crate) fn tree_of(root: &Path) -> Result<Option<&Path>, Error> {
     for folder in root.ancestors() {
         let git = folder.join(".git");
+        // In a tree that we made somebody may have removed it, and the next one above is another repository.
+        if registry::tree_at(folder)?.is_some() {
+            return Ok(Some(folder));
+        }
         match is_repository(&git) {
             Ok(true) => return Ok(Some(folder)),
             Ok(false) => {}
@@ -145,6 +151,21 @@ pub(crate) fn keep(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Error>
     written.map_err(|source| Error::Folder { path: folder.to_owned(), source })
 }
 
+/// The same for what can't be found out again: it is durable when this returns.
+#[expect(clippy::disallowed_methods, reason = "writes into the state folder, never where plans are")]
+pub(crate) fn keep_durably(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
+    create(folder)?;
+    let fresh = folder.join(format!(".{name}.{}", std::process::id()));
+    let written = || -> io::Result<()> {
+        let mut file = File::create(&fresh)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        std::fs::rename(&fresh, folder.join(name))?;
+        File::open(folder)?.sync_all()
+    };
+    written().map_err(|source| Error::Folder { path: folder.to_owned(), source })
+}
+
 fn make(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
@@ -174,9 +195,16 @@ fn key(identity: &Path, named: &Path, part: &Path) -> String {
 }
 
 /// The git folder that all worktrees of a repository have in common.
-fn common_git_folder(tree: &Path) -> Result<PathBuf, Error> {
+pub(crate) fn common_git_folder(tree: &Path) -> Result<PathBuf, Error> {
     let git = tree.join(".git");
     let error = |source| Error::Repository { path: git.clone(), source };
+    // A tree that we made is the repository's that it was made of, whatever lies in it.
+    if let Some(known) = registry::tree_at(tree)? {
+        return known
+            .repository
+            .canonicalize()
+            .map_err(|source| Error::Repository { path: known.repository, source });
+    }
     let own = if git.is_dir() {
         git.clone()
     } else {

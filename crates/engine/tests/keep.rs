@@ -1,0 +1,249 @@
+//! What is kept of work in the user's repository: real git, and an agent that has laid its traps.
+
+#[path = "scratch/repository.rs"]
+mod repository;
+#[path = "scratch/folder.rs"]
+mod scratch;
+
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::process::Command;
+
+use planwright_engine::keep::{Brought, History, Keep, Merged};
+use planwright_engine::store::{registry, state};
+use repository::{Repository, lay_traps, read};
+use scratch::Scratch;
+
+fn shell(folder: &std::path::Path, words: &str) -> String {
+    let ended = Command::new("bash").args(["-ec", words]).current_dir(folder).output().expect("bash is here");
+    assert!(ended.status.success(), "{words}: {}", String::from_utf8_lossy(&ended.stderr));
+    String::from_utf8_lossy(&ended.stdout).trim().to_owned()
+}
+
+// P-23: what lies in a tree, with what is new, changed, removed, a link or a program, is one commit; what is ignored is not.
+#[test]
+fn a_snapshot_is_what_lies_in_the_tree() {
+    let repository = Repository::new("keep-snapshot");
+    repository.write("a", "1").write("gone", "1").write("dir", "file").write(".gitignore", "*.log\n");
+    let base = repository.commit();
+    let root = repository.root();
+    let keep = Keep::of(root).expect("a repository");
+    repository.write("a", "2").write("sub/new", "3").write("x.log", "ignored").write("plans/p.md", "marked");
+    repository.write("nested/inside", "4").write("nested/.git/HEAD", "ref: refs/heads/x\n");
+    std::fs::remove_file(root.join("gone")).expect("removed");
+    std::fs::remove_file(root.join("dir")).expect("removed");
+    repository.write("dir/inside", "5").write(".a.planwright", "half");
+    repository.program("run.sh", "#!/bin/sh\n");
+    symlink("/etc/hostname", root.join("link")).expect("a link");
+    let before = repository.git(&["status", "--porcelain"]);
+    let commit = keep.snapshot(root, &base.commit, &[PathBuf::from("plans/p.md")], "step 1").expect("kept");
+    let listed = repository.git(&["ls-tree", "-r", "--format=%(objectmode) %(path)", &commit]);
+    let wanted = "100644 .gitignore\n100644 a\n100644 dir/inside\n120000 link\n100644 nested/inside\n100755 \
+                  run.sh\n100644 sub/new";
+    assert_eq!(listed, wanted);
+    assert_eq!(repository.git(&["show", &format!("{commit}:link")]), "/etc/hostname");
+    assert_eq!(repository.git(&["rev-parse", &format!("{commit}^")]), base.commit);
+    assert_eq!(repository.git(&["log", "-1", "--format=%s", &commit]), "step 1");
+    assert_eq!(repository.git(&["status", "--porcelain"]), before, "nothing of the user's moved");
+    // The second one finds what changed since, and what has been put back.
+    repository.write("a", "1").write("gone", "1");
+    let again = keep.snapshot(root, &commit, &[PathBuf::from("plans/p.md")], "step 2").expect("kept");
+    assert_eq!(keep.changed(&commit, &again).expect("compared"), ["a", "gone"]);
+    assert_eq!(keep.size(&commit, &again).expect("compared"), 3);
+    assert_eq!(keep.parents_of(&again).expect("known"), std::slice::from_ref(&commit));
+    assert!(keep.is_ancestor(&commit, &again).expect("known"));
+    assert!(!keep.is_ancestor(&again, &commit).expect("known"));
+}
+
+// S7: nothing that an agent configured is run by any of it, in the repository or in a tree.
+#[test]
+fn no_trap_is_sprung() {
+    let repository = Repository::new("keep-hostile");
+    repository
+        .write("a", "1")
+        .write("b", "1")
+        .write(".gitattributes", "* filter=trap diff=trap merge=trap\n");
+    let base = repository.commit();
+    let sprung = lay_traps(&repository);
+    std::fs::remove_file(&sprung).ok();
+    let root = repository.root();
+    let keep = Keep::of(root).expect("a repository");
+    repository.write("a", "2");
+    let ours = keep.snapshot(root, &base.commit, &[], "ours").expect("kept");
+    repository.write("a", "1").write("b", "2");
+    let theirs = keep.snapshot(root, &base.commit, &[], "theirs").expect("kept");
+    let Merged::Clean { tree } = keep.merge(&ours, &theirs).expect("joined") else { panic!("no conflict") };
+    let joined = keep.commit(&tree, &[&ours, &theirs], "both").expect("a commit");
+    assert!(keep.set("refs/heads/plan/x", &joined, None).expect("set"));
+    let scratch = Scratch::new("keep-hostile-tree");
+    let tree = scratch.path().join("tree");
+    keep.plant(&joined, &tree, "plan/x", History::Whole).expect("planted");
+    assert_eq!((read(&tree.join("a")), read(&tree.join("b"))), ("2".to_owned(), "2".to_owned()));
+    assert_eq!(keep.bring(root, &theirs, &joined, &[]).expect("brought"), Brought::Done);
+    assert_eq!(read(&root.join("a")), "2");
+    assert!(!sprung.exists(), "{}", read(&sprung));
+    // In a tree an agent can configure what it likes, too.
+    std::fs::create_dir_all(tree.join(".git/hooks")).expect("made");
+    shell(
+        &tree,
+        &format!(
+            "git config core.fsmonitor 'touch {0}'; git config filter.trap.clean 'touch {0}; cat'; printf '#!/bin/sh\\ntouch {0}\\n' > .git/hooks/reference-transaction; chmod +x .git/hooks/*",
+            sprung.display()
+        ),
+    );
+    std::fs::remove_file(&sprung).ok();
+    shell(&tree, "echo 3 > a");
+    keep.snapshot(&tree, &joined, &[], "of the tree").expect("kept");
+    assert!(!sprung.exists(), "{}", read(&sprung));
+    shell(&tree, "git status >/dev/null; true");
+    assert!(sprung.exists(), "the traps are none");
+    std::fs::remove_file(&sprung).ok();
+}
+
+// S7: a tree shares neither objects nor references nor configuration with the repository that it was made of.
+#[test]
+fn nothing_in_a_tree_reaches_the_repository() {
+    let repository = Repository::new("keep-plant");
+    let first = repository.write("a", "1").commit();
+    let base = repository.write("a", "2").commit();
+    let keep = Keep::of(repository.root()).expect("a repository");
+    for (history, commits) in [(History::Whole, "2"), (History::None, "1")] {
+        let scratch = Scratch::new("keep-plant-tree");
+        let tree = scratch.path().join("tree");
+        keep.plant(&base.commit, &tree, "plan/x", history).expect("planted");
+        assert_eq!(shell(&tree, "git status --porcelain; git symbolic-ref HEAD"), "refs/heads/plan/x");
+        assert_eq!(shell(&tree, "git rev-list --count HEAD"), commits);
+        assert_eq!(shell(&tree, "git fsck --full --strict 2>&1 | grep -v '^notice' || true"), "");
+        let common = repository.root().join(".git").display().to_string();
+        assert_eq!(shell(&tree, &format!("grep -rl '{common}' .git || true")), "", "nothing names it");
+        // Hard links would carry a change of an object over.
+        shell(&tree, "find .git -type f -links +1 | (! grep .)");
+        shell(
+            &tree,
+            "chmod -R u+w .git/objects; find .git/objects -type f -exec sh -c 'echo x > $1' _ {} \\;",
+        );
+        shell(
+            &tree,
+            "git update-ref refs/heads/main HEAD 2>/dev/null || true; git config core.hooksPath /nowhere",
+        );
+    }
+    assert_eq!(repository.git(&["fsck", "--full"]), "");
+    assert_eq!(repository.base(), base);
+    assert_eq!(repository.git(&["rev-parse", "HEAD^"]), first.commit);
+}
+
+// D-08, P-13: a conflict is said, with its paths, and nothing is written.
+#[test]
+fn a_conflict_names_its_paths() {
+    let repository = Repository::new("keep-conflict");
+    let base = repository.write("a", "1\n").write("b", "1\n").commit();
+    let root = repository.root();
+    let keep = Keep::of(root).expect("a repository");
+    repository.write("a", "2\n");
+    let ours = keep.snapshot(root, &base.commit, &[], "ours").expect("kept");
+    repository.write("a", "3\n").write("b", "3\n");
+    let theirs = keep.snapshot(root, &base.commit, &[], "theirs").expect("kept");
+    let Merged::Conflict { paths, said } = keep.merge(&ours, &theirs).expect("tried") else {
+        panic!("they are in conflict")
+    };
+    assert_eq!(paths, ["a"]);
+    assert!(said.contains("CONFLICT") && said.contains('a'), "{said}");
+}
+
+#[test]
+fn a_reference_moves_only_if_it_is_what_was_seen() {
+    let repository = Repository::new("keep-set");
+    let one = repository.write("a", "1").commit().commit;
+    let two = repository.write("a", "2").commit().commit;
+    let keep = Keep::of(repository.root()).expect("a repository");
+    let name = "refs/planwright/runs/1/head";
+    assert_eq!(keep.get(name).expect("asked"), None);
+    assert!(keep.set(name, &one, None).expect("set"));
+    assert!(!keep.set(name, &two, None).expect("asked"), "it is there already");
+    assert!(!keep.set(name, &two, Some(&two)).expect("asked"), "it is at another commit");
+    assert!(keep.set(name, &two, Some(&one)).expect("set"));
+    assert_eq!(keep.get(name).expect("asked"), Some(two.clone()));
+    assert_eq!(keep.list("refs/planwright/runs/1/").expect("listed"), [(name.to_owned(), two)]);
+    keep.drop_hidden(name).expect("removed");
+    assert_eq!(keep.get(name).expect("asked"), None);
+}
+
+// What somebody wrote meanwhile is never written over, and then nothing is written at all.
+#[test]
+fn a_workspace_is_brought_along_whole_or_not_at_all() {
+    let repository = Repository::new("keep-bring");
+    repository.write("a", "1").write("b", "1").write("gone/x", "1").write("file", "1").write("own", "1");
+    let from = repository.write("same", "1").commit().commit;
+    let root = repository.root();
+    let keep = Keep::of(root).expect("a repository");
+    repository.write("a", "2").write("new/deep/x", "2");
+    std::fs::remove_file(root.join("gone/x")).expect("removed");
+    std::fs::remove_file(root.join("file")).expect("removed");
+    repository.write("file/inside", "2");
+    repository.program("b", "1");
+    let to = keep.snapshot(root, &from, &[], "to").expect("kept");
+    repository.git(&["checkout", "--quiet", "--force", "HEAD"]);
+    repository.git(&["clean", "--quiet", "-ffd"]);
+    let edits: [(&str, &dyn Fn()); 4] = [
+        ("a", &|| {
+            repository.write("a", "mine");
+        }),
+        ("gone/x", &|| {
+            repository.write("gone/x", "mine");
+        }),
+        ("new/deep/x", &|| {
+            repository.write("new/deep/x", "mine");
+        }),
+        ("new/deep/x", &|| symlink("/nowhere", root.join("new")).expect("a link")),
+    ];
+    for (path, edit) in edits {
+        edit();
+        let brought = keep.bring(root, &from, &to, &[]).expect("tried");
+        assert_eq!(brought, Brought::Conflict { paths: vec![path.to_owned()] });
+        repository.git(&["checkout", "--quiet", "--force", "HEAD"]);
+        repository.git(&["clean", "--quiet", "-ffd"]);
+        assert_eq!(repository.git(&["status", "--porcelain"]), "", "nothing else was written");
+    }
+    // What does not differ between the two is nobody's business, and half of it may be there already.
+    repository.write("same", "mine").write("a", "2").write("own", "mine");
+    for _ in 0..2 {
+        assert_eq!(keep.bring(root, &from, &to, &[PathBuf::from("own")]).expect("brought"), Brought::Done);
+        let now = keep.snapshot_tree(root, &from, &[]).expect("kept");
+        assert_eq!(keep.changed(&to, &now).expect("compared"), ["own", "same"]);
+    }
+    assert!(!root.join("gone").exists(), "an empty folder stays nowhere");
+    keep.bring_index(root, &from, &to).expect("brought");
+    assert_eq!(repository.git(&["write-tree"]), keep.tree_of(&to).expect("known"));
+}
+
+// A tree is the repository's that it was made of, whatever lies in it; nothing in it can say otherwise.
+#[test]
+fn a_registered_tree_shares_the_state_of_its_repository() {
+    let repository = Repository::new("keep-register");
+    let base = repository.write("a", "1").commit();
+    let keep = Keep::of(repository.root()).expect("a repository");
+    let scratch = Scratch::new("keep-register-tree");
+    let top = scratch.path().join("tree");
+    keep.plant(&base.commit, &top, "plan/x", History::None).expect("planted");
+    let of = |root: &std::path::Path| state::folder_of(&state::folder(), root).expect("a folder");
+    assert_ne!(of(&top), of(repository.root()), "nobody knows it yet");
+    let tree = registry::Tree {
+        path: top.clone(),
+        repository: keep.common().to_owned(),
+        origin: repository.root().to_owned(),
+        name: "x".to_owned(),
+        plan: None,
+        branch: Some("plan/x".to_owned()),
+        base: base.commit,
+        ports: vec![],
+        created_at_ms: 1,
+    };
+    registry::register(&tree).expect("registered");
+    assert_eq!(registry::tree_at(&top).expect("read"), Some(tree));
+    assert_eq!(of(&top), of(repository.root()));
+    std::fs::remove_dir_all(top.join(".git")).expect("removed");
+    assert_eq!(of(&top), of(repository.root()), "also without its git folder");
+    assert_eq!(Keep::of(&top).expect("a repository").common(), keep.common());
+    registry::forget(&top).expect("forgotten");
+    assert_eq!(registry::tree_at(&top).expect("read"), None);
+}
