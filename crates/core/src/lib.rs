@@ -12,6 +12,7 @@ pub mod change;
 pub mod connection;
 pub mod contracts;
 pub mod convert;
+pub mod coordinate;
 pub mod cost;
 pub mod decide;
 pub mod diagnostic;
