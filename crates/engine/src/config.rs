@@ -61,6 +61,8 @@ pub struct Config {
     pub approve: Approve,
     /// Where topics come from that are no file.
     pub topics: Topics,
+    /// Repositories beside the project's own, by name: `api = "../api"`.
+    pub repositories: BTreeMap<String, String>,
     /// Which agent plays a role: `coder = "claude"`.
     pub roles: BTreeMap<String, String>,
     /// Agents that are command lines.
@@ -495,6 +497,7 @@ impl Settings {
             retention: Retention { days: self.number("retention.days") },
             approve: Approve { key: None },
             topics: Topics { command: Vec::new() },
+            repositories: BTreeMap::new(),
             roles: BTreeMap::new(),
             agents: BTreeMap::new(),
             session: Session { stop_holds: count("session.stop_holds") },
@@ -525,6 +528,9 @@ impl Config {
             (["topics", "command"], Value::Words(words)) => self.topics.command.clone_from(words),
             (["arbiter", "agent"], Value::Text(agent)) => self.consult.arbiter = Some(agent.clone()),
             (["approve", "key"], Value::Text(path)) => self.approve.key = Some(path.into()),
+            (["repositories", name], Value::Text(path)) => {
+                self.repositories.insert((*name).to_owned(), path.clone());
+            }
             (["roles", name], Value::Text(agent)) => {
                 self.roles.insert((*name).to_owned(), agent.clone());
             }

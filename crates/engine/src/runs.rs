@@ -415,7 +415,7 @@ impl Runs {
     }
 
     /// Takes the workspace for one run: two plans that work in the same folder would judge each other's work.
-    fn occupy(&self) -> Result<RunLock, Error> {
+    pub(crate) fn occupy(&self) -> Result<RunLock, Error> {
         let root = blake3::hash(self.project.root.as_os_str().as_encoded_bytes()).to_hex();
         let name = format!("workspace-{}", &root[..16]);
         if let Some(lock) = self.store.lock_named(&name)? {

@@ -166,6 +166,11 @@ pub const SETTINGS: &[Setting] = &[
         kind: Kind::Words,
         meaning: "prints the text of the topic that is its last word, where `.planwright/topics` has none",
     },
+    Setting {
+        name: "repositories.NAME",
+        kind: Kind::Text,
+        meaning: "where another repository lies that plans work in as well, beside the project's own: `../api`",
+    },
     Setting { name: "roles.NAME", kind: Kind::Text, meaning: "the agent that plays this role" },
     Setting {
         name: "agents.NAME.command",
