@@ -45,6 +45,8 @@ pub struct Config {
     pub limits: Limits,
     /// How plans are carried out.
     pub run: Run,
+    /// How finished plans are merged.
+    pub merge: Merge,
     /// How planners are asked.
     pub draft: Draft,
     /// How plans are made anew.
@@ -101,6 +103,13 @@ pub enum Violation {
 
 /// Tools that need an approved plan, in sessions of people.
 pub type Guard = planwright_core::scope::Guard;
+
+/// How finished plans are merged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Merge {
+    /// How many plans that landed last have their contracts run again.
+    pub guards: usize,
+}
 
 /// Limits that plans are held to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -489,6 +498,7 @@ impl Settings {
         Config {
             limits: Limits { plan_bytes: size("limits.plan_bytes"), retries: count("limits.retries") },
             run: self.run(),
+            merge: Merge { guards: usize::try_from(self.number("merge.guards")).unwrap_or(usize::MAX) },
             draft: Draft { tries: count("draft.tries"), seconds: self.number("draft.seconds") },
             replan: Replan { max: count("replan.max") },
             review: Review { stale_days: self.number("review.stale_days") },

@@ -131,6 +131,11 @@ pub const SETTINGS: &[Setting] = &[
         [30, 1, 525_600],
         "after how many minutes a run that nobody drives is stalled",
     ),
+    number(
+        "merge.guards",
+        [10, 0, 1000],
+        "how many plans that landed last have their contracts run again whenever plans are merged",
+    ),
     number("draft.tries", [3, 1, 20], "how often a planner is asked for one plan"),
     number("draft.seconds", [900, 1, 86_400], "how long a planner may take over one answer"),
     number("replan.max", [3, 0, 100], "how often one plan may be made anew"),

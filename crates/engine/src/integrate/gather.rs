@@ -78,6 +78,8 @@ pub(super) struct Batch {
     pub(super) repositories: Vec<Repo>,
     /// The plans, in merge order.
     pub(super) members: Vec<Candidate>,
+    /// Plans that landed before, the last first: what they proved must still hold.
+    pub(super) guards: Vec<Candidate>,
     /// Plans that have to wait.
     pub(super) held: Vec<Held>,
     /// Plans whose work is there already.
@@ -111,16 +113,30 @@ pub(super) fn batch(decisions: &Decisions, options: &Options) -> Result<Batch, E
     let all = project.plans()?;
     let is_named = !options.plans.is_empty();
     let (mut members, mut held, mut already) = (Vec::new(), Vec::new(), Vec::new());
+    let mut guards = Vec::new();
     for path in if is_named { &options.plans } else { &all } {
         match gathering.look(path)? {
             Look::Work(candidate) => members.push(*candidate),
             Look::Held(why) => held.push(Held { plan: project::name(path), why }),
-            Look::Already => already.push(project::name(path)),
+            Look::Already { at_ms, candidate } => {
+                already.push(candidate.name.clone());
+                guards.push((at_ms, *candidate));
+            }
             Look::NotDone(_) | Look::Nothing(_) if !is_named => {}
             Look::NotDone(state) => return Err(Error::NotDone { plan: project::name(path), state }),
             Look::Nothing(branch) => return Err(Error::NoWork { plan: project::name(path), branch }),
         }
     }
+    if is_named {
+        for path in all.iter().filter(|path| !options.plans.contains(path)) {
+            if let Look::Already { at_ms, candidate } = gathering.look(path)? {
+                guards.push((at_ms, *candidate));
+            }
+        }
+    }
+    guards.sort_by_key(|(at_ms, _)| std::cmp::Reverse(*at_ms));
+    guards.truncate(project.config.merge.guards);
+    let guards = guards.into_iter().map(|(_, guard)| guard).collect();
     let repositories = gathering.repositories.len();
     for member in &mut members {
         member.tips.resize(repositories, None);
@@ -130,7 +146,7 @@ pub(super) fn batch(decisions: &Decisions, options: &Options) -> Result<Batch, E
         held.push(Held { plan: members.remove(place).name, why });
     }
     let members = ordered(members)?;
-    Ok(Batch { repositories: gathering.repositories, members, held, already })
+    Ok(Batch { repositories: gathering.repositories, members, guards, held, already })
 }
 
 /// Puts plans in merge order.
@@ -157,7 +173,12 @@ fn ordered(members: Vec<Candidate>) -> Result<Vec<Candidate>, Error> {
 enum Look {
     Work(Box<Candidate>),
     Held(String),
-    Already,
+    /// Its work is there already.
+    Already {
+        /// Since when, as far as that is recorded.
+        at_ms: u64,
+        candidate: Box<Candidate>,
+    },
     NotDone(State),
     /// It has no branch of this name.
     Nothing(String),
@@ -174,20 +195,19 @@ impl Gathering<'_> {
     fn look(&mut self, path: &Path) -> Result<Look, Error> {
         let plan = self.decisions.runs().relative(path);
         let name = project::name(path);
-        let branch = self.branch(&plan, &name)?;
-        let Some(branch) = branch else {
-            let state = self.decisions.case_of(plan)?.state();
-            let is_done = state == State::Done;
-            return Ok(if is_done {
-                Look::Nothing(format!("{BRANCHES}{name}"))
-            } else {
-                Look::NotDone(state)
-            });
-        };
         let case = self.decisions.case_of(plan.clone())?;
+        let into = &self.repositories[0].branch;
+        let merged = case.standing.merged.as_ref().filter(|merged| merged.into == *into);
+        let at_ms = merged.map(|merged| merged.at_ms);
         let run = match (case.state(), case.run) {
             (State::Done, Some(run)) => run,
             (state, _) => return Ok(Look::NotDone(state)),
+        };
+        let branch = match (self.branch(&plan, &name)?, at_ms) {
+            (Some(branch), _) => branch,
+            // Somebody removed the branch of a plan whose work is there.
+            (None, Some(_)) => format!("{BRANCHES}{name}"),
+            (None, None) => return Ok(Look::Nothing(format!("{BRANCHES}{name}"))),
         };
         let source = run.row.source();
         let beside = match &source {
@@ -220,7 +240,11 @@ impl Gathering<'_> {
             }
         }
         let has_work = candidate.tips.iter().any(Option::is_some);
-        Ok(if has_work { Look::Work(Box::new(candidate)) } else { Look::Already })
+        let candidate = Box::new(candidate);
+        Ok(match has_work {
+            true => Look::Work(candidate),
+            false => Look::Already { at_ms: at_ms.unwrap_or_default(), candidate },
+        })
     }
 
     /// The branch of a plan: that of its tree, or the one that is called like it.

@@ -40,6 +40,8 @@ pub(super) struct Bench<'a> {
     joined: BTreeMap<(usize, Vec<usize>), Joined>,
     /// Folders that no program is taken from.
     closed: Vec<PathBuf>,
+    /// What of the plans that landed before holds without any plan of the batch: guard and step, or its seal.
+    held_before: BTreeMap<(usize, String), bool>,
 }
 
 impl<'a> Bench<'a> {
@@ -54,6 +56,7 @@ impl<'a> Bench<'a> {
             tag: format!("{key}/merge-{}", std::process::id()),
             joined: BTreeMap::new(),
             closed: batch.repositories.iter().map(|repo| repo.root.clone()).collect(),
+            held_before: BTreeMap::new(),
         })
     }
 
@@ -143,16 +146,54 @@ impl<'a> Bench<'a> {
         Ok(repo.keep.changed(&fork, tip)?)
     }
 
-    /// Runs the contracts of all plans on what is merged of them, up to the first that fails.
+    /// Runs the contracts of all plans on what is merged of them, plan by plan up to the first that fails; then those of plans
+    /// that landed before. What of these does not hold in the branch as it is says nothing about the plans that are tried.
     fn judge(
-        &self,
+        &mut self,
         plans: &[usize],
         commits: &[String],
         stop: &Stop,
         watch: &mut dyn FnMut(Told<'_>),
     ) -> Result<Trial, Error> {
-        let names: Vec<&str> = plans.iter().map(|&place| self.batch.members[place].name.as_str()).collect();
+        let batch = self.batch;
+        let names: Vec<&str> = plans.iter().map(|&place| batch.members[place].name.as_str()).collect();
         watch(Told::Trying(&names));
+        let mut ground = self.ground(commits)?;
+        let own = &batch.repositories[0];
+        let changed = own.keep.changed(&own.head, &commits[0])?;
+        for &place in plans {
+            let found = self.contracts_of(&batch.members[place], (&mut ground, &changed), stop, watch)?;
+            if let Some(evidence) = found.into_iter().next() {
+                return Ok(Trial::Fails(evidence));
+            }
+        }
+        for (place, guard) in batch.guards.iter().enumerate() {
+            for evidence in self.contracts_of(guard, (&mut ground, &changed), stop, watch)? {
+                if self.held_before(place, &evidence.step, stop)? {
+                    return Ok(Trial::Fails(evidence));
+                }
+            }
+        }
+        Ok(Trial::Passes)
+    }
+
+    /// Whether a contract, or the seal, of a plan that landed before holds in the branches as they are.
+    fn held_before(&mut self, guard: usize, step: &str, stop: &Stop) -> Result<bool, Error> {
+        let key = (guard, step.to_owned());
+        if let Some(held) = self.held_before.get(&key) {
+            return Ok(*held);
+        }
+        let batch = self.batch;
+        let heads: Vec<String> = batch.repositories.iter().map(|repo| repo.head.clone()).collect();
+        let mut ground = self.ground(&heads)?;
+        let found = self.contracts_of(&batch.guards[guard], (&mut ground, &[]), stop, &mut |_| ())?;
+        let held = !found.iter().any(|evidence| evidence.step == step);
+        self.held_before.insert(key, held);
+        Ok(held)
+    }
+
+    /// A tree to run contracts on, of these commits of the repositories.
+    fn ground(&self, commits: &[String]) -> Result<Ground, Error> {
         let own = &self.batch.repositories[0];
         let others = self.batch.repositories.iter().zip(commits).skip(1).map(|(repo, commit)| Other {
             root: repo.root.clone(),
@@ -161,40 +202,49 @@ impl<'a> Bench<'a> {
             own: own.folder.clone(),
         });
         let tree = own.keep.tree_of(&commits[0])?;
-        let mut ground = Ground::of_commit(&self.project.root, (&commits[0], &tree), others.collect());
-        let changed = own.keep.changed(&own.head, &commits[0])?;
-        for &place in plans {
-            let member = &self.batch.members[place];
-            if let Some(moved) = broken_seal(&ground.lay()?, member, (own.keep.part(), &changed)) {
-                return Ok(Trial::Fails(Evidence {
+        Ok(Ground::of_commit(&self.project.root, (&commits[0], &tree), others.collect()))
+    }
+
+    /// What fails of a plan's contracts, or of the files that judge it, which come first: with those in doubt, a contract tells
+    /// nothing.
+    fn contracts_of(
+        &self,
+        member: &Candidate,
+        (ground, changed): (&mut Ground, &[String]),
+        stop: &Stop,
+        watch: &mut dyn FnMut(Told<'_>),
+    ) -> Result<Vec<Evidence>, Error> {
+        let part = self.batch.repositories[0].keep.part();
+        if let Some(moved) = broken_seal(&ground.lay()?, member, (part, changed)) {
+            return Ok(vec![Evidence {
+                plan: member.name.clone(),
+                step: String::new(),
+                contract: String::new(),
+                failure: "a sealed file is not what was approved".to_owned(),
+                output: moved,
+            }]);
+        }
+        let mut found = Vec::new();
+        for step in contracts(member) {
+            let seen = self.look(ground, (member, step), stop)?;
+            let failure = seen.verdict.failure().map(ToString::to_string);
+            watch(Told::Contract {
+                plan: &member.name,
+                step: &step.id,
+                failure: failure.as_deref(),
+                milliseconds: seen.milliseconds,
+            });
+            if let (Some(failure), Contract::Shell { command, .. }) = (failure, &step.contract) {
+                found.push(Evidence {
                     plan: member.name.clone(),
-                    step: String::new(),
-                    contract: String::new(),
-                    failure: "a sealed file is not what was approved".to_owned(),
-                    output: moved,
-                }));
-            }
-            for step in contracts(member) {
-                let seen = self.look(&mut ground, (member, step), stop)?;
-                let failure = seen.verdict.failure().map(ToString::to_string);
-                watch(Told::Contract {
-                    plan: &member.name,
-                    step: &step.id,
-                    failure: failure.as_deref(),
-                    milliseconds: seen.milliseconds,
+                    step: step.id.clone(),
+                    contract: command.clone(),
+                    failure,
+                    output: end_of(&seen.output).to_owned(),
                 });
-                if let (Some(failure), Contract::Shell { command, .. }) = (failure, &step.contract) {
-                    return Ok(Trial::Fails(Evidence {
-                        plan: member.name.clone(),
-                        step: step.id.clone(),
-                        contract: command.clone(),
-                        failure,
-                        output: end_of(&seen.output).to_owned(),
-                    }));
-                }
             }
         }
-        Ok(Trial::Passes)
+        Ok(found)
     }
 
     fn look(
