@@ -231,6 +231,9 @@ fn print_evicted(evicted: &Evicted, into: &str, out: &mut Out<'_>) {
     let (glyph, word) = (palette.glyph(Glyph::NeedsYou), palette.paint(Tone::Bad, "evicted"));
     let with = evicted.with.join(" and ");
     let why = match (&evicted.evidence, evicted.with.is_empty()) {
+        (Some(evidence), true) if evidence.plan != evicted.plan => {
+            format!("it breaks what {} has proved in {into}", evidence.plan)
+        }
         (Some(_), true) => format!("it fails on {into}, without any other plan"),
         (Some(_), false) => format!("it breaks together with {with}; without one of them it is fine"),
         (None, true) => format!("{into} changed the same lines"),

@@ -70,7 +70,7 @@ fn at(place: &Place, name: &str) -> String {
 /// The files of a branch.
 #[track_caller]
 fn files(place: &Place, branch: &str) -> String {
-    place.bash(&format!("git ls-tree -r --name-only {branch}")).expect(0, &[]).stdout
+    place.bash(&format!("git ls-tree -r --name-only {branch}")).expect(0, &[]).stdout.clone()
 }
 
 #[track_caller]
@@ -113,7 +113,7 @@ fn of_two_plans_that_break_together_the_later_one_is_evicted() {
     // What is there is there, and who is evicted is asked about again.
     place
         .run(&["merge"])
-        .expect(3, &["evicted  c   it fails on main, without any other plan", "already in main: a, b"]);
+        .expect(3, &["evicted  c   it breaks what a has proved in main", "already in main: a, b"]);
     place.run(&["history", "a"]).expect(0, &["merged", "into main"]);
     place.run(&["history", "c"]).expect(0, &["evicted", "from main"]);
     place.run(&["audit"]).expect(0, &["chain intact"]);
@@ -395,4 +395,101 @@ fn a_merge_that_skips_the_contracts_is_caught() {
     place.run(&["merge"]).expect(0, &["landed  a", "landed  c"]);
     place.replace_tool("bash", &format!("#!/bin/sh\n{}exec \"$real\" \"$@\"\n", REAL.replace("git", "bash")));
     assert!(!judged(&place), "what landed without its contracts does not pass them");
+}
+
+/// A project beside a repository `api`, and a plan that is done in both.
+fn two_repositories() -> Place {
+    let place = repository();
+    place.write("planwright.toml", "[repositories]\napi = \"../api\"\n");
+    let make = format!(
+        "git init -q --initial-branch=trunk ../api && cd ../api && git config user.name ada && git config user.email a@b \
+         && echo one >api.txt && {GIT} add -A && {GIT} commit -qm begin"
+    );
+    place.bash(&make).expect(0, &[]);
+    let contract = "test -s web.txt && grep -q two ../api/api.txt && test -s ../project/web.txt";
+    let script = "echo w >web.txt; echo two >>../api/api.txt";
+    write(&place, &[("both", &[("make", "", script, contract)])]);
+    place.bash("git -C ../api checkout -q -b plan/both").expect(0, &[]);
+    carry_out(&place, "both");
+    place.bash("cd ../api && git commit -qam both && git checkout -q trunk").expect(0, &[]);
+    place
+}
+
+/// What a folder beside the project says to a question.
+#[track_caller]
+fn api(place: &Place, words: &str) -> String {
+    place.bash(&format!("cd ../api && {words}")).stdout.trim().to_owned()
+}
+
+// P-35: a plan with work in two repositories lands in both or in none; its contracts see both side by side.
+#[test]
+fn a_plan_of_two_repositories_lands_in_both_or_in_none() {
+    let place = two_repositories();
+    let (main, trunk) = (at(&place, "main"), api(&place, "git rev-parse trunk"));
+    let both = |place: &Place| (at(place, "main"), api(place, "git rev-parse trunk"));
+    place.bash("echo mine >../api/api.txt").expect(0, &[]);
+    place.run(&["merge"]).expect(3, &["api.txt", "nothing was moved"]);
+    assert_eq!((both(&place), place.has("web.txt")), ((main.clone(), trunk.clone()), false));
+    assert_eq!(api(&place, "cat api.txt"), "mine");
+    is_clean(&place);
+    place
+        .bash("cd ../api && git checkout -q api.txt && echo uno >api.txt && git commit -qam uno")
+        .expect(0, &[]);
+    let uno = api(&place, "git rev-parse trunk");
+    place.run(&["merge"]).expect(3, &["trunk changed the same lines", "../api/api.txt"]);
+    assert_eq!(both(&place), (main, uno));
+    place.bash(&format!("cd ../api && git reset -q --hard {trunk}")).expect(0, &[]);
+    place.run(&["merge", "--dry-run"]).expect(0, &["also in api", "api: trunk"]);
+    place.run(&["merge"]).expect(0, &["landed  both", "api: trunk"]);
+    assert_eq!((place.has("web.txt"), api(&place, "cat api.txt").as_str()), (true, "one\ntwo"));
+    is_clean(&place);
+    assert_eq!(api(&place, "git status --porcelain"), "");
+}
+
+// P-35, P-15: killed between the two branches, the next merge finishes what was begun.
+#[test]
+fn a_merge_of_two_repositories_that_is_killed_is_finished_by_the_next() {
+    let place = two_repositories();
+    let (main, trunk) = (at(&place, "main"), api(&place, "git rev-parse trunk"));
+    deadly(&place, 0, "before");
+    place.run(&["merge"]).expect(0, &["landed  both"]);
+    let questions: usize = place.bash("cat ../count").stdout.trim().parse().expect("a count");
+    let mut halves = 0;
+    for point in questions.saturating_sub(16)..=questions {
+        peaceful(&place);
+        place
+            .bash(&format!("git reset -q --hard {main} && cd ../api && git reset -q --hard {trunk}"))
+            .expect(0, &[]);
+        deadly(&place, point, "after");
+        place.run(&["merge"]);
+        peaceful(&place);
+        let moved = (at(&place, "main") != main, api(&place, "git rev-parse trunk") != trunk);
+        halves += usize::from(moved.0 != moved.1);
+        place.run(&["merge"]).expect(0, &[]);
+        assert_eq!(
+            (place.has("web.txt"), api(&place, "cat api.txt").as_str()),
+            (true, "one\ntwo"),
+            "{point}"
+        );
+        assert_ne!(api(&place, "git rev-parse trunk"), trunk, "{point}");
+        assert_eq!(api(&place, "git status --porcelain"), "", "{point}");
+        is_clean(&place);
+    }
+    assert!(halves > 0, "one of them was killed between the two");
+}
+
+// P-35: a repository has to lie beside the project's own.
+#[test]
+fn a_repository_in_the_wrong_place_is_named() {
+    let place = two_repositories();
+    for (path, said) in [
+        ("../nowhere", "can't be looked at"),
+        ("../home", "is not the top of a git repository"),
+        (".", "lie in each other"),
+        ("../api/sub", "does not lie in the same folder"),
+    ] {
+        place.bash("mkdir -p ../api/sub && git init -q ../api/sub").expect(0, &[]);
+        let setting = format!("repositories.api={path}");
+        place.run(&["--config", &setting, "merge"]).expect(2, &["the repository `api`", said]);
+    }
 }
