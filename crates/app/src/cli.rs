@@ -6,13 +6,14 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    self, acp, answer, approve, arbiter, archive, audit, cancel, clone, comment, completions, config,
+    self, acp, active, answer, approve, arbiter, archive, audit, cancel, clone, comment, completions, config,
     convert, delete, demo, discover, doctor, draft, edit, events, explain, export, fmt, help, history, hook,
-    import, inbox, init, list, log, man, mcp, merge, merge_driver, new, policy, prompt, propose, queue,
-    quick, reject, reopen, replan, retry, review, run as run_command, schema, should_plan, show, simulate,
-    stats, status, stop, tools, undo, verify, worker,
+    import, inbox, init, list, list_plans, log, man, mcp, merge, merge_driver, new, policy, prompt, propose,
+    queue, quick, reject, reopen, replan, retry, review, rollback, run as run_command, schema, should_plan,
+    show, simulate, stage, standup, stats, status, stop, tools, undo, r#use, verify, worker,
 };
 use crate::herald;
+use crate::named::Named;
 use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
 
 /// Plans that AI coding agents carry out and only a shell command can finish.
@@ -55,6 +56,7 @@ enum Command {
     /// Show what decides and what changed, and say yes or no
     Review(review::Args),
     /// Carry a plan through; only contracts say what is done
+    #[command(visible_alias = "work")]
     Run(run_command::Args),
     /// Carry one task through at once, without a plan file
     Quick(quick::Args),
@@ -68,6 +70,8 @@ enum Command {
     Inbox(inbox::Args),
     /// Stop a run for now
     Stop(stop::Args),
+    /// Take the work of a run back to before a step
+    Rollback(rollback::Args),
     /// Ask for an approval of a plan
     Propose(propose::Args),
     /// Say yes to exactly one revision of a plan
@@ -94,8 +98,14 @@ enum Command {
     Cancel(cancel::Args),
     /// Show what happens to all runs, one line per fact
     Events(events::Args),
-    /// Show the attempts that wait for a worker or are under way
+    /// Show which plans may begin, what holds others back, and the attempts that are under way
     Queue(queue::Args),
+    /// Say what happened since yesterday, what waits for whom, and what is next
+    Standup(standup::Args),
+    /// Put a plan aside until it is wanted
+    Stage(stage::Args),
+    /// Put a staged plan into its place
+    Activate(stage::Args),
     /// Make attempts for runs that other processes drive
     Worker(worker::Args),
     /// Show the settings and where they come from, or change one
@@ -108,6 +118,13 @@ enum Command {
     Demo(demo::Args),
     /// List the plans of this project
     List(list::Args),
+    /// List the plans of the harness folder and the one that this worktree is bound to, for scripts
+    ListPlans(list_plans::Args),
+    /// Print which plan is worked on here and where its progress is, for scripts
+    #[command(visible_alias = "resolve-active-plan")]
+    Active(active::Args),
+    /// Bind this worktree to a named plan, or to none
+    Use(r#use::Args),
     /// Change a plan without touching any other byte
     Edit(edit::Args),
     /// Put plans into canonical form
@@ -164,6 +181,15 @@ pub(crate) fn grammar() -> clap::Command {
     Cli::command()
 }
 
+/// Every word that means a command.
+pub(crate) fn words() -> Vec<String> {
+    let grammar = grammar();
+    let of = |command: &clap::Command| -> Vec<String> {
+        std::iter::once(command.get_name()).chain(command.get_all_aliases()).map(str::to_owned).collect()
+    };
+    grammar.get_subcommands().flat_map(of).collect()
+}
+
 /// Whether this process was started by another planwright to supervise a command.
 pub fn is_shim() -> bool {
     std::env::args_os().nth(1).is_some_and(|word| word == planwright_engine::process::SHIM)
@@ -194,18 +220,77 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
     if records(&cli.command) {
         herald::begin();
     }
-    let result = command::take_dialect(cli.dialect.as_deref()).and_then(|()| dispatch(cli.command, &mut out));
+    let mut command = cli.command;
+    let result = command::take_dialect(cli.dialect.as_deref())
+        .and_then(|()| settle(&mut command))
+        .and_then(|()| dispatch(command, &mut out));
     let exit = out.finish(&result);
     herald::finish();
     exit
 }
 
-/// Drops the word `plan` in front of a command: `planwright plan verify x` is `planwright verify x`.
+/// Drops the word `plan` in front of a command: `planwright plan verify x` is `planwright verify x`. In front of `--name` it is the
+/// command of document D: `plan --name x WISH` has the named plan x written.
+/// Drops the word `plan` in front of a command: `planwright plan verify x` is `planwright verify x`. Scripts of document D ask
+/// for `queue-status`.
 fn without_prefix(mut words: Vec<OsString>) -> Vec<OsString> {
-    if words.len() > 2 && words[1] == "plan" {
-        words.remove(1);
+    if words.len() <= 2 || words[1] != "plan" {
+        return words;
+    }
+    let is_option = words[2].to_str().is_some_and(|word| word == "--name" || word.starts_with("--name="));
+    let instead: &[&str] = if is_option { &["draft", "--dialect", "named"] } else { &[] };
+    words.splice(1..2, instead.iter().map(OsString::from));
+    if words.get(1).is_some_and(|word| word == "queue-status" || word == "queue-status-lite") {
+        words.splice(1..2, ["queue".into(), "--status".into()]);
     }
     words
+}
+
+/// Settles which plan a command works on, where that was not typed: see [`crate::named`].
+fn settle(command: &mut Command) -> Result<(), Failure> {
+    if let Command::Run(args) = command {
+        let step = args.named.work_on_task(&mut args.plan, &args.task)?;
+        args.only = step.or(args.only.take());
+    }
+    if let Command::Show(show::Args { named, plan, task, .. })
+    | Command::Log(log::Args { named, plan, task, .. }) = command
+        && let Some(step) = named.work_on_task(plan, task)?
+    {
+        *plan = format!("{plan}/{step}");
+    }
+    if let Command::Simulate(simulate::Args { named, plan, .. })
+    | Command::History(history::Args { named, plan, .. })
+    | Command::Arbiter(arbiter::Args { named, plan, .. }) = command
+    {
+        named.work(plan)?;
+    }
+    if let Command::Propose(propose::Args { name, plans, steps: None, .. }) = command
+        && !plans.iter().any(|plan| plan == propose::STDIN)
+    {
+        Named::of(name.as_deref()).work_all(plans)?;
+    }
+    if let Command::Review(args) = command {
+        args.named.narrow(&mut args.plan)?;
+    }
+    if let Command::Status(args) = command {
+        args.named.narrow_row(&mut args.plan)?;
+    }
+    if let Command::Verify(args) = command {
+        args.named.narrow_all(&mut args.plans)?;
+    }
+    if let Command::Stop(stop::Args { named, plan, .. })
+    | Command::Answer(answer::Args { named, plan, .. })
+    | Command::Approve(approve::Args { named, plan, .. })
+    | Command::Reject(reject::Args { named, plan, .. })
+    | Command::Comment(comment::Args { named, plan, .. })
+    | Command::Cancel(cancel::Args { named, plan, .. })
+    | Command::Reopen(reopen::Args { named, plan, .. })
+    | Command::Undo(undo::Args { named, plan, .. })
+    | Command::Retry(retry::Args { named, plan, .. }) = command
+    {
+        named.decide(plan)?;
+    }
+    Ok(())
 }
 
 /// Whether a command records what listeners are told of, or may find that something lapsed.
@@ -215,6 +300,7 @@ fn records(command: &Command) -> bool {
         | Command::Run(_)
         | Command::Answer(_)
         | Command::Stop(_)
+        | Command::Rollback(_)
         | Command::Cancel(_)
         | Command::Propose(_)
         | Command::Approve(_)
@@ -247,12 +333,18 @@ fn records(command: &Command) -> bool {
         | Command::Inbox(_)
         | Command::Events(_)
         | Command::Queue(_)
+        | Command::Standup(_)
+        | Command::Stage(_)
+        | Command::Activate(_)
         | Command::Worker(_)
         | Command::Policy(_)
         | Command::Config(_)
         | Command::Doctor(_)
         | Command::Demo(_)
         | Command::List(_)
+        | Command::ListPlans(_)
+        | Command::Active(_)
+        | Command::Use(_)
         | Command::Fmt(_)
         | Command::Convert(_)
         | Command::Import(_)
@@ -289,10 +381,11 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Answer(args) => answer::run(&args, out),
         Command::Inbox(args) => inbox::run(&args, out),
         Command::Stop(args) => stop::run(&args, out),
+        Command::Rollback(args) => rollback::run(&args, out),
         Command::Propose(args) => propose::run(&args, out),
         Command::Approve(args) => {
             let approved = approve::run(&args, out)?;
-            if args.run { run_command::run(&run_command::Args::of(args.plan()), out) } else { Ok(approved) }
+            if args.run { run_command::run(&run_command::Args::of(&args.plan), out) } else { Ok(approved) }
         }
         Command::Reject(args) => reject::run(&args, out),
         Command::Comment(args) => comment::run(&args, out),
@@ -309,12 +402,18 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Prompt(args) => prompt::run(&args, out),
         Command::Events(args) => events::run(&args, out),
         Command::Queue(args) => queue::run(&args, out),
+        Command::Standup(args) => standup::run(&args, out),
+        Command::Stage(args) => stage::stage(&args, out),
+        Command::Activate(args) => stage::activate(&args, out),
         Command::Worker(args) => worker::run(&args, out),
         Command::Config(args) => config::run(&args, out),
         Command::Policy(args) => policy::run(&args, out),
         Command::Doctor(args) => doctor::run(&args, out),
         Command::Demo(args) => demo::run(&args, out),
         Command::List(args) => list::run(&args, out),
+        Command::ListPlans(args) => list_plans::run(&args, out),
+        Command::Active(args) => active::run(&args, out),
+        Command::Use(args) => r#use::run(&args, out),
         Command::Edit(args) => edit::run(&args, out),
         Command::Fmt(args) => fmt::run(&args, out),
         Command::Convert(args) => convert::run(&args, out),

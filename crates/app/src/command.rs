@@ -2,6 +2,7 @@
 //! which way the engine failed. No command knows another.
 
 pub(crate) mod acp;
+pub(crate) mod active;
 pub(crate) mod answer;
 pub(crate) mod approve;
 pub(crate) mod arbiter;
@@ -30,6 +31,7 @@ pub(crate) mod import;
 pub(crate) mod inbox;
 pub(crate) mod init;
 pub(crate) mod list;
+pub(crate) mod list_plans;
 pub(crate) mod log;
 pub(crate) mod man;
 pub(crate) mod mcp;
@@ -46,16 +48,20 @@ pub(crate) mod reopen;
 pub(crate) mod replan;
 pub(crate) mod retry;
 pub(crate) mod review;
+pub(crate) mod rollback;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod should_plan;
 pub(crate) mod show;
 pub(crate) mod simulate;
+pub(crate) mod stage;
+pub(crate) mod standup;
 pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod tools;
 pub(crate) mod undo;
+pub(crate) mod r#use;
 pub(crate) mod verify;
 pub(crate) mod worker;
 
@@ -78,7 +84,7 @@ use planwright_engine::merge as driver;
 use planwright_engine::runs::{Run, Runs};
 use planwright_engine::store::journal::{Holder, Recorded};
 use planwright_engine::store::{self, Text};
-use planwright_engine::{Project, process, project, runs};
+use planwright_engine::{Project, binding, ground, process, project, runs};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::Value;
@@ -155,6 +161,8 @@ pub(crate) type Make = fn(SchemaGenerator) -> Value;
 /// Every schema with its name. A command that prints an envelope has a line here.
 pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("acp", made::<Envelope<acp::Bridged>>),
+    ("active", made::<Envelope<active::Active>>),
+    ("activate", made::<Envelope<stage::Staged>>),
     ("answer", made::<Envelope<answer::Answered>>),
     ("approve", made::<Envelope<approve::ApprovedData>>),
     ("arbiter", made::<Envelope<arbiter::Arbitrated>>),
@@ -185,6 +193,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("inbox", made::<Envelope<inbox::Inbox>>),
     ("init", made::<Envelope<init::Initialised>>),
     ("list", made::<Envelope<list::Listing>>),
+    ("list-plans", made::<Envelope<list_plans::Plans>>),
     ("log", made::<Envelope<log::Log>>),
     ("man", made::<Envelope<Page>>),
     ("mcp", made::<Envelope<mcp::Served>>),
@@ -195,6 +204,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("prompt", made::<Envelope<prompt::Prompted>>),
     ("propose", made::<Envelope<propose::ProposedData>>),
     ("queue", made::<Envelope<queue::Listed>>),
+    ("queue-status", made::<Envelope<queue::Dashboard>>),
     ("quick", made::<Envelope<run::Ran>>),
     ("reject", made::<Envelope<reject::RejectedData>>),
     ("reopen", made::<Envelope<reopen::Reopened>>),
@@ -207,11 +217,15 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("should-plan", made::<Envelope<should_plan::Weighed>>),
     ("show", made::<Envelope<show::Shown>>),
     ("simulate", made::<Envelope<simulate::Simulated>>),
+    ("stage", made::<Envelope<stage::Staged>>),
+    ("standup", made::<Envelope<standup::Standup>>),
     ("stats", made::<Envelope<stats::Statistics>>),
     ("status", made::<Envelope<status::Standing>>),
+    ("rollback", made::<Envelope<rollback::Back>>),
     ("stop", made::<Envelope<stop::Stopped>>),
     ("tools", made::<Envelope<tools::Tools>>),
     ("undo", made::<Envelope<undo::Undone>>),
+    ("use", made::<Envelope<r#use::Used>>),
     ("verify", made::<Envelope<VerifyData>>),
     ("worker", made::<Envelope<worker::Worked>>),
 ];
@@ -248,7 +262,12 @@ pub(crate) fn here() -> Result<Project, Failure> {
 /// The project that a plan belongs to, which need not be the one that the user stands in.
 pub(crate) fn project_of(plan: &Path) -> Result<Project, Failure> {
     let dialect = DIALECT.get().copied().flatten();
-    let project = Project { dialect, ..Project::find_with(&project::home_of(plan)?, typed_settings())? };
+    let mut project = Project { dialect, ..Project::find_with(&project::home_of(plan)?, typed_settings())? };
+    if project::root_of(Path::new("."))? != project.root {
+        // A harness folder may lie in another repository, whose plans are about this one.
+        let here = Project { dialect, ..Project::find_with(Path::new("."), typed_settings())? };
+        project = if binding::holds(&here, plan) { here } else { project };
+    }
     herald::serve(&project);
     Ok(project)
 }
@@ -490,6 +509,9 @@ impl From<project::Error> for Failure {
             project::Error::NoPlan { .. } => {
                 failure(Exit::Usage).hint(WHAT_IS_A_PLAN).next(Next::new(["planwright", "list"]))
             }
+            project::Error::Staged { ref name, ref path } => failure(Exit::Usage)
+                .hint(format!("it lies in {}", shown(path)))
+                .next(Next::new(["planwright", "activate", name.as_str()])),
             project::Error::Ambiguous { ref plans, ref name } => {
                 let plans: Vec<String> = plans.iter().map(|plan| shown(plan)).collect();
                 failure(Exit::Usage).hint(format!("say which one: {}", plans.join(", "))).next(Next::new([
@@ -515,7 +537,17 @@ impl From<runs::Error> for Failure {
             runs::Error::Illegal(_) => {
                 Self::from_error(Exit::Moved, &error).next(Next::new(["planwright", "status"]))
             }
-            runs::Error::Journal(_)
+            runs::Error::Unlanded { ref step } => {
+                let message = format!("nothing of `{step}` is kept, so there is no way back to before it");
+                Self::new(Exit::No, message)
+                    .hint("work is kept when a step passes, in a git repository that has a commit")
+                    .next(Next::new(["planwright", "status"]))
+            }
+            runs::Error::Ground(ground::Error::NoRepository { .. }) => Self::from_error(Exit::No, &error)
+                .hint("trees are made of commits: begin a repository and commit what is there")
+                .next(Next::new(["git", "init"])),
+            runs::Error::Ground(_)
+            | runs::Error::Journal(_)
             | runs::Error::Drive(_)
             | runs::Error::Plan { .. }
             | runs::Error::Broken { .. } => Self::from_error(Exit::Machine, &error),

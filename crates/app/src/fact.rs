@@ -258,6 +258,7 @@ pub(crate) fn detail(event: &Event) -> String {
         Event::BudgetWarned { limit, percent } => format!("{percent} % of {limit}"),
         Event::RunStopped { by, when: StopWhen::AfterAttempts } | Event::RunResumed { by } => by.clone(),
         Event::RunStopped { by, when: StopWhen::Now } => format!("at once, by {by}"),
+        Event::StepsReopened { steps, by } => format!("{} by {by}", steps.join(", ")),
         Event::RunFinished { outcome: Outcome::Done, .. } => "done".to_owned(),
         Event::RunFinished { outcome: Outcome::Failed, why } => format!("failed: {why}"),
         Event::RunFinished { outcome: Outcome::Cancelled, why } => format!("cancelled: {why}"),
@@ -294,6 +295,7 @@ pub(crate) fn place(plan: &str, event: &Event) -> String {
         | Event::BudgetWarned { .. }
         | Event::RunStopped { .. }
         | Event::RunResumed { .. }
+        | Event::StepsReopened { .. }
         | Event::RunFinished { .. } => None,
     };
     event.step().or(asked).map_or_else(|| plan.to_owned(), |step| format!("{plan}/{step}"))
@@ -350,6 +352,9 @@ pub(crate) fn fields(event: &Event) -> String {
             fields.extend([("when", when.to_owned()), ("by", by.clone())]);
         }
         Event::RunResumed { by } => fields.push(("by", by.clone())),
+        Event::StepsReopened { steps, by } => {
+            fields.extend([("steps", steps.join(",")), ("by", by.clone())]);
+        }
         Event::RunFinished { why, .. } => {
             fields.push(("outcome", detail(event).split(':').next().unwrap_or_default().to_owned()));
             fields.extend((!why.is_empty()).then(|| ("why", why.clone())));

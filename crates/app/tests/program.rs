@@ -11,12 +11,16 @@ mod ask;
 mod audit;
 #[path = "program/bad_input.rs"]
 mod bad_input;
+#[path = "program/binding.rs"]
+mod binding;
 #[path = "program/client.rs"]
 mod client;
 #[path = "program/connect.rs"]
 mod connect;
 #[path = "program/convert.rs"]
 mod convert;
+#[path = "program/coordination.rs"]
+mod coordination;
 #[path = "program/cost.rs"]
 mod cost;
 #[path = "program/crash.rs"]
@@ -53,6 +57,8 @@ mod merge_driver;
 mod merging;
 #[path = "program/opinion.rs"]
 mod opinion;
+#[path = "program/parallel.rs"]
+mod parallel;
 #[path = "program/place.rs"]
 mod place;
 #[path = "program/planner.rs"]

@@ -114,6 +114,7 @@ impl Records {
                 | Event::BudgetWarned { .. }
                 | Event::RunStopped { .. }
                 | Event::RunResumed { .. }
+                | Event::StepsReopened { .. }
                 | Event::RunFinished { .. } => continue,
             };
             // What a person did by hand has no agent.

@@ -1,6 +1,12 @@
 //! Many plans at once: which may begin, what holds the others back, which may run at the same time, and in which order their
 //! work lands. Knows plans as entries of a table; never believes a file that says "done".
 
+mod likeness;
+mod tripwire;
+
+pub use likeness::{Gist, Likeness};
+pub use tripwire::{Trip, tripped};
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::fmt;
@@ -40,13 +46,8 @@ pub enum Status {
     Stopped,
     /// A person is asked; says what about.
     Waiting(String),
-    /// A step failed too often.
-    Tripped {
-        /// The id of the step.
-        step: String,
-        /// How often in a row.
-        failures: u32,
-    },
+    /// A step, or all of it, failed too often.
+    Tripped(Trip),
     /// Its last run failed.
     Failed,
     /// Its text has to change before it can go on; says why.
@@ -69,12 +70,10 @@ impl fmt::Display for Status {
             Self::Running => f.write_str("running"),
             Self::Stopped => f.write_str("stopped"),
             Self::Waiting(what) => write!(f, "waiting for a person: {what}"),
-            Self::Tripped { step, failures } => {
-                write!(f, "held: step `{step}` failed {failures} times in a row")
-            }
+            Self::Tripped(trip) => write!(f, "held until a person approves it again: {trip}"),
             Self::Failed => f.write_str("failed"),
             Self::Replanning(why) => write!(f, "to be planned anew: {why}"),
-            Self::Claimed => f.write_str("said to be done, which nothing proves"),
+            Self::Claimed => f.write_str("said to be done, but nothing proves it"),
             Self::Done => f.write_str("done"),
             Self::Cancelled => f.write_str("cancelled"),
             Self::Unreadable(why) => write!(f, "unreadable: {why}"),
@@ -160,9 +159,10 @@ impl fmt::Display for Reason {
             }
             Self::Cycle(cycle) => write!(f, "waits for itself: {cycle}"),
             Self::Own(Status::Waiting(what)) => write!(f, "waits for a person: {what}"),
-            Self::Own(Status::Tripped { step, failures }) => {
-                write!(f, "step `{step}` failed {failures} times in a row")
+            Self::Own(Status::Tripped(trip)) => {
+                write!(f, "{trip}: it is not begun again without a person")
             }
+            Self::Own(Status::Failed) => f.write_str("its last run failed"),
             Self::Own(status) => write!(f, "is {status}"),
         }
     }
@@ -172,14 +172,16 @@ impl Reason {
     /// What would settle it.
     pub fn recovery(&self) -> Recovery {
         match self {
-            Self::Unknown { .. } | Self::Ambiguous { .. } | Self::Cycle(_) => Recovery::Replan,
+            Self::Unknown { .. }
+            | Self::Ambiguous { .. }
+            | Self::Cycle(_)
+            | Self::Own(Status::Replanning(_) | Status::Unreadable(_)) => Recovery::Replan,
             Self::Own(Status::Stopped | Status::Failed) => Recovery::Retry,
-            Self::Own(Status::Replanning(_) | Status::Unreadable(_)) => Recovery::Replan,
             Self::Own(
                 Status::Staged
                 | Status::Claimed
                 | Status::Waiting(_)
-                | Status::Tripped { .. }
+                | Status::Tripped(_)
                 | Status::Cancelled,
             )
             | Self::Waits { status: Status::Cancelled, .. } => Recovery::Person,
@@ -201,13 +203,16 @@ impl Reason {
         };
         match status {
             // A mark is a claim: a run begins with the contract of every step that is marked.
-            Status::Claimed | Status::Open | Status::Stopped | Status::Failed => words(&["run"], plan),
+            // What tripped asks a person before it begins.
+            Status::Claimed | Status::Open | Status::Stopped | Status::Failed | Status::Tripped(_) => {
+                words(&["run"], plan)
+            }
             Status::Staged => words(&["activate"], plan),
-            Status::Waiting(_) => words(&["status"], plan),
-            Status::Tripped { .. } => words(&["approve"], plan),
             Status::Replanning(_) => words(&["replan"], plan),
             Status::Unreadable(_) => words(&["verify"], plan),
-            Status::Running | Status::Done | Status::Cancelled => words(&["status"], plan),
+            Status::Waiting(_) | Status::Running | Status::Done | Status::Cancelled => {
+                words(&["status"], plan)
+            }
         }
     }
 }
@@ -274,7 +279,7 @@ pub fn readiness(entries: &[Entry]) -> Readiness {
             Status::Staged
             | Status::Stopped
             | Status::Waiting(_)
-            | Status::Tripped { .. }
+            | Status::Tripped(_)
             | Status::Failed
             | Status::Replanning(_)
             | Status::Claimed

@@ -83,6 +83,7 @@ pub fn of_run<'a>(name: &str, plan: &Plan, events: impl Iterator<Item = &'a Even
             | Event::BudgetWarned { .. }
             | Event::RunStopped { .. }
             | Event::RunResumed { .. }
+            | Event::StepsReopened { .. }
             | Event::RunFinished { .. } => continue,
         };
         let own = spent.entry((place, agent.to_owned())).or_insert_with(|| Spent::nothing(name, step, agent));

@@ -259,7 +259,7 @@ fn dispatch(
 ) -> Vec<Command> {
     let mut commands = Vec::new();
     let mut wake: Option<u64> = None;
-    for &place in ready {
+    for place in in_order_of_need(plan, limits, ready) {
         let step = &state.steps[place];
         if let Some(until) = step.parked_until.filter(|&until| until > now && until < u64::MAX) {
             wake = Some(wake.map_or(until, |earliest| earliest.min(until)));
@@ -273,6 +273,17 @@ fn dispatch(
     }
     commands.extend(wake.map(|at| Command::Wake { at }));
     commands
+}
+
+/// The order in which steps begin that could all begin. One at a time it is that of the plan. Where several can be under way
+/// those come first that most waits for, one after the other: the end of a run is the end of its longest chain.
+fn in_order_of_need(plan: &Plan, limits: &Limits, ready: &[usize]) -> Vec<usize> {
+    let mut order = ready.to_vec();
+    if limits.jobs > 1 && order.len() > 1 {
+        let chains = plan.graph().chains();
+        order.sort_by_key(|&place| std::cmp::Reverse(chains[place]));
+    }
+    order
 }
 
 /// Whether two steps may change the same file. One that does not say what it touches, in patterns that can be read, may

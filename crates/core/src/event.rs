@@ -142,6 +142,14 @@ pub enum Event {
         /// Who said so.
         by: String,
     },
+    /// Steps that were done are to be done again: a person took the work back to before them.
+    #[serde(rename = "steps.reopened")]
+    StepsReopened {
+        /// Their ids.
+        steps: Vec<String>,
+        /// Who said so.
+        by: String,
+    },
     /// The run is over.
     #[serde(rename = "run.finished")]
     RunFinished {
@@ -166,6 +174,7 @@ impl Event {
             Self::BudgetWarned { .. } => "budget.warned",
             Self::RunStopped { .. } => "run.stopped",
             Self::RunResumed { .. } => "run.resumed",
+            Self::StepsReopened { .. } => "steps.reopened",
             Self::RunFinished { .. } => "run.finished",
         }
     }
@@ -183,7 +192,10 @@ impl Event {
             Self::AskAnswered { ask, .. } => Some(format!("{ask}/ask.answered")),
             Self::BudgetWarned { limit, .. } => Some(format!("{limit}/budget.warned")),
             Self::RunFinished { .. } => Some("run.finished".to_owned()),
-            Self::AgentsApproved { .. } | Self::RunStopped { .. } | Self::RunResumed { .. } => None,
+            Self::AgentsApproved { .. }
+            | Self::RunStopped { .. }
+            | Self::RunResumed { .. }
+            | Self::StepsReopened { .. } => None,
         }
     }
 
@@ -200,6 +212,7 @@ impl Event {
             | Self::BudgetWarned { .. }
             | Self::RunStopped { .. }
             | Self::RunResumed { .. }
+            | Self::StepsReopened { .. }
             | Self::RunFinished { .. } => None,
         }
     }
@@ -217,6 +230,7 @@ impl Event {
             | Self::BudgetWarned { .. }
             | Self::RunStopped { .. }
             | Self::RunResumed { .. }
+            | Self::StepsReopened { .. }
             | Self::RunFinished { .. } => None,
         }
     }
@@ -265,6 +279,22 @@ pub struct Usage {
     pub micro_dollars: Option<u64>,
     /// Time by the clock on the wall, in milliseconds.
     pub milliseconds: u64,
+}
+
+impl Usage {
+    /// Both together. What neither says is not known; what one says counts.
+    #[must_use]
+    pub fn plus(self, more: Self) -> Self {
+        let add = |one: Option<u64>, other: Option<u64>| match (one, other) {
+            (None, None) => None,
+            (one, other) => Some(one.unwrap_or(0).saturating_add(other.unwrap_or(0))),
+        };
+        Self {
+            tokens: add(self.tokens, more.tokens),
+            micro_dollars: add(self.micro_dollars, more.micro_dollars),
+            milliseconds: self.milliseconds.saturating_add(more.milliseconds),
+        }
+    }
 }
 
 /// What was seen of a contract, what follows from it, and what it was about.

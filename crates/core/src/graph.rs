@@ -94,12 +94,7 @@ impl Graph {
     ///
     /// Steps in a circle or behind one take no part.
     pub fn critical_path(&self) -> Vec<usize> {
-        // The number of steps on the longest chain that begins here; 0 for steps that never can start.
-        let mut chain = vec![0_usize; self.len()];
-        for step in self.settled().into_iter().rev() {
-            let behind = self.dependents[step].iter().map(|&next| chain[next]).max().unwrap_or(0);
-            chain[step] = behind + 1;
-        }
+        let chain = self.chains();
         let mut rest = chain.iter().copied().max().unwrap_or(0);
         let mut path = Vec::with_capacity(rest);
         let mut next = chain.iter().position(|&length| length == rest && rest > 0);
@@ -109,6 +104,17 @@ impl Graph {
             next = self.dependents[step].iter().copied().find(|&after| rest > 0 && chain[after] == rest);
         }
         path
+    }
+
+    /// The number of steps in the longest chain that begins with each: how much waits for it, one after the other. 0 for
+    /// steps in a circle or behind one.
+    pub fn chains(&self) -> Vec<usize> {
+        let mut chain = vec![0; self.len()];
+        for step in self.settled().into_iter().rev() {
+            let behind = self.dependents[step].iter().map(|&next| chain[next]).max().unwrap_or(0);
+            chain[step] = behind + 1;
+        }
+        chain
     }
 
     /// The same order with the fewest needs: those that follow from others are dropped. A graph with a circle stays as it is.

@@ -6,6 +6,7 @@ pub mod agent;
 pub mod arbiter;
 pub mod assignment;
 pub mod audit;
+pub mod binding;
 pub mod budget;
 pub mod chain;
 pub mod change;

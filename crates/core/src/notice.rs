@@ -122,6 +122,7 @@ fn also(event: &Event) -> Vec<String> {
         | Event::BudgetWarned { .. }
         | Event::RunStopped { .. }
         | Event::RunResumed { .. }
+        | Event::StepsReopened { .. }
         | Event::RunFinished { .. } => Vec::new(),
     }
 }
@@ -154,7 +155,8 @@ impl Occasion {
             | Event::AskAnswered { .. }
             | Event::BudgetWarned { .. }
             | Event::RunStopped { .. }
-            | Event::RunResumed { .. } => None,
+            | Event::RunResumed { .. }
+            | Event::StepsReopened { .. } => None,
         }
     }
 

@@ -188,6 +188,7 @@ fn named_by(event: &Event) -> Vec<Blob> {
         | Event::BudgetWarned { .. }
         | Event::RunStopped { .. }
         | Event::RunResumed { .. }
+        | Event::StepsReopened { .. }
         | Event::RunFinished { .. } => Vec::new(),
     }
 }

@@ -44,6 +44,13 @@ impl Reflection {
         let at = seen.at;
         match seen.event {
             Event::RunStarted { .. } | Event::RunResumed { .. } => self.reach(State::Running, at, tell),
+            Event::StepsReopened { steps, by } => {
+                for (place, _) in plan.steps.iter().enumerate().filter(|(_, step)| steps.contains(&step.id)) {
+                    self.marks.insert(place, None);
+                }
+                let text = format!("rolled back by {by}: {}", steps.join(", "));
+                tell(&Happening::Noted { text: &text, at });
+            }
             Event::AttemptStarted { agent, .. } => {
                 if let Some(step) = place {
                     self.marks.insert(step, Some(Mark::Running));

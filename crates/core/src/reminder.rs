@@ -91,8 +91,21 @@ pub fn first_open(plan: &Plan, settled: &[bool]) -> Option<usize> {
         .find(|&place| !is_settled(place) && plan.steps[place].needs.iter().all(|&need| is_settled(need)))
 }
 
+/// The reminder of a session whose worktree is bound to a plan: what binds it, in one line, and the plans as in [`reminder`].
+pub fn reminder_bound(binding: &str, plans: &[Active]) -> String {
+    let binding = short(binding);
+    match within(plans, BYTES_MAX.saturating_sub(binding.len() + 2)) {
+        Some(text) => format!("{binding}\n\n{text}"),
+        None => format!("{binding}\n"),
+    }
+}
+
 /// The reminder: the first plan in full, the others in a line each; `None` where no plan is active.
 pub fn reminder(plans: &[Active]) -> Option<String> {
+    within(plans, BYTES_MAX)
+}
+
+fn within(plans: &[Active], bytes_max: usize) -> Option<String> {
     let (first, others) = plans.split_first()?;
     let mut text = "This project has an active plan (planwright).\n\n".to_owned();
     tell(first, &mut text);
@@ -108,7 +121,7 @@ pub fn reminder(plans: &[Active]) -> Option<String> {
     }
     let rules = rules(first);
     // The rules are the part that must survive.
-    let text = cut(&text, BYTES_MAX.saturating_sub(rules.len() + 1));
+    let text = cut(&text, bytes_max.saturating_sub(rules.len() + 1));
     Some(format!("{text}\n{rules}"))
 }
 
@@ -262,6 +275,17 @@ mod tests {
         assert!(text.len() <= BYTES_MAX, "{} bytes", text.len());
         assert!(text.contains("You cannot mark a step done"));
         assert!(text.ends_with("next: planwright answer hello/greeter\n"), "{text}");
+        let text = reminder_bound(&long, &plans);
+        assert!(text.len() <= BYTES_MAX, "{} bytes", text.len());
+        assert!(text.ends_with("next: planwright answer hello/greeter\n"), "{text}");
+    }
+
+    // D-14: the binding is the first thing that a session hears; without one nothing is said differently.
+    #[test]
+    fn a_bound_session_is_told_so_first() {
+        let plain = reminder(&[active("x")]).expect("a plan is active");
+        assert_eq!(reminder_bound("bound to `foo`", &[active("x")]), format!("bound to `foo`\n\n{plain}"));
+        assert_eq!(reminder_bound("bound\nto nothing", &[]), "bound to nothing\n");
     }
 
     #[test]

@@ -299,6 +299,7 @@ impl RunState {
     /// | waiting | ask.answered: confirm (no contract) | passed k |
     /// | waiting | ask.answered: skip | skipped |
     /// | waiting | ask.answered: stop, revise | pending; the run is stopped |
+    /// | passed k, skipped, pending | steps.reopened | pending, no failures |
     ///
     /// A stop refuses nothing: who drives the run may see it only after the next thing is recorded.
     pub fn apply(&mut self, event: &Event) -> Result<(), Illegal> {
@@ -325,14 +326,14 @@ impl RunState {
                 self.steps[place].question = asked.map(str::to_owned);
                 self.steps[place].strayed.extend(account.outside.iter().cloned());
                 self.steps[place].findings = report::findings(&account.report).cloned().collect();
-                self.spend(*usage);
+                self.spent = self.spent.plus(*usage);
             }
             Event::ContractFinished { step, attempt, receipt } => {
                 let place = self.known(event, step)?;
                 let failure = receipt.verdict.failure().cloned();
                 self.finish_contract(event, place, (*attempt, failure, receipt.output.clone()))?;
                 if let Some(opinion) = &receipt.opinion {
-                    self.spend(opinion.usage);
+                    self.spent = self.spent.plus(opinion.usage);
                 }
             }
             Event::AskOpened { ask, step, reason, text } => {
@@ -349,6 +350,7 @@ impl RunState {
             Event::AgentsApproved { .. } => {}
             Event::RunStopped { by, .. } => self.stop(by),
             Event::RunResumed { .. } => self.phase = Phase::Running,
+            Event::StepsReopened { steps, .. } => self.reopen(event, steps)?,
             Event::RunFinished { outcome, .. } => self.phase = Phase::Finished(*outcome),
         }
         Ok(())
@@ -489,6 +491,43 @@ impl RunState {
         Ok(())
     }
 
+    /// Steps that were settled are as they were before they were begun; how often they were tried is not forgotten, or two
+    /// attempts would have one name.
+    fn reopen(&mut self, event: &Event, steps: &[String]) -> Result<(), Illegal> {
+        let places = steps.iter().map(|step| self.known(event, step)).collect::<Result<Vec<_>, _>>()?;
+        for &place in &places {
+            match self.steps[place].status {
+                Status::Passed { .. } | Status::Skipped { .. } | Status::Pending => {}
+                Status::Running { .. } | Status::Judging { .. } | Status::Waiting { .. } => {
+                    return Err(self.illegal(
+                        event,
+                        Some(place),
+                        "none: it is under way or waits for somebody",
+                    ));
+                }
+            }
+        }
+        for place in places {
+            let step = &mut self.steps[place];
+            *step = StepState {
+                status: Status::Pending,
+                failures: 0,
+                lost: 0,
+                granted: 0,
+                parked: 0,
+                parked_until: None,
+                same_failure: 0,
+                is_handed_over: false,
+                question: None,
+                failed: Vec::new(),
+                findings: Vec::new(),
+                strayed: BTreeSet::new(),
+                ..step.clone()
+            };
+        }
+        Ok(())
+    }
+
     fn stop(&mut self, by: &str) {
         self.phase = Phase::Stopped;
         self.stopped_by = Some(by.to_owned());
@@ -571,15 +610,5 @@ impl RunState {
             }
         }
         Ok(())
-    }
-
-    fn spend(&mut self, usage: Usage) {
-        let add = |total: Option<u64>, more: Option<u64>| match (total, more) {
-            (None, None) => None,
-            (total, more) => Some(total.unwrap_or(0).saturating_add(more.unwrap_or(0))),
-        };
-        self.spent.tokens = add(self.spent.tokens, usage.tokens);
-        self.spent.micro_dollars = add(self.spent.micro_dollars, usage.micro_dollars);
-        self.spent.milliseconds = self.spent.milliseconds.saturating_add(usage.milliseconds);
     }
 }

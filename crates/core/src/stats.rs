@@ -272,6 +272,7 @@ fn trace(events: &[(u64, Event)]) -> BTreeMap<&str, Traced> {
             | Event::BudgetWarned { .. }
             | Event::RunStopped { .. }
             | Event::RunResumed { .. }
+            | Event::StepsReopened { .. }
             | Event::RunFinished { outcome: Outcome::Done | Outcome::Failed | Outcome::Cancelled, .. } => {}
         }
     }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 pub use checkout::Checkout;
 pub use log::{Commit, changed_by, commits_since, named};
+pub(crate) use place::Place;
 pub use planwright_core::ledger::Base;
 pub(crate) use tree::walked;
 pub use tree::{Files, tree_of_workspace};
@@ -157,7 +158,7 @@ pub fn moved(root: &Path, from: &Base, to: &Base) -> Result<Vec<String>, Error> 
     let home = Home::must(root)?;
     let (from, to) = (name_of(&from.commit)?, name_of(&to.commit)?);
     // By our own git folder: it has no configuration that could name a program for differences.
-    let place = place::Place::new(root)?;
+    let place = Place::new(root)?;
     let own = checkout::bare(&place, &home, from)?;
     let words = ["diff-tree", "-r", "-z", "--no-renames", "--name-only", "--no-ext-diff", from, to];
     let answer = asked(&own, "compare two commits", &words)?;

@@ -43,6 +43,8 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 pub struct Config {
     /// Limits that plans are held to.
     pub limits: Limits,
+    /// Where plans lie.
+    pub plans: Plans,
     /// How plans are carried out.
     pub run: Run,
     /// How finished plans are merged.
@@ -120,6 +122,13 @@ pub struct Limits {
     pub retries: u32,
 }
 
+/// Where plans lie.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plans {
+    /// The folder with named plans, relative to the root; `None`: the usual one.
+    pub harness: Option<PathBuf>,
+}
+
 /// How plans are carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
@@ -143,6 +152,8 @@ pub struct Run {
     pub context_bytes: u64,
     /// Minutes after which a run that nobody drives is stalled.
     pub stalled_minutes: u64,
+    /// Whether steps that are under way at once work in trees of their own.
+    pub has_trees: bool,
 }
 
 /// How planners are asked.
@@ -332,6 +343,14 @@ pub fn user_file() -> Option<PathBuf> {
     Some(folder.join("planwright/config.toml"))
 }
 
+/// A path of a setting: `~/` in front of it is the home, as it is for a shell.
+pub(crate) fn from_home(path: &Path) -> PathBuf {
+    match (path.strip_prefix("~"), std::env::var_os("HOME")) {
+        (Ok(rest), Some(home)) => PathBuf::from(home).join(rest),
+        (Ok(_), None) | (Err(_), _) => path.to_owned(),
+    }
+}
+
 /// Why the settings can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -478,6 +497,7 @@ impl Settings {
             output_bytes: size("run.output_bytes"),
             context_bytes: self.number("run.context_bytes"),
             stalled_minutes: self.number("run.stalled_minutes"),
+            has_trees: self.word("run.trees") != "never",
         }
     }
 
@@ -497,6 +517,7 @@ impl Settings {
         let count = |name| u32::try_from(self.number(name)).unwrap_or(u32::MAX);
         Config {
             limits: Limits { plan_bytes: size("limits.plan_bytes"), retries: count("limits.retries") },
+            plans: Plans { harness: None },
             run: self.run(),
             merge: Merge { guards: usize::try_from(self.number("merge.guards")).unwrap_or(usize::MAX) },
             draft: Draft { tries: count("draft.tries"), seconds: self.number("draft.seconds") },
@@ -538,6 +559,7 @@ impl Config {
             (["topics", "command"], Value::Words(words)) => self.topics.command.clone_from(words),
             (["arbiter", "agent"], Value::Text(agent)) => self.consult.arbiter = Some(agent.clone()),
             (["approve", "key"], Value::Text(path)) => self.approve.key = Some(path.into()),
+            (["plans", "harness"], Value::Text(path)) => self.plans.harness = Some(path.into()),
             (["repositories", name], Value::Text(path)) => {
                 self.repositories.insert((*name).to_owned(), path.clone());
             }

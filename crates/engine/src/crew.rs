@@ -115,7 +115,7 @@ impl Crew<'_> {
     fn begin(&mut self, claim: Claim) -> Result<(), Error> {
         let run = self.runs.run(claim.run)?;
         let place = run.state.place(&claim.step).ok_or(Error::Plan { run: claim.run })?;
-        let worker = Arc::new(self.runs.worker(&run));
+        let worker = Arc::new(self.runs.worker(&run)?);
         let prompt = String::from_utf8_lossy(&self.runs.store().get(&claim.prompt)?).into_owned();
         let feedback = worker.feedback(&run.state.steps[place], &[]).text(&worker.plan.steps[place]);
         let (report, stop) = (self.report.clone(), Stop::new());

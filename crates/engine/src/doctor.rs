@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use planwright_core::agent::{Credential, PROFILES, Profile};
+use planwright_core::binding::MARKER;
+use planwright_core::dialect::named::{Name, plan_file};
 
 use crate::config::{self, Config, Settings, Sources, setting};
 use crate::process::{self, How, Job, Stop};
 use crate::project::{self, Project};
 use crate::store::journal::{RunId, Store};
 use crate::store::state;
-use crate::{facts, notify, runs};
+use crate::{binding, facts, notify, runs};
 
 /// How long a program may take to say which version it is.
 const VERSION_SECONDS: u64 = 10;
@@ -117,6 +119,7 @@ pub fn examine(root: &Path, flags: &[String]) -> Vec<Finding> {
             findings.extend(agents(root, &config));
             findings.extend(hooks(root, &config));
             days = config.retention.days;
+            findings.extend(bindings(&Project { root: root.to_owned(), config, dialect: None }));
         }
         Err(error) => findings.extend(faults(&error)),
     }
@@ -529,6 +532,33 @@ fn astray_plans(root: &Path) -> Vec<Finding> {
     // A folder that can't be searched was told of above.
     let faults = project.faults().unwrap_or_default();
     faults.into_iter().map(|fault| Finding::warn(fault, "planwright list")).collect()
+}
+
+/// The named plans, and the one that this worktree is bound to. A project without names has nothing to be told of here, and one
+/// without a plan that has no name lacks nothing. A marker that leads nowhere stops no other work: whoever asks for the plan is told.
+fn bindings(project: &Project) -> Vec<Finding> {
+    let listing = match binding::list(project) {
+        Ok(listing) => listing,
+        Err(binding::Error::NoFolder { .. }) => {
+            return match binding::of_marker(project) {
+                Ok(_) => Vec::new(),
+                Err(error) => vec![Finding::warn(error.to_string(), "planwright config plans.harness")],
+            };
+        }
+        Err(error) => return vec![Finding { level: Level::Warn, ..Finding::failed("named plans", &error) }],
+    };
+    let named: Vec<String> =
+        listing.plans.iter().filter_map(Name::slug).map(|slug| plan_file(Some(slug))).collect();
+    let mut findings = Vec::new();
+    if !named.is_empty() {
+        let word = if named.len() == 1 { "plan" } else { "plans" };
+        findings.push(Finding::ok(format!("{} named {word}: {}", named.len(), named.join(", "))));
+    }
+    findings.extend(listing.bound.map(|bound| match bound {
+        Ok(slug) => Finding::ok(format!("bound to {} ({MARKER})", plan_file(Some(&slug)))),
+        Err(fault) => Finding::warn(format!("dangling: {fault}"), "planwright use --clear"),
+    }));
+    findings
 }
 
 /// The settings of proposals, where the project has some.

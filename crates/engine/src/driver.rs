@@ -373,6 +373,7 @@ fn awaited(event: &Event) -> Option<String> {
         | Event::BudgetWarned { .. }
         | Event::RunStopped { .. }
         | Event::RunResumed { .. }
+        | Event::StepsReopened { .. }
         | Event::RunFinished { .. } => None,
     }
 }

@@ -105,6 +105,7 @@ fn outputs(runs: &Runs, events: &[(u64, Event)]) -> BTreeMap<Blob, String> {
         | Event::BudgetWarned { .. }
         | Event::RunStopped { .. }
         | Event::RunResumed { .. }
+        | Event::StepsReopened { .. }
         | Event::RunFinished { .. } => None,
     });
     let kept = named.filter_map(|blob| {

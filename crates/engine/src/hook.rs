@@ -6,7 +6,7 @@ mod tool;
 
 pub(crate) use tool::followed;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -80,6 +80,13 @@ pub struct Answered {
     pub reply: Reply,
     /// What the user should know of, and the agent need not.
     pub complaints: Vec<String>,
+}
+
+/// The folder in which the session of an agent stands, as its question says; `None` where it does not, or where there is none.
+pub fn folder_in(input: &str) -> Option<PathBuf> {
+    let input: Value = serde_json::from_str(input).ok()?;
+    let folder = PathBuf::from(input["cwd"].as_str()?);
+    Some(folder).filter(|folder| folder.is_absolute() && folder.is_dir())
 }
 
 /// Answers what an agent asks in `folder`. What can't be read is taken for a call of a tool, the one event where silence does harm.

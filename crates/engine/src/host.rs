@@ -57,6 +57,8 @@ pub struct Hands {
     pub workers: usize,
     /// Told when the user wants to leave.
     pub leave: Stop,
+    /// A step that several agents do against each other, by its id, and how many.
+    pub tournament: Option<(String, u32)>,
 }
 
 /// The key of an attempt: a place in the plan and a number.

@@ -130,6 +130,12 @@ impl Keep {
         &self.common
     }
 
+    /// The file that is locked by whoever must be alone with something of this name.
+    pub(crate) fn door(&self, name: &str) -> PathBuf {
+        let name = blake3::hash(name.as_bytes()).to_hex();
+        self.own.join("doors").join(&name[..32])
+    }
+
     /// Makes our own git folder, unless it is there.
     fn prepare(&self) -> Result<(), Error> {
         let format = self.theirs("tell how it hashes", &["rev-parse", "--show-object-format"])?.text();
@@ -148,7 +154,7 @@ impl Keep {
         if has("config", &config) && has("HEAD", head) && has("info/attributes", &attributes) {
             return Ok(());
         }
-        for folder in ["objects", "refs", "indexes", "info"] {
+        for folder in ["objects", "refs", "indexes", "doors", "info"] {
             state::create(&self.own.join(folder))?;
         }
         state::keep(&self.own.join("info"), "attributes", attributes.as_bytes())?;

@@ -13,6 +13,7 @@ use planwright_core::tally::{Tally, UnderWay};
 use planwright_core::work::{WorkItem, WorkKind};
 
 use crate::driver::{self, Progress};
+use crate::ground::{self, Ground, Plot};
 use crate::host::{self, Embedded, Hands};
 use crate::mirror::Mirror;
 use crate::process::{Stop, Supervisors};
@@ -59,6 +60,15 @@ pub enum Error {
         /// Who runs it.
         holder: String,
     },
+    /// Where the run works, or what is kept of it.
+    #[error("the work of the run can't be kept")]
+    Ground(#[from] ground::Error),
+    /// Nothing of a step is kept.
+    #[error("nothing of `{step}` is kept")]
+    Unlanded {
+        /// The step.
+        step: String,
+    },
     /// An answer that does not fit.
     #[error("that can't be recorded")]
     Illegal(#[source] Illegal),
@@ -104,6 +114,7 @@ impl Run {
             | Event::BudgetWarned { .. }
             | Event::RunStopped { .. }
             | Event::RunResumed { .. }
+            | Event::StepsReopened { .. }
             | Event::RunFinished { .. } => None,
         });
         approved.unwrap_or_default()
@@ -135,6 +146,26 @@ pub struct Drive {
     pub workers: usize,
     /// Told when the user wants to leave: what this process has under way is ended, and nothing is lost.
     pub leave: Stop,
+    /// Where attempts work.
+    pub spread: Spread,
+    /// A step that several agents do against each other, by its id, and how many.
+    pub tournament: Option<(String, u32)>,
+}
+
+impl Drive {
+    /// One after the other, in the workspace.
+    pub const fn together(limits: Limits, workers: usize, leave: Stop) -> Self {
+        Self { limits, workers, leave, spread: Spread::Together, tournament: None }
+    }
+}
+
+/// Where the attempts of a run work. A run whose attempts worked apart once goes on so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spread {
+    /// In the workspace, all of them.
+    Together,
+    /// Each in a tree of its own, if there is a repository to make trees of.
+    Apart,
 }
 
 /// The newest run of a plan, as lists show it: from a row, without its plan and without its journal. Never the ground for a
@@ -168,6 +199,17 @@ pub struct Pending {
     pub kind: WorkKind,
     /// How well the one is who is at it.
     pub health: Option<Health>,
+}
+
+/// What was taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RolledBack {
+    /// The steps that are to be done again; none where the run was over.
+    pub reopened: Vec<String>,
+    /// The files that were put back.
+    pub files: Vec<String>,
+    /// The commit that keeps what lay in the workspace before.
+    pub kept: String,
 }
 
 /// Who approved, and in which way.
@@ -303,8 +345,23 @@ impl Runs {
         drive: &Drive,
         watch: &mut dyn FnMut(&RunState, &Event),
     ) -> Result<(Progress, Vec<String>), Error> {
-        let hands = Hands { workers: drive.workers, leave: drive.leave.clone() };
+        let hands = Hands {
+            workers: drive.workers,
+            leave: drive.leave.clone(),
+            tournament: drive.tournament.clone(),
+        };
         let mut host = self.host(run, path, hands)?;
+        let ground = self.ground(run)?;
+        if drive.spread == Spread::Apart && (ground.is_kept() || drive.tournament.is_some()) {
+            ground.part()?;
+        }
+        let begun = ground.begin(&run.state);
+        if ground.is_apart()? {
+            begun?;
+        } else if let Err(error) = begun {
+            // Without it there is no way back to before a step; nothing else is lost.
+            host.mirror.complaints.push(format!("what the steps change is not kept: {error}"));
+        }
         if run.state.phase == Phase::Stopped {
             self.record(run, &Event::RunResumed { by: user() })?;
         }
@@ -323,13 +380,16 @@ impl Runs {
     pub fn host(&self, run: &Run, path: &Path, hands: Hands) -> Result<Embedded, Error> {
         let rights = [self.lock(run.row.id)?, self.occupy()?];
         let source = run.row.source().ok_or(Error::Plan { run: run.row.id })?;
-        Ok(Embedded::new((self.worker(run), rights), run.row.id, (path, source), hands))
+        let worker = Worker { tournament: hands.tournament.clone(), ..self.worker(run)? };
+        Ok(Embedded::new((worker, rights), run.row.id, (path, source), hands))
     }
 
     /// What carries out the commands of a run.
-    pub(crate) fn worker(&self, run: &Run) -> Worker {
-        Worker {
+    pub(crate) fn worker(&self, run: &Run) -> Result<Worker, Error> {
+        Ok(Worker {
             root: self.project.root.clone(),
+            ground: self.ground(run)?,
+            tournament: None,
             config: self.project.config.clone(),
             agents: run.agents(),
             plan: Arc::new(run.plan.clone()),
@@ -341,7 +401,19 @@ impl Runs {
             store: Arc::clone(&self.store),
             for_agents: Supervisors::new(),
             for_contracts: Supervisors::new(),
-        }
+        })
+    }
+
+    /// Where a run works.
+    pub fn ground(&self, run: &Run) -> Result<Ground, Error> {
+        let name = run.row.plan.file_name().unwrap_or_default().to_string_lossy();
+        let fresh = run.row.plan.with_file_name(format!(".{name}.planwright"));
+        let plot = Plot {
+            root: self.project.root.clone(),
+            run: ground::name_of_run(&self.store.key(), run.row.id.number(), run.row.created_at_ms),
+            own: vec![run.row.plan.clone(), fresh],
+        };
+        Ok(Ground::of(plot)?)
     }
 
     /// Follows a run that another process drives, until that one lets go of it or the user leaves.
@@ -414,22 +486,66 @@ impl Runs {
         Err(Error::Driven { run, holder })
     }
 
-    /// Takes the workspace for one run: two plans that work in the same folder would judge each other's work.
-    pub(crate) fn occupy(&self) -> Result<RunLock, Error> {
-        let root = blake3::hash(self.project.root.as_os_str().as_encoded_bytes()).to_hex();
-        let name = format!("workspace-{}", &root[..16]);
-        if let Some(lock) = self.store.lock_named(&name)? {
-            return Ok(lock);
-        }
-        let holder = self.store.holder_named(&name)?;
+    /// Which plan is at work in this workspace now, and who drives it.
+    pub fn occupant(&self) -> Result<Option<(String, String)>, Error> {
+        let Some(holder) = self.store.holder_named(&self.workspace())? else { return Ok(None) };
         let mut plan = "another plan".to_owned();
         for row in self.store.runs()?.into_iter().rev() {
-            if holder.is_some() && self.store.holder(row.id)? == holder {
+            if self.store.holder(row.id)?.as_ref() == Some(&holder) {
                 plan = row.name;
                 break;
             }
         }
-        Err(Error::Occupied { plan, holder: holder.map_or_else(String::new, |holder| holder.to_string()) })
+        Ok(Some((plan, holder.to_string())))
+    }
+
+    /// The name of the lock of this workspace.
+    fn workspace(&self) -> String {
+        let root = blake3::hash(self.project.root.as_os_str().as_encoded_bytes()).to_hex();
+        format!("workspace-{}", &root[..16])
+    }
+
+    /// Takes the workspace for one run: two plans that work in the same folder would judge each other's work.
+    pub(crate) fn occupy(&self) -> Result<RunLock, Error> {
+        if let Some(lock) = self.store.lock_named(&self.workspace())? {
+            return Ok(lock);
+        }
+        let (plan, holder) = self.occupant()?.unwrap_or_else(|| ("another plan".to_owned(), String::new()));
+        Err(Error::Occupied { plan, holder })
+    }
+
+    /// Takes the work of a run back to before a step: it, everything that landed after it and what waits for any of these are
+    /// to be done again. Nobody else may be at work here meanwhile.
+    pub fn roll_back(&self, run: &Run, path: &Path, step: &str) -> Result<RolledBack, Error> {
+        let _rights = [self.lock(run.row.id)?, self.occupy()?];
+        let run = self.run(run.row.id)?;
+        let ground = self.ground(&run)?;
+        let landings = ground.history()?.unwrap_or_default();
+        let unlanded = || Error::Unlanded { step: step.to_owned() };
+        let first = landings.iter().position(|landing| landing.step == step).ok_or_else(unlanded)?;
+        let reach = run.plan.graph().reach();
+        let undone: Vec<usize> =
+            landings[first..].iter().filter_map(|landing| run.state.place(&landing.step)).collect();
+        let reopened: Vec<String> = run
+            .state
+            .steps
+            .iter()
+            .enumerate()
+            .filter(|(place, now)| {
+                let is_behind =
+                    undone.iter().any(|&before| before == *place || reach.is_before(before, *place));
+                is_behind && now.status.is_settled()
+            })
+            .map(|(_, now)| now.id.clone())
+            .collect();
+        let reopened = if run.state.outcome().is_some() { Vec::new() } else { reopened };
+        // The journal first: whoever goes on after a crash does the steps again, on whatever lies there.
+        if !reopened.is_empty() {
+            self.record(&run, &Event::StepsReopened { steps: reopened.clone(), by: user() })?;
+        }
+        let (kept, files) = ground.roll_back(&landings[first].before)?;
+        self.mirror(run.row.id, path)?;
+        Ok(RolledBack { reopened, files, kept })
     }
 
     /// Records an answer, a stop or a cancellation by a person.

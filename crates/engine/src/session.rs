@@ -8,6 +8,8 @@ pub use gate::{Asked, Gate, gate};
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
+use planwright_core::binding::MARKER;
+use planwright_core::dialect::named::Slug;
 use planwright_core::event::Reason;
 use planwright_core::overseer::Places;
 use planwright_core::reminder::{Active, Now, Stage, first_open, heading};
@@ -18,7 +20,7 @@ use crate::decisions::{self, Decisions};
 use crate::project::{self, Project};
 use crate::runs::{self, Glance, Run, Runs};
 use crate::store::journal::{self, Holder, LedgerRow};
-use crate::{process, seal};
+use crate::{binding, process, seal};
 
 /// How many active plans are looked at.
 const PLANS_MAX: usize = 10;
@@ -62,22 +64,46 @@ pub fn places() -> Places {
 
 /// The plans that are active, the one that moved last first: those that are being run, else those that may be, else those that a
 /// person is asked about.
+///
+/// The plan that this worktree is bound to comes before the others.
 pub fn active(project: &Project) -> Result<Vec<Active>, Error> {
     let Some(decisions) = Decisions::open_existing(project)? else { return Ok(Vec::new()) };
+    // A marker that leads nowhere puts no plan first; it is told of by itself.
+    let bound = binding::of_marker(project).ok().flatten().map(|bound| bound.plan);
+    let is_other = |plan: &Path| bound.as_ref() != Some(&project.root.join(plan));
     let runs = decisions.runs();
     let mut going = runs.newest()?;
     going.retain(|glance| !matches!(glance.tally.phase, Phase::Finished(_)));
-    going.sort_by_key(|glance| Reverse(glance.changed_at_ms));
+    going.sort_by_key(|glance| (is_other(&glance.path), Reverse(glance.changed_at_ms)));
     if !going.is_empty() {
         return going.iter().take(PLANS_MAX).map(|glance| of_run(runs, glance)).collect();
     }
     let approved = approved(&decisions)?;
-    let (rows, stage) = match approved.is_empty() {
+    let (mut rows, stage) = match approved.is_empty() {
         false => (approved, Stage::Approved),
         true => (newest_first(decisions.waiting()?), Stage::Proposed),
     };
+    rows.sort_by_key(|row| is_other(&row.plan));
     let here = rows.into_iter().filter(|row| project.root.join(&row.plan).exists());
     here.take(PLANS_MAX).filter_map(|row| of_ledger(&decisions, &row, stage).transpose()).collect()
+}
+
+/// What binds the worktree of a session to a plan, in words; `None` where nothing does.
+pub fn binding_of(project: &Project) -> Option<String> {
+    Some(match binding::of_marker(project) {
+        Ok(None) => return None,
+        Ok(Some(bound)) => {
+            let slug = bound.name.slug().map_or("", Slug::as_str);
+            let plan = bound.plan.strip_prefix(&project.root).unwrap_or(&bound.plan).display();
+            let progress = bound.progress.strip_prefix(&project.root).unwrap_or(&bound.progress).display();
+            format!(
+                "This worktree is bound to the plan `{slug}` ({MARKER}): {plan}, progress in {progress}. Other plans are other workers'."
+            )
+        }
+        Err(error) => format!(
+            "This worktree is bound to no plan, DANGLING: {error}. Tell a person; don't take another plan."
+        ),
+    })
 }
 
 /// Plans that may be run, the newest first.

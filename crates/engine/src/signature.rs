@@ -13,7 +13,7 @@ use key::{Doubt, PublicKey};
 use ring::digest;
 use wire::{Reader, armored, dearmored, put};
 
-use crate::process;
+use crate::{config, process};
 
 /// What signatures are for. One that was made for something else, a commit for instance, is none here.
 pub const NAMESPACE: &str = "planwright";
@@ -122,7 +122,7 @@ pub enum Unsigned {
 /// Signs a text with the key in a file, or with one that an agent holds if the file has its public half.
 pub fn sign(key: &Path, text: &str) -> Result<String, Unsigned> {
     let refused = || Unsigned::Refused { key: key.to_owned() };
-    let said = process::sign_with_ssh(&home(key), NAMESPACE, text)
+    let said = process::sign_with_ssh(&config::from_home(key), NAMESPACE, text)
         .map_err(|source| Unsigned::Process { key: key.to_owned(), source })?;
     let signature = said.ok_or_else(refused)?;
     match parse(&signature).and_then(|parsed| parsed.check(text)) {
@@ -136,14 +136,6 @@ pub fn verify(text: &str, armored: &str, signers: &Signers, at_ms: u64) -> Resul
     let parsed = parse(armored)?;
     let key = parsed.check(text)?;
     signers.find(&key, at_ms)
-}
-
-/// `~/` in front of a path is the home, as it is for a shell.
-fn home(path: &Path) -> PathBuf {
-    match (path.strip_prefix("~"), std::env::var_os("HOME")) {
-        (Ok(rest), Some(home)) => PathBuf::from(home).join(rest),
-        (Ok(_), None) | (Err(_), _) => path.to_owned(),
-    }
 }
 
 /// A signature, taken apart.

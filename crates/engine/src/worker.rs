@@ -2,16 +2,18 @@
 //! [`planwright_core::judge`] makes a verdict of it.
 
 mod opinion;
+mod tournament;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::agent::{self, Account, Heard, Listener, Profile};
-use planwright_core::event::{Agents, ApprovedBy, AttemptEnd, Blob, Event, Receipt};
+use planwright_core::event::{Agents, ApprovedBy, AttemptEnd, Blob, Event, Receipt, Usage};
 use planwright_core::finding;
 use planwright_core::judge::judge_with;
+use planwright_core::opinion::Opinion;
 use planwright_core::plan::{Contract, Plan, Reference, Step};
 use planwright_core::prompt::{Context, Feedback};
 use planwright_core::scope::Scope;
@@ -22,6 +24,7 @@ use crate::base;
 use crate::config::{Config, ENVIRONMENT_KEY, LIKE_KEY, TOPICS_KEY, Violation};
 use crate::contract::{Seen, Site, bash, milliseconds};
 use crate::facts;
+use crate::ground::{self, Ground, Landed, Stand};
 use crate::process::{self, Ended, How, Job, Stop, Supervisors};
 use crate::runs;
 use crate::scope;
@@ -34,13 +37,19 @@ use opinion::Asked;
 
 /// The agent that runs the script which is the task.
 const SHELL: &str = "shell";
+/// How often a contract is run because other steps landed meanwhile.
+const LANDINGS_MAX: usize = 100;
 /// How much of a contract's output goes into the next prompt.
 const FEEDBACK_BYTES_MAX: usize = 4 << 10;
 
 /// Carries out the commands of one run.
 pub struct Worker {
-    /// The root of the project: where agents work and contracts look.
+    /// The root of the project.
     pub root: PathBuf,
+    /// Where agents work and contracts look.
+    pub ground: Ground,
+    /// A step that several agents do against each other, by its id, and how many.
+    pub tournament: Option<(String, u32)>,
     /// Its settings.
     pub config: Config,
     /// The command lines that were approved for the agents.
@@ -173,12 +182,32 @@ impl Worker {
 
     /// Makes an attempt: a fresh agent, which ends before this returns, and everything that it started with it.
     pub fn attempt(&self, step: &Step, attempt: u32, told: &Told, stop: &Stop) -> Done {
-        let before = Snapshot::of(&self.root);
-        let name = format!("{}-{}-{attempt}", self.tag.replace('/', "-"), step.id);
-        let folder = Folder::of(&self.store, &name);
-        let scope = self.scope(step);
+        if let Some((_, entrants)) = self.tournament.as_ref().filter(|(id, _)| *id == step.id) {
+            return self.compete((step, attempt), *entrants, told, stop);
+        }
+        self.enter((step, attempt), &attempt.to_string(), told, stop)
+    }
+
+    /// Has an agent work at a step, in the workspace or apart, and keeps what it left under this name.
+    fn enter(&self, (step, attempt): (&Step, u32), name: &str, told: &Told, stop: &Stop) -> Done {
+        let worked = self.ground.field(&format!("{} {name}", step.id)).and_then(|field| {
+            let root = field.as_ref().map_or(&self.root, |field| &field.root);
+            let done = self.work((step, attempt, name), root, told, stop);
+            match &field {
+                Some(field) => self.ground.keep_work(field, step, name).map(|()| done),
+                None => Ok(done),
+            }
+        });
+        worked.unwrap_or_else(|error| unworked(step, attempt, &error))
+    }
+
+    /// Has an agent work in a folder. `name` tells it from others at the same step.
+    fn work(&self, (step, attempt, name): (&Step, u32, &str), root: &Path, told: &Told, stop: &Stop) -> Done {
+        let before = Snapshot::of(root);
+        let folder = Folder::of(&self.store, &format!("{}-{}-{name}", self.tag.replace('/', "-"), step.id));
+        let scope = self.scope(step, root);
         let prepared = self.agent(step).and_then(|agent| {
-            let job = self.attempt_job(&agent, (step, attempt), told, &folder);
+            let job = self.attempt_job(&agent, (step, attempt, root), told, &folder);
             Ok((self.held(job, (&agent, step), &scope, &folder)?, agent))
         });
         let (mut heard, (end, output, milliseconds)) = match prepared {
@@ -193,7 +222,7 @@ impl Worker {
             }
         };
         folder.hear_left(self.profile(step), &mut heard);
-        let mut changed = before.again(&self.root).changed_since(&before);
+        let mut changed = before.again(root).changed_since(&before);
         let own = self.own_files();
         changed.retain(|path| !own.iter().any(|own| *path == own.to_string_lossy()));
         let said = folder.said();
@@ -249,9 +278,16 @@ impl Worker {
         said.later(now).or_else(by_itself).unwrap_or(end)
     }
 
-    fn attempt_job(&self, agent: &Agent, (step, attempt): (&Step, u32), told: &Told, folder: &Folder) -> Job {
+    fn attempt_job(
+        &self,
+        agent: &Agent,
+        (step, attempt, root): (&Step, u32, &Path),
+        told: &Told,
+        folder: &Folder,
+    ) -> Job {
         let deadline = Duration::from_secs(step.timeout_seconds.unwrap_or(self.config.run.step_seconds));
-        let mut env = self.site().environment(step);
+        let closed = [self.root.clone()];
+        let mut env = self.site(root, &closed).environment(step);
         env.extend(folder.environment());
         env.push(folder.step(step, attempt));
         let (argv, input) = match agent {
@@ -269,7 +305,7 @@ impl Worker {
         let tag = format!("{}/{}/{attempt}/agent", self.tag, step.id);
         Job {
             argv,
-            folder: self.root.clone(),
+            folder: root.to_owned(),
             env,
             input,
             deadline,
@@ -279,9 +315,9 @@ impl Worker {
     }
 
     /// What the attempts of a step may do. The plan and what is known of it are nobody's but the harness's.
-    fn scope(&self, step: &Step) -> Scope {
-        let plan = self.root.join(&self.plan_file);
-        scope::of_step(&self.config, &self.root, step, &[plan, state::folder()])
+    fn scope(&self, step: &Step, root: &Path) -> Scope {
+        let plans = [root.join(&self.plan_file), self.root.join(&self.plan_file), state::folder()];
+        scope::of_step(&self.config, root, step, &plans)
     }
 
     /// A job whose agent is held to its scope. A script is the plan's own text, which a person has read.
@@ -319,27 +355,64 @@ impl Worker {
         attempt::environment(self.profile(step), said.map(Vec::as_slice).unwrap_or_default())
     }
 
-    /// Runs the contract of a step and has it judged. `None` when it was stopped before it could tell anything.
+    /// Runs the contract of a step and has it judged, and lands what passed. `None` when it was stopped before it could tell
+    /// anything.
     pub fn contract(
         &self,
         (step, attempt): (&Step, u32),
         (changed, strayed): (&[String], &BTreeSet<String>),
         stop: &Stop,
     ) -> Option<Done> {
+        let name = attempt.to_string();
+        // What else landed meanwhile makes another tree of it: contracts only look, so it is judged once more.
+        for _ in 0..LANDINGS_MAX {
+            let stand = match self.ground.stand(step, &name) {
+                Ok(Ok(stand)) => stand,
+                Ok(Err(why)) => return Some(self.unseen((step, attempt), why)),
+                Err(error) => return Some(self.unseen((step, attempt), told(&error))),
+            };
+            let done = self.look((step, attempt), &stand, (changed, strayed), stop)?;
+            if !is_passed(&done.event) {
+                return Some(done);
+            }
+            match self.ground.land(&stand, step, &name) {
+                Ok(Landed::Yes) => return Some(done),
+                Ok(Landed::Again) => {}
+                Ok(Landed::No(why)) => return Some(self.unseen((step, attempt), why)),
+                // Where all work in one place it lies there already, and what is kept is only for a way back.
+                Err(_) if !stand.is_apart() => return Some(done),
+                Err(error) => return Some(self.unseen((step, attempt), told(&error))),
+            }
+        }
+        let why = "other steps landed each time while its contract ran".to_owned();
+        Some(self.unseen((step, attempt), why))
+    }
+
+    /// A contract that could not be run, for this reason.
+    fn unseen(&self, (step, attempt): (&Step, u32), why: String) -> Done {
+        self.recorded((step, attempt), Seen::unseen(step, why), (String::new(), None))
+    }
+
+    /// Runs the contract of a step where it stands, and has it judged.
+    fn look(
+        &self,
+        (step, attempt): (&Step, u32),
+        stand: &Stand,
+        (changed, strayed): (&[String], &BTreeSet<String>),
+        stop: &Stop,
+    ) -> Option<Done> {
         let tag = format!("{}/{}/{attempt}/contract", self.tag, step.id);
+        let root = stand.root();
         // Before the contract, which may leave things behind. Without the plan: the harness writes marks into it at any time.
         // Content that can't be told is not told: that takes nothing from what the contract says.
-        let tree = base::tree_of_workspace(&self.root, &self.own_files());
-        let expect = match step.contract {
-            Contract::Shell { expect, .. } => Some(expect),
-            Contract::Manual => None,
-        };
-        let seen = match self.broken_seal().or_else(|| self.strayed(strayed)) {
+        let tree = base::tree_of_workspace(root, &self.own_files());
+        let closed = [self.root.clone()];
+        let seen = match self.broken_seal(root).or_else(|| self.strayed(strayed)) {
             Some(why) => Seen::unseen(step, why),
-            None => self.site().look(step, (&self.for_contracts, &tag), stop)?,
+            None => self.site(root, &closed).look(step, (&self.for_contracts, &tag), stop)?,
         };
         let asked = match seen.verdict.is_passed() {
-            true => self.opinion((step, attempt), (changed, &seen.output), stop),
+            true => self.opinion((step, attempt), (root, changed, &seen.output), stop),
             false => None,
         };
         let opinion = match asked {
@@ -347,6 +420,20 @@ impl Worker {
             // Without its word nothing is known yet: contracts only look, so all of it is done again.
             Some(Asked::Stopped) => return None,
             None => None,
+        };
+        Some(self.recorded((step, attempt), seen, (tree.unwrap_or_default(), opinion)))
+    }
+
+    /// What was seen of a contract and what an agent thinks of it, as it is recorded.
+    fn recorded(
+        &self,
+        (step, attempt): (&Step, u32),
+        seen: Seen,
+        (tree, opinion): (String, Option<Opinion>),
+    ) -> Done {
+        let expect = match step.contract {
+            Contract::Shell { expect, .. } => Some(expect),
+            Contract::Manual => None,
         };
         let verdict = match expect {
             Some(expect) => judge_with(expect, &seen.observation, opinion.as_ref()),
@@ -364,18 +451,18 @@ impl Worker {
             tier: "open".to_owned(),
             output: blob_of(output.as_bytes()),
             milliseconds: seen.milliseconds,
-            tree: tree.unwrap_or_default(),
+            tree,
             expect,
             approvals: self.approvals.clone(),
             opinion,
         };
         let event = Event::ContractFinished { step: step.id.clone(), attempt, receipt };
-        Some(Done { event, blobs: vec![output.into_bytes()] })
+        Done { event, blobs: vec![output.into_bytes()] }
     }
 
     /// What is wrong with the sealed files: a contract that would run others than those that were approved tells nothing.
-    fn broken_seal(&self) -> Option<String> {
-        let moved = match seal::of(&self.root, &self.plan) {
+    fn broken_seal(&self, root: &Path) -> Option<String> {
+        let moved = match seal::of(root, &self.plan) {
             Ok(now) => seal::moved(&self.sealed, &now),
             Err(error) => vec![error.to_string()],
         };
@@ -388,9 +475,9 @@ impl Worker {
         [self.plan_file.clone(), self.plan_file.with_file_name(format!(".{name}.planwright"))]
     }
 
-    /// Where contracts look: in the workspace.
-    fn site(&self) -> Site<'_> {
-        Site { folder: &self.root, closed: &[], limits: &self.config.run }
+    /// Where contracts look.
+    fn site<'a>(&'a self, folder: &'a Path, closed: &'a [PathBuf]) -> Site<'a> {
+        Site { folder, closed, limits: &self.config.run }
     }
 }
 
@@ -402,6 +489,36 @@ fn script(task: &str) -> String {
         Some((_, body)) if fence.len() >= 3 && !body.contains(&format!("\n{fence}\n")) => body.to_owned(),
         Some(_) | None => task.to_owned(),
     }
+}
+
+/// An attempt that no agent could work at, because there is no place for it.
+fn unworked(step: &Step, attempt: u32, error: &ground::Error) -> Done {
+    let why = told(error);
+    let event = Event::AttemptFinished {
+        step: step.id.clone(),
+        attempt,
+        end: AttemptEnd::Parked { why: why.clone(), until: None },
+        output: Some(blob_of(why.as_bytes())),
+        usage: Usage::default(),
+        changed: Vec::new(),
+        account: Account::default(),
+    };
+    Done { event, blobs: vec![why.into_bytes()] }
+}
+
+/// What went wrong, with what is behind it.
+fn told(error: &ground::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(error) = source {
+        text.push_str(&format!(": {error}"));
+        source = error.source();
+    }
+    text
+}
+
+fn is_passed(event: &Event) -> bool {
+    matches!(event, Event::ContractFinished { receipt, .. } if receipt.verdict.is_passed())
 }
 
 /// How an attempt ended. One that was stopped by a person is neither failed nor lost.

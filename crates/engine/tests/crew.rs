@@ -66,7 +66,7 @@ fn drive(root: &Path) -> ExitCode {
         decisions.start(&path, &verified, &ada).expect("begun");
     }
     let run = runs.latest(&path).expect("read").expect("a run");
-    let drive = Drive { limits: Limits::default(), workers: 0, leave: Stop::new() };
+    let drive = Drive::together(Limits::default(), 0, Stop::new());
     runs.drive(&run, &path, &drive, &mut |_, _| {}).expect("driven");
     ExitCode::SUCCESS
 }

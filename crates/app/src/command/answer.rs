@@ -9,14 +9,17 @@ use serde::Serialize;
 
 use super::{RunOf, refuse_agents, run_of, shown, wait_for_driver};
 use crate::fact;
+use crate::named::Named;
 use crate::out::{Answer, Exit, Failure, Glyph, Next, Out, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("choice").args(["retry", "take_over", "confirm", "skip", "revise", "stop", "budget"]))]
 pub(crate) struct Args {
     /// The plan, or PLAN/STEP for a question about a step
-    #[arg(value_name = "PLAN[/STEP]")]
-    plan: String,
+    #[arg(value_name = "PLAN[/STEP]", default_value = "", hide_default_value = true)]
+    pub(crate) plan: String,
+    #[command(flatten)]
+    pub(crate) named: Named,
     /// One more attempt
     #[arg(long)]
     retry: bool,

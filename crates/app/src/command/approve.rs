@@ -10,12 +10,16 @@ use serde::Serialize;
 
 use super::{Opened, open, refuse_agents, shown};
 use crate::consent::{Matter, consent, say_approved, who};
+use crate::named::Named;
 use crate::out::{Answer, Exit, Failure, Next, Out, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The plan
-    plan: String,
+    #[arg(default_value = "", hide_default_value = true)]
+    pub(crate) plan: String,
+    #[command(flatten)]
+    pub(crate) named: Named,
     /// Approve exactly this digest (its first 8 digits or more); needed where no person is at the terminal
     #[arg(long, value_name = "DIGEST")]
     rev: Option<String>,
@@ -28,13 +32,6 @@ pub(crate) struct Args {
     /// Carry the plan out at once
     #[arg(long)]
     pub(crate) run: bool,
-}
-
-impl Args {
-    /// The plan.
-    pub(crate) fn plan(&self) -> &str {
-        &self.plan
-    }
 }
 
 /// The data of the envelope.

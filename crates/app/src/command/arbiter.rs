@@ -14,12 +14,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, agent_sign, open, refuse_agents, shown};
+use crate::named::Named;
 use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan
-    plan: String,
+    /// The plan; where none is named, the one that this worktree is bound to
+    #[arg(default_value = "", hide_default_value = true)]
+    pub(crate) plan: String,
+    #[command(flatten)]
+    pub(crate) named: Named,
     /// Take the built-in choice, whatever agent is the arbiter
     #[arg(long)]
     built_in: bool,

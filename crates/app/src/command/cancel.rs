@@ -10,12 +10,16 @@ use serde::Serialize;
 
 use super::{Opened, open, refuse_agents, shown, under_way, wait_for_driver};
 use crate::consent::who;
+use crate::named::Named;
 use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The plan
-    plan: String,
+    #[arg(default_value = "", hide_default_value = true)]
+    pub(crate) plan: String,
+    #[command(flatten)]
+    pub(crate) named: Named,
     /// Why
     #[arg(short, long)]
     message: String,

@@ -9,13 +9,16 @@ use serde::Serialize;
 
 use super::{Opened, find_step, open, shown};
 use crate::consent::who;
+use crate::named::Named;
 use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The plan, or PLAN/STEP
-    #[arg(value_name = "PLAN[/STEP]")]
-    plan: String,
+    #[arg(value_name = "PLAN[/STEP]", default_value = "", hide_default_value = true)]
+    pub(crate) plan: String,
+    #[command(flatten)]
+    pub(crate) named: Named,
     /// What you say
     #[arg(short, long)]
     message: Option<String>,

@@ -15,7 +15,7 @@ use planwright_engine::core::source::Source;
 use planwright_engine::core::state::State;
 use planwright_engine::decisions::Decisions;
 use planwright_engine::store::{self, Text};
-use planwright_engine::{Project, Verified, clock, planner as agent, project};
+use planwright_engine::{Project, Verified, binding, clock, planner as agent, project};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -24,6 +24,7 @@ use crate::consent::who;
 use crate::offer::{self, OneProposed};
 use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 use crate::planner::{self, Judged, Talk};
+use crate::twin::warn_of_twins;
 
 /// How many names are tried for a plan that has none of its own.
 const NAMES_MAX: u32 = 1000;
@@ -194,7 +195,7 @@ fn refuse_name(args: &Args, project: &Project) -> Result<(), Failure> {
 
 fn home(project: &Project, name: &str) -> Result<PathBuf, Failure> {
     let home = (project.dialect.unwrap_or(NATIVE).home)(name, &store::chance()?);
-    Ok(project.root.join(home.path))
+    Ok(binding::place(project, &home.path))
 }
 
 /// Reads an answer and has the plan in it checked.
@@ -266,6 +267,9 @@ fn write(
     let path = create(args, project, &verified, &title.unwrap_or_else(|| drafting.task.clone()))?;
     // Checked as it lies there: this is what is proposed.
     let verified = project.verify(&path, &shown(&path))?;
+    if let Some(draft) = &verified.draft {
+        warn_of_twins(project, (&path, draft), out)?;
+    }
     let digest = verified.plan.as_ref().map(|plan| Digest::of(plan).to_string()).unwrap_or_default();
     let steps = verified.plan.as_ref().map_or(0, |plan| plan.steps.len());
     let decisions = Decisions::open(project)?;
@@ -320,7 +324,7 @@ fn create(args: &Args, project: &Project, verified: &Verified, title: &str) -> R
     for count in 1..=NAMES_MAX {
         let name = if count == 1 { base.clone() } else { format!("{base}-{count}") };
         let home = (dialect.home)(&name, &store::chance()?);
-        let path = project.root.join(&home.path);
+        let path = binding::place(project, &home.path);
         let text = match dialect.is_native() {
             true => verified.source.text().to_owned(),
             false => {

@@ -11,12 +11,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, open, run_word, shown};
+use crate::named::Named;
 use crate::out::{Answer, Cell, Failure, Next, Out, Table, Tone, clean, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan
-    plan: String,
+    /// The plan; where none is named, the one that this worktree is bound to
+    #[arg(default_value = "", hide_default_value = true)]
+    pub(crate) plan: String,
+    #[command(flatten)]
+    pub(crate) named: Named,
 }
 
 /// The data of the envelope.

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use super::{RunOf, notice_of, run_of, shown, step_of};
 use crate::fact;
+use crate::named::Named;
 use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
 
 /// How long to wait for news before looking whether the run is still driven.
@@ -21,9 +22,14 @@ const LOOK: Duration = Duration::from_millis(250);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan, PLAN/STEP, or PLAN/STEP@ATTEMPT for everything that was told, said and printed in it
-    #[arg(value_name = "PLAN[/STEP[@N]]")]
-    plan: String,
+    /// The plan, PLAN/STEP, or PLAN/STEP@ATTEMPT for everything that was told, said and printed in it; where none is named, the one that this worktree is bound to
+    #[arg(value_name = "PLAN[/STEP[@N]]", default_value = "", hide_default_value = true)]
+    pub(crate) plan: String,
+    /// One step of the plan: task N
+    #[arg(value_name = "task N", num_args = 0..=2)]
+    pub(crate) task: Vec<String>,
+    #[command(flatten)]
+    pub(crate) named: Named,
     /// What the agent was told
     #[arg(long, group = "part")]
     prompt: bool,

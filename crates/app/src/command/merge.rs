@@ -236,7 +236,7 @@ fn print_evicted(evicted: &Evicted, into: &str, out: &mut Out<'_>) {
         }
         (Some(_), true) => format!("it fails on {into}, without any other plan"),
         (Some(_), false) => format!("it breaks together with {with}; without one of them it is fine"),
-        (None, true) => format!("{into} changed the same lines"),
+        (None, true) => "what is there already changed the same lines".to_owned(),
         (None, false) => format!("{with} changed the same lines"),
     };
     out.line(&format!("{glyph} {word}  {}   {}", clean_line(&evicted.plan), clean_line(&why)));

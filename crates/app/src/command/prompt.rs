@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use clap::ValueEnum;
 use planwright_engine::config::setting::BUILT_IN;
+use planwright_engine::core::binding::told;
 use planwright_engine::core::connection::SKILL;
 use planwright_engine::core::draft::Draft;
 use planwright_engine::core::overseer::{self, Desk};
@@ -35,12 +37,25 @@ enum Act {
     },
     /// The skill that teaches agents to write plans: SKILL.md
     Skill,
+    /// The script that tells a session of named plans when it begins; both twins are made of one source
+    SessionStart {
+        /// For which shell
+        #[arg(long, value_enum, default_value = "bash")]
+        shell: Shell,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Shell {
+    Bash,
+    #[value(name = "powershell")]
+    PowerShell,
 }
 
 /// The data of the envelope.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Prompted {
-    /// Which text: `overseer`, `context`, `planner` or `skill`.
+    /// Which text: `overseer`, `context`, `planner`, `skill` or `session-start`.
     pub(crate) name: String,
     /// The text.
     pub(crate) text: String,
@@ -54,6 +69,13 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         }
         Act::Planner { task } => ("planner", planner(task)?, ["planwright", "prompt", "skill"]),
         Act::Skill => ("skill", SKILL.to_owned(), ["planwright", "help", "init"]),
+        Act::SessionStart { shell } => {
+            let shell = match shell {
+                Shell::Bash => told::Shell::Bash,
+                Shell::PowerShell => told::Shell::PowerShell,
+            };
+            ("session-start", told::script(shell), ["planwright", "list-plans", "--gate"])
+        }
     };
     out.data(&clean(&text));
     if name == "overseer" {

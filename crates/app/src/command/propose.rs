@@ -20,21 +20,21 @@ use crate::offer::{OneProposed, data, tell};
 use crate::out::{Answer, Exit, Failure, Next, Out};
 
 /// What stands for standard input.
-const STDIN: &str = "-";
+pub(crate) const STDIN: &str = "-";
 /// The most that is read from standard input or a file of steps.
 const INPUT_BYTES_MAX: u64 = 16 << 20;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plans; `-` reads the text of one from standard input
-    #[arg(value_name = "PLAN", required_unless_present = "steps")]
-    plans: Vec<String>,
-    /// What the plan from standard input is called
+    /// The plans; where none is named, the one that this worktree is bound to; `-` reads the text of one from standard input
+    #[arg(value_name = "PLAN")]
+    pub(crate) plans: Vec<String>,
+    /// The plan PLAN-<NAME>.md of the harness folder; with `-`, what the plan from standard input is called
     #[arg(long, value_name = "NAME")]
-    name: Option<String>,
+    pub(crate) name: Option<String>,
     /// Make a proposal of a JSON file (`-` for standard input): {"title", "steps": [{"description", "tool", "operation", "target"}], "context"}
     #[arg(long, value_name = "FILE", conflicts_with_all = ["plans", "name"])]
-    steps: Option<String>,
+    pub(crate) steps: Option<String>,
 }
 
 /// The data of the envelope.

@@ -6,12 +6,16 @@ use planwright_engine::decisions::Decisions;
 use planwright_engine::project;
 
 use super::{Opened, open, refuse_agents, shown};
+use crate::named::Named;
 use crate::out::{Exit, Failure, Next};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The plan
+    #[arg(default_value = "", hide_default_value = true)]
     pub(crate) plan: String,
+    #[command(flatten)]
+    pub(crate) named: Named,
 }
 
 /// Refuses a plan that has not failed.

@@ -18,6 +18,7 @@ use serde::Serialize;
 use super::{ReviewData, agent_sign, here, project_of, reviews, shown};
 use crate::consent::{answer, say_approved, who};
 use crate::fact;
+use crate::named::Named;
 use crate::out::{Answer, Cell, Exit, Failure, Glyph, Next, Out, Table, Tone, clean, clean_line};
 
 /// How often a person may look again before they say yes or no.
@@ -27,8 +28,10 @@ const DIGITS_MIN: usize = 4;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan; without one, everything that waits for a review
-    plan: Option<String>,
+    /// The plan; without one, the one that this worktree is bound to, and without that everything that waits for a review
+    pub(crate) plan: Option<String>,
+    #[command(flatten)]
+    pub(crate) named: Named,
     /// The revision to compare with, such as r2; otherwise the one that you read last
     #[arg(long, value_name = "REVISION", value_parser = revision)]
     since: Option<u32>,

@@ -13,13 +13,15 @@ mod watch;
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Duration;
 
 use planwright_engine::core::decide::Limits;
 use planwright_engine::core::digest::Digest;
 use planwright_engine::core::event::Outcome;
 use planwright_engine::core::plan::{Plan, Step};
 use planwright_engine::core::run::RunState;
-use planwright_engine::runs::{self, Run, Runs};
+use planwright_engine::process::Stop;
+use planwright_engine::runs::{self, Drive, Run, Runs, Spread};
 use planwright_engine::store::Text;
 use planwright_engine::{Project, Verified, process, project};
 use schemars::JsonSchema;
@@ -27,12 +29,24 @@ use serde::Serialize;
 
 use super::{Opened, find_step, open};
 use crate::fact::found::FindingData;
+use crate::named::Named;
 use crate::out::{Answer, Exit, Failure, Next, Out};
+
+/// How often somebody who waits looks again.
+const PATIENCE: Duration = Duration::from_millis(200);
+/// The most agents of a tournament: each has a tree of its own.
+const ENTRANTS_MAX: u32 = 16;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan
-    plan: String,
+    /// The plan; where none is named, the one that this worktree is bound to
+    #[arg(default_value = "", hide_default_value = true)]
+    pub(crate) plan: String,
+    /// One step of the plan: task N
+    #[arg(value_name = "task N", num_args = 0..=2, conflicts_with_all = ["only", "until"])]
+    pub(crate) task: Vec<String>,
+    #[command(flatten)]
+    pub(crate) named: Named,
     /// Approve exactly this digest (its first 8 digits or more); needed where no person is at the terminal
     #[arg(long, value_name = "DIGEST")]
     rev: Option<String>,
@@ -41,13 +55,19 @@ pub(crate) struct Args {
     until: Option<String>,
     /// Do this step alone
     #[arg(long, value_name = "STEP")]
-    only: Option<String>,
+    pub(crate) only: Option<String>,
     /// How many steps may be under way at once; `run.jobs` of the settings where it is not said
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
     /// How many attempts this process makes at once; 0 leaves them to `planwright worker`. As many as jobs where it is not said
     #[arg(long, value_name = "N")]
     workers: Option<usize>,
+    /// Have N agents do STEP, each in a tree of its own; the contract picks one of them
+    #[arg(long, num_args = 2, value_names = ["N", "STEP"])]
+    tournament: Option<Vec<String>>,
+    /// Wait for a plan that is at work in this folder, in place of giving way to it
+    #[arg(long)]
+    wait: bool,
     /// Print one line per fact, and redraw nothing
     #[arg(long)]
     plain: bool,
@@ -64,11 +84,15 @@ impl Args {
     pub(crate) fn of(plan: &str) -> Self {
         Self {
             plan: plan.to_owned(),
+            task: Vec::new(),
+            named: Named::default(),
             rev: None,
             until: None,
             only: None,
             jobs: None,
             workers: None,
+            tournament: None,
+            wait: false,
             plain: false,
             dry_run: false,
             again: false,
@@ -148,6 +172,8 @@ struct Subject<'a> {
     digest: Digest,
     /// The steps that may be begun; `None`: all of them.
     steps: Option<BTreeSet<usize>>,
+    /// A step that several agents do against each other, by its id, and how many.
+    tournament: Option<(String, u32)>,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
@@ -169,15 +195,36 @@ pub(crate) fn run_opened(args: &Args, opened: Opened, out: &mut Out<'_>) -> Resu
             .next(Next::new(["planwright", "help", "run"])));
     }
     let steps = wanted(args, &verified)?;
+    let tournament = tournament(args, &verified)?;
     let digest = Digest::of(plan);
+    let verified = &verified;
     let subject =
-        Subject { args, path: &path, project: &project, name, verified: &verified, plan, digest, steps };
+        Subject { args, path: &path, project: &project, name, verified, plan, digest, steps, tournament };
     approve::print_plan(&subject, out);
     if args.dry_run {
         return dry::run(&subject, out);
     }
     let runs = Runs::open(&project)?;
+    if args.wait {
+        wait(&subject, &runs, out)?;
+    }
     carry_out(&subject, &runs, out)
+}
+
+/// Waits until no other plan is at work in this folder. Nothing is asked or begun before.
+fn wait(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<(), Failure> {
+    let mut told = None;
+    while let Some((plan, holder)) = runs.occupant()?.filter(|(plan, _)| *plan != subject.name) {
+        if told.as_ref() != Some(&plan) {
+            out.talk(&format!(
+                "waiting  {} waits for {plan} ({holder}), which is at work here",
+                subject.name
+            ));
+            told = Some(plan);
+        }
+        std::thread::sleep(PATIENCE);
+    }
+    Ok(())
 }
 
 fn carry_out(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<Answer, Failure> {
@@ -209,7 +256,15 @@ fn carry_out(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<An
         out.talk("workers  none here: attempts wait for `planwright worker`");
     }
     let limits = Limits { jobs, steps: subject.steps.clone(), ..usual };
-    match watch::drive(subject, runs, (&run, seen), (limits, workers), out) {
+    let is_apart = subject.tournament.is_some() || jobs > 1 && subject.project.config.run.has_trees;
+    let drive = Drive {
+        limits,
+        workers,
+        leave: Stop::new(),
+        spread: if is_apart { Spread::Apart } else { Spread::Together },
+        tournament: subject.tournament.clone(),
+    };
+    match watch::drive(subject, runs, (&run, seen), &drive, out) {
         Ok(watched) => report::report(subject, runs, &watched, out),
         // Somebody was faster.
         Err(runs::Error::Driven { holder, .. }) => follow(subject, runs, (run, seen, holder), out),
@@ -265,6 +320,23 @@ fn wanted(args: &Args, verified: &Verified) -> Result<Option<BTreeSet<usize>>, F
         }
     }
     Ok(Some(steps))
+}
+
+/// The step that several agents shall do, and how many.
+fn tournament(args: &Args, verified: &Verified) -> Result<Option<(String, u32)>, Failure> {
+    let (Some([count, step]), Some(draft), Some(plan)) =
+        (args.tournament.as_deref(), &verified.draft, &verified.plan)
+    else {
+        return Ok(None);
+    };
+    let place = find_step(draft, step, &args.plan)?;
+    let count = count.parse().ok().filter(|count| (2..=ENTRANTS_MAX).contains(count));
+    let count =
+        count.ok_or_else(|| {
+            Failure::new(Exit::Usage, format!("a tournament has 2 to {ENTRANTS_MAX} entrants"))
+                .next(Next::new(["planwright", "help", "run"]))
+        })?;
+    Ok(Some((plan.steps[place].id.clone(), count)))
 }
 
 /// Refuses a step alone that waits for something which is not settled: it would never begin.

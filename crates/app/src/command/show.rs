@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use super::{dialect_line, find_step, open};
 use crate::fact::found::{self, FindingData};
+use crate::named::Named;
 use crate::out::picture::{self, Picture};
 use crate::out::{Answer, Cell, Exit, Failure, Glyphs, Next, Out, Table, Tone, clean, clean_line};
 use crate::planner::tell_reasoning;
@@ -25,9 +26,14 @@ const CONTEXT_LINES_MAX: usize = 8;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan, or PLAN/STEP for one of its steps
-    #[arg(value_name = "PLAN[/STEP]")]
-    plan: String,
+    /// The plan, or PLAN/STEP for one of its steps; where none is named, the one that this worktree is bound to
+    #[arg(value_name = "PLAN[/STEP]", default_value = "", hide_default_value = true)]
+    pub(crate) plan: String,
+    /// One step of the plan: task N
+    #[arg(value_name = "task N", num_args = 0..=2)]
+    pub(crate) task: Vec<String>,
+    #[command(flatten)]
+    pub(crate) named: Named,
     /// Draw what waits for what
     #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, default_missing_value = "ascii")]
     graph: Option<Form>,

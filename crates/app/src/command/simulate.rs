@@ -9,12 +9,16 @@ use serde::Serialize;
 
 use super::{Opened, open, shown};
 use crate::fact;
+use crate::named::Named;
 use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan
-    plan: String,
+    /// The plan; where none is named, the one that this worktree is bound to
+    #[arg(default_value = "", hide_default_value = true)]
+    pub(crate) plan: String,
+    #[command(flatten)]
+    pub(crate) named: Named,
 }
 
 /// The data of the envelope.

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::{ReviewData, here, reviews};
 use crate::fact::{self, found::with_findings};
+use crate::named::Named;
 use crate::out::{Answer, Cell, Exit, Failure, Glyph, Next, Out, Table, Tone, clean_line};
 use standing::standing;
 
@@ -20,8 +21,10 @@ const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only the runs of this plan
-    plan: Option<String>,
+    /// Only the runs of this plan; without one, of the one that this worktree is bound to, and without that of all
+    pub(crate) plan: Option<String>,
+    #[command(flatten)]
+    pub(crate) named: Named,
     /// Show it again whenever something changes, until Ctrl-C
     #[arg(long, conflicts_with = "next")]
     watch: bool,
@@ -127,7 +130,9 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         return watch(args, &runs, out);
     }
     let mut standing = standing(args.plan.as_deref(), &runs)?;
-    let wanted = |review: &ReviewData| args.plan.as_ref().is_none_or(|plan| review.plan.starts_with(plan));
+    let wanted = |review: &ReviewData| {
+        args.plan.as_ref().is_none_or(|plan| review.path == *plan || review.plan.starts_with(plan))
+    };
     standing.reviews = reviews.into_iter().filter(wanted).collect();
     if args.next {
         return Ok(only_next(&standing, out));

@@ -7,12 +7,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{RunOf, refuse_agents, run_of, under_way, wait_for_driver};
+use crate::named::Named;
 use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The plan
-    plan: String,
+    #[arg(default_value = "", hide_default_value = true)]
+    pub(crate) plan: String,
+    #[command(flatten)]
+    pub(crate) named: Named,
     /// End the attempts that are under way; they count for nothing
     #[arg(long)]
     now: bool,

@@ -9,12 +9,16 @@ use serde::Serialize;
 
 use super::{here, project_of, refuse_agents, shown};
 use crate::consent::who;
+use crate::named::Named;
 use crate::out::{Answer, Failure, Next, Out, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The plan; the path of one that was deleted brings it back
-    plan: String,
+    #[arg(default_value = "", hide_default_value = true)]
+    pub(crate) plan: String,
+    #[command(flatten)]
+    pub(crate) named: Named,
 }
 
 /// The data of the envelope.

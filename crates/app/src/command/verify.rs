@@ -20,6 +20,7 @@ use planwright_engine::watch::Watch;
 use planwright_engine::{Project, Verified, kind, project, store};
 
 use super::{WHAT_IS_A_PLAN, dialect_line, here, open, project_of, shown};
+use crate::named::Named;
 use crate::out::diagnostics::{self, Checked, FoundData, SuggestionData, Warnings};
 use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 
@@ -31,9 +32,11 @@ const STDIN_SHOWN: &str = "<stdin>";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Plans to check; all plans of the project where none is named, standard input for `-`
+    /// Plans to check; where none is named, the one that this worktree is bound to, and without that all of the project; standard input for `-`
     #[arg(value_name = "PLAN")]
-    plans: Vec<String>,
+    pub(crate) plans: Vec<String>,
+    #[command(flatten)]
+    pub(crate) named: Named,
     /// How complaints are printed
     #[arg(long, value_enum, default_value = "human")]
     format: Format,

@@ -100,6 +100,7 @@ fn ended(event: &Event) -> String {
         | Event::BudgetWarned { .. }
         | Event::RunStopped { .. }
         | Event::RunResumed { .. }
+        | Event::StepsReopened { .. }
         | Event::RunFinished { .. } => String::new(),
     }
 }

@@ -67,7 +67,8 @@ impl Drivers {
     pub(super) fn drive(&self, project: &Project, run: RunId, path: PathBuf) -> Result<(), Trouble> {
         let runs = Runs::open(project)?;
         let limits = project.config.run.limits();
-        let drive = Drive { workers: limits.jobs, limits, leave: self.leave.clone() };
+        let workers = limits.jobs;
+        let drive = Drive::together(limits, workers, self.leave.clone());
         let thread = thread::spawn(move || {
             // What goes wrong is in the journal, or the next `run` says it.
             if let Ok(run) = runs.run(run) {

@@ -27,6 +27,7 @@ fn project() -> Place {
             "id: record\ntask: T\nstatus: draft\nsteps:\n  - index: 0\n    description: A\n    status: failed\n",
         )
         .write("policy.toml", "[[auto]]\nname = \"docs\"\npaths = [\"docs/**\"]\n")
+        .write(".harness/PLAN-tide.md", "# Plan: tide\n\n## Tasks\n\n### 1. Look\n- **What:** look\n- **Verification:** `test -e x`\n")
         .write("tasks.md", "# Tasks\n\n- [ ] Do a\n- [x] Do b\n")
         .write(HOSTILE_NAME, hostile());
     place
@@ -48,6 +49,17 @@ const SUCCESSES: &[Case<'_>] = &[
     (&["prompt", "context"], ""),
     (&["prompt", "planner"], ""),
     (&["prompt", "skill"], ""),
+    (&["prompt", "session-start"], ""),
+    (&["active"], ""),
+    (&["resolve-active-plan", "--plan", "tide"], ""),
+    (&["list-plans"], ""),
+    (&["list-plans", "--session"], "{}"),
+    (&["list-plans", "--gate"], ""),
+    (&["show", "--name", "tide", "task", "1"], ""),
+    (&["use", "tide"], ""),
+    (&["show"], ""),
+    (&["list-plans"], ""),
+    (&["use", "--clear"], ""),
     (&["new", "first"], ""),
     (&["verify", "good"], ""),
     (&["verify", "good", "--red"], ""),
@@ -122,6 +134,12 @@ const SUCCESSES: &[Case<'_>] = &[
     (&["events", "--plan", "good", "--since", "14m"], ""),
     (&["events", "--deliver"], ""),
     (&["queue"], ""),
+    (&["queue", "--status"], ""),
+    (&["queue-status"], ""),
+    (&["standup"], ""),
+    (&["standup", "--since", "7d"], ""),
+    (&["stage", "loose"], ""),
+    (&["activate", "loose"], ""),
     (&["worker", "--once"], ""),
     (&["archive", "other/twin.md"], ""),
     (&["archive", "--older-than", "30d", "--outputs", "--dry-run"], ""),
@@ -184,6 +202,15 @@ const WHILE_A_RUN_WAITS: &[Case<'_>] = &[
 ];
 
 const FAILURES: &[Case<'_>] = &[
+    (&["active", "../x"], ""),
+    (&["active", "a", "b"], ""),
+    (&["use", "nobody"], ""),
+    (&["use", "PLAN.md"], ""),
+    (&["use"], ""),
+    (&["list-plans", "everything"], ""),
+    (&["show", "good", "--name", "tide"], ""),
+    (&["show", "--name", "nobody"], ""),
+    (&["prompt", "session-start", "--shell", "fish"], ""),
     (&["review", "nobody"], ""),
     (&["mcp", "--role", "planner"], ""),
     (&["mcp"], ""),
@@ -213,6 +240,10 @@ const FAILURES: &[Case<'_>] = &[
     (&["new", "more", "--template", "bugfix"], ""),
     (&["history", "nothing"], ""),
     (&["archive", "nothing"], ""),
+    (&["standup", "--since", "soon"], ""),
+    (&["stage", "nothing"], ""),
+    (&["activate", "nothing"], ""),
+    (&["activate", "../good"], ""),
     (&["archive"], ""),
     (&["archive", "--older-than", "soon"], ""),
     (&["stats", "--since", "soon"], ""),

@@ -135,9 +135,9 @@ fn a_conflict_is_asked_about_and_the_others_land() {
     rehearsed.expect(
         3,
         &[
-            "1  a",
-            "2  b",
-            "3  c",
+            "1  c",
+            "2  a",
+            "3  b",
             "evicted  b   a changed the same lines",
             "shared.txt",
             "no contract was run",
@@ -150,7 +150,7 @@ fn a_conflict_is_asked_about_and_the_others_land() {
     );
     assert_eq!(place.read("shared.txt"), "one\ndeux\nthree\n");
     is_clean(&place);
-    place.run(&["merge"]).expect(3, &["evicted  b   main changed the same lines"]);
+    place.run(&["merge"]).expect(3, &["evicted  b   what is there already changed the same lines"]);
 }
 
 // P-13, design 9: what somebody wrote in the workspace is never written over.
@@ -436,7 +436,7 @@ fn a_plan_of_two_repositories_lands_in_both_or_in_none() {
         .bash("cd ../api && git checkout -q api.txt && echo uno >api.txt && git commit -qam uno")
         .expect(0, &[]);
     let uno = api(&place, "git rev-parse trunk");
-    place.run(&["merge"]).expect(3, &["trunk changed the same lines", "../api/api.txt"]);
+    place.run(&["merge"]).expect(3, &["what is there already changed the same lines", "../api/api.txt"]);
     assert_eq!(both(&place), (main, uno));
     place.bash(&format!("cd ../api && git reset -q --hard {trunk}")).expect(0, &[]);
     place.run(&["merge", "--dry-run"]).expect(0, &["also in api", "api: trunk"]);

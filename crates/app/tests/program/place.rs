@@ -21,8 +21,8 @@ pub(crate) const DEADLINE: Duration = Duration::from_mins(3);
 const PROGRAM: &str = env!("CARGO_BIN_EXE_planwright");
 /// What is on the search path beside the program. A contract that calls anything else calls a program that is missing.
 const TOOLS: &[&str] = &[
-    "bash", "cat", "cp", "dd", "echo", "git", "grep", "head", "ls", "mkdir", "mkfifo", "mv", "printf", "rm",
-    "sed", "sh", "sleep", "test", "touch", "true",
+    "bash", "cat", "chmod", "cp", "cut", "dd", "echo", "git", "grep", "head", "ls", "mkdir", "mkfifo", "mv",
+    "printf", "rm", "sed", "seq", "sh", "sleep", "sort", "tail", "test", "touch", "true", "wc",
 ];
 /// Nobody, who owns nothing.
 const NOBODY: &str = "65534";

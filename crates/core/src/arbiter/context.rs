@@ -62,6 +62,7 @@ pub fn history<'a>(plan: &Plan, events: impl Iterator<Item = &'a Event>) -> Vec<
             | Event::BudgetWarned { .. }
             | Event::RunStopped { .. }
             | Event::RunResumed { .. }
+            | Event::StepsReopened { .. }
             | Event::RunFinished { .. } => continue,
         };
         match tried.iter_mut().rfind(|known| known.step == step && known.attempt == attempt) {

@@ -161,6 +161,9 @@ fn happened(at_ms: u64, run: i64, event: &Event) -> Option<Happened> {
         }
         Event::RunStopped { by, .. } => line(at_ms, by, "stopped", (format!("run {run}"), String::new())),
         Event::RunResumed { by } => line(at_ms, by, "resumed", (format!("run {run}"), String::new())),
+        Event::StepsReopened { steps, by } => {
+            line(at_ms, by, "rolled back", (format!("run {run}"), steps.join(", ")))
+        }
         Event::RunFinished { outcome, why } => {
             let about = (format!("run {run}"), why.clone());
             line(at_ms, "harness", outcome_word(*outcome), about)

@@ -33,7 +33,7 @@ fn said(entries: &[Entry]) -> Vec<String> {
 #[test]
 fn a_plan_is_ready_when_all_that_it_waits_for_is_proven() {
     let asked = || Status::Waiting("attempts spent".to_owned());
-    let tripped = || Status::Tripped { step: "build".to_owned(), failures: 3 };
+    let tripped = || Status::Tripped(Trip { step: Some("build".to_owned()), failures: 3 });
     let cases: &[(Vec<Entry>, &[&str])] = &[
         (vec![open("a", &[])], &["a: ready"]),
         (vec![entry("a", Status::Done, &[]), open("b", &["a"])], &["b: ready"]),
@@ -46,8 +46,8 @@ fn a_plan_is_ready_when_all_that_it_waits_for_is_proven() {
         (
             vec![entry("a", Status::Claimed, &[]), open("b", &["a"])],
             &[
-                "a: is said to be done, which nothing proves [person]",
-                "b: waits for a, which is said to be done, which nothing proves [waits]",
+                "a: is said to be done, but nothing proves it [person]",
+                "b: waits for a, which is said to be done, but nothing proves it [waits]",
             ],
         ),
         (
@@ -75,12 +75,15 @@ fn a_plan_is_ready_when_all_that_it_waits_for_is_proven() {
         ),
         // A circle that is cut by something that is done holds nobody.
         (vec![open("a", &["b"]), entry("b", Status::Done, &["a"])], &["a: ready"]),
-        (vec![entry("a", tripped(), &[])], &["a: step `build` failed 3 times in a row [person]"]),
+        (
+            vec![entry("a", tripped(), &[])],
+            &["a: step `build` failed 3 times in a row: it is not begun again without a person [person]"],
+        ),
         (
             vec![entry("a", asked(), &["storage"])],
             &["a: waits for a person: attempts spent; waits for storage, which is no plan here [replan]"],
         ),
-        (vec![entry("a", Status::Failed, &[])], &["a: is failed [retry]"]),
+        (vec![entry("a", Status::Failed, &[])], &["a: its last run failed [retry]"]),
         (vec![entry("a", Status::Stopped, &[])], &["a: is stopped [retry]"]),
         (vec![entry("a", Status::Staged, &[])], &["a: is only staged [person]"]),
         (
@@ -99,10 +102,8 @@ fn every_reason_names_a_command() {
     let command = |reason: Reason| reason.command("b").join(" ");
     assert_eq!(command(reason(Status::Claimed)), "planwright run a");
     assert_eq!(command(reason(Status::Staged)), "planwright activate a");
-    assert_eq!(
-        command(Reason::Own(Status::Tripped { step: "s".to_owned(), failures: 3 })),
-        "planwright approve b"
-    );
+    let tripped = Trip { step: None, failures: 3 };
+    assert_eq!(command(Reason::Own(Status::Tripped(tripped))), "planwright run b");
     assert_eq!(command(Reason::Unknown { plan: "x".to_owned(), meant: None }), "planwright show b");
 }
 
@@ -156,22 +157,12 @@ fn work_lands_by_what_it_waits_for_then_small_first_then_by_name() {
 }
 
 fn any_status() -> impl Strategy<Value = Status> {
-    prop_oneof![
-        Just(Status::Open),
-        Just(Status::Done),
-        Just(Status::Running),
-        Just(Status::Claimed),
-        Just(Status::Failed),
-    ]
+    let all = [Status::Open, Status::Done, Status::Running, Status::Claimed, Status::Failed];
+    prop::sample::select(all.to_vec())
 }
 
 fn any_entries() -> impl Strategy<Value = Vec<Entry>> {
-    let pattern = prop_oneof![
-        "[ab*?]{1,4}",
-        Just("src/**".to_owned()),
-        Just("src/a/".to_owned()),
-        Just("**/b".to_owned())
-    ];
+    let pattern = "[ab*?]{1,4}|src/[*]{2}|src/a/|[*]{2}/b";
     let touches = prop::option::of(prop::collection::vec(pattern, 0..3));
     let one = (any_status(), prop::collection::vec(0..10_usize, 0..3), touches, 0..4_u64);
     prop::collection::vec(one, 0..9).prop_map(|rows| {

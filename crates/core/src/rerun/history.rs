@@ -155,6 +155,9 @@ impl History {
                         history.answered(step, answer, by);
                     }
                 }
+                Event::StepsReopened { steps, .. } => {
+                    history.steps.extend(steps.iter().map(|step| (step.clone(), Recorded::Nothing)));
+                }
                 Event::AskOpened { step: None, .. }
                 | Event::AgentsApproved { .. }
                 | Event::BudgetWarned { .. }

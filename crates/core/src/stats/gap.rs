@@ -79,6 +79,7 @@ impl Gaps {
                 | Event::BudgetWarned { .. }
                 | Event::RunStopped { .. }
                 | Event::RunResumed { .. }
+                | Event::StepsReopened { .. }
                 | Event::RunFinished { .. } => {}
             }
         }

@@ -70,7 +70,8 @@ impl Waits {
                 | Event::AgentsApproved { .. }
                 | Event::BudgetWarned { .. }
                 | Event::RunStopped { .. }
-                | Event::RunResumed { .. } => {}
+                | Event::RunResumed { .. }
+                | Event::StepsReopened { .. } => {}
             }
         }
         if !is_over {

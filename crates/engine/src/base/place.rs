@@ -16,16 +16,16 @@ const LOCK: &str = "lock";
 
 /// A folder for a while.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// The folder.
-    pub(super) path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Held for as long as the folder is used.
     _lock: File,
 }
 
 impl Place {
     /// Makes a new folder, and removes those that nobody uses any more.
-    pub(super) fn new(root: &Path) -> Result<Self, Error> {
+    pub(crate) fn new(root: &Path) -> Result<Self, Error> {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let folder = state::folder_of(&state::cache().join(FOLDER), root)?;
         state::create(&folder)?;

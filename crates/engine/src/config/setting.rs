@@ -89,6 +89,11 @@ const fn number(name: &'static str, kind: [u64; 3], meaning: &'static str) -> Se
 pub const SETTINGS: &[Setting] = &[
     number("limits.plan_bytes", [PLAN_BYTES_MAX, 1, 1 << 40], "the most bytes that a plan file may have"),
     number("limits.retries", [10, 0, 1000], "the most retries that a step may ask for"),
+    Setting {
+        name: "plans.harness",
+        kind: Kind::Text,
+        meaning: "the folder in which `PLAN.md` and named plans lie, where it is not `.harness`; it may be a shared one",
+    },
     number("run.jobs", [1, 1, 256], "how many steps may be under way at once"),
     number(
         "run.step_seconds",
@@ -131,6 +136,11 @@ pub const SETTINGS: &[Setting] = &[
         [30, 1, 525_600],
         "after how many minutes a run that nobody drives is stalled",
     ),
+    Setting {
+        name: "run.trees",
+        kind: Kind::Choice { default: "auto", of: &["auto", "never"] },
+        meaning: "whether steps that are under way at once work in trees of their own, or all in the workspace",
+    },
     number(
         "merge.guards",
         [10, 0, 1000],

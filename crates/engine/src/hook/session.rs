@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use planwright_core::reminder::reminder;
+use planwright_core::reminder::{reminder, reminder_bound};
 use serde_json::{Value, json};
 
 use super::Reply;
@@ -81,12 +81,21 @@ fn brief_of(folder: &Path, complaints: &mut Vec<String>) -> Option<String> {
     if session::is_attempt() {
         return None;
     }
-    match Project::find(folder).map_err(Error::from).and_then(|project| session::active(&project)) {
-        Ok(plans) => reminder(&plans),
+    let mut complain = |error: &dyn std::error::Error| complaints.push(told(error));
+    let project = match Project::find(folder) {
+        Ok(project) => project,
         Err(error) => {
-            complaints.push(told(&error));
-            None
+            complain(&error);
+            return None;
         }
+    };
+    let plans = session::active(&project).unwrap_or_else(|error| {
+        complain(&error);
+        Vec::new()
+    });
+    match session::binding_of(&project) {
+        Some(binding) => Some(reminder_bound(&binding, &plans)),
+        None => reminder(&plans),
     }
 }
 

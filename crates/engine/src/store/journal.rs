@@ -595,6 +595,7 @@ fn intent(event: &Event) -> Option<(&str, u32)> {
         | Event::BudgetWarned { .. }
         | Event::RunStopped { .. }
         | Event::RunResumed { .. }
+        | Event::StepsReopened { .. }
         | Event::RunFinished { .. } => None,
     }
 }

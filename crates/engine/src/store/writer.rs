@@ -67,3 +67,94 @@ impl Turn {
         }
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "plays other writers, which are other processes")]
+mod tests {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Child, Command, Stdio};
+    use std::time::{Duration, Instant};
+
+    use super::super::append;
+    use super::*;
+    use crate::scratch::Scratch;
+
+    /// Says to another process which part it plays, and where.
+    const PART: &str = "WRITER_TEST_PART";
+    const FOLDER: &str = "WRITER_TEST_FOLDER";
+    /// What document D allows for.
+    const RECOVERED: Duration = Duration::from_secs(10);
+
+    fn play(part: &str, scratch: &Scratch) -> Child {
+        let mut command = Command::new(std::env::current_exe().expect("this binary"));
+        let test = "store::writer::tests::a_writer_that_is_killed_holds_nobody_up";
+        command.args(["--exact", test, "--nocapture", "--test-threads=1"]);
+        command
+            .env(PART, part)
+            .env(FOLDER, scratch.path())
+            .env("XDG_STATE_HOME", scratch.path().join("state"));
+        command.stdout(Stdio::piped()).spawn().expect("started")
+    }
+
+    #[expect(clippy::print_stdout, reason = "one process tells the other how far it is")]
+    fn take_part(part: &str, plan: &Path) {
+        match part {
+            "hold" => {
+                let _turn = Turn::at(plan).expect("a turn");
+                println!("\nheld");
+                loop {
+                    std::thread::park();
+                }
+            }
+            _ => append(plan, "the next writer").expect("written"),
+        }
+    }
+
+    /// Whether somebody holds the one lock that there is.
+    fn is_held(scratch: &Scratch) -> bool {
+        let locks = scratch.path().join("state/planwright/locks");
+        let lock = locks.read_dir().expect("locks").next().expect("a lock").expect("an entry").path();
+        File::options().write(true).open(lock).expect("a lock").try_lock().is_err()
+    }
+
+    // D-22: the lock lies outside of the folder that is synced, and ends with its holder: no heartbeat, and nothing to take over.
+    #[test]
+    fn a_writer_that_is_killed_holds_nobody_up() {
+        if let (Ok(part), Some(folder)) = (std::env::var(PART), std::env::var_os(FOLDER)) {
+            return take_part(&part, &Path::new(&folder).join("vault/progress-foo.md"));
+        }
+        let scratch = Scratch::new("writer-killed");
+        let vault = scratch.path().join("vault");
+        std::fs::create_dir(&vault).expect("a folder");
+        let mut holder = play("hold", &scratch);
+        let said = BufReader::new(holder.stdout.take().expect("a pipe"));
+        assert!(said.lines().map_while(Result::ok).any(|line| line == "held"));
+        assert!(is_held(&scratch), "as long as it lives");
+        assert_eq!(
+            vault.read_dir().expect("a list").count(),
+            0,
+            "nothing of the lock lies in the folder that is synced"
+        );
+        let mut writer = play("write", &scratch);
+        // SIGKILL: the holder has no chance to let go.
+        holder.kill().expect("killed");
+        holder.wait().expect("gone");
+        let begin = Instant::now();
+        let ended = loop {
+            if let Some(status) = writer.try_wait().expect("a child") {
+                break Some(status);
+            }
+            if begin.elapsed() > RECOVERED {
+                writer.kill().expect("killed");
+                break None;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        };
+        assert!(ended.is_some_and(|status| status.success()), "{ended:?}");
+        assert_eq!(
+            std::fs::read_to_string(vault.join("progress-foo.md")).expect("read"),
+            "the next writer\n"
+        );
+        assert!(!is_held(&scratch));
+    }
+}

@@ -1,6 +1,8 @@
 //! Asks the judge of a run about work whose contract has passed. It sees the task, the contract's output and the files that
 //! changed, in a folder of its own: what it does there changes nothing that is judged.
 
+use std::path::Path;
+
 use planwright_core::event::Usage;
 use planwright_core::opinion::{self, Answer, Opinion, Weight, Work};
 use planwright_core::plan::Step;
@@ -35,7 +37,7 @@ impl Worker {
     pub(super) fn opinion(
         &self,
         (step, attempt): (&Step, u32),
-        (changed, output): (&[String], &str),
+        (root, changed, output): (&Path, &[String], &str),
         stop: &Stop,
     ) -> Option<Asked> {
         let question = step.judge.as_ref()?;
@@ -51,7 +53,7 @@ impl Worker {
         let start = output.ceil_char_boundary(output.len().saturating_sub(OUTPUT_BYTES_MAX));
         let work = Work {
             changed: changed.to_vec(),
-            difference: self.contents(changed),
+            difference: contents(root, changed),
             output: output[start..].to_owned(),
         };
         let words =
@@ -65,7 +67,7 @@ impl Worker {
         let question = Question {
             prompt: &opinion::prompt(step, question, &work),
             config: &self.config,
-            root: &self.root,
+            root,
             // The attempt is dead by now, and could not know the folder's name: nothing lies there that speaks to the judge.
             is_inside: false,
             role: &format!("{}/{}/{attempt}/{}", self.tag, step.id, opinion::ROLE),
@@ -80,24 +82,24 @@ impl Worker {
             Err(error) => opinion(Answer::Nothing, error.to_string(), Usage::default()),
         }
     }
+}
 
-    /// The files that an attempt changed, as they are now.
-    fn contents(&self, changed: &[String]) -> String {
-        let mut text = String::new();
-        for path in changed.iter().take(FILES_MAX) {
-            match topic::excerpt(&self.root.join(path), FILE_BYTES_MAX) {
-                Ok(excerpt) => {
-                    text.push_str(&format!("--- {path} ---\n{}\n", excerpt.text.trim_end()));
-                    if excerpt.bytes_cut > 0 {
-                        text.push_str(&format!("[{} more bytes are left out here]\n", excerpt.bytes_cut));
-                    }
+/// The files that an attempt changed, as they are now.
+fn contents(root: &Path, changed: &[String]) -> String {
+    let mut text = String::new();
+    for path in changed.iter().take(FILES_MAX) {
+        match topic::excerpt(&root.join(path), FILE_BYTES_MAX) {
+            Ok(excerpt) => {
+                text.push_str(&format!("--- {path} ---\n{}\n", excerpt.text.trim_end()));
+                if excerpt.bytes_cut > 0 {
+                    text.push_str(&format!("[{} more bytes are left out here]\n", excerpt.bytes_cut));
                 }
-                Err(why) => text.push_str(&format!("--- {path} ---\n[not shown: {why}]\n")),
             }
+            Err(why) => text.push_str(&format!("--- {path} ---\n[not shown: {why}]\n")),
         }
-        if changed.len() > FILES_MAX {
-            text.push_str(&format!("[and {} more files]\n", changed.len() - FILES_MAX));
-        }
-        text
     }
+    if changed.len() > FILES_MAX {
+        text.push_str(&format!("[and {} more files]\n", changed.len() - FILES_MAX));
+    }
+    text
 }

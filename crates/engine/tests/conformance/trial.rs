@@ -271,6 +271,7 @@ fn word(event: &Event) -> String {
         | Event::AgentsApproved { .. }
         | Event::RunStopped { .. }
         | Event::RunResumed { .. }
+        | Event::StepsReopened { .. }
         | Event::RunFinished { .. } => event.name().to_owned(),
     }
 }

@@ -203,7 +203,7 @@ impl Stage for Rc<Site> {
         let leave = Stop::new();
         self.leave.replace(leave.clone());
         let workers = if self.is_employed.get() { 0 } else { 2 };
-        let hands = Hands { workers, leave };
+        let hands = Hands { workers, leave, tournament: None };
         self.runs.host(&self.loaded(), &self.work().join(PLAN), hands).expect("nobody drives the run")
     }
 

@@ -195,7 +195,8 @@ impl World {
             | Event::AskAnswered { .. }
             | Event::BudgetWarned { .. }
             | Event::RunStopped { .. }
-            | Event::RunResumed { .. } => {}
+            | Event::RunResumed { .. }
+            | Event::StepsReopened { .. } => {}
         }
     }
 

@@ -75,6 +75,7 @@ fn of_event(runs: &Runs, run: RunId, event: &Event) -> Result<Option<String>, Fa
         | Event::BudgetWarned { .. }
         | Event::RunStopped { .. }
         | Event::RunResumed { .. }
+        | Event::StepsReopened { .. }
         | Event::RunFinished { .. } => String::new(),
     };
     Ok(record::event_line(&source, event, said.trim_end()))

@@ -31,6 +31,7 @@ impl News {
             | Event::BudgetWarned { .. }
             | Event::RunStopped { .. }
             | Event::RunResumed { .. }
+            | Event::StepsReopened { .. }
             | Event::RunFinished { .. } => event.step().and_then(|step| state.place(step)),
         };
         let step = place.map(|place| (place, state.steps[place].clone()));
@@ -139,6 +140,7 @@ impl Row {
             | Event::BudgetWarned { .. }
             | Event::RunStopped { .. }
             | Event::RunResumed { .. }
+            | Event::StepsReopened { .. }
             | Event::RunFinished { .. } => {}
         }
     }

@@ -48,6 +48,7 @@ pub(super) fn tell(board: &Board<'_>, news: &News, runs: &Runs, out: &mut Out<'_
             | Event::AttemptFinished { .. }
             | Event::ContractFinished { .. }
             | Event::RunResumed { .. }
+            | Event::StepsReopened { .. }
             | Event::RunFinished { .. },
             _,
         ) => {}

@@ -81,7 +81,8 @@ fn print(run: &Run, (exit, state): (Exit, &str), watched: &Watched, runs: &Runs,
         | Event::AskAnswered { .. }
         | Event::BudgetWarned { .. }
         | Event::RunStopped { .. }
-        | Event::RunResumed { .. } => None,
+        | Event::RunResumed { .. }
+        | Event::StepsReopened { .. } => None,
     });
     if let Some(why) = why {
         out.line(&format!("  because    {}", clean_line(why)));

@@ -5,7 +5,6 @@ use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::Duration;
 
-use planwright_engine::core::decide::Limits;
 use planwright_engine::core::event::Event;
 use planwright_engine::core::run::RunState;
 use planwright_engine::driver::Progress;
@@ -50,14 +49,13 @@ pub(super) fn drive(
     subject: &Subject<'_>,
     runs: &Runs,
     (run, seen): (&Run, u64),
-    (limits, workers): (Limits, usize),
+    drive: &Drive,
     out: &mut Out<'_>,
 ) -> Result<Watched, Error> {
-    let leave = Stop::new();
-    let drive = Drive { limits, workers, leave: leave.clone() };
     let path = subject.path;
-    let work = |watch: &mut dyn FnMut(&RunState, &Event)| runs.drive(run, path, &drive, watch);
-    let view = View { subject, runs, run, seen, leave, role: Role::Driver(workers) };
+    let work = |watch: &mut dyn FnMut(&RunState, &Event)| runs.drive(run, path, drive, watch);
+    let leave = drive.leave.clone();
+    let view = View { subject, runs, run, seen, leave, role: Role::Driver(drive.workers) };
     view.watch(work, out)
 }
 

@@ -136,6 +136,7 @@ fn judged(run: &Run) -> Vec<CurrentData> {
                 | Event::BudgetWarned { .. }
                 | Event::RunStopped { .. }
                 | Event::RunResumed { .. }
+                | Event::StepsReopened { .. }
                 | Event::RunFinished { .. } => None,
             })
             .unwrap_or_else(|| (step.target.clone(), run.row.created_at_ms));

@@ -23,6 +23,7 @@ pub fn event_name(event: &Event) -> Option<&'static str> {
         | Event::BudgetWarned { .. }
         | Event::RunStopped { .. }
         | Event::RunResumed { .. }
+        | Event::StepsReopened { .. }
         | Event::RunFinished { .. } => None,
     }
 }

@@ -39,7 +39,8 @@ fn effect(event: &Event) -> Effect<'_> {
         | Event::ContractFinished { .. }
         | Event::BudgetWarned { .. }
         | Event::RunStopped { .. }
-        | Event::RunResumed { .. } => Effect::Nothing,
+        | Event::RunResumed { .. }
+        | Event::StepsReopened { .. } => Effect::Nothing,
     }
 }
 

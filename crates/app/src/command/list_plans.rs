@@ -1,0 +1,179 @@
+//! `list-plans`: the plans of the harness folder and the one that this worktree is bound to, for scripts, sessions and the naming gate. A
+//! marker that leads nowhere is shown, and never fatal here.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use planwright_engine::binding::{self, Listing};
+use planwright_engine::core::dialect::named::Slug;
+use planwright_engine::{Project, hook, session};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{shown, typed_settings};
+use crate::cli;
+use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean, clean_line};
+
+/// What stands for a plan that a marker does not name.
+const NOBODY: &str = "?";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Print what a session is told when it begins; what the agent says of it comes on standard input
+    #[arg(long, conflicts_with = "gate")]
+    session: bool,
+    /// Fail if a document says that there is one plan, if a session-start script is not what planwright makes, or if no resolver is there
+    #[arg(long)]
+    gate: bool,
+    /// The project, where it is not the one that you stand in
+    #[arg(long, value_name = "FOLDER")]
+    project_root: Option<PathBuf>,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub(crate) struct Plans {
+    /// The harness folder; `None` where there is none.
+    pub(crate) folder: Option<String>,
+    /// The plans: the one without a name first, then by name.
+    pub(crate) plans: Vec<PlanData>,
+    /// The slug of the plan that this worktree is bound to.
+    pub(crate) bound: Option<String>,
+    /// Why the marker of this worktree leads to no plan.
+    pub(crate) dangling: Option<String>,
+    /// Copies that sync services left; they are no plans.
+    pub(crate) copies: Vec<String>,
+    /// What a session is told when it begins.
+    pub(crate) text: Option<String>,
+    /// What the gate does not let through.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) breaches: Vec<BreachData>,
+}
+
+/// One plan.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct PlanData {
+    /// Its slug; `None` for the one without a name.
+    pub(crate) name: Option<String>,
+    /// Its file.
+    pub(crate) plan: String,
+    /// The file of its progress.
+    pub(crate) progress: String,
+}
+
+/// One thing that the gate does not let through.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct BreachData {
+    /// `singleton`, `no-resolver`, `unasked`, `drift` or `missing`.
+    pub(crate) kind: String,
+    /// What it is.
+    pub(crate) what: String,
+    /// What helps.
+    pub(crate) fix: String,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    if args.session {
+        return Ok(tell(args, out));
+    }
+    let root = args.project_root.as_deref().unwrap_or(Path::new("."));
+    let project = Project::find_with(root, typed_settings())?;
+    if args.gate {
+        return gate(&project, out);
+    }
+    let listing = binding::list(&project)?;
+    for (_, plan, _) in listing.files() {
+        out.line(&plan.to_string_lossy());
+    }
+    match &listing.bound {
+        None => {}
+        Some(Ok(slug)) => out.line(&format!("active-binding={slug}")),
+        Some(Err(fault)) => {
+            out.line(&format!("active-binding={}", fault.slug().map_or(NOBODY, Slug::as_str)));
+            out.warn(&format!("DANGLING: {fault}"));
+        }
+    }
+    for copy in &listing.copies {
+        out.warn(&format!("{copy} is a conflict copy; it is not read as a plan"));
+    }
+    let first = listing.files().next().map(|(_, plan, _)| shown(&plan));
+    let next = match (&listing.bound, first) {
+        (Some(Err(_)), _) => Next::new(["planwright", "use", "--clear"]),
+        (Some(Ok(_)), _) => Next::new(["planwright", "active"]),
+        (None, Some(plan)) => Next::new(["planwright", "show", plan.as_str()]),
+        (None, None) => Next::new(["planwright", "list"]),
+    };
+    Ok(Answer::done("list-plans", &data(&listing)).next(next))
+}
+
+fn data(listing: &Listing) -> Plans {
+    let text = |path: PathBuf| path.to_string_lossy().into_owned();
+    Plans {
+        folder: Some(text(listing.folder.clone())),
+        plans: listing
+            .files()
+            .map(|(name, plan, progress)| PlanData {
+                name: name.slug().map(Slug::to_string),
+                plan: text(plan),
+                progress: text(progress),
+            })
+            .collect(),
+        bound: listing.bound.as_ref().and_then(|bound| bound.as_ref().ok()).map(Slug::to_string),
+        dangling: listing.bound.as_ref().and_then(|bound| bound.as_ref().err()).map(ToString::to_string),
+        copies: listing.copies.clone(),
+        text: listing.told(),
+        breaches: Vec::new(),
+    }
+}
+
+/// Tells a session of the plans. A session begins whatever is wrong here, and an agent of ours knows its task and no plan.
+fn tell(args: &Args, out: &mut Out<'_>) -> Answer {
+    let mut input = Vec::new();
+    // What can't be read is as good as nothing.
+    std::io::stdin().take(hook::INPUT_BYTES_MAX).read_to_end(&mut input).ok();
+    let said = hook::folder_in(&String::from_utf8_lossy(&input));
+    let root = args.project_root.clone().or(said).unwrap_or_else(|| PathBuf::from("."));
+    if session::is_attempt() {
+        return Answer::done("list-plans", &Plans::default());
+    }
+    let listing = Project::find_with(&root, typed_settings())
+        .map_err(Failure::from)
+        .and_then(|project| binding::list(&project).map_err(Failure::from));
+    match listing {
+        Ok(listing) => {
+            let data = data(&listing);
+            out.data(&clean(data.text.as_deref().unwrap_or_default()));
+            Answer::done("list-plans", &data)
+        }
+        Err(failure) => {
+            if failure.exit != Exit::No {
+                out.warn(&format!("no plan can be told of: {}", failure.message));
+            }
+            Answer::done("list-plans", &Plans::default())
+        }
+    }
+}
+
+/// Looks for what would lead a worker to the wrong plan again.
+fn gate(project: &Project, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let breaches = binding::breaches(project, &cli::words())?;
+    for breach in &breaches {
+        let word = out.palette().paint(Tone::Bad, breach.word());
+        out.line(&format!("{word}  {}", clean_line(&breach.to_string())));
+        out.line(&format!("  help: {}", clean_line(&breach.way_out())));
+    }
+    let exit = if breaches.is_empty() { Exit::Done } else { Exit::No };
+    if breaches.is_empty() {
+        let word = out.palette().paint(Tone::Good, "ok");
+        out.line(&format!(
+            "{word}  no document says that there is one plan, and what resolves plans is as it should be"
+        ));
+    }
+    let data = breaches.iter().map(|breach| BreachData {
+        kind: breach.word().to_owned(),
+        what: breach.to_string(),
+        fix: breach.way_out(),
+    });
+    let data = Plans { breaches: data.collect(), ..Plans::default() };
+    Ok(Answer::new(exit, "list-plans", &data).next(Next::new(["planwright", "help", "list-plans"])))
+}

@@ -1,0 +1,77 @@
+//! `rollback`: takes the work of a run back to before a step. That step, what landed after it and what waits for it are to be
+//! done again. What lay in the workspace is kept.
+
+use planwright_engine::runs::RolledBack;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{RunOf, refuse_agents, run_of};
+use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+
+/// How many files are named.
+const NAMED_MAX: usize = 10;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The plan
+    plan: String,
+    /// The step, by number or id: everything is as it was before it
+    step: String,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Back {
+    /// The plan.
+    pub(crate) plan: String,
+    /// The number of the run.
+    pub(crate) run: i64,
+    /// The steps that are to be done again; none where the run was over.
+    pub(crate) reopened: Vec<String>,
+    /// The files that were put back, relative to the top of the working copy.
+    pub(crate) files: Vec<String>,
+    /// The commit that keeps what lay in the workspace before.
+    pub(crate) kept: String,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    refuse_agents("take work back")?;
+    let RunOf { path, runs, run, .. } = run_of(&args.plan)?;
+    let shown = super::shown(&path);
+    let is_it = |step: &&planwright_engine::core::plan::Step| {
+        step.id == args.step || step.number.to_string() == args.step.trim_start_matches('#')
+    };
+    let Some(step) = run.plan.steps.iter().find(is_it) else {
+        let message = format!("{} has no step `{}`", run.row.name, args.step);
+        return Err(Failure::new(Exit::Usage, message).next(Next::new([
+            "planwright",
+            "show",
+            shown.as_str(),
+        ])));
+    };
+    let RolledBack { reopened, files, kept } = runs.roll_back(&run, &path, &step.id)?;
+    let name = clean_line(&run.row.name).into_owned();
+    let word = out.palette().paint(Tone::Good, "rolled back");
+    out.line(&format!("{word}  {name}   to before {} {}", step.number, clean_line(&step.id)));
+    out.line(&match reopened.len() {
+        0 => "             the run is over, so its record stays; only files were put back".to_owned(),
+        1 => format!("             to be done again: {}", clean_line(&reopened[0])),
+        _ => format!("             to be done again: {}", clean_line(&reopened.join(", "))),
+    });
+    for file in files.iter().take(NAMED_MAX) {
+        out.line(&format!("             put back: {}", clean_line(file)));
+    }
+    if files.len() > NAMED_MAX {
+        out.line(&format!("             and {} more files", files.len() - NAMED_MAX));
+    }
+    out.line(&format!(
+        "             what lay there is kept: git show --stat {}",
+        &kept[..kept.len().min(10)]
+    ));
+    let next = match reopened.is_empty() {
+        true => Next::new(["planwright", "audit", shown.as_str(), "--rerun"]),
+        false => Next::new(["planwright", "run", shown.as_str()]),
+    };
+    let back = Back { plan: run.row.name.clone(), run: run.row.id.number(), reopened, files, kept };
+    Ok(Answer::done("rollback", &back).next(next))
+}

@@ -1,0 +1,66 @@
+//! `use`: binds this worktree to a named plan, or to none. Writes the marker and nothing else.
+
+use planwright_engine::binding;
+use planwright_engine::core::binding::{MARKER, Want};
+use planwright_engine::core::dialect::named::plan_file;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::here;
+use crate::out::{Answer, Exit, Failure, Next, Out, Tone};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The plan: its slug, PLAN-SLUG or PLAN-SLUG.md
+    #[arg(required_unless_present = "clear")]
+    plan: Option<String>,
+    /// Bind this worktree to no plan: then PLAN.md is meant where none is named
+    #[arg(long, conflicts_with = "plan")]
+    clear: bool,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Used {
+    /// The slug of the plan that this worktree is bound to now.
+    pub(crate) name: Option<String>,
+    /// The file that says so, relative to the root of the project.
+    pub(crate) marker: String,
+    /// Whether anything was changed.
+    pub(crate) changed: bool,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let project = here()?;
+    let Some(plan) = &args.plan else {
+        let changed = binding::clear_marker(&project.root)?;
+        match changed {
+            true => say("cleared", &format!("{MARKER}   without a name the plan is PLAN.md again"), out),
+            false => out.talk("this worktree is bound to no plan"),
+        }
+        return Ok(answer(&Used { name: None, marker: MARKER.to_owned(), changed }));
+    };
+    let bound = binding::resolve(&project, Want::Old(plan))?;
+    let Some(slug) = bound.name.slug() else {
+        return Err(Failure::new(
+            Exit::Usage,
+            "PLAN.md is the plan without a name, to which nothing is bound",
+        )
+        .hint("without a marker it is the one that is meant")
+        .next(Next::new(["planwright", "use", "--clear"])));
+    };
+    let old = binding::of_marker(&project).ok().flatten().map(|old| old.name);
+    binding::write_marker(&project.root, slug)?;
+    say("bound", &format!("{slug}   {MARKER} -> {}", plan_file(Some(slug))), out);
+    let changed = old.as_ref() != Some(&bound.name);
+    Ok(answer(&Used { name: Some(slug.to_string()), marker: MARKER.to_owned(), changed }))
+}
+
+fn say(word: &str, text: &str, out: &mut Out<'_>) {
+    let word = out.palette().paint(Tone::Good, word);
+    out.line(&format!("{word}  {text}"));
+}
+
+fn answer(data: &Used) -> Answer {
+    Answer::done("use", data).next(Next::new(["planwright", "active"]))
+}

@@ -1,0 +1,169 @@
+//! Which plan a command works on: the one that was typed, or named by `--name`, else the one that this worktree is bound to. What only a
+//! person may say is said of a plan that the person named: a marker lies within reach of agents.
+
+use planwright_engine::binding::{self, Binding};
+use planwright_engine::core::binding::{Want, task};
+use planwright_engine::store;
+
+use crate::command::{here, shown};
+use crate::out::{Exit, Failure, Next};
+
+/// The plan of a command, where it is not an argument.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Named {
+    /// The plan PLAN-<SLUG>.md of the harness folder
+    #[arg(long, value_name = "SLUG")]
+    name: Option<String>,
+}
+
+impl Named {
+    /// That of a command which has its own option for the name.
+    pub(crate) fn of(name: Option<&str>) -> Self {
+        Self { name: name.map(str::to_owned) }
+    }
+
+    /// The plan that somebody named, as an argument or by `--name`.
+    fn said(&self, plan: Option<&str>) -> Result<Option<String>, Failure> {
+        match (plan, &self.name) {
+            (plan, None) => Ok(plan.map(str::to_owned)),
+            (None, Some(name)) => named(name).map(Some),
+            (Some(plan), Some(name)) => {
+                let message = format!("two plans are named: `{plan}` and, by --name, `{name}`");
+                Err(Failure::new(Exit::Usage, message).hint("name one of them").next(list()))
+            }
+        }
+    }
+
+    /// Settles which plan a person decides about: never one that nobody named.
+    pub(crate) fn decide(&self, plan: &mut String) -> Result<(), Failure> {
+        let said = self.said(typed(plan))?.ok_or_else(|| {
+            Failure::new(Exit::Usage, "no plan is named")
+                .hint("a person decides about a plan that the person names")
+                .next(list())
+        })?;
+        *plan = said;
+        Ok(())
+    }
+
+    /// The plan that was named, else the one that this worktree is bound to.
+    fn chosen(&self, plan: Option<&str>) -> Result<Option<String>, Failure> {
+        match self.said(plan)? {
+            Some(said) => Ok(Some(said)),
+            None => Ok(binding::of_marker(&here()?)?.map(|bound| shown(&bound.plan))),
+        }
+    }
+
+    /// Settles which plan is worked on, where a command without one is about all of them.
+    pub(crate) fn narrow(&self, plan: &mut Option<String>) -> Result<(), Failure> {
+        *plan = self.chosen(plan.as_deref())?;
+        Ok(())
+    }
+
+    /// The same for a command that knows plans by their paths from the root of the project.
+    pub(crate) fn narrow_row(&self, plan: &mut Option<String>) -> Result<(), Failure> {
+        if plan.is_some() && self.name.is_none() {
+            return Ok(());
+        }
+        self.narrow(plan)?;
+        if let Some(plan) = plan {
+            let project = here()?;
+            let path = project.plan(plan)?;
+            let path = binding::real(&path);
+            *plan = path.strip_prefix(&project.root).unwrap_or(&path).to_string_lossy().into_owned();
+        }
+        Ok(())
+    }
+
+    /// The same for a command that takes several plans.
+    pub(crate) fn narrow_all(&self, plans: &mut Vec<String>) -> Result<(), Failure> {
+        match plans.first() {
+            None => plans.extend(self.chosen(None)?),
+            Some(first) => drop(self.said(Some(first))?),
+        }
+        Ok(())
+    }
+
+    /// Settles which plans are worked on, where a command must have one.
+    pub(crate) fn work_all(&self, plans: &mut Vec<String>) -> Result<(), Failure> {
+        self.narrow_all(plans)?;
+        if plans.is_empty() {
+            plans.push(self.address(None)?);
+        }
+        Ok(())
+    }
+
+    /// Settles which plan is worked on.
+    pub(crate) fn work(&self, plan: &mut String) -> Result<(), Failure> {
+        *plan = self.address(typed(plan))?;
+        Ok(())
+    }
+
+    /// Settles which plan is worked on, and returns the step that the words `task N` behind it name.
+    pub(crate) fn work_on_task(
+        &self,
+        plan: &mut String,
+        words: &[String],
+    ) -> Result<Option<String>, Failure> {
+        let words: Vec<String> =
+            typed(plan).map(str::to_owned).into_iter().chain(words.iter().cloned()).collect();
+        let (before, step) = match task(&words) {
+            Some((before, step)) => (before, Some(step.to_owned())),
+            None => (words.as_slice(), None),
+        };
+        let ([] | [_]) = before else {
+            let message = format!("`{}` is no plan", words.join(" "));
+            return Err(Failure::new(Exit::Usage, message).hint("say PLAN, or PLAN task N").next(list()));
+        };
+        *plan = self.address(before.first().map(String::as_str))?;
+        Ok(step)
+    }
+
+    /// The plan to work on: the one that was named, else the one that this worktree is bound to, else the one without a name.
+    fn address(&self, plan: Option<&str>) -> Result<String, Failure> {
+        if let Some(chosen) = self.chosen(plan)? {
+            return Ok(chosen);
+        }
+        let unnamed = match binding::resolve(&here()?, Want::Any) {
+            Ok(Binding { plan, .. }) => Some(plan).filter(|plan| store::is_there(plan)),
+            Err(binding::Error::NoFolder { .. }) => None,
+            Err(error) => return Err(error.into()),
+        };
+        unnamed.map(|plan| shown(&plan)).ok_or_else(|| {
+            Failure::new(Exit::Usage, "no plan is named, and this worktree is bound to none")
+                .hint("name a plan, or bind this worktree to one: planwright use PLAN")
+                .next(list())
+        })
+    }
+}
+
+/// What was typed; the grammar says nothing where nothing was.
+fn typed(plan: &str) -> Option<&str> {
+    Some(plan).filter(|plan| !plan.is_empty())
+}
+
+/// The file of the plan with this name; it must be there.
+fn named(name: &str) -> Result<String, Failure> {
+    Ok(shown(&binding::resolve(&here()?, Want::Old(name))?.plan))
+}
+
+fn list() -> Next {
+    Next::new(["planwright", "list"])
+}
+
+impl From<binding::Error> for Failure {
+    fn from(error: binding::Error) -> Self {
+        match error {
+            binding::Error::Store(error) => error.into(),
+            binding::Error::Loud(fault) => Self::new(Exit::Usage, fault.to_string())
+                .hint(fault.way_out())
+                .next(Next::new(["planwright", "list-plans"])),
+            binding::Error::NoFolder { .. } => Self::from_error(Exit::No, &error)
+                .hint("named plans lie in `.harness`, or where `plans.harness` of the settings says")
+                .next(list()),
+            binding::Error::Unprintable { .. } => {
+                Self::from_error(Exit::Usage, &error).hint("rename the folder").next(list())
+            }
+            binding::Error::Read { .. } => Self::from_error(Exit::Machine, &error),
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Steps that are under way at once, each in a tree of its own: they land in order, on what landed before, and only if their
+//! contract passes there.
+
+use crate::follow::FILE;
+use crate::place::Place;
+use crate::sample::{Sketch, runnable};
+
+/// Waits until the other side is there, too: two of these end only if both are under way at once.
+const MEETS: &str = "touch \"$HOME/OWN\"; for _ in $(seq 1000); do [ -e \"$HOME/OTHER\" ] && break; sleep 0.01; done; [ -e \"$HOME/OTHER\" ]; pwd >OWN.out";
+
+impl Place {
+    /// A repository with this plan, committed.
+    pub(crate) fn repository(steps: &[Sketch<'_>]) -> Self {
+        let place = Self::empty();
+        place.write(FILE, runnable(steps));
+        place.commit("first");
+        place
+    }
+
+    /// Commits everything, as somebody would.
+    #[track_caller]
+    pub(crate) fn commit(&self, message: &str) {
+        let script = format!(
+            "git init -q -b main . 2>/dev/null; git config user.name Ada; git config user.email ada@example.org; \
+             git add -A && git commit -qm '{message}'"
+        );
+        self.bash(&script).expect(0, &[]);
+    }
+
+    /// What a script in the project prints.
+    #[track_caller]
+    pub(crate) fn printed(&self, script: &str) -> String {
+        self.bash(script).expect(0, &[]).stdout.trim().to_owned()
+    }
+}
+
+/// The hidden reference of the newest run with this name.
+fn kept(place: &Place, name: &str) -> String {
+    place.printed(&format!(
+        "git for-each-ref --format='%(refname)' refs/planwright | grep '/{name}$' | tail -1"
+    ))
+}
+
+fn meeting(own: &str, other: &str) -> String {
+    MEETS.replace("OWN", own).replace("OTHER", other)
+}
+
+// A-48, P-12, P-23: two steps at once, each in a tree that is not the workspace; both land, one commit a step.
+#[test]
+fn steps_at_once_work_in_trees_and_land_in_order() {
+    let (left, right) = (meeting("left", "right"), meeting("right", "left"));
+    let place = Place::repository(&[
+        ("left", "**touches:**\n- left.out", &left, "test -s left.out"),
+        ("right", "**touches:**\n- right.out", &right, "test -s right.out"),
+        ("both", "**needs:** left, right", "cat left.out right.out >both.out", "test $(wc -l <both.out) = 2"),
+    ]);
+    place.run(&["run", "it", "--jobs", "2", "--rev", &place.digest()]).expect(0, &["3 of 3 steps settled"]);
+    let project = place.project().display().to_string();
+    let both = place.read("both.out");
+    let mut folders: Vec<&str> = both.lines().collect();
+    assert!(folders.iter().all(|folder| *folder != project && !folder.is_empty()), "{both}");
+    folders.dedup();
+    assert_eq!(folders.len(), 2, "each has a tree of its own: {both}");
+    // They are gone, and nothing of the user's moved but the files.
+    assert_eq!(place.printed(&format!("ls -d {} {} 2>/dev/null | wc -l", folders[0], folders[1])), "0");
+    assert_eq!(place.printed("git log --oneline main | wc -l"), "1");
+    assert_eq!(
+        place.printed("git status --porcelain | grep -v plans/"),
+        "?? both.out\n?? left.out\n?? right.out"
+    );
+    let head = kept(&place, "head");
+    let subjects = place.printed(&format!("git log --format=%s {head}"));
+    let subjects: Vec<&str> = subjects.lines().collect();
+    assert_eq!((subjects.len(), subjects[0], subjects[3]), (4, "Do both", "first"));
+    assert_eq!(place.printed(&format!("git log -1 --format=%an {head}")), "Ada");
+    // The twin: one at a time, the first would wait for the second in vain.
+    let place = Place::repository(&[
+        ("left", "**touches:**\n- left.out", &left, "test -s left.out"),
+        ("right", "**touches:**\n- right.out", &right, "test -s right.out"),
+    ]);
+    place.run(&["run", "it", "--rev", &place.digest()]).expect(3, &["left needs you"]);
+}
+
+// S7: what an agent does to the git folder of its tree reaches nobody: not the repository, not the harness, not what is judged.
+#[test]
+fn an_agent_in_a_tree_can_not_attack_the_repository() {
+    let attack = "git config core.fsmonitor \"touch $HOME/sprung\"; git config filter.x.clean \"touch $HOME/sprung; cat\"; \
+                  echo '* filter=x' >.gitattributes; mkdir -p .git/hooks; printf '#!/bin/sh\\ntouch $HOME/sprung\\n' \
+                  >.git/hooks/reference-transaction; chmod +x .git/hooks/*; git update-ref refs/heads/main HEAD^ 2>/dev/null; \
+                  rm -rf .git/objects; mkdir sub; git init -q sub; echo x >sub/x; echo done >a.out";
+    let place = Place::repository(&[
+        ("a", "**touches:**\n- \"**\"", attack, "test -s a.out && test -s sub/x"),
+        ("b", "**needs:** a", "rm -rf .git; echo done >b.out", "test -s b.out"),
+    ]);
+    let before = place.printed("git rev-parse main; cat .git/config; ls .git/hooks 2>/dev/null | wc -l");
+    place.run(&["run", "it", "--jobs", "2", "--rev", &place.digest()]).expect(0, &["2 of 2 steps settled"]);
+    assert_eq!(
+        place.printed("git rev-parse main; cat .git/config; ls .git/hooks 2>/dev/null | wc -l"),
+        before
+    );
+    assert_eq!(place.printed("test -e $HOME/sprung && echo sprung || echo no"), "no");
+    assert_eq!(place.printed("git fsck 2>&1 | grep -c -E 'missing|corrupt|error' || true"), "0");
+    assert!(place.has("sub/x") && !place.has("sub/.git") && place.has("b.out"));
+}
+
+// P-13, D-08: a step that changes what another one changed meanwhile is judged on both: it can't land, and is done again on that.
+#[test]
+fn a_step_that_strays_into_another_is_done_again_on_what_landed() {
+    let stray = |own: &str, other: &str| {
+        format!("{}; echo {own} >>shared", meeting(own, other).replace("pwd >", "pwd >"))
+    };
+    let (left, right) = (stray("left", "right"), stray("right", "left"));
+    let place = Place::repository(&[
+        ("left", "**touches:**\n- left.out\n**on_fail:** retry(2)", &left, "grep -q left shared"),
+        ("right", "**touches:**\n- right.out\n**on_fail:** retry(2)", &right, "grep -q right shared"),
+    ]);
+    place.write("shared", "first\n");
+    place.commit("shared");
+    place.run(&["run", "it", "--jobs", "2", "--rev", &place.digest()]).expect(0, &["2 of 2 steps settled"]);
+    let shared = place.read("shared");
+    let mut lines: Vec<&str> = shared.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["first", "left", "right"], "both are there, once");
+    let said = place.run(&["log", "it", "--json"]).stdout;
+    assert!(said.contains("was changed by what landed meanwhile: shared"), "{said}");
+}
+
+// What somebody wrote into the workspace while a step worked on the same file is not written over.
+#[test]
+fn what_a_person_edits_meanwhile_is_not_lost() {
+    let place = Place::repository(&[
+        (
+            "a",
+            "**touches:**\n- shared",
+            "echo agent >shared; echo mine >\"$WORKSPACE/shared\"",
+            "grep -q agent shared",
+        ),
+        ("b", "**touches:**\n- b.out", "touch b.out", "test -e b.out"),
+    ]);
+    let workspace = place.project().display().to_string();
+    place.write(FILE, place.read(FILE).replace("$WORKSPACE", &workspace));
+    place.write("shared", "first\n");
+    place.commit("shared");
+    place.run(&["run", "it", "--jobs", "2", "--rev", &place.digest()]).expect(3, &["a needs you", "shared"]);
+    assert_eq!(place.read("shared"), "mine\n");
+    assert!(place.has("b.out"), "the other one landed");
+    let agents = kept(&place, "a/1");
+    assert_eq!(place.printed(&format!("git show {agents}:shared")), "agent", "and the work is kept");
+}
+
+// P-23: the work goes back to before a step; it and what came after it are to be done again.
+#[test]
+fn a_rollback_takes_the_work_back_to_before_a_step() {
+    for jobs in ["1", "2"] {
+        let place = Place::repository(&[
+            ("a", "**touches:**\n- a.out", "echo once >>a.out", "test -s a.out"),
+            ("b", "**needs:** a\n**touches:**\n- b.out", "echo once >>b.out", "test -s b.out"),
+            ("c", "**needs:** b\n**touches:**\n- c.out", "echo once >>c.out", "test -s c.out"),
+            (
+                "d",
+                "**needs:** c\n**touches:**\n- d.out",
+                "test -e \"$HOME/go\" && touch d.out",
+                "test -e d.out",
+            ),
+        ]);
+        place.run(&["run", "it", "--jobs", jobs, "--rev", &place.digest()]).expect(3, &["d needs you"]);
+        place.write("b.out", "edited\n");
+        place.run(&["rollback", "it", "d"]).expect(1, &["nothing of `d` is kept"]);
+        place.run(&["rollback", "it", "9"]).expect(2, &["no step `9`"]);
+        place
+            .run(&["rollback", "it", "2"])
+            .expect(0, &["to be done again: b, c", "put back: b.out", "put back: c.out"]);
+        assert!(place.has("a.out") && !place.has("b.out") && !place.has("c.out"));
+        let before =
+            place.printed("git for-each-ref --format='%(refname)' refs/planwright | grep before-rollback");
+        assert_eq!(place.printed(&format!("git show {before}:b.out")), "edited", "what lay there is kept");
+        assert!(
+            !place.read(FILE).contains("✅ Do b") && place.read(FILE).contains("✅ Do a"),
+            "the marks follow"
+        );
+        place.printed("touch $HOME/go");
+        place.run(&["answer", "it/d", "--retry"]).expect(0, &[]);
+        place.run(&["run", "it", "--jobs", jobs]).expect(0, &["4 of 4 steps settled"]);
+        assert_eq!((place.read("a.out"), place.read("b.out")), ("once\n".to_owned(), "once\n".to_owned()));
+        assert_eq!(
+            place.count("b contract.finished 1 passed") + place.count("b contract.finished 2 passed"),
+            2
+        );
+        place.run(&["audit", "it"]).expect(0, &[]);
+    }
+}
+
+// M-13: several agents at one step; the contract picks, and what the others did stays as evidence.
+#[test]
+fn a_tournament_is_won_by_the_smallest_work_that_passes() {
+    // Each of them takes the next number, by making a folder that only one can make.
+    let script = "for n in 1 2 3; do mkdir \"$HOME/entrant-$n\" 2>/dev/null && break; done; \
+                  case $n in 1) echo wrong >out ;; 2) printf 'right\\n2\\n3\\n4\\n' >out ;; 3) echo right >out ;; esac";
+    let place = Place::repository(&[
+        ("a", "**touches:**\n- out", script, "grep -q right out"),
+        ("b", "**touches:**\n- b.out", "touch b.out", "test -e b.out"),
+    ]);
+    place
+        .run(&["run", "it", "--tournament", "3", "a", "--rev", &place.digest()])
+        .expect(0, &["2 of 2 steps settled"]);
+    assert_eq!(place.read("out"), "right\n");
+    let works = place.printed(
+        "for r in $(git for-each-ref --format='%(refname)' refs/planwright | grep '/a/1-'); do git show $r:out | head -1; done | sort",
+    );
+    assert_eq!(works, "right\nright\nwrong");
+    let said = place.run(&["log", "it/a", "--output"]).said() + &place.run(&["log", "it", "--json"]).said();
+    assert!(place.count("a attempt.started 1") == 1 && place.count("a attempt.started 2") == 0, "{said}");
+    for words in [["1", "a"], ["17", "a"], ["x", "a"], ["3", "nobody"]] {
+        place.run(&["run", "it", "--tournament", words[0], words[1]]).expect(2, &[]);
+    }
+    let bare = Place::with_plan(&[("a", "", "touch out", "test -e out")]);
+    bare.run(&["run", "it", "--tournament", "2", "a", "--rev", &bare.digest()])
+        .expect(1, &["no git repository"]);
+}
+
+// A-33: a project that wants all its steps in one folder gets that.
+#[test]
+fn steps_can_work_in_the_workspace_all_the_same() {
+    let (left, right) = (meeting("left", "right"), meeting("right", "left"));
+    let place = Place::repository(&[
+        ("left", "**touches:**\n- left.out", &left, "test -s left.out"),
+        ("right", "**touches:**\n- right.out", &right, "test -s right.out"),
+    ]);
+    let words = ["run", "it", "--jobs", "2", "--config", "run.trees=never", "--rev", &place.digest()];
+    place.run(&words).expect(0, &["2 of 2 steps settled"]);
+    let project = place.project().display().to_string();
+    assert_eq!(
+        (place.read("left.out").trim(), place.read("right.out").trim()),
+        (project.as_str(), project.as_str())
+    );
+}
+
+// A-44: a plan whose workspace is taken gives way to the owner, or waits for it.
+#[test]
+fn a_second_plan_waits_for_the_workspace() {
+    let place = Place::with_plan(&[(
+        "a",
+        "",
+        "echo $$ >agent; until [ -e go ]; do sleep 0.01; done; echo first >>order",
+        "test -s order",
+    )]);
+    place.write("plans/other.md", runnable(&[("b", "", "echo second >>order", "test -s order")]));
+    let mut first = place.start(&[]);
+    place.wait_for_file("agent");
+    let digest = place
+        .printed("planwright run other --dry-run --json | grep -o '\"digest\":\"[0-9a-f]*' | cut -d'\"' -f4");
+    place.run(&["run", "other", "--rev", &digest]).expect(4, &["it"]);
+    let mut second = place.start_into(&["run", "other", "--rev", &digest, "--wait"], "said");
+    crate::follow::wait_until("it says that it waits", || place.read("said").contains("other waits for it"));
+    place.write("go", "");
+    assert_eq!((first.end(), second.end()), (0, 0), "{}", place.read("said"));
+    assert_eq!(place.read("order"), "first\nsecond\n");
+}

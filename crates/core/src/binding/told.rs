@@ -1,0 +1,160 @@
+//! What a session is told of the plans in the harness folder, and the scripts by which agents have it told: one for each shell, made
+//! of the same source. Where no plan is named the text is locked: it stays byte for byte what it is.
+
+use super::{Fault, MARKER};
+use crate::dialect::named::{Name, Slug, plan_file, progress_file};
+
+/// The plans of a harness folder, as a session is told of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plans<'a> {
+    /// The folder, as text.
+    pub folder: &'a str,
+    /// The plans, the one without a name first.
+    pub plans: &'a [Name],
+    /// What the marker says: the plan, or why it leads to none; `None` where there is no marker.
+    pub bound: Option<Result<&'a Slug, &'a Fault>>,
+}
+
+/// What a session is told when it begins; `None` where there is no plan.
+pub fn block(plans: &Plans<'_>) -> Option<String> {
+    let has_name = plans.plans.iter().any(|plan| plan.slug().is_some());
+    match (has_name || plans.bound.is_some(), plans.plans) {
+        (false, []) => None,
+        (false, _) => Some(unnamed(plans.folder)),
+        (true, _) => Some(named(plans)),
+    }
+}
+
+/// The locked text: whoever has one plan, and never named it, is told what they always were.
+fn unnamed(folder: &str) -> String {
+    let (plan, progress) = (plan_file(None), progress_file(None));
+    format!(
+        "[planwright] The state of this project's work:\n  {plan}:     {folder}/{plan}\n  {progress}: {folder}/{progress}\n\
+         Read {plan} before you say where the work stands, and before you work, review or release.\n"
+    )
+}
+
+fn named(plans: &Plans<'_>) -> String {
+    let files: Vec<String> = plans.plans.iter().map(|plan| plan_file(plan.slug())).collect();
+    let width = files.iter().map(|file| file.chars().count()).max().unwrap_or_default();
+    let mut text =
+        "[planwright] The state of this project's work: named plans, each with a worker of its own:\n"
+            .to_owned();
+    for file in &files {
+        text.push_str(&format!("  {file:<width$}  {}/{file}\n", plans.folder));
+    }
+    text.push_str(&binding(plans));
+    text.push_str(
+        "Read the plan that you own before you say where the work stands, and before you work, review or release. The others are \
+         other workers'.\n",
+    );
+    text
+}
+
+/// The line about the binding.
+fn binding(plans: &Plans<'_>) -> String {
+    match plans.bound {
+        None => {
+            "Active plan: none is bound here (planwright use NAME binds one); without a name it is PLAN.md\n"
+                .to_owned()
+        }
+        Some(Ok(slug)) => {
+            format!("Active plan ({MARKER} -> {slug}): {}/{}\n", plans.folder, plan_file(Some(slug)))
+        }
+        Some(Err(fault)) => {
+            let slug = fault.slug().map_or("?", Slug::as_str);
+            format!("Active plan ({MARKER} -> {slug}): DANGLING - {fault}; run planwright doctor\n")
+        }
+    }
+}
+
+/// A shell that a script is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shell {
+    /// bash.
+    Bash,
+    /// PowerShell.
+    PowerShell,
+}
+
+impl Shell {
+    /// Every shell.
+    pub const ALL: [Self; 2] = [Self::Bash, Self::PowerShell];
+
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Bash => "bash",
+            Self::PowerShell => "powershell",
+        }
+    }
+
+    /// Where a project keeps the script for it.
+    pub const fn file(self) -> &'static str {
+        match self {
+            Self::Bash => ".harness/session-start.sh",
+            Self::PowerShell => ".harness/session-start.ps1",
+        }
+    }
+}
+
+/// The program that knows which plan is meant, and the words that it is asked with.
+pub const PROGRAM: &str = "planwright";
+/// What the scripts ask it for.
+pub const WORDS: &str = "list-plans --session";
+
+/// One thing that a script does. Each shell spells it; which things are done, and in which order, is said once.
+enum Act {
+    Comment(&'static str),
+    /// Ends the script where the program is missing: a session begins all the same.
+    Require(&'static str),
+    /// Hands what the agent says on standard input to the program, whose output is that of the script.
+    Ask,
+    /// Ends the script well, whatever was answered.
+    End,
+}
+
+const SCRIPT: &[Act] = &[
+    Act::Comment("Tells a session which plans this project has and to which one its worktree is bound."),
+    Act::Comment(
+        "Made by `planwright prompt session-start`; the twin for the other shell is made of the same source.",
+    ),
+    Act::Require("[planwright] not on the PATH, so no plan is told of"),
+    Act::Ask,
+    Act::End,
+];
+
+/// The script that an agent runs when a session begins. It never fails and never asks anybody.
+pub fn script(shell: Shell) -> String {
+    let head = match shell {
+        Shell::Bash => "#!/usr/bin/env bash\n",
+        Shell::PowerShell => "#!/usr/bin/env pwsh\n",
+    };
+    let lines = SCRIPT.iter().map(|act| match shell {
+        Shell::Bash => bash(act),
+        Shell::PowerShell => powershell(act),
+    });
+    std::iter::once(head.to_owned()).chain(lines).collect()
+}
+
+fn bash(act: &Act) -> String {
+    match act {
+        Act::Comment(text) => format!("# {text}\n"),
+        Act::Require(complaint) => {
+            format!("command -v {PROGRAM} >/dev/null 2>&1 || {{ echo '{complaint}' >&2; exit 0; }}\n")
+        }
+        Act::Ask => format!("{PROGRAM} --quiet {WORDS}\n"),
+        Act::End => "exit 0\n".to_owned(),
+    }
+}
+
+fn powershell(act: &Act) -> String {
+    match act {
+        Act::Comment(text) => format!("# {text}\n"),
+        Act::Require(complaint) => format!(
+            "if (-not (Get-Command {PROGRAM} -ErrorAction SilentlyContinue)) {{ [Console]::Error.WriteLine('{complaint}'); exit 0 }}\n"
+        ),
+        Act::Ask => format!("[Console]::In.ReadToEnd() | & {PROGRAM} --quiet {WORDS}\n"),
+        Act::End => "exit 0\n".to_owned(),
+    }
+}
