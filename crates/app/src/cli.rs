@@ -10,7 +10,7 @@ use crate::command::{
     convert, delete, demo, discover, doctor, draft, edit, events, explain, export, fmt, help, history, hook,
     import, inbox, init, list, list_plans, log, man, mcp, merge_driver, new, policy, prompt, propose, queue,
     quick, reject, reopen, replan, retry, review, rollback, run as run_command, schema, session, should_plan,
-    show, simulate, stats, status, stop, tools, undo, r#use, verify, worker,
+    show, simulate, stage, standup, stats, status, stop, tools, undo, r#use, verify, worker, worktree,
 };
 use crate::herald;
 use crate::named::Named;
@@ -100,10 +100,18 @@ enum Command {
     Cancel(cancel::Args),
     /// Show what happens to all runs, one line per fact
     Events(events::Args),
-    /// Show the attempts that wait for a worker or are under way
+    /// Show which plans may begin, what holds others back, and the attempts that are under way
     Queue(queue::Args),
+    /// Say what happened since yesterday, what waits for whom, and what is next
+    Standup(standup::Args),
+    /// Put a plan aside until it is wanted
+    Stage(stage::Args),
+    /// Put a staged plan into its place
+    Activate(stage::Args),
     /// Make attempts for runs that other processes drive
     Worker(worker::Args),
+    /// Make working copies of the repository for plans, list them, and remove what is done with
+    Worktree(worktree::Args),
     /// Show the settings and where they come from, or change one
     Config(config::Args),
     /// Show who may approve plans here, or change that
@@ -114,10 +122,10 @@ enum Command {
     Demo(demo::Args),
     /// List the plans of this project
     List(list::Args),
-    /// List the plans of the harness folder and the one that this worktree is bound to, for scripts
+    /// List the plans of the harness folder, and the one that is bound here
     ListPlans(list_plans::Args),
-    /// Print which plan is worked on here and where its progress is, for scripts
-    #[command(visible_alias = "resolve-active-plan")]
+    /// Print which plan is worked on here, and its progress file, for scripts
+    #[command(alias = "resolve-active-plan")]
     Active(active::Args),
     /// Bind this worktree to a named plan, or to none
     Use(r#use::Args),
@@ -224,8 +232,12 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
 }
 
 /// Drops the word `plan` in front of a command: `planwright plan verify x` is `planwright verify x`. In front of `--name` it is the
-/// command of document D: `plan --name x WISH` has the named plan x written.
+/// command of document D: `plan --name x WISH` has the named plan x written. Its scripts ask for `queue-status`, too.
 fn without_prefix(mut words: Vec<OsString>) -> Vec<OsString> {
+    if words.get(1).is_some_and(|word| word == "queue-status" || word == "queue-status-lite") {
+        words.splice(1..2, ["queue".into(), "--status".into()]);
+        return words;
+    }
     if words.len() <= 2 || words[1] != "plan" {
         return words;
     }
@@ -322,7 +334,11 @@ fn records(command: &Command) -> bool {
         | Command::Inbox(_)
         | Command::Events(_)
         | Command::Queue(_)
+        | Command::Standup(_)
+        | Command::Stage(_)
+        | Command::Activate(_)
         | Command::Worker(_)
+        | Command::Worktree(_)
         | Command::Policy(_)
         | Command::Config(_)
         | Command::Doctor(_)
@@ -383,7 +399,11 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Prompt(args) => prompt::run(&args, out),
         Command::Events(args) => events::run(&args, out),
         Command::Queue(args) => queue::run(&args, out),
+        Command::Standup(args) => standup::run(&args, out),
+        Command::Stage(args) => stage::stage(&args, out),
+        Command::Activate(args) => stage::activate(&args, out),
         Command::Worker(args) => worker::run(&args, out),
+        Command::Worktree(args) => worktree::run(&args, out),
         Command::Config(args) => config::run(&args, out),
         Command::Policy(args) => policy::run(&args, out),
         Command::Doctor(args) => doctor::run(&args, out),

@@ -54,6 +54,8 @@ pub(crate) mod session;
 pub(crate) mod should_plan;
 pub(crate) mod show;
 pub(crate) mod simulate;
+pub(crate) mod stage;
+pub(crate) mod standup;
 pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod stop;
@@ -62,6 +64,7 @@ pub(crate) mod undo;
 pub(crate) mod r#use;
 pub(crate) mod verify;
 pub(crate) mod worker;
+pub(crate) mod worktree;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -161,6 +164,7 @@ pub(crate) type Make = fn(SchemaGenerator) -> Value;
 /// Every schema with its name. A command that prints an envelope has a line here.
 pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("acp", made::<Envelope<acp::Bridged>>),
+    ("activate", made::<Envelope<stage::Staged>>),
     ("active", made::<Envelope<active::Active>>),
     ("answer", made::<Envelope<answer::Answered>>),
     ("approve", made::<Envelope<approve::ApprovedData>>),
@@ -202,6 +206,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("prompt", made::<Envelope<prompt::Prompted>>),
     ("propose", made::<Envelope<propose::ProposedData>>),
     ("queue", made::<Envelope<queue::Listed>>),
+    ("queue-status", made::<Envelope<queue::Dashboard>>),
     ("quick", made::<Envelope<run::Ran>>),
     ("reject", made::<Envelope<reject::RejectedData>>),
     ("reopen", made::<Envelope<reopen::Reopened>>),
@@ -215,6 +220,8 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("should-plan", made::<Envelope<should_plan::Weighed>>),
     ("show", made::<Envelope<show::Shown>>),
     ("simulate", made::<Envelope<simulate::Simulated>>),
+    ("stage", made::<Envelope<stage::Staged>>),
+    ("standup", made::<Envelope<standup::Standup>>),
     ("stats", made::<Envelope<stats::Statistics>>),
     ("status", made::<Envelope<status::Standing>>),
     ("rollback", made::<Envelope<rollback::Back>>),
@@ -224,6 +231,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("use", made::<Envelope<r#use::Used>>),
     ("verify", made::<Envelope<VerifyData>>),
     ("worker", made::<Envelope<worker::Worked>>),
+    ("worktree", made::<Envelope<worktree::Worktrees>>),
 ];
 
 fn made<T: JsonSchema>(generator: SchemaGenerator) -> Value {
@@ -509,6 +517,9 @@ impl From<project::Error> for Failure {
             project::Error::NoPlan { .. } => {
                 failure(Exit::Usage).hint(WHAT_IS_A_PLAN).next(Next::new(["planwright", "list"]))
             }
+            project::Error::Staged { ref name, ref path } => failure(Exit::Usage)
+                .hint(format!("it lies in {}", shown(path)))
+                .next(Next::new(["planwright", "activate", name.as_str()])),
             project::Error::Ambiguous { ref plans, ref name } => {
                 let plans: Vec<String> = plans.iter().map(|plan| shown(plan)).collect();
                 failure(Exit::Usage).hint(format!("say which one: {}", plans.join(", "))).next(Next::new([

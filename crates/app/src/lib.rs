@@ -15,3 +15,4 @@ mod offer;
 pub mod out;
 mod planner;
 mod signal;
+mod twin;

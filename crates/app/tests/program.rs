@@ -19,6 +19,8 @@ mod client;
 mod connect;
 #[path = "program/convert.rs"]
 mod convert;
+#[path = "program/coordination.rs"]
+mod coordination;
 #[path = "program/cost.rs"]
 mod cost;
 #[path = "program/crash.rs"]
@@ -39,6 +41,8 @@ mod figures;
 mod follow;
 #[path = "program/found.rs"]
 mod found;
+#[path = "program/graphs.rs"]
+mod graphs;
 #[path = "program/hook.rs"]
 mod hook;
 #[path = "program/hostile.rs"]
@@ -105,3 +109,5 @@ mod verify;
 mod watch;
 #[path = "program/webhook.rs"]
 mod webhook;
+#[path = "program/worktree.rs"]
+mod worktree;

@@ -4,10 +4,12 @@
 mod edit;
 mod layer;
 pub mod setting;
+mod worktree;
 
 pub use edit::{Edited, Refused, set, unset};
 pub use layer::Fault;
 pub use setting::{Kind, SETTINGS, Setting, Value};
+pub use worktree::{Script, Worktree};
 
 use std::collections::BTreeMap;
 use std::io;
@@ -77,6 +79,8 @@ pub struct Config {
     pub guard: Guard,
     /// The tools that steps may ask for, with what each can do; empty where nobody listed them.
     pub tools: BTreeMap<String, Vec<String>>,
+    /// How the trees of plans are made.
+    pub worktree: Worktree,
 }
 
 /// How agents are held to the scope of their step. Never from a file that an agent could have written.
@@ -537,6 +541,7 @@ impl Settings {
             },
             guard: Guard { tools: Vec::new(), mode: mode(&self.word("guard.mode")) },
             tools: BTreeMap::new(),
+            worktree: Worktree::usual(self),
         }
     }
 }
@@ -574,6 +579,7 @@ impl Config {
             (["tools", name, "operations"], Value::Words(list)) => {
                 self.tools.insert((*name).to_owned(), list.clone());
             }
+            (["worktree", key], value) => self.worktree.take((key, origin), value),
             (_, Value::Number(_) | Value::Text(_) | Value::Words(_)) => {}
         }
     }

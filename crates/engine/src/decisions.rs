@@ -20,6 +20,7 @@ pub use together::Act;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use planwright_core::coordinate::Trip;
 use planwright_core::diagnostic::Severity;
 use planwright_core::event::Outcome;
 use planwright_core::ledger::{Entry, Subject, Who, statement};
@@ -33,7 +34,7 @@ use planwright_core::state::State;
 use crate::project::{Project, Verified};
 use crate::runs::{self, Run, Runs, now};
 use crate::store::journal::{self, Appended, Statement, Store, Summary, blob_of};
-use crate::{base, policy, seal, signature, store};
+use crate::{base, coordination, policy, seal, signature, store};
 
 /// What can go wrong with a decision.
 #[derive(Debug, thiserror::Error)]
@@ -109,6 +110,20 @@ pub enum Error {
     Unapproved {
         /// The plan.
         plan: String,
+    },
+    /// It is staged.
+    #[error("{plan} is staged, and only a plan in its place can be proposed or run")]
+    Staged {
+        /// The plan.
+        plan: String,
+    },
+    /// It failed too often, and only a person may have it begun again.
+    #[error("{plan} is held: {trip}")]
+    Tripped {
+        /// The plan.
+        plan: String,
+        /// What failed.
+        trip: Trip,
     },
     /// It is being run.
     #[error("{plan} is being run (run {run})")]
@@ -359,6 +374,9 @@ impl Decisions {
         look: impl FnOnce(&Plan, &Subject) -> Result<Vec<Red>, Error>,
     ) -> Result<Offer, Error> {
         let case = self.case(path)?;
+        if coordination::is_staged(path) {
+            return Err(Error::Staged { plan: shown(&case.plan) });
+        }
         let Some(plan) = &verified.plan else {
             let errors = verified.count(Severity::Error);
             return Err(Error::Unclean { plan: shown(&case.plan), errors });

@@ -86,6 +86,14 @@ pub enum Error {
         /// A plan with nearly this name.
         meant: Option<String>,
     },
+    /// A plan of this name waits to be put in its place.
+    #[error("the plan `{name}` is staged: it is not read before it is put in its place")]
+    Staged {
+        /// What was asked for.
+        name: String,
+        /// Where it lies.
+        path: PathBuf,
+    },
     /// Several plans have this name or prefix.
     #[error("`{name}` could be any of {} plans", plans.len())]
     Ambiguous {
@@ -181,6 +189,12 @@ impl Project {
         Ok(Self { root, config, dialect: None })
     }
 
+    /// The project that the user stands in as if nobody had any settings: for those who must not fail over them.
+    pub fn plain() -> Result<Self, Error> {
+        let config = Settings::read(&Sources::default())?.config();
+        Ok(Self { root: root_of(Path::new("."))?, config, dialect: None })
+    }
+
     /// How its plans are read.
     pub fn reading(&self) -> Reading {
         Reading { bytes_max: self.config.limits.plan_bytes, dialect: self.dialect }
@@ -246,6 +260,15 @@ impl Project {
         }
     }
 
+    /// Looks at every plan below the root, by path; and what should not be there.
+    pub(crate) fn look_at_all<T: Send>(
+        &self,
+        look: impl Fn(&Path) -> T + Sync,
+    ) -> Result<(Vec<T>, Vec<String>), Error> {
+        let (seen, copies) = self.search(&Seen::of(self), |found| look(found.path()))?;
+        Ok((seen, self.faults_with(copies)))
+    }
+
     /// Every plan below the root, by path.
     pub fn plans(&self) -> Result<Vec<PathBuf>, Error> {
         Ok(self.search(&Seen::of(self), |found| found.path().to_owned())?.0)
@@ -308,11 +331,16 @@ impl Project {
         let ending = ending(path)?;
         let above = path.parent().and_then(Path::file_name).unwrap_or_default();
         // Data of all kinds is written in these; plans lie in folders that are called so.
-        if (ending != "md" && above != "plans") || above == store::ARCHIVE {
+        if ending != "md" && above != "plans" {
+            return None;
+        }
+        let plan = store::plan_at(path, self.dialect);
+        let home = plan.parent().and_then(Path::file_name).unwrap_or_default();
+        // Plans that are over, and plans that nobody has put in their place yet.
+        if home == store::ARCHIVE || home == store::STAGED {
             return None;
         }
         let data = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
-        let plan = store::plan_at(path, self.dialect);
         let shown =
             |path: &Path| path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().into_owned();
         if plan != path {
@@ -398,6 +426,9 @@ impl Project {
         match found.as_slice() {
             [only] => Ok((*only).clone()),
             [] if path.is_dir() || ending(path).is_some() => Ok(path.to_owned()),
+            [] if let Some(path) = self.staged_as(address)? => {
+                Err(Error::Staged { name: address.to_owned(), path })
+            }
             [] => {
                 let names: Vec<String> = plans.iter().map(|plan| name(plan)).collect();
                 let meant = planwright_core::suggest::nearest(address, names.iter().map(String::as_str));
@@ -597,7 +628,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 const ENDINGS: &[&str] = &["md", "yaml", "yml", "json"];
 
 /// The ending of a path that could be a plan file.
-fn ending(path: &Path) -> Option<&'static str> {
+pub(crate) fn ending(path: &Path) -> Option<&'static str> {
     let ending = path.extension()?;
     ENDINGS.iter().copied().find(|known| ending == *known)
 }

@@ -134,6 +134,23 @@ pub fn delete_plan(path: &Path, old: &Source) -> Result<(), Error> {
     turn.sign("").map_err(write_error)
 }
 
+/// Moves a plan to where nothing lies. Never over anything, and never while somebody writes to it.
+pub fn shift(from: &Path, to: &Path) -> Result<(), Error> {
+    let write_error = |source: io::Error| match source.kind() {
+        io::ErrorKind::AlreadyExists => Error::Exists { path: to.to_owned() },
+        io::ErrorKind::NotFound => Error::Missing { path: from.to_owned() },
+        _ => Error::Write { path: from.to_owned(), source },
+    };
+    // A link would be moved, and the plan that it leads to would stay.
+    if from.symlink_metadata().map_err(write_error)?.is_symlink() {
+        return Err(Error::Astray { path: from.to_owned() });
+    }
+    let real = from.canonicalize().map_err(write_error)?;
+    let mut turn = Turn::at(&real).map_err(write_error)?;
+    atomic::shift(&real, to).map_err(write_error)?;
+    turn.sign("").map_err(write_error)
+}
+
 /// The check and the replacement are one act for everybody who writes through here: a lock is held across both, in a file
 /// of its own because the plan file itself is replaced.
 fn swap(path: &Path, (old, new): (&str, &str), version: &dyn Fn(&str) -> String) -> Result<(), Error> {
