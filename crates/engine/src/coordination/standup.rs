@@ -133,8 +133,7 @@ fn tell_run(run: &Run, since_ms: u64, happened: &mut Happened, failed: &mut BTre
             | Event::AskOpened { .. }
             | Event::AskAnswered { .. }
             | Event::BudgetWarned { .. }
-            | Event::RunResumed { .. }
-            | Event::StepsReopened { .. } => {}
+            | Event::RunResumed { .. } => {}
         }
     }
 }
