@@ -136,10 +136,13 @@ pub fn delete_plan(path: &Path, old: &Source) -> Result<(), Error> {
 
 /// Moves a plan to where nothing lies. Never over anything, and never while somebody writes to it.
 pub fn shift(from: &Path, to: &Path) -> Result<(), Error> {
-    let write_error = |source: io::Error| match source.kind() {
-        io::ErrorKind::AlreadyExists => Error::Exists { path: to.to_owned() },
-        io::ErrorKind::NotFound => Error::Missing { path: from.to_owned() },
-        _ => Error::Write { path: from.to_owned(), source },
+    let write_error = |source: io::Error| {
+        let is = |kind: io::ErrorKind| source.kind() == kind;
+        match (is(io::ErrorKind::AlreadyExists), is(io::ErrorKind::NotFound)) {
+            (true, _) => Error::Exists { path: to.to_owned() },
+            (false, true) => Error::Missing { path: from.to_owned() },
+            (false, false) => Error::Write { path: from.to_owned(), source },
+        }
     };
     // A link would be moved, and the plan that it leads to would stay.
     if from.symlink_metadata().map_err(write_error)?.is_symlink() {
