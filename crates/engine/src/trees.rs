@@ -211,6 +211,12 @@ pub enum Error {
     },
 }
 
+/// The plan that the tree around a project is for; `None` where the project lies in no tree of a plan. Nothing in the tree has a say
+/// in it.
+pub fn plan_of(root: &Path) -> Result<Option<PathBuf>, Error> {
+    Ok(keep::tree_around(root)?.and_then(|tree| tree.plan).map(|plan| root.join(plan)))
+}
+
 /// What was found about one tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
