@@ -50,9 +50,12 @@ pub(crate) mod review;
 pub(crate) mod rollback;
 pub(crate) mod run;
 pub(crate) mod schema;
+pub(crate) mod session;
 pub(crate) mod should_plan;
 pub(crate) mod show;
 pub(crate) mod simulate;
+pub(crate) mod stage;
+pub(crate) mod standup;
 pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod stop;
@@ -81,7 +84,7 @@ use planwright_engine::decisions::Decisions;
 use planwright_engine::runs::{Run, Runs};
 use planwright_engine::store::journal::{Holder, Recorded};
 use planwright_engine::store::{self, Text};
-use planwright_engine::{Project, binding, ground, merge, process, project, runs};
+use planwright_engine::{Project, binding, desk, ground, merge, process, project, runs};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::Value;
@@ -130,13 +133,16 @@ impl ReviewData {
     /// The command that a person types next.
     pub(crate) fn command(&self) -> Next {
         let verb = if self.state == "waiting (revisions-spent)" { "reopen" } else { "review" };
-        Next::new(["planwright", verb, self.path.as_str()])
+        // What lies outside of the project is called by its name: nobody types such a path.
+        let plan = if Path::new(&self.path).is_absolute() { &self.plan } else { &self.path };
+        Next::new(["planwright", verb, plan.as_str()])
     }
 }
 
 /// Every plan that waits for a yes or a no, the oldest first. What time has ended meanwhile is ended first, and said.
 pub(crate) fn reviews(project: &Project, out: &mut Out<'_>) -> Result<Vec<ReviewData>, Failure> {
     let Some(decisions) = Decisions::open_existing(project)? else { return Ok(Vec::new()) };
+    desk::settle(project).map_err(|error| crate::desk::failure(error, crate::desk::Tongue::Planwright))?;
     for expired in decisions.sweep()? {
         out.warn(&format!("{}: {}", expired.plan.display(), expired.text));
     }
@@ -159,6 +165,7 @@ pub(crate) type Make = fn(SchemaGenerator) -> Value;
 pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("acp", made::<Envelope<acp::Bridged>>),
     ("active", made::<Envelope<active::Active>>),
+    ("activate", made::<Envelope<stage::Staged>>),
     ("answer", made::<Envelope<answer::Answered>>),
     ("approve", made::<Envelope<approve::ApprovedData>>),
     ("arbiter", made::<Envelope<arbiter::Arbitrated>>),
@@ -199,6 +206,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("prompt", made::<Envelope<prompt::Prompted>>),
     ("propose", made::<Envelope<propose::ProposedData>>),
     ("queue", made::<Envelope<queue::Listed>>),
+    ("queue-status", made::<Envelope<queue::Dashboard>>),
     ("quick", made::<Envelope<run::Ran>>),
     ("reject", made::<Envelope<reject::RejectedData>>),
     ("reopen", made::<Envelope<reopen::Reopened>>),
@@ -208,9 +216,12 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("reviews", made::<Envelope<review::Reviews>>),
     ("run", made::<Envelope<run::Ran>>),
     ("schema", made::<Envelope<schema::Schemas>>),
+    ("session", made::<Envelope<crate::desk::SessionData>>),
     ("should-plan", made::<Envelope<should_plan::Weighed>>),
     ("show", made::<Envelope<show::Shown>>),
     ("simulate", made::<Envelope<simulate::Simulated>>),
+    ("stage", made::<Envelope<stage::Staged>>),
+    ("standup", made::<Envelope<standup::Standup>>),
     ("stats", made::<Envelope<stats::Statistics>>),
     ("status", made::<Envelope<status::Standing>>),
     ("rollback", made::<Envelope<rollback::Back>>),
@@ -330,6 +341,10 @@ pub(crate) fn unknown_dialect(name: &str) -> Failure {
 
 /// How a path is shown: from where the user stands, if it lies below.
 pub(crate) fn shown(path: &Path) -> String {
+    // What a planner committed lies where nobody looks, under a name that can be typed.
+    if let Some(name) = desk::name_of_copy(path) {
+        return name;
+    }
     let here = std::env::current_dir();
     let below = here.ok().and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));
     let below = below.unwrap_or_else(|| path.to_owned());
@@ -502,6 +517,9 @@ impl From<project::Error> for Failure {
             project::Error::NoPlan { .. } => {
                 failure(Exit::Usage).hint(WHAT_IS_A_PLAN).next(Next::new(["planwright", "list"]))
             }
+            project::Error::Staged { ref name, ref path } => failure(Exit::Usage)
+                .hint(format!("it lies in {}", shown(path)))
+                .next(Next::new(["planwright", "activate", name.as_str()])),
             project::Error::Ambiguous { ref plans, ref name } => {
                 let plans: Vec<String> = plans.iter().map(|plan| shown(plan)).collect();
                 failure(Exit::Usage).hint(format!("say which one: {}", plans.join(", "))).next(Next::new([

@@ -2,11 +2,12 @@
 //! named, and never from an agent.
 
 use std::io::{self, BufRead as _, IsTerminal as _};
+use std::path::Path;
 
 use planwright_engine::core::ledger::Who;
 use planwright_engine::core::plan::{Contract, Plan};
 use planwright_engine::runs::user;
-use planwright_engine::{decisions, policy};
+use planwright_engine::{decisions, policy, project};
 
 use crate::command::{agent_sign, refuse_agents};
 use crate::out::{Exit, Failure, Next, Out, Tone, clean, clean_line};
@@ -167,6 +168,14 @@ impl From<decisions::Error> for Failure {
             decisions::Error::Unapproved { ref plan } => {
                 failure(Exit::Person).next(Next::new(["planwright", "propose", plan]))
             }
+            decisions::Error::Staged { ref plan } => failure(Exit::No)
+                .hint("nothing was proposed or started")
+                .next(Next::new(["planwright", "activate", &project::name(Path::new(plan))])),
+            decisions::Error::Tripped { ref plan, .. } => failure(Exit::Person)
+                .hint(
+                    "it is not begun again before a person looks at it and approves it; nothing was started",
+                )
+                .next(Next::new(["planwright", "run", plan])),
             decisions::Error::Running { ref plan, .. } => failure(Exit::Moved)
                 .hint("end the run first; nothing was recorded")
                 .next(Next::new(["planwright", "status", plan])),

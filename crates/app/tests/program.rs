@@ -19,12 +19,16 @@ mod client;
 mod connect;
 #[path = "program/convert.rs"]
 mod convert;
+#[path = "program/coordination.rs"]
+mod coordination;
 #[path = "program/cost.rs"]
 mod cost;
 #[path = "program/crash.rs"]
 mod crash;
 #[path = "program/crowd.rs"]
 mod crowd;
+#[path = "program/desk.rs"]
+mod desk;
 #[path = "program/dialects.rs"]
 mod dialects;
 #[path = "program/doctor.rs"]
@@ -37,6 +41,8 @@ mod figures;
 mod follow;
 #[path = "program/found.rs"]
 mod found;
+#[path = "program/graphs.rs"]
+mod graphs;
 #[path = "program/hook.rs"]
 mod hook;
 #[path = "program/hostile.rs"]

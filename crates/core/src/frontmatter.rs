@@ -92,6 +92,31 @@ pub(crate) fn nodes(source: &Source, parts: &Parts) -> (Vec<(Node, Node)>, Vec<S
     (entries, oddities)
 }
 
+/// The list below a key, inline or one item a line; a single value is a list of one.
+pub fn list(source: &Source, parts: &Parts, key: &str) -> Vec<Spanned<String>> {
+    let (entries, _) = nodes(source, parts);
+    let scalar = |node: Node| match node.value {
+        Value::Scalar { text, .. } if !text.is_empty() => Some(Spanned::new(text, node.span)),
+        Value::Scalar { .. } | Value::List(_) | Value::Map(_) => None,
+    };
+    let is_key = |node: &Node| matches!(&node.value, Value::Scalar { text, .. } if text == key);
+    match entries.into_iter().find(|(own, _)| is_key(own)).map(|(_, value)| value) {
+        Some(Node { value: Value::List(items), .. }) => items.into_iter().filter_map(scalar).collect(),
+        Some(node) => scalar(node).into_iter().collect(),
+        None => Vec::new(),
+    }
+}
+
+/// The lines that say lists, those that are empty left out.
+pub fn lists(lists: &[(&str, &[Spanned<String>])]) -> String {
+    let lists = lists.iter().filter(|(_, items)| !items.is_empty());
+    let lines = lists.map(|(key, items)| {
+        let items: Vec<String> = items.iter().map(|item| yaml::quote(&item.value)).collect();
+        format!("{key}: [{}]\n", items.join(", "))
+    });
+    lines.collect()
+}
+
 fn entry((key, value): (Node, Node)) -> Option<Entry> {
     let Value::Scalar { text, .. } = key.value else { return None };
     let value = match value.value {

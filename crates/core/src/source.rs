@@ -86,7 +86,7 @@ pub fn text(spanned: Option<&Spanned<String>>) -> String {
 }
 
 /// Everything that was said.
-pub(crate) fn texts(spanned: &[Spanned<String>]) -> Vec<String> {
+pub fn texts(spanned: &[Spanned<String>]) -> Vec<String> {
     spanned.iter().map(|spanned| spanned.value.clone()).collect()
 }
 

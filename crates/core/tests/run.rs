@@ -10,6 +10,8 @@ mod decide;
 mod forecast;
 #[path = "run/happened.rs"]
 mod happened;
+#[path = "run/makespan.rs"]
+mod makespan;
 #[path = "run/prompt.rs"]
 mod prompt;
 #[path = "run/sample.rs"]

@@ -251,12 +251,14 @@ pub enum Protocol {
     Acp,
 }
 
-/// What sessions of your own agents are told. Never from a file that an agent could have written: see
+/// What sessions of your own agents are told, and where planners write. Never from a file that an agent could have written: see
 /// [`Setting::is_personal`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     /// How often a session that wants to stop is told what the contract of its step says; 0: never.
     pub stop_holds: u32,
+    /// Where the plan folders of planners are made; `None`: below the home of the user.
+    pub plans: Option<PathBuf>,
 }
 
 /// Who is told of what happens. Never from a file that an agent could have written: see [`Setting::is_personal`].
@@ -522,7 +524,7 @@ impl Settings {
             topics: Topics { command: Vec::new() },
             roles: BTreeMap::new(),
             agents: BTreeMap::new(),
-            session: Session { stop_holds: count("session.stop_holds") },
+            session: Session { stop_holds: count("session.stop_holds"), plans: None },
             hooks: Hooks {
                 commands: BTreeMap::new(),
                 webhook_url: None,
@@ -551,6 +553,7 @@ impl Config {
             (["topics", "command"], Value::Words(words)) => self.topics.command.clone_from(words),
             (["arbiter", "agent"], Value::Text(agent)) => self.consult.arbiter = Some(agent.clone()),
             (["approve", "key"], Value::Text(path)) => self.approve.key = Some(path.into()),
+            (["session", "plans"], Value::Text(path)) => self.session.plans = Some(path.into()),
             (["plans", "harness"], Value::Text(path)) => self.plans.harness = Some(path.into()),
             (["roles", name], Value::Text(agent)) => {
                 self.roles.insert((*name).to_owned(), agent.clone());

@@ -8,16 +8,19 @@ mod right;
 mod show;
 mod start;
 mod subject;
+mod together;
 
 pub use age::Expired;
 pub use change::Find;
 pub use review::{Asked, Reviewed};
 pub use start::Started;
 pub use subject::moved;
+pub use together::Act;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use planwright_core::coordinate::Trip;
 use planwright_core::diagnostic::Severity;
 use planwright_core::event::Outcome;
 use planwright_core::ledger::{Entry, Subject, Who, statement};
@@ -31,7 +34,7 @@ use planwright_core::state::State;
 use crate::project::{Project, Verified};
 use crate::runs::{self, Run, Runs, now};
 use crate::store::journal::{self, Appended, Statement, Store, Summary, blob_of};
-use crate::{base, policy, seal, signature, store};
+use crate::{base, coordination, policy, seal, signature, store};
 
 /// What can go wrong with a decision.
 #[derive(Debug, thiserror::Error)]
@@ -107,6 +110,20 @@ pub enum Error {
     Unapproved {
         /// The plan.
         plan: String,
+    },
+    /// It is staged.
+    #[error("{plan} is staged, and only a plan in its place can be proposed or run")]
+    Staged {
+        /// The plan.
+        plan: String,
+    },
+    /// It failed too often, and only a person may have it begun again.
+    #[error("{plan} is held: {trip}")]
+    Tripped {
+        /// The plan.
+        plan: String,
+        /// What failed.
+        trip: Trip,
     },
     /// It is being run.
     #[error("{plan} is being run (run {run})")]
@@ -192,6 +209,23 @@ pub struct Proposed {
     pub rule: Option<String>,
     /// What could not be shown in the plan file.
     pub complaints: Vec<String>,
+}
+
+/// What proposing a plan comes to.
+enum Offer {
+    /// Exactly this was proposed already.
+    Known(Box<Revision>),
+    /// It is yet to be said.
+    New(Box<Offered>),
+}
+
+/// What is yet to be said to propose a plan.
+struct Offered {
+    case: Case,
+    entries: Vec<Entry>,
+    text: Vec<u8>,
+    /// The written rule that approves it at once.
+    rule: Option<String>,
 }
 
 /// Somebody's yes.
@@ -313,7 +347,36 @@ impl Decisions {
         by: &Who,
         look: impl FnOnce(&Plan, &Subject) -> Result<Vec<Red>, Error>,
     ) -> Result<Proposed, Error> {
+        let offered = match self.offer(path, verified, by, look)? {
+            Offer::Known(revision) => {
+                return Ok(Proposed {
+                    revision: *revision,
+                    is_known: true,
+                    rule: None,
+                    complaints: Vec::new(),
+                });
+            }
+            Offer::New(offered) => *offered,
+        };
+        let case = self.say(&offered.case, offered.entries, vec![offered.text])?;
+        let complaints = self.show(path, &case);
+        let revision =
+            case.standing.newest().cloned().ok_or(Error::Unapproved { plan: shown(&case.plan) })?;
+        Ok(Proposed { revision, is_known: false, rule: offered.rule, complaints })
+    }
+
+    /// What would be said to propose a plan.
+    fn offer(
+        &self,
+        path: &Path,
+        verified: &Verified,
+        by: &Who,
+        look: impl FnOnce(&Plan, &Subject) -> Result<Vec<Red>, Error>,
+    ) -> Result<Offer, Error> {
         let case = self.case(path)?;
+        if coordination::is_staged(path) {
+            return Err(Error::Staged { plan: shown(&case.plan) });
+        }
         let Some(plan) = &verified.plan else {
             let errors = verified.count(Severity::Error);
             return Err(Error::Unclean { plan: shown(&case.plan), errors });
@@ -323,8 +386,7 @@ impl Decisions {
         let subject = self.subject(plan)?;
         let holds = matches!(case.state(), State::Proposed | State::Approved);
         if let Some(newest) = case.standing.newest().filter(|newest| holds && newest.subject == subject) {
-            let (revision, complaints) = (newest.clone(), Vec::new());
-            return Ok(Proposed { revision, is_known: true, rule: None, complaints });
+            return Ok(Offer::Known(Box::new(newest.clone())));
         }
         // Before anything is run: who may not propose need not wait for the contracts.
         let mut entry = Entry::Proposed {
@@ -343,12 +405,8 @@ impl Decisions {
         let automatic = self.automatic(&case, (plan, verified), &entry)?;
         let rule = automatic.as_ref().and_then(|entry| entry.by()).map(|by| by.name.clone());
         let entries: Vec<Entry> = std::iter::once(entry).chain(automatic).collect();
-        let blobs = vec![verified.source.text().as_bytes().to_vec()];
-        let case = self.say(&case, entries, blobs)?;
-        let complaints = self.show(path, &case);
-        let revision =
-            case.standing.newest().cloned().ok_or(Error::Unapproved { plan: shown(&case.plan) })?;
-        Ok(Proposed { revision, is_known: false, rule, complaints })
+        let text = verified.source.text().as_bytes().to_vec();
+        Ok(Offer::New(Box::new(Offered { case, entries, text, rule })))
     }
 
     /// Approves exactly what was proposed, if that is what the person has seen.

@@ -21,7 +21,7 @@ use planwright_core::view::Summary;
 use crate::config::{self, Config, Settings, Sources};
 use crate::seen::{self, Known, Seen, Stamp};
 use crate::store::{self, Reading, Text, state};
-use crate::{base, facts, policy, process, red};
+use crate::{base, desk, facts, policy, process, red};
 
 /// The file of document B that names the plan which is being carried out.
 const POINTER: &str = ".rawko/current-task.yaml";
@@ -85,6 +85,14 @@ pub enum Error {
         root: PathBuf,
         /// A plan with nearly this name.
         meant: Option<String>,
+    },
+    /// A plan of this name waits to be put in its place.
+    #[error("the plan `{name}` is staged: it is not read before it is put in its place")]
+    Staged {
+        /// What was asked for.
+        name: String,
+        /// Where it lies.
+        path: PathBuf,
     },
     /// Several plans have this name or prefix.
     #[error("`{name}` could be any of {} plans", plans.len())]
@@ -181,6 +189,12 @@ impl Project {
         Ok(Self { root, config, dialect: None })
     }
 
+    /// The project that the user stands in as if nobody had any settings: for those who must not fail over them.
+    pub fn plain() -> Result<Self, Error> {
+        let config = Settings::read(&Sources::default())?.config();
+        Ok(Self { root: root_of(Path::new("."))?, config, dialect: None })
+    }
+
     /// How its plans are read.
     pub fn reading(&self) -> Reading {
         Reading { bytes_max: self.config.limits.plan_bytes, dialect: self.dialect }
@@ -246,6 +260,15 @@ impl Project {
         }
     }
 
+    /// Looks at every plan below the root, by path; and what should not be there.
+    pub(crate) fn look_at_all<T: Send>(
+        &self,
+        look: impl Fn(&Path) -> T + Sync,
+    ) -> Result<(Vec<T>, Vec<String>), Error> {
+        let (seen, copies) = self.search(&Seen::of(self), |found| look(found.path()))?;
+        Ok((seen, self.faults_with(copies)))
+    }
+
     /// Every plan below the root, by path.
     pub fn plans(&self) -> Result<Vec<PathBuf>, Error> {
         Ok(self.search(&Seen::of(self), |found| found.path().to_owned())?.0)
@@ -284,6 +307,12 @@ impl Project {
                 lock(&found).push((path, sight));
             }
         })?;
+        // What planners committed lies outside of the workspace, and is a plan of the project all the same.
+        for path in desk::kept_plans(&self.root).into_iter().filter(|path| !path.starts_with(&self.root)) {
+            let shown = path.to_string_lossy().into_owned();
+            let sight = look(Found::New { path: path.clone(), shown, stamp: None });
+            lock(&found).push((path, sight));
+        }
         let mut plans = std::mem::take(&mut *lock(&found));
         // The same order as that of paths, which are taken apart anew for every comparison: no name has a zero byte, so a
         // separator that is one comes before everything.
@@ -302,11 +331,16 @@ impl Project {
         let ending = ending(path)?;
         let above = path.parent().and_then(Path::file_name).unwrap_or_default();
         // Data of all kinds is written in these; plans lie in folders that are called so.
-        if (ending != "md" && above != "plans") || above == store::ARCHIVE {
+        if ending != "md" && above != "plans" {
+            return None;
+        }
+        let plan = store::plan_at(path, self.dialect);
+        let home = plan.parent().and_then(Path::file_name).unwrap_or_default();
+        // Plans that are over, and plans that nobody has put in their place yet.
+        if home == store::ARCHIVE || home == store::STAGED {
             return None;
         }
         let data = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
-        let plan = store::plan_at(path, self.dialect);
         let shown =
             |path: &Path| path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().into_owned();
         if plan != path {
@@ -392,6 +426,9 @@ impl Project {
         match found.as_slice() {
             [only] => Ok((*only).clone()),
             [] if path.is_dir() || ending(path).is_some() => Ok(path.to_owned()),
+            [] if let Some(path) = self.staged_as(address)? => {
+                Err(Error::Staged { name: address.to_owned(), path })
+            }
             [] => {
                 let names: Vec<String> = plans.iter().map(|plan| name(plan)).collect();
                 let meant = planwright_core::suggest::nearest(address, names.iter().map(String::as_str));
@@ -529,7 +566,8 @@ pub fn root_of(start: &Path) -> Result<PathBuf, Error> {
 pub fn home_of(plan: &Path) -> Result<PathBuf, Error> {
     let here = Path::new(".");
     // Plans that planwright keeps for itself are about the project that the user stands in.
-    if plan.starts_with(state::folder()) {
+    let states = state::folder();
+    if plan.starts_with(&states) || states.canonicalize().is_ok_and(|states| plan.starts_with(states)) {
         return Ok(here.to_owned());
     }
     let is_homeless = !is_project(&root_of(plan)?)? && is_project(&root_of(here)?)?;

@@ -12,13 +12,14 @@ pub mod state;
 mod writer;
 
 pub use atomic::{
-    ARCHIVE, archive, create, create_folder, fill_in, fill_or_create, folder_within, put_private,
+    ARCHIVE, STAGED, archive, create, create_folder, fill_in, fill_or_create, folder_within, put_private,
 };
 pub use beside::{append, keep};
 pub use chance::chance;
 pub use folder::{plan_at, read_foreign};
 pub use journal::Store;
-pub use save::{create_plan, delete_plan, replace, save, unload};
+pub use save::{create_plan, delete_plan, lay_plan, remove_folder, replace, save, unload};
+pub use save::{create_plan, delete_plan, replace, save, shift, unload};
 
 use std::fs::File;
 use std::io::{self, Read, Seek};

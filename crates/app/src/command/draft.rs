@@ -24,6 +24,7 @@ use crate::consent::who;
 use crate::offer::{self, OneProposed};
 use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 use crate::planner::{self, Judged, Talk};
+use crate::twin::warn_of_twins;
 
 /// How many names are tried for a plan that has none of its own.
 const NAMES_MAX: u32 = 1000;
@@ -266,6 +267,9 @@ fn write(
     let path = create(args, project, &verified, &title.unwrap_or_else(|| drafting.task.clone()))?;
     // Checked as it lies there: this is what is proposed.
     let verified = project.verify(&path, &shown(&path))?;
+    if let Some(draft) = &verified.draft {
+        warn_of_twins(project, (&path, draft), out)?;
+    }
     let digest = verified.plan.as_ref().map(|plan| Digest::of(plan).to_string()).unwrap_or_default();
     let steps = verified.plan.as_ref().map_or(0, |plan| plan.steps.len());
     let decisions = Decisions::open(project)?;

@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use super::{here, shown};
 use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
+use crate::twin::warn_of_twins;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -109,6 +110,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         }
     };
     store::create_plan(&path, &text, dialect)?;
+    warn_of_twins(&here, (&path, &Source::new("plan", text.as_str()).written_in(dialect).draft()), out)?;
     let created = Created { name: project::name(&path), path: shown(&path), templates: Vec::new() };
     out.line(&format!("{}  {}", out.palette().paint(Tone::Good, "wrote"), created.path));
     Ok(Answer::done("new", &created).next(Next::new(["planwright", "verify", created.name.as_str()])))

@@ -1,4 +1,10 @@
-//! `queue`: the attempts that wait for a worker or are under way, and what is in one of them. Takes none.
+//! `queue`: the plans that may begin and those that may not, with every reason; then the attempts that wait for a worker or are
+//! under way, and what is in one of them. Takes none.
+
+mod dashboard;
+mod plans;
+
+pub(crate) use dashboard::Dashboard;
 
 use planwright_engine::core::work::WorkItem;
 use planwright_engine::runs::{Pending, Runs};
@@ -6,6 +12,8 @@ use planwright_engine::store::journal::Health;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
+
+use plans::PlansData;
 
 use super::{here, run_of};
 use crate::fact;
@@ -15,6 +23,9 @@ use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line
 pub(crate) struct Args {
     #[command(subcommand)]
     verb: Option<Verb>,
+    /// Only name, status and last progress of every plan; never fails
+    #[arg(long)]
+    status: bool,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -30,6 +41,9 @@ enum Verb {
 /// The data of the envelope.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Listed {
+    /// The plans; empty where one attempt was asked for.
+    #[serde(flatten)]
+    pub(crate) plans: PlansData,
     /// The attempts, the oldest first.
     pub(crate) items: Vec<ItemData>,
     /// The work item that was asked for: `agent_id`, `type`, `input`, `payload`.
@@ -63,20 +77,27 @@ pub(crate) struct ItemData {
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     match &args.verb {
+        None if args.status => Ok(dashboard::run(out)),
         None => list(out),
         Some(Verb::Show { step }) => show(step, out),
     }
 }
 
 fn list(out: &mut Out<'_>) -> Result<Answer, Failure> {
-    let runs = Runs::open(&here()?)?;
+    let here = here()?;
+    let (plans, ready) = plans::plans(&here)?;
+    plans::print(&plans, out);
+    let runs = Runs::open(&here)?;
     let items: Vec<ItemData> = runs.pending()?.iter().map(item_data).collect();
     let now = fact::now();
+    if !items.is_empty() {
+        out.line(&out.palette().paint(Tone::Strong, "Attempts"));
+    }
     let mut table = Table::new();
     for item in &items {
         let health = item.health.as_deref().filter(|health| *health != "well");
         table.row([
-            Cell::new(format!("{}/{}@{}", item.plan, item.step, item.attempt)).tone(Tone::Strong),
+            Cell::new(format!("  {}/{}@{}", item.plan, item.step, item.attempt)).tone(Tone::Strong),
             Cell::new(&item.agent_id),
             Cell::new(&item.r#type),
             Cell::new(&item.state),
@@ -87,13 +108,16 @@ fn list(out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
     out.table(&table);
     if items.is_empty() {
-        out.talk("the queue is empty");
+        out.talk("no attempt waits or is under way");
     }
-    let next = match items.first() {
-        Some(item) => Next::new(["planwright", "queue", "show", &format!("{}/{}", item.plan, item.step)]),
-        None => Next::new(["planwright", "status"]),
+    let next = match (items.first(), ready) {
+        (Some(item), _) => {
+            Next::new(["planwright", "queue", "show", &format!("{}/{}", item.plan, item.step)])
+        }
+        (None, Some(ready)) => ready,
+        (None, None) => Next::new(["planwright", "status"]),
     };
-    Ok(Answer::done("queue", &Listed { items, item: None }).next(next))
+    Ok(Answer::done("queue", &Listed { plans, items, item: None }).next(next))
 }
 
 fn item_data(pending: &Pending) -> ItemData {
@@ -141,7 +165,10 @@ fn show(address: &str, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let item = found.runs.work_item(&found.run, &pending.queued)?;
     print(&item, out);
     let value = serde_json::to_value(&item).unwrap_or_default();
-    Ok(Answer::done("queue", &Listed { items: vec![item_data(pending)], item: Some(value) }))
+    Ok(Answer::done(
+        "queue",
+        &Listed { plans: PlansData::default(), items: vec![item_data(pending)], item: Some(value) },
+    ))
 }
 
 fn print(item: &WorkItem, out: &mut Out<'_>) {

@@ -23,7 +23,6 @@ use crate::frontmatter;
 use crate::markdown::Blocks;
 use crate::source::{FILE_SEPARATOR, Source, Span, Spanned};
 use crate::state::State;
-use crate::yaml::{self, Value};
 use outline::Outline;
 use roll::Roll;
 
@@ -160,8 +159,8 @@ fn parse(source: &Source) -> Draft {
         draft.steps.push(step::read(source, &blocks, (task, &roll), place, &mut oddities));
     }
     read_header(source, &blocks, &outline, &mut draft);
-    draft.depends_on = key_list(source, parts.yaml, "depends_on");
-    draft.touches = key_list(source, parts.yaml, "touches");
+    draft.depends_on = frontmatter::list(source, &parts, "depends_on");
+    draft.touches = frontmatter::list(source, &parts, "touches");
     draft.notes = notes(source, &blocks, &outline);
     oddities.sort_by_key(|oddity| oddity.span.start);
     draft.oddities = Layout(oddities);
@@ -226,23 +225,6 @@ fn said(source: &Source, status: Span) -> Spanned<String> {
 
 fn meant(word: &str) -> Option<State> {
     DIALECT.state(&word.to_lowercase())
-}
-
-/// The list below a key of the frontmatter, inline or one item a line; a single value is a list of one.
-fn key_list(source: &Source, block: Option<Span>, key: &str) -> Vec<Spanned<String>> {
-    let Some(block) = block else { return Vec::new() };
-    let (root, _) = yaml::read(source.slice(block), block.start);
-    let Some(Value::Map(entries)) = root.map(|root| root.value) else { return Vec::new() };
-    let scalar = |node: yaml::Node| match node.value {
-        Value::Scalar { text, .. } if !text.is_empty() => Some(Spanned::new(text, node.span)),
-        Value::Scalar { .. } | Value::List(_) | Value::Map(_) => None,
-    };
-    let is_key = |node: &yaml::Node| matches!(&node.value, Value::Scalar { text, .. } if text == key);
-    match entries.into_iter().find(|(own, _)| is_key(own)).map(|(_, value)| value) {
-        Some(yaml::Node { value: Value::List(items), .. }) => items.into_iter().filter_map(scalar).collect(),
-        Some(node) => scalar(node).into_iter().collect(),
-        None => Vec::new(),
-    }
 }
 
 /// The items below the last heading "Notes".

@@ -30,7 +30,16 @@ pub(super) const DIALECT: Dialect = Dialect {
     marks: &[Mark::Done, Mark::Failed, Mark::Skipped],
     has_traces: false,
     title_key: None,
-    keys: &["type", "status", "owner", crate::policy::REQUIRED_FROM, "version", "previousPlanId"],
+    keys: &[
+        "type",
+        "status",
+        "owner",
+        crate::policy::REQUIRED_FROM,
+        "version",
+        "previousPlanId",
+        "depends_on",
+        "touches",
+    ],
     fields: field::FIELDS,
     is_strict: false,
     owned: &["status"],
@@ -78,7 +87,13 @@ fn recognises(_: &str, head: &str) -> Option<String> {
 }
 
 /// Takes over what the frontmatter says of the plan as a whole.
-fn read_status(draft: &mut Draft) {
+fn read_keys(source: &Source, parts: &frontmatter::Parts, draft: &mut Draft) {
+    for (key, list) in [("depends_on", &mut draft.depends_on), ("touches", &mut draft.touches)] {
+        // Few plans say so, and thousands are listed at once.
+        if draft.frontmatter.entry(key).is_some() {
+            *list = frontmatter::list(source, parts, key);
+        }
+    }
     let status = draft.frontmatter.value("status").cloned();
     draft.state = status.as_ref().and_then(|word| Some(Spanned::new(DIALECT.state(&word.value)?, word.span)));
     draft.status = Layout(status);
@@ -94,7 +109,7 @@ fn parse(source: &Source) -> Draft {
 
     let outline = Outline::of(source, &blocks);
     let mut draft = Draft { frontmatter, title: outline.title, ..Draft::default() };
-    read_status(&mut draft);
+    read_keys(source, &parts, &mut draft);
     field::read_preamble(source, &blocks, outline.preamble, &mut draft);
     for section in &outline.steps {
         if section.heading.level != outline.level {
@@ -123,7 +138,7 @@ fn skim(source: &Source) -> Draft {
     });
     let steps = steps.collect();
     let mut draft = Draft { frontmatter, title: outline.title, steps, ..Draft::default() };
-    read_status(&mut draft);
+    read_keys(source, &parts, &mut draft);
     draft
 }
 

@@ -188,6 +188,11 @@ pub const SETTINGS: &[Setting] = &[
         "how often a session of your agent that wants to stop is told what the contract of its step says; 0: never",
     ),
     Setting {
+        name: "session.plans",
+        kind: Kind::Text,
+        meaning: "where the plan folders of planners' sessions are made, outside of every repository; `~/.agentflow/plans` where it is not said",
+    },
+    Setting {
         name: "agents.NAME.like",
         kind: Kind::Text,
         meaning: "the known agent that this one is like: its output is read so, and its command line is taken where none is said",

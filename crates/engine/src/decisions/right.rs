@@ -10,6 +10,7 @@ use planwright_core::red::Red;
 use planwright_core::standing::{Approval, Revision};
 
 use super::{Case, Decisions, Error, Yes, shown};
+use crate::coordination;
 use crate::policy::{self, Loaded};
 use crate::project::Verified;
 use crate::red;
@@ -47,10 +48,14 @@ impl Decisions {
     /// The approval that a written rule gives to what is being proposed.
     pub(super) fn automatic(
         &self,
-        _case: &Case,
+        case: &Case,
         (plan, verified): (&Plan, &Verified),
         proposed: &Entry,
     ) -> Result<Option<Entry>, Error> {
+        // A rule would begin it again and again.
+        if coordination::trip(&self.runs, &case.plan)?.is_some() {
+            return Ok(None);
+        }
         let Entry::Proposed { revision, subject, by, red, dialect, .. } = proposed else { return Ok(None) };
         let loaded = self.policy()?;
         let wanted = verified.draft.as_ref().and_then(|draft| required_from(&verified.source, draft));

@@ -11,6 +11,7 @@ use planwright_core::state::State;
 use planwright_core::tally::Tally;
 
 use super::{Case, Decisions, Error, shown};
+use crate::coordination;
 use crate::project::{self, Verified};
 use crate::runs::{self, now};
 use crate::store::journal::{Beginning, NewRun, RunId};
@@ -33,6 +34,9 @@ impl Decisions {
     /// The same, with the case that was looked at: whoever begins a run on it must know of nothing later.
     fn founded(&self, path: &Path, verified: &Verified) -> Result<(Case, Vec<Approval>), Error> {
         let case = self.case(path)?;
+        if coordination::is_staged(path) {
+            return Err(Error::Staged { plan: shown(&case.plan) });
+        }
         let unapproved = || Error::Unapproved { plan: shown(&case.plan) };
         let plan = verified.plan.as_ref().ok_or_else(unapproved)?;
         let approvals = case.standing.approved(now()).ok_or_else(unapproved)?.to_vec();
@@ -49,7 +53,10 @@ impl Decisions {
         }
         moved.extend(self.unfounded(&case, plan, &approvals)?);
         if moved.is_empty() {
-            return Ok((case, approvals));
+            return match coordination::trip(&self.runs, &case.plan)? {
+                Some(trip) => Err(Error::Tripped { plan: shown(&case.plan), trip }),
+                None => Ok((case, approvals)),
+            };
         }
         if has_failed {
             // There is nothing left that could lapse: it has to be proposed again.

@@ -11,6 +11,9 @@ use super::Error;
 /// The folder for plans that are over. They are found by their path alone.
 pub const ARCHIVE: &str = "archive";
 
+/// The folder for plans that wait to be put in their place. They are found by their path alone, and never run.
+pub const STAGED: &str = "queued-plans";
+
 /// Makes a new file with its folders. Never writes over one that is there.
 pub fn create(path: &Path, text: &str) -> Result<(), Error> {
     let write_error = |source: io::Error| match source.kind() == io::ErrorKind::AlreadyExists {
@@ -91,6 +94,46 @@ pub fn archive(path: &Path) -> Result<PathBuf, Error> {
     Ok(to)
 }
 
+/// Moves a file or a folder to where nothing lies, in one act of the kernel: at no moment is it in both places, or in none.
+/// What died between the two acts of a file system that can't do this is finished by the same call.
+pub(super) fn shift(from: &Path, to: &Path) -> io::Result<()> {
+    match rename_to_nothing(from, to) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
+            shift_in_two(from, to)?;
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && are_one(from, to) => {
+            std::fs::remove_file(from)?;
+        }
+        moved => moved?,
+    }
+    for folder in [from, to].into_iter().filter_map(Path::parent) {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+fn rename_to_nothing(from: &Path, to: &Path) -> io::Result<()> {
+    use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+    Ok(renameat2(AT_FDCWD, from, AT_FDCWD, to, RenameFlags::RENAME_NOREPLACE)?)
+}
+
+fn shift_in_two(from: &Path, to: &Path) -> io::Result<()> {
+    if from.is_dir() {
+        return match to.symlink_metadata() {
+            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+            Err(_) => rename(from, to),
+        };
+    }
+    std::fs::hard_link(from, to)?;
+    std::fs::remove_file(from)
+}
+
+/// Whether two names are one file.
+fn are_one(one: &Path, other: &Path) -> bool {
+    let node = |path: &Path| path.symlink_metadata().map(|data| (data.dev(), data.ino(), data.is_file()));
+    matches!((node(one), node(other)), (Ok(one), Ok(other)) if one == other && one.2)
+}
+
 /// Writes into a file that somebody made for this and nobody else writes to, like the one that Git makes for a merge.
 pub fn fill_in(path: &Path, text: &str) -> Result<(), Error> {
     // A name alone has no folder that could be synced.
@@ -140,7 +183,7 @@ fn fill(file: &mut File, path: &Path, text: &str) -> io::Result<()> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the place that writes plan files")]
-fn rename(from: &Path, to: &Path) -> io::Result<()> {
+pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::rename(from, to)
 }
 
@@ -221,6 +264,35 @@ mod tests {
         std::fs::write(&path, "first").expect("written");
         assert!(matches!(create(&path, "second"), Err(Error::Exists { .. })));
         assert_eq!(std::fs::read_to_string(&path).expect("read"), "first");
+    }
+
+    // D-20: every state that a move can die in is finished by the same move, and nothing is ever written over.
+    #[test]
+    fn a_move_is_finished_by_the_next_one_and_takes_nobodys_place() {
+        let scratch = Scratch::new("atomic-shift");
+        let (from, to) = (scratch.path().join("staged.md"), scratch.path().join("plan.md"));
+        let text = |path: &Path| std::fs::read_to_string(path).ok();
+        let acts: [fn(&Path, &Path) -> io::Result<()>; 2] = [shift, shift_in_two];
+        for act in acts {
+            std::fs::write(&from, "mine").expect("written");
+            act(&from, &to).expect("moved");
+            assert_eq!((text(&from), text(&to).as_deref()), (None, Some("mine")));
+            std::fs::write(&from, "another").expect("written");
+            let refused = act(&from, &to).expect_err("something is there");
+            assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
+            assert_eq!((text(&from).as_deref(), text(&to).as_deref()), (Some("another"), Some("mine")));
+            remove(&from).and_then(|()| remove(&to)).expect("removed");
+        }
+        // A file system that needs two acts, and a death between them: one file with two names.
+        std::fs::write(&from, "mine").expect("written");
+        std::fs::hard_link(&from, &to).expect("linked");
+        shift(&from, &to).expect("finished");
+        assert_eq!((text(&from), text(&to).as_deref()), (None, Some("mine")));
+        assert_eq!(shift(&from, &to).expect_err("it is gone").kind(), io::ErrorKind::NotFound);
+        // Folders go the same way.
+        std::fs::create_dir(&from).expect("a folder");
+        assert_eq!(shift(&from, &to).expect_err("something is there").kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(shift_in_two(&from, &to).expect_err("there").kind(), io::ErrorKind::AlreadyExists);
     }
 
     #[test]

@@ -43,6 +43,11 @@ pub(super) fn begin(
             return start(subject, runs, &decisions, out);
         }
         Some(Err(Error::Lapsed { moved, .. })) => Some(moved),
+        Some(Err(Error::Tripped { trip, .. })) => {
+            let word = out.palette().paint(Tone::Attention, "held");
+            out.line(&format!("{word}  {}: a person has to approve it again", clean_line(&trip.to_string())));
+            None
+        }
         Some(Err(Error::Unapproved { .. })) | None => None,
         Some(Err(error)) => return Err(error.into()),
     };

@@ -3,9 +3,9 @@
 use super::status;
 use crate::dialect::Birth;
 use crate::draft::{ContractDraft, Draft, StepDraft, StepNumber};
+use crate::frontmatter;
 use crate::markdown::outside_code;
 use crate::source::Spanned;
-use crate::yaml;
 
 /// A new text that says what the draft says.
 pub(super) fn compose(draft: &Draft, birth: &Birth<'_>) -> String {
@@ -34,16 +34,8 @@ pub(super) fn compose(draft: &Draft, birth: &Birth<'_>) -> String {
 }
 
 fn frontmatter(draft: &Draft) -> String {
-    let lists = [("depends_on", &draft.depends_on), ("touches", &draft.touches)];
-    let lines: Vec<String> = lists
-        .into_iter()
-        .filter(|(_, items)| !items.is_empty())
-        .map(|(key, items)| {
-            let items: Vec<String> = items.iter().map(|item| yaml::quote(&item.value)).collect();
-            format!("{key}: [{}]\n", items.join(", "))
-        })
-        .collect();
-    if lines.is_empty() { String::new() } else { format!("---\n{}---\n", lines.concat()) }
+    let lines = frontmatter::lists(&[("depends_on", &draft.depends_on), ("touches", &draft.touches)]);
+    if lines.is_empty() { lines } else { format!("---\n{lines}---\n") }
 }
 
 fn task(step: &StepDraft) -> String {

@@ -3,6 +3,7 @@
 use super::field;
 use crate::dialect::Birth;
 use crate::draft::{ContractDraft, Draft, Mark, StepDraft, StepNumber};
+use crate::frontmatter;
 use crate::markdown::outside_code;
 use crate::source::{Source, Spanned};
 use crate::yaml;
@@ -15,8 +16,9 @@ pub(super) fn compose(draft: &Draft, _: &Birth<'_>) -> String {
     let status = draft.state.as_ref().and_then(|state| super::spell(state.value)).unwrap_or("draft");
     let owner = draft.owner.0.as_ref().map_or(OWNER, |owner| owner.value.as_str());
     let title = draft.title.as_ref().map_or("", |title| title.value.as_str());
-    let mut text =
-        format!("---\ntype: plan\nstatus: {status}\nowner: {}\n---\n\n# {title}\n", yaml::quote(owner));
+    let lists = frontmatter::lists(&[("depends_on", &draft.depends_on), ("touches", &draft.touches)]);
+    let owner = yaml::quote(owner);
+    let mut text = format!("---\ntype: plan\nstatus: {status}\nowner: {owner}\n{lists}---\n\n# {title}\n");
     let prose = [("Context", &draft.context), ("Budget", &draft.budget), ("Priority", &draft.priority)];
     let prose: Vec<String> = prose
         .into_iter()

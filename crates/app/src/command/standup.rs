@@ -1,0 +1,231 @@
+//! `standup`: what happened to all plans since yesterday, in a text that fits a chat: what was done, what waits for whom, what is
+//! next. From the journal alone.
+
+use planwright_engine::coordination::{self, Happened, Report};
+use planwright_engine::core::coordinate::HeldBack;
+use planwright_engine::{clock, core::coordinate::Status};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::here;
+use crate::fact;
+use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+
+/// How many names a line has.
+const NAMES_MAX: usize = 12;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Since when: a length of time such as 24h, or a time such as 2026-05-27 or 09:00
+    #[arg(long, value_name = "TIME", default_value = "24h")]
+    since: String,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Standup {
+    /// Since when, in milliseconds since 1970.
+    pub(crate) since_ms: u64,
+    /// The plans to which something happened, and those that a run waits in.
+    pub(crate) plans: Vec<PlanData>,
+    /// The names of plans that may begin.
+    pub(crate) ready: Vec<String>,
+    /// Plans of which nothing happened and that are held back, each with its reasons.
+    pub(crate) held_back: Vec<WaitData>,
+    /// What should not be there: conflict copies of plans, pointers that lead nowhere.
+    pub(crate) faults: Vec<String>,
+}
+
+/// What happened to one plan.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct PlanData {
+    /// What others call it.
+    pub(crate) name: String,
+    /// Its title.
+    pub(crate) title: String,
+    /// Where it stands.
+    pub(crate) state: String,
+    /// How many steps are settled.
+    pub(crate) settled: usize,
+    /// How many there are.
+    pub(crate) steps: usize,
+    /// The steps that were done.
+    pub(crate) done: Vec<DoneData>,
+    /// The steps that failed and have not passed since.
+    pub(crate) failed: Vec<FailedData>,
+    /// What was said about it, and how runs ended.
+    pub(crate) said: Vec<String>,
+    /// What it waits for, in words.
+    pub(crate) waits: Vec<String>,
+    /// What gets it going where it is held back: `waits`, `retry`, `person` or `replan`.
+    pub(crate) recovery: Option<String>,
+    /// The step that is next.
+    pub(crate) next: Option<String>,
+}
+
+/// A step that was done.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct DoneData {
+    /// Its id.
+    pub(crate) step: String,
+    /// Its title.
+    pub(crate) title: String,
+    /// When, in milliseconds since 1970.
+    pub(crate) at_ms: u64,
+}
+
+/// A step that failed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct FailedData {
+    /// Its id.
+    pub(crate) step: String,
+    /// How often.
+    pub(crate) times: u32,
+    /// Why, the last time.
+    pub(crate) why: String,
+}
+
+/// A plan that is held back.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct WaitData {
+    /// What others call it.
+    pub(crate) name: String,
+    /// Why, in words.
+    pub(crate) reasons: Vec<String>,
+    /// What gets it going.
+    pub(crate) recovery: String,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let since_ms = since(&args.since)?;
+    let report = coordination::standup(&here()?, since_ms)?;
+    let data = data(&report, since_ms);
+    out.warn_all(&data.faults);
+    print(&data, out);
+    let asked = report.readiness.held_back.iter().filter(|held| report.board.cards[held.entry].run.is_some());
+    let next = match (asked.max_by_key(|held| held.recovery()), report.readiness.ready.first()) {
+        (Some(held), _) => {
+            let reason = held.reasons.iter().max_by_key(|reason| reason.recovery());
+            let command = reason.map(|reason| reason.command(&report.board.address(held.entry)));
+            Next::new(command.unwrap_or_default())
+        }
+        (None, Some(&place)) => Next::new(["planwright", "run", report.board.address(place).as_str()]),
+        (None, None) => Next::new(["planwright", "queue"]),
+    };
+    Ok(Answer::done("standup", &data).next(next))
+}
+
+/// When a text says: a length of time ago, or a time.
+fn since(text: &str) -> Result<u64, Failure> {
+    let now = fact::now();
+    let ago = fact::span("--since", text).ok().map(|span| now.saturating_sub(span));
+    ago.or_else(|| clock::read(text, now)).ok_or_else(|| {
+        Failure::new(Exit::Usage, format!("`{text}` is no time"))
+            .hint("--since 24h, 7d, 09:00 or 2026-05-27")
+            .next(Next::new(["planwright", "standup"]))
+    })
+}
+
+fn data(report: &Report, since_ms: u64) -> Standup {
+    let name = |place: usize| report.board.cards[place].entry.name.clone();
+    let is_told = |place: usize| report.plans.iter().any(|plan| plan.card == place);
+    let held = report.readiness.held_back.iter();
+    let held = held
+        .filter(|held| !is_told(held.entry) && report.board.cards[held.entry].entry.status != Status::Staged);
+    let held_back = held.map(|held| WaitData {
+        name: name(held.entry),
+        reasons: held.reasons.iter().map(ToString::to_string).collect(),
+        recovery: held.recovery().word().to_owned(),
+    });
+    Standup {
+        since_ms,
+        plans: report.plans.iter().map(|happened| plan_data(report, happened)).collect(),
+        ready: report.readiness.ready.iter().map(|&place| name(place)).collect(),
+        held_back: held_back.collect(),
+        faults: report.board.faults.clone(),
+    }
+}
+
+fn plan_data(report: &Report, happened: &Happened) -> PlanData {
+    let card = &report.board.cards[happened.card];
+    let is_it = |held: &&HeldBack| held.entry == happened.card;
+    let held = report.readiness.held_back.iter().find(is_it);
+    let done = happened.done.iter().map(|done| DoneData {
+        step: done.step.clone(),
+        title: done.title.clone(),
+        at_ms: done.at_ms,
+    });
+    let failed = happened.failed.iter().map(|(step, times, why)| FailedData {
+        step: step.clone(),
+        times: *times,
+        why: why.clone(),
+    });
+    PlanData {
+        name: card.entry.name.clone(),
+        title: card.title.clone(),
+        state: card.state.clone(),
+        settled: card.settled,
+        steps: card.steps,
+        done: done.collect(),
+        failed: failed.collect(),
+        said: told_once(&happened.said),
+        waits: held.into_iter().flat_map(|held| &held.reasons).map(ToString::to_string).collect(),
+        recovery: held.map(|held| held.recovery().word().to_owned()),
+        next: happened.next.as_ref().map(|(step, title)| format!("{step}: {title}")),
+    }
+}
+
+/// The same said several times in a row is said once, with how often.
+fn told_once(said: &[(u64, String)]) -> Vec<String> {
+    let runs = said.chunk_by(|(_, one), (_, other)| one == other);
+    let told = runs.map(|same| match (same, same.len()) {
+        ([(_, text), ..], 1) => text.clone(),
+        ([(_, text), ..], times) => format!("{text} ({times} times)"),
+        ([], _) => String::new(),
+    });
+    told.collect()
+}
+
+fn print(data: &Standup, out: &mut Out<'_>) {
+    out.line(&format!("Since {}", clean_line(&clock::local(data.since_ms))));
+    if data.plans.is_empty() {
+        out.line("nothing happened");
+    }
+    for plan in &data.plans {
+        let name = out.palette().paint(Tone::Strong, &clean_line(&plan.name));
+        let state = format!("{}, {} of {} steps", plan.state, plan.settled, plan.steps);
+        out.line(&format!("{name}: {}", clean_line(&state)));
+        let done = plan.done.iter().map(|done| done.title.clone()).collect();
+        item("done", done, out);
+        let failed = plan.failed.iter().map(|step| {
+            let times = if step.times == 1 { "once".to_owned() } else { format!("{} times", step.times) };
+            format!("{} {times}, {}", step.step, step.why)
+        });
+        item("failed", failed.collect(), out);
+        item("said", plan.said.clone(), out);
+        item("waiting", plan.waits.clone(), out);
+        item("next", plan.next.clone().into_iter().collect(), out);
+    }
+    if !data.ready.is_empty() {
+        out.line(&clean_line(&format!("Ready: {}", listed(&data.ready, ", "))));
+    }
+    for held in &data.held_back {
+        let text = format!("{}: {} [{}]", held.name, listed(&held.reasons, "; "), held.recovery);
+        out.line(&clean_line(&format!("Held back: {text}")));
+    }
+}
+
+fn item(label: &str, texts: Vec<String>, out: &mut Out<'_>) {
+    if !texts.is_empty() {
+        out.line(&clean_line(&format!("- {label}: {}", listed(&texts, "; "))));
+    }
+}
+
+/// The first of a list, and how many more there are.
+fn listed(texts: &[String], between: &str) -> String {
+    let shown = texts.iter().take(NAMES_MAX).map(String::as_str).collect::<Vec<_>>().join(between);
+    match texts.len().saturating_sub(NAMES_MAX) {
+        0 => shown,
+        more => format!("{shown}{between}and {more} more"),
+    }
+}

@@ -1,0 +1,247 @@
+//! What holds for every table of plans, and the cases that people meet.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn open(name: &str, depends_on: &[&str]) -> Entry {
+    entry(name, Status::Open, depends_on)
+}
+
+fn entry(name: &str, status: Status, depends_on: &[&str]) -> Entry {
+    let depends_on = depends_on.iter().map(|&name| name.to_owned()).collect();
+    Entry { name: name.to_owned(), status, depends_on, touches: None, size: 0 }
+}
+
+fn touching(name: &str, touches: &[&str]) -> Entry {
+    let touches = touches.iter().map(|&pattern| pattern.to_owned()).collect();
+    Entry { touches: Some(touches), ..open(name, &[]) }
+}
+
+fn said(entries: &[Entry]) -> Vec<String> {
+    let readiness = readiness(entries);
+    let held = readiness.held_back.iter().map(|held| {
+        let reasons: Vec<String> = held.reasons.iter().map(ToString::to_string).collect();
+        format!("{}: {} [{}]", entries[held.entry].name, reasons.join("; "), held.recovery().word())
+    });
+    let ready = readiness.ready.iter().map(|&place| format!("{}: ready", entries[place].name));
+    let running = readiness.running.iter().map(|&place| format!("{}: running", entries[place].name));
+    ready.chain(running).chain(held).collect()
+}
+
+// D-06
+#[test]
+fn a_plan_is_ready_when_all_that_it_waits_for_is_proven() {
+    let asked = || Status::Waiting("attempts spent".to_owned());
+    let tripped = || Status::Tripped(Trip { step: Some("build".to_owned()), failures: 3 });
+    let cases: &[(Vec<Entry>, &[&str])] = &[
+        (vec![open("a", &[])], &["a: ready"]),
+        (vec![entry("a", Status::Done, &[]), open("b", &["a"])], &["b: ready"]),
+        (vec![entry("a", Status::Done, &[]), open("b", &["PLAN-a.md", " PLAN-a "])], &["b: ready"]),
+        (vec![open("a", &[]), open("b", &["a"])], &["a: ready", "b: waits for a, which is not done [waits]"]),
+        (
+            vec![entry("a", Status::Running, &[]), open("b", &["a"])],
+            &["a: running", "b: waits for a, which is running [waits]"],
+        ),
+        (
+            vec![entry("a", Status::Claimed, &[]), open("b", &["a"])],
+            &[
+                "a: is said to be done, but nothing proves it [person]",
+                "b: waits for a, which is said to be done, but nothing proves it [waits]",
+            ],
+        ),
+        (
+            vec![open("auth", &["autth"])],
+            &["auth: waits for autth, which is no plan here; there is auth [replan]"],
+        ),
+        (vec![open("a", &["storage"])], &["a: waits for storage, which is no plan here [replan]"]),
+        (
+            vec![entry("x", Status::Cancelled, &[]), open("b", &["x"])],
+            &["b: waits for x, which is cancelled [person]"],
+        ),
+        (
+            vec![entry("a", Status::Done, &[]), entry("PLAN-a", Status::Done, &[]), open("b", &["a"])],
+            &["b: waits for a, and 2 plans are called so [replan]"],
+        ),
+        (vec![open("a", &["a"])], &["a: waits for itself: a → a [replan]"]),
+        (
+            vec![open("a", &["b"]), open("b", &["c"]), open("c", &["a"]), open("d", &["a"])],
+            &[
+                "a: waits for itself: a → b → c → a [replan]",
+                "b: waits for itself: a → b → c → a [replan]",
+                "c: waits for itself: a → b → c → a [replan]",
+                "d: waits for a, which is not done [waits]",
+            ],
+        ),
+        // A circle that is cut by something that is done holds nobody.
+        (vec![open("a", &["b"]), entry("b", Status::Done, &["a"])], &["a: ready"]),
+        (
+            vec![entry("a", tripped(), &[])],
+            &["a: step `build` failed 3 times in a row: it is not begun again without a person [person]"],
+        ),
+        (
+            vec![entry("a", asked(), &["storage"])],
+            &["a: waits for a person: attempts spent; waits for storage, which is no plan here [replan]"],
+        ),
+        (vec![entry("a", Status::Failed, &[])], &["a: its last run failed [retry]"]),
+        (vec![entry("a", Status::Stopped, &[])], &["a: is stopped [retry]"]),
+        (vec![entry("a", Status::Staged, &[])], &["a: is only staged [person]"]),
+        (
+            vec![entry("a", Status::Unreadable("no text".to_owned()), &[])],
+            &["a: is unreadable: no text [replan]"],
+        ),
+    ];
+    for (entries, expected) in cases {
+        assert_eq!(said(entries), *expected, "{entries:#?}");
+    }
+}
+
+#[test]
+fn every_reason_names_a_command() {
+    let reason = |status| Reason::Waits { plan: "a".to_owned(), status };
+    let command = |reason: Reason| reason.command("b").join(" ");
+    assert_eq!(command(reason(Status::Claimed)), "planwright run a");
+    assert_eq!(command(reason(Status::Staged)), "planwright activate a");
+    let tripped = Trip { step: None, failures: 3 };
+    assert_eq!(command(Reason::Own(Status::Tripped(tripped))), "planwright run b");
+    assert_eq!(command(Reason::Unknown { plan: "x".to_owned(), meant: None }), "planwright show b");
+}
+
+// D-07
+#[test]
+fn plans_run_together_only_if_no_file_could_be_meant_by_both() {
+    let entries = [
+        touching("a", &["a*.py"]),
+        touching("b", &["docs/**", "*b.py"]),
+        touching("c", &["src/c/"]),
+        open("d", &[]),
+        touching("e", &["src/[z-a]"]),
+        touching("f", &[]),
+    ];
+    let together = safe_together(&entries, &[0, 1, 2, 3, 4, 5]);
+    assert_eq!(together.plans, [0, 2, 5], "who comes first is taken first");
+    let [overlap] = together.overlaps.as_slice() else { panic!("{together:?}") };
+    assert_eq!(overlap.plans, (0, 1));
+    assert_eq!(overlap.patterns, ("a*.py".to_owned(), "*b.py".to_owned()));
+    let means = |pattern: &str| Glob::new(pattern).is_ok_and(|glob| glob.matches(&overlap.path));
+    assert!(means("a*.py") && means("*b.py"), "{}", overlap.path);
+    let unbounded: Vec<String> =
+        together.unbounded.iter().map(|one| format!("{}: {}", entries[one.entry].name, one.why)).collect();
+    assert_eq!(
+        unbounded,
+        ["d: it does not say what it touches", "e: it touches `src/[z-a]`: a range in `[…]` runs backwards"]
+    );
+    assert_eq!(safe_together(&entries, &[1, 0]).plans, [1], "the order of the question decides");
+}
+
+// D-08
+#[test]
+fn work_lands_by_what_it_waits_for_then_small_first_then_by_name() {
+    let sized = |name: &str, size: u64, depends_on: &[&str]| Entry { size, ..open(name, depends_on) };
+    let names = |entries: &[Entry]| {
+        merge_order(entries)
+            .map(|order| order.iter().map(|&place| entries[place].name.clone()).collect::<Vec<_>>().join(" "))
+            .map_err(|cycle| cycle.to_string())
+    };
+    let order = |entries: &[Entry], expected: &str| assert_eq!(names(entries), Ok(expected.to_owned()));
+    order(&[], "");
+    order(&[sized("b", 1, &[]), sized("a", 1, &[])], "a b");
+    order(&[sized("a", 9, &[]), sized("b", 1, &[])], "b a");
+    order(&[sized("a", 1, &["b"]), sized("b", 9, &[]), sized("c", 5, &[])], "c b a");
+    order(&[sized("a", 1, &["gone"])], "a");
+    assert_eq!(
+        names(&[sized("z", 1, &[]), sized("b", 1, &["PLAN-c"]), sized("c", 1, &["b"])]),
+        Err("b → c → b".to_owned())
+    );
+    assert_eq!(names(&[sized("a", 1, &["a"])]), Err("a → a".to_owned()));
+}
+
+fn any_status() -> impl Strategy<Value = Status> {
+    let all = [Status::Open, Status::Done, Status::Running, Status::Claimed, Status::Failed];
+    prop::sample::select(all.to_vec())
+}
+
+fn any_entries() -> impl Strategy<Value = Vec<Entry>> {
+    let pattern = "[ab*?]{1,4}|src/[*]{2}|src/a/|[*]{2}/b";
+    let touches = prop::option::of(prop::collection::vec(pattern, 0..3));
+    let one = (any_status(), prop::collection::vec(0..10_usize, 0..3), touches, 0..4_u64);
+    prop::collection::vec(one, 0..9).prop_map(|rows| {
+        let entry = |(place, (status, needs, touches, size)): (usize, (_, Vec<usize>, _, _))| Entry {
+            name: format!("p{place}"),
+            status,
+            depends_on: needs.iter().map(|need| format!("p{need}")).collect(),
+            touches,
+            size,
+        };
+        rows.into_iter().enumerate().map(entry).collect()
+    })
+}
+
+proptest! {
+    #[test]
+    fn everybody_is_in_one_list_and_only_proof_makes_ready(entries in any_entries()) {
+        let found = readiness(&entries);
+        let held = found.held_back.iter().map(|held| held.entry);
+        let mut all: Vec<usize> = found.ready.iter().chain(&found.running).copied().chain(held).collect();
+        all.sort_unstable();
+        let open = (0..entries.len()).filter(|&place| entries[place].status != Status::Done);
+        prop_assert_eq!(all, open.collect::<Vec<_>>());
+        for &place in &found.ready {
+            for name in &entries[place].depends_on {
+                let other = entries.iter().find(|entry| entry.name == *name);
+                prop_assert!(other.is_some_and(|other| other.status == Status::Done));
+            }
+        }
+        prop_assert!(found.held_back.iter().all(|held| !held.reasons.is_empty()));
+    }
+
+    #[test]
+    fn an_order_has_everybody_after_what_it_waits_for(entries in any_entries()) {
+        let mut turned: Vec<Entry> = entries.iter().rev().cloned().collect();
+        let names = |entries: &[Entry], order: Vec<usize>| {
+            order.into_iter().map(|place| entries[place].name.clone()).collect::<Vec<_>>()
+        };
+        match merge_order(&entries) {
+            Ok(order) => {
+                let order = names(&entries, order);
+                let at = |name: &str| order.iter().position(|own| own == name);
+                for entry in &entries {
+                    for need in &entry.depends_on {
+                        prop_assert!(at(need) < at(&entry.name));
+                    }
+                }
+                let again = merge_order(&turned).map(|order| names(&turned, order));
+                prop_assert_eq!(again, Ok(order), "the order of the table does not count");
+            }
+            Err(cycle) => {
+                for (place, plan) in cycle.plans.iter().enumerate() {
+                    let next = &cycle.plans[(place + 1) % cycle.plans.len()];
+                    let entry = entries.iter().find(|entry| entry.name == *plan);
+                    prop_assert!(entry.is_some_and(|entry| entry.depends_on.contains(next)));
+                }
+                turned.retain(|entry| !cycle.plans.contains(&entry.name));
+                prop_assert!(turned.len() < entries.len());
+            }
+        }
+    }
+
+    #[test]
+    fn what_runs_together_never_meets(entries in any_entries(), path in "[ab]{1,4}|src/[ab]{1,2}|src/a/b") {
+        let among: Vec<usize> = (0..entries.len()).collect();
+        let together = safe_together(&entries, &among);
+        let touch = |place: &usize| entries[*place].touches.iter().flatten().any(|pattern| {
+            Glob::new(pattern).is_ok_and(|glob| glob.matches(&path))
+        });
+        prop_assert!(together.plans.iter().filter(|place| touch(place)).count() <= 1);
+        for place in among {
+            let is_named = together.plans.contains(&place)
+                || together.unbounded.iter().any(|one| one.entry == place)
+                || together.overlaps.iter().any(|one| one.plans.0 == place || one.plans.1 == place);
+            prop_assert!(is_named, "nobody is left out in silence");
+        }
+        for overlap in &together.overlaps {
+            let means = |pattern: &str| Glob::new(pattern).is_ok_and(|glob| glob.matches(&overlap.path));
+            prop_assert!(means(&overlap.patterns.0) && means(&overlap.patterns.1));
+        }
+    }
+}

@@ -1,0 +1,500 @@
+//! Many plans of one project at once: where each of them stands, what it waits for, and what was done. Gathers; core decides
+//! what may begin. A plan is done because the journal proves it, never because its file says so.
+
+mod staging;
+mod standup;
+mod twin;
+
+pub use staging::{Moved, Refused, activate, is_staged, stage};
+pub use standup::{Happened, Report, StepDone, standup};
+pub use twin::{Twin, twins};
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use planwright_core::coordinate::{self, Entry, Gist, Status, Trip};
+use planwright_core::dialect::named;
+use planwright_core::digest::Digest;
+use planwright_core::draft::{Draft, Mark};
+use planwright_core::event::{Event, Outcome};
+use planwright_core::plan;
+use planwright_core::run::Phase;
+use planwright_core::source::{Source, text, texts};
+use planwright_core::state::State;
+use planwright_core::tally::Tally;
+use planwright_core::verify;
+
+use crate::keep::{Keep, branch_of, tree_around};
+use crate::project::{self, Project};
+use crate::runs::{Error, Run, Runs};
+use crate::store::journal::RunId;
+use crate::store::registry::{self, Tree};
+use crate::store::{self, ARCHIVE, STAGED, Text};
+
+/// How much of the end of a progress file is looked at.
+const PROGRESS_BYTES_MAX: u64 = 1 << 16;
+
+/// Plans that are compared with each other are not more than this.
+const ALIKE_MAX: usize = 200;
+
+/// Every plan of a project, as far as others care.
+#[derive(Default)]
+pub struct Board {
+    /// The plans that are not archived, by path.
+    pub cards: Vec<Card>,
+    /// What should not be there: conflict copies of plans, pointers that lead nowhere.
+    pub faults: Vec<String>,
+    /// Plans that are archived and that no other plan is called like: others may depend on them.
+    archived: Vec<Entry>,
+}
+
+/// One plan.
+pub struct Card {
+    /// Its file, relative to the root of the project.
+    pub path: PathBuf,
+    /// Its title.
+    pub title: String,
+    /// Where it stands, in a word.
+    pub state: String,
+    /// How many of its steps are settled: by the journal, never by marks.
+    pub settled: usize,
+    /// How many steps it has.
+    pub steps: usize,
+    /// The plan among others.
+    pub entry: Entry,
+    /// Its newest run, wherever that was made.
+    pub run: Option<RunId>,
+    /// What it is about.
+    pub gist: Gist,
+}
+
+impl Board {
+    /// Every plan that others may depend on: those of the cards in their order, then the archived ones.
+    pub fn entries(&self) -> Vec<Entry> {
+        self.cards.iter().map(|card| card.entry.clone()).chain(self.archived.iter().cloned()).collect()
+    }
+
+    /// How a plan can be called on a command line: by its name where no other has it, else by its file.
+    pub fn address(&self, place: usize) -> String {
+        let Card { entry, path, .. } = &self.cards[place];
+        let is_alone = self.cards.iter().filter(|card| card.entry.name == entry.name).count() == 1;
+        match is_alone && (plan::slug(&entry.name) == entry.name || entry.name == "PLAN") {
+            true => entry.name.clone(),
+            false => path.to_string_lossy().into_owned(),
+        }
+    }
+
+    /// Open plans that are about the same, as places among the cards, and in which way.
+    pub fn alike(&self) -> Vec<(usize, usize, &'static str)> {
+        let is_open = |card: &Card| {
+            !matches!(card.entry.status, Status::Done | Status::Cancelled | Status::Unreadable(_))
+        };
+        let open: Vec<usize> = (0..self.cards.len()).filter(|&place| is_open(&self.cards[place])).collect();
+        let open = &open[..open.len().min(ALIKE_MAX)];
+        let mut pairs = Vec::new();
+        for (at, &one) in open.iter().enumerate() {
+            for &other in &open[at + 1..] {
+                let likeness = self.cards[one].gist.likeness(&self.cards[other].gist);
+                pairs.extend(likeness.map(|likeness| (one, other, likeness.words())));
+            }
+        }
+        pairs
+    }
+
+    /// Finds out how much each plan has changed that has a branch: small work lands first. What can't be found out is nothing.
+    pub fn measure(&mut self, project: &Project) {
+        let trees = trees_of(project);
+        if trees.is_empty() {
+            return;
+        }
+        let Ok(Some(keep)) = Keep::find(&project.root) else { return };
+        for card in &mut self.cards {
+            let Some(tree) = trees.iter().find(|tree| tree.plan.as_ref() == Some(&card.path)) else {
+                continue;
+            };
+            let branch = tree.branch.clone().unwrap_or_else(|| branch_of(&tree.name));
+            let size = keep.get(&branch).and_then(|commit| match commit {
+                Some(commit) => keep.size(&tree.base, &commit),
+                None => Ok(0),
+            });
+            card.entry.size = size.unwrap_or(0);
+        }
+    }
+
+    /// What may begin and what may not, as places among the cards.
+    pub fn readiness(&self) -> coordinate::Readiness {
+        let mut readiness = coordinate::readiness(&self.entries());
+        let is_card = |place: &usize| *place < self.cards.len();
+        readiness.ready.retain(is_card);
+        readiness.running.retain(is_card);
+        readiness.held_back.retain(|held| is_card(&held.entry));
+        readiness
+    }
+}
+
+/// Gathers every plan of a project.
+pub fn board(project: &Project) -> Result<Board, Error> {
+    let runs = Runs::open_existing(project)?;
+    gather(project, &Known::of(runs.as_ref())?)
+}
+
+/// Why a plan should not begin now, though nothing stops it: another one is to be done first, or is at work on the same files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hindrance {
+    /// The other plan.
+    pub plan: String,
+    /// Why, in words that go on after its name.
+    pub why: String,
+}
+
+/// What a plan should wait for before it begins: the first of it.
+pub fn hindrance(project: &Project, (plan, draft): (&Path, &Draft)) -> Result<Option<Hindrance>, Error> {
+    let Some(runs) = Runs::open_existing(project)? else { return Ok(None) };
+    let mut at_work = Vec::new();
+    for glance in runs.newest()?.into_iter().filter(|glance| glance.path != plan) {
+        if runs.holder_of(glance.run)?.is_some() {
+            at_work.push(glance.path);
+        }
+    }
+    // All plans are read only where one of them can matter.
+    if at_work.is_empty() && draft.depends_on.is_empty() {
+        return Ok(None);
+    }
+    let board = board(project)?;
+    let Some(own) = board.cards.iter().position(|card| card.path == plan) else { return Ok(None) };
+    let entries = board.entries();
+    for before in &entries[own].depends_on {
+        let is_it = |entry: &&Entry| entry.name == coordinate::key(before);
+        // One that nobody knows is said by `queue`; waiting for it would have no end.
+        if entries.iter().find(is_it).is_some_and(|entry| entry.status != Status::Done) {
+            let plan = coordinate::key(before).to_owned();
+            return Ok(Some(Hindrance { plan, why: "is to be done first".to_owned() }));
+        }
+    }
+    for (other, card) in board.cards.iter().enumerate().filter(|(_, card)| at_work.contains(&card.path)) {
+        let together = coordinate::safe_together(&entries, &[other, own]);
+        if let Some(overlap) = together.overlaps.first() {
+            let why = format!("is at work and may change the same file: {}", overlap.path);
+            return Ok(Some(Hindrance { plan: card.entry.name.clone(), why }));
+        }
+    }
+    Ok(None)
+}
+
+/// Gathers every plan of a project as if nothing was recorded: for those who must not fail over a record that is broken.
+pub fn board_of_files(project: &Project) -> Result<Board, Error> {
+    gather(project, &Known::of(None)?)
+}
+
+fn gather(project: &Project, known: &Known<'_>) -> Result<Board, Error> {
+    let (sights, faults) = project.read_all()?;
+    let (staged, archived) = aside(project)?;
+    let mut cards = Vec::new();
+    for sight in sights {
+        cards.push(known.card(project, sight)?);
+    }
+    for path in staged {
+        let mut card = known.card(project, project.sight(&path))?;
+        if card.entry.status != Status::Done {
+            (card.entry.status, card.state) = (Status::Staged, "staged".to_owned());
+        }
+        cards.push(card);
+    }
+    let archived = archived.into_iter().map(|path| known.archived(project, &path));
+    let mut archived = archived.collect::<Result<Vec<Entry>, Error>>()?;
+    archived.retain(|entry| cards.iter().all(|card| card.entry.name != entry.name));
+    Ok(Board { cards, faults, archived })
+}
+
+/// The trees that were made of the repository of a project, this one left out.
+fn trees_of(project: &Project) -> Vec<Tree> {
+    let own = tree_around(&project.root).ok().flatten();
+    let is_ours = |tree: &Tree| match &own {
+        Some(own) => own.repository == tree.repository && own.path != tree.path,
+        None => project.root.starts_with(&tree.origin),
+    };
+    registry::trees().into_iter().filter(is_ours).collect()
+}
+
+/// The last line that the progress of a plan has, if it keeps any.
+pub fn last_progress(project: &Project, plan: &Path) -> Option<String> {
+    let name = named::plan_of(&plan.file_name()?.to_string_lossy())?;
+    let path = project.root.join(plan).with_file_name(named::progress_file(name.slug()));
+    let end = store::read_end(&path, PROGRESS_BYTES_MAX).ok()?;
+    end.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+}
+
+/// What others call a plan: `auth` for `PLAN-auth.md` and for `plans/auth.md`.
+pub fn name_of(plan: &Path) -> String {
+    coordinate::key(&project::name(plan)).to_owned()
+}
+
+/// A plan file as it was found.
+pub struct Sight {
+    /// The file.
+    pub path: PathBuf,
+    /// What was read, or why it could not be.
+    pub read: Result<Source, String>,
+}
+
+impl Project {
+    /// Reads every plan below the root, by path; and what should not be there.
+    pub fn read_all(&self) -> Result<(Vec<Sight>, Vec<String>), project::Error> {
+        self.look_at_all(|path| self.sight(path))
+    }
+
+    fn sight(&self, path: &Path) -> Sight {
+        let shown = path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy();
+        let read = match store::read(path, &shown, self.reading()) {
+            Ok(Text::Plan(source)) => Ok(source),
+            Ok(Text::Unreadable(unreadable)) => Err(unreadable.diagnostic.message.clone()),
+            Err(error) => Err(error.to_string()),
+        };
+        Sight { path: path.to_owned(), read }
+    }
+}
+
+/// Plans that are staged, and plans that are archived.
+fn aside(project: &Project) -> Result<(Vec<PathBuf>, Vec<PathBuf>), project::Error> {
+    let found: Mutex<(Vec<PathBuf>, Vec<PathBuf>)> = Mutex::default();
+    project.walk(&|path| {
+        let Some(ending) = path.extension().filter(|ending| *ending == "md" || *ending == "yaml") else {
+            return;
+        };
+        let plan = store::plan_at(path, project.dialect);
+        let folder = plan.parent().and_then(Path::file_name).unwrap_or_default();
+        let is_first = plan == path || path.file_name().is_some_and(|name| name == "plan.md");
+        let is_copy = named::conflict_copy(&path.file_name().unwrap_or_default().to_string_lossy()).is_some();
+        if is_copy || !is_first || !path.is_file() || ending.is_empty() {
+            return;
+        }
+        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+        match folder.to_str() {
+            Some(STAGED) => found.0.push(plan),
+            Some(ARCHIVE) => found.1.push(plan),
+            Some(_) | None => {}
+        }
+    })?;
+    let (mut staged, mut archived) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    staged.sort();
+    staged.dedup();
+    archived.sort();
+    archived.dedup();
+    Ok((staged, archived))
+}
+
+/// What is recorded about the plans of a project.
+struct Known<'a> {
+    runs: Option<&'a Runs>,
+    /// The state that the ledger of each plan says.
+    ledgers: BTreeMap<PathBuf, String>,
+    /// The newest run of each plan of this workspace.
+    here: BTreeMap<PathBuf, (RunId, String, Tally)>,
+}
+
+/// The newest run of a plan.
+struct Newest {
+    id: RunId,
+    digest: String,
+    tally: Tally,
+}
+
+impl<'a> Known<'a> {
+    fn of(runs: Option<&'a Runs>) -> Result<Self, Error> {
+        let Some(open) = runs else {
+            return Ok(Self { runs, ledgers: BTreeMap::new(), here: BTreeMap::new() });
+        };
+        let ledgers = open.store().ledgers()?.into_iter().map(|row| (row.plan, row.summary.state));
+        let here = open.newest()?.into_iter();
+        let here = here.map(|glance| (glance.path, (glance.run, glance.digest, glance.tally)));
+        Ok(Self { runs, ledgers: ledgers.collect(), here: here.collect() })
+    }
+
+    /// The newest run of a plan: in this workspace, or in another tree of the repository.
+    fn newest(&self, plan: &Path) -> Result<Option<Newest>, Error> {
+        let Some(runs) = self.runs else { return Ok(None) };
+        let here = self.here.get(plan);
+        let newest = runs.store().run_ids(Some(plan))?.pop();
+        match (here, newest) {
+            (Some((id, digest, tally)), newest) if newest.is_none_or(|newest| newest == *id) => {
+                Ok(Some(Newest { id: *id, digest: digest.clone(), tally: tally.clone() }))
+            }
+            (_, Some(id)) => {
+                let run = runs.run(id)?;
+                let tally = Tally::of(&run.plan, &run.state);
+                Ok(Some(Newest { id, digest: run.row.digest, tally }))
+            }
+            (_, None) => Ok(None),
+        }
+    }
+
+    fn card(&self, project: &Project, sight: Sight) -> Result<Card, Error> {
+        let path = sight.path.strip_prefix(&project.root).unwrap_or(&sight.path).to_owned();
+        let name = name_of(&sight.path);
+        let source = match sight.read {
+            Ok(source) => source,
+            Err(why) => {
+                let status = Status::Unreadable(why);
+                let entry = Entry { name, status, depends_on: Vec::new(), touches: None, size: 0 };
+                let (title, state, gist) = (String::new(), "unreadable".to_owned(), Gist::default());
+                return Ok(Card { path, title, state, settled: 0, steps: 0, entry, run: None, gist });
+            }
+        };
+        let draft = source.draft();
+        let newest = self.newest(&path)?;
+        let (status, state) = self.stand(&path, (&source, &draft), newest.as_ref())?;
+        let entry =
+            Entry { name, status, depends_on: texts(&draft.depends_on), touches: touches(&draft), size: 0 };
+        Ok(Card {
+            path,
+            title: text(draft.title.as_ref()),
+            state,
+            settled: newest.as_ref().map_or(0, |run| run.tally.settled()),
+            steps: draft.steps.len(),
+            entry,
+            gist: Gist::of(&draft),
+            run: newest.map(|run| run.id),
+        })
+    }
+
+    /// Where a plan stands, and the word for it.
+    fn stand(
+        &self,
+        plan: &Path,
+        (source, draft): (&Source, &Draft),
+        newest: Option<&Newest>,
+    ) -> Result<(Status, String), Error> {
+        if let (Some(runs), Some(run)) = (self.runs, newest)
+            && !matches!(run.tally.phase, Phase::Finished(_))
+        {
+            return going(runs, run);
+        }
+        let ended = newest.and_then(|run| match run.tally.phase {
+            Phase::Finished(outcome) => Some((run, outcome)),
+            Phase::New | Phase::Running | Phase::Stopped => None,
+        });
+        let said = self.ledgers.get(plan).map_or("", String::as_str);
+        let word = |status: Status, word: &str| Ok((status, word.to_owned()));
+        match (said, ended) {
+            ("waiting (lapsed)", _) => word(Status::Waiting("its approval has lapsed".to_owned()), said),
+            ("waiting (revisions-spent)", _) => {
+                word(Status::Waiting("it was rejected too often".to_owned()), said)
+            }
+            ("rejected", _) => word(Status::Replanning("it was rejected".to_owned()), said),
+            ("cancelled", _) => word(Status::Cancelled, said),
+            ("done" | "running" | "", Some((run, Outcome::Done))) => match is_proven(source, &run.digest) {
+                true => word(Status::Done, "done"),
+                false => word(Status::Open, "changed since it was done"),
+            },
+            ("running" | "", Some((_, Outcome::Cancelled))) => word(Status::Cancelled, "cancelled"),
+            (_, ended) => match self.trip(plan)? {
+                Some(trip) => word(Status::Tripped(trip), "tripped"),
+                None => match ended.map(|(_, outcome)| outcome) {
+                    Some(Outcome::Failed) if matches!(said, "failed" | "running" | "") => {
+                        word(Status::Failed, "failed")
+                    }
+                    Some(_) | None if said.is_empty() => Ok(claimed(draft)),
+                    Some(_) | None => word(Status::Open, said),
+                },
+            },
+        }
+    }
+
+    /// What failed too often in a row over all runs of a plan.
+    fn trip(&self, plan: &Path) -> Result<Option<Trip>, Error> {
+        match self.runs {
+            Some(runs) if self.here.contains_key(plan) => trip(runs, plan),
+            Some(_) | None => Ok(None),
+        }
+    }
+
+    /// An archived plan, for those that depend on it.
+    fn archived(&self, project: &Project, path: &Path) -> Result<Entry, Error> {
+        let plan = path.strip_prefix(&project.root).unwrap_or(path);
+        let outcome = self.newest(plan)?.map(|run| run.tally.phase);
+        let status = match outcome {
+            Some(Phase::Finished(Outcome::Done)) => Status::Done,
+            Some(Phase::Finished(Outcome::Failed)) => Status::Failed,
+            Some(Phase::Finished(Outcome::Cancelled)) => Status::Cancelled,
+            Some(Phase::New | Phase::Running | Phase::Stopped) | None => Status::Claimed,
+        };
+        Ok(Entry { name: name_of(path), status, depends_on: Vec::new(), touches: None, size: 0 })
+    }
+}
+
+/// What failed too often in a row over all runs of a plan, given its path below the root; `None` once a person had their word.
+pub(crate) fn trip(runs: &Runs, plan: &Path) -> Result<Option<Trip>, Error> {
+    let ledger = runs.store().ledger(plan)?;
+    let mut events: Vec<(u64, Event)> = Vec::new();
+    for id in runs.store().run_ids(Some(plan))? {
+        let recorded = runs.store().events(id, 0)?;
+        events.extend(recorded.into_iter().map(|recorded| (recorded.at_ms, recorded.event)));
+    }
+    Ok(coordinate::tripped(&ledger, events.iter().map(|(at_ms, event)| (*at_ms, event))))
+}
+
+/// Where a run stands that is not over.
+fn going(runs: &Runs, newest: &Newest) -> Result<(Status, String), Error> {
+    let (status, word) = match (&newest.tally.phase, newest.tally.asks.is_empty()) {
+        (Phase::Stopped, _) => (Status::Stopped, "stopped"),
+        (_, false) => (Status::Waiting(asked(&runs.run(newest.id)?)), "waiting"),
+        (_, true) if runs.holder_of(newest.id)?.is_some() => (Status::Running, "running"),
+        (_, true) => (Status::Open, "paused"),
+    };
+    Ok((status, word.to_owned()))
+}
+
+/// What a person is asked about a run, in a line.
+fn asked(run: &Run) -> String {
+    let asks = run.state.asks.values().map(|ask| {
+        let what = reason(ask.reason);
+        ask.step
+            .map_or_else(|| what.to_owned(), |place| format!("step `{}`, {what}", run.plan.steps[place].id))
+    });
+    asks.collect::<Vec<_>>().join("; ")
+}
+
+const fn reason(reason: planwright_core::event::Reason) -> &'static str {
+    use planwright_core::event::Reason;
+    match reason {
+        Reason::AttemptsSpent => "all attempts failed",
+        Reason::Manual => "a person has to look",
+        Reason::Budget => "the budget is spent",
+        Reason::Lost => "attempts were lost",
+        Reason::Parked => "no agent could be had",
+        Reason::Stalled => "nobody drives it",
+        Reason::Question => "the agent has a question",
+    }
+}
+
+/// A plan of which nothing is recorded: what its file says is a claim, and what it says of an end that helps nobody is taken.
+fn claimed(draft: &Draft) -> (Status, String) {
+    let are_all_marked =
+        !draft.steps.is_empty() && draft.steps.iter().all(|step| step.mark() == Some(Mark::Done));
+    let state = draft.state.as_ref().map(|state| state.value);
+    let word = text(draft.status.0.as_ref());
+    match state {
+        Some(State::Done) => (Status::Claimed, "says done".to_owned()),
+        Some(State::Cancelled) => (Status::Cancelled, word),
+        _ if are_all_marked => (Status::Claimed, "says done".to_owned()),
+        Some(_) | None => (Status::Open, if word.is_empty() { "draft".to_owned() } else { word }),
+    }
+}
+
+/// Whether the text of a plan still is the one that was carried out.
+fn is_proven(source: &Source, digest: &str) -> bool {
+    verify::trusted(source).is_some_and(|plan| Digest::of(&plan).to_string() == digest)
+}
+
+/// What a plan touches: what it says as a whole, or what all of its steps say together.
+fn touches(draft: &Draft) -> Option<Vec<String>> {
+    if !draft.touches.is_empty() {
+        return Some(texts(&draft.touches));
+    }
+    let steps = draft.steps.iter().map(|step| step.touches.as_deref().map(texts));
+    let mut all: Vec<String> = steps.collect::<Option<Vec<_>>>()?.concat();
+    all.sort();
+    all.dedup();
+    (!draft.steps.is_empty()).then_some(all)
+}
