@@ -122,10 +122,10 @@ enum Command {
     Demo(demo::Args),
     /// List the plans of this project
     List(list::Args),
-    /// List the plans of the harness folder and the one that this worktree is bound to, for scripts
+    /// List the plans of the harness folder, and the one that is bound here
     ListPlans(list_plans::Args),
-    /// Print which plan is worked on here and where its progress is, for scripts
-    #[command(visible_alias = "resolve-active-plan")]
+    /// Print which plan is worked on here, and its progress file, for scripts
+    #[command(alias = "resolve-active-plan")]
     Active(active::Args),
     /// Bind this worktree to a named plan, or to none
     Use(r#use::Args),
@@ -232,19 +232,18 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
 }
 
 /// Drops the word `plan` in front of a command: `planwright plan verify x` is `planwright verify x`. In front of `--name` it is the
-/// command of document D: `plan --name x WISH` has the named plan x written.
-/// Drops the word `plan` in front of a command: `planwright plan verify x` is `planwright verify x`. Scripts of document D ask
-/// for `queue-status`.
+/// command of document D: `plan --name x WISH` has the named plan x written. Its scripts ask for `queue-status`, too.
 fn without_prefix(mut words: Vec<OsString>) -> Vec<OsString> {
+    if words.get(1).is_some_and(|word| word == "queue-status" || word == "queue-status-lite") {
+        words.splice(1..2, ["queue".into(), "--status".into()]);
+        return words;
+    }
     if words.len() <= 2 || words[1] != "plan" {
         return words;
     }
     let is_option = words[2].to_str().is_some_and(|word| word == "--name" || word.starts_with("--name="));
     let instead: &[&str] = if is_option { &["draft", "--dialect", "named"] } else { &[] };
     words.splice(1..2, instead.iter().map(OsString::from));
-    if words.get(1).is_some_and(|word| word == "queue-status" || word == "queue-status-lite") {
-        words.splice(1..2, ["queue".into(), "--status".into()]);
-    }
     words
 }
 

@@ -164,8 +164,8 @@ pub(crate) type Make = fn(SchemaGenerator) -> Value;
 /// Every schema with its name. A command that prints an envelope has a line here.
 pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("acp", made::<Envelope<acp::Bridged>>),
-    ("active", made::<Envelope<active::Active>>),
     ("activate", made::<Envelope<stage::Staged>>),
+    ("active", made::<Envelope<active::Active>>),
     ("answer", made::<Envelope<answer::Answered>>),
     ("approve", made::<Envelope<approve::ApprovedData>>),
     ("arbiter", made::<Envelope<arbiter::Arbitrated>>),

@@ -20,3 +20,5 @@ mod sample;
 mod stats;
 #[path = "run/table.rs"]
 mod table;
+#[path = "run/tripwire.rs"]
+mod tripwire;

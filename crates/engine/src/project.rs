@@ -628,7 +628,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 const ENDINGS: &[&str] = &["md", "yaml", "yml", "json"];
 
 /// The ending of a path that could be a plan file.
-fn ending(path: &Path) -> Option<&'static str> {
+pub(crate) fn ending(path: &Path) -> Option<&'static str> {
     let ending = path.extension()?;
     ENDINGS.iter().copied().find(|known| ending == *known)
 }
