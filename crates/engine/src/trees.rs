@@ -19,7 +19,6 @@ use planwright_core::trees::{self, BadName, Facts, Folder, Maker, Reclaim, State
 
 pub use add::{Added, Wish};
 pub use furnish::{Furnished, Setup, furnish};
-pub use include::FILE as INCLUDE_FILE;
 pub use ports::environment;
 pub use remove::{Pruned, Removed};
 pub use script::{Ran, digest as script_digest};

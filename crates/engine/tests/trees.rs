@@ -385,7 +385,7 @@ fn of_200_leftovers_each_is_named_rightly_and_only_what_is_safe_goes() {
             false => kept.push(finding.path.clone()),
         }
     }
-    let seen = BTreeSet::from_iter(findings.iter().map(|finding| finding.state));
+    let seen: BTreeSet<State> = findings.iter().map(|finding| finding.state).collect();
     assert_eq!(seen, BTreeSet::from(State::ALL));
     let work = findings.iter().find(|finding| finding.name == "merged-with-commit-0").expect("there");
     let Reclaim::Kept { why } = &work.reclaim else { panic!("{work:?}") };
@@ -393,7 +393,7 @@ fn of_200_leftovers_each_is_named_rightly_and_only_what_is_safe_goes() {
     let before = all_of(&kept);
     let branches = place.repository.git(&["for-each-ref"]);
     let pruned = trees.prune().expect("pruned");
-    let removed = BTreeSet::from_iter(pruned.removed.iter().map(|removed| removed.name.clone()));
+    let removed: BTreeSet<String> = pruned.removed.iter().map(|removed| removed.name.clone()).collect();
     assert_eq!(removed, safe, "{:?}", pruned.failed);
     assert!(pruned.removed.iter().all(|removed| !removed.path.exists()));
     assert_eq!(all_of(&kept), before, "nothing of what stays was touched");
