@@ -8,9 +8,10 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::command::{
     self, acp, active, answer, approve, arbiter, archive, audit, cancel, clone, comment, completions, config,
     convert, delete, demo, discover, doctor, draft, edit, events, explain, export, fmt, help, history, hook,
-    import, inbox, init, list, list_plans, log, man, mcp, merge_driver, new, policy, prompt, propose, queue,
-    quick, reject, reopen, replan, retry, review, rollback, run as run_command, schema, session, should_plan,
-    show, simulate, stage, standup, stats, status, stop, tools, undo, r#use, verify, worker, worktree,
+    import, inbox, init, list, list_plans, log, man, mcp, merge, merge_driver, new, policy, prompt, propose,
+    queue, quick, reject, reopen, replan, retry, review, rollback, run as run_command, schema, session,
+    should_plan, show, simulate, stage, standup, stats, status, stop, tools, undo, r#use, verify, worker,
+    worktree,
 };
 use crate::herald;
 use crate::named::Named;
@@ -157,6 +158,8 @@ enum Command {
     Archive(archive::Args),
     /// Let agents propose, ask and report over MCP
     Mcp(mcp::Args),
+    /// Land the work of finished plans in a branch, contracts run again on what is merged
+    Merge(merge::Args),
     /// Merge a plan or a progress file by what it says; called by Git
     MergeDriver(merge_driver::Args),
     /// Answer what an agent asks before it uses a tool; called by agents
@@ -319,6 +322,7 @@ fn records(command: &Command) -> bool {
         | Command::Arbiter(_)
         | Command::Archive(_)
         | Command::Session(_)
+        | Command::Merge(_)
         | Command::Mcp(_) => true,
         Command::Verify(args) => args.is_recorded(),
         Command::Init(_)
@@ -426,6 +430,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Audit(args) => audit::run(&args, out),
         Command::Archive(args) => archive::run(&args, out),
         Command::Mcp(args) => mcp::run(&args, out),
+        Command::Merge(args) => merge::run(&args, out),
         Command::MergeDriver(args) => merge_driver::run(&args, out),
         Command::Hook(args) => hook::run(&args, out),
         Command::Tools(args) => tools::run(&args, out),

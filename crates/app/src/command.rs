@@ -35,6 +35,7 @@ pub(crate) mod list_plans;
 pub(crate) mod log;
 pub(crate) mod man;
 pub(crate) mod mcp;
+pub(crate) mod merge;
 pub(crate) mod merge_driver;
 pub(crate) mod new;
 pub(crate) mod policy;
@@ -81,10 +82,11 @@ use planwright_engine::core::run::{CLAIM, Phase, Status};
 use planwright_engine::core::source::{Source, Told};
 use planwright_engine::core::{dialect, plan, suggest};
 use planwright_engine::decisions::Decisions;
+use planwright_engine::merge as driver;
 use planwright_engine::runs::{Run, Runs};
 use planwright_engine::store::journal::{Holder, Recorded};
 use planwright_engine::store::{self, Text};
-use planwright_engine::{Project, binding, desk, ground, merge, process, project, runs};
+use planwright_engine::{Project, binding, desk, ground, process, project, runs};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::Value;
@@ -200,6 +202,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("log", made::<Envelope<log::Log>>),
     ("man", made::<Envelope<Page>>),
     ("mcp", made::<Envelope<mcp::Served>>),
+    ("merge", made::<Envelope<merge::MergeData>>),
     ("merge-driver", made::<Envelope<merge_driver::Merged>>),
     ("new", made::<Envelope<new::Created>>),
     ("policy", made::<Envelope<policy::PolicyData>>),
@@ -572,14 +575,14 @@ impl From<planwright_engine::simulate::Error> for Failure {
     }
 }
 
-impl From<merge::Error> for Failure {
-    fn from(error: merge::Error) -> Self {
+impl From<driver::Error> for Failure {
+    fn from(error: driver::Error) -> Self {
         match error {
-            merge::Error::Store(error) => error.into(),
-            merge::Error::NoRepository { .. } => Self::from_error(Exit::No, &error)
+            driver::Error::Store(error) => error.into(),
+            driver::Error::NoRepository { .. } => Self::from_error(Exit::No, &error)
                 .hint("a merge driver is a setting of a repository: make one first")
                 .next(Next::new(["git", "init"])),
-            merge::Error::Read { .. } | merge::Error::Git(_) | merge::Error::Refused { .. } => {
+            driver::Error::Read { .. } | driver::Error::Git(_) | driver::Error::Refused { .. } => {
                 Self::from_error(Exit::Machine, &error)
             }
         }

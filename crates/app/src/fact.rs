@@ -47,7 +47,7 @@ pub(crate) fn age(since_ms: u64, now_ms: u64) -> String {
 }
 
 /// How long something took: `4.1s`, `7m01s`, `2h03m`.
-fn duration(milliseconds: u64) -> String {
+pub(crate) fn duration(milliseconds: u64) -> String {
     let seconds = milliseconds / 1000;
     match seconds {
         0..60 => format!("{seconds}.{}s", milliseconds % 1000 / 100),

@@ -57,6 +57,8 @@ mod mcp_executor;
 mod mcp_human;
 #[path = "program/merge_driver.rs"]
 mod merge_driver;
+#[path = "program/merging.rs"]
+mod merging;
 #[path = "program/opinion.rs"]
 mod opinion;
 #[path = "program/parallel.rs"]

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Agents, Blob, Outcome};
+use crate::integrate::Evidence;
 use crate::red::Red;
 
 /// One thing that was said about a plan.
@@ -184,6 +185,41 @@ pub enum Entry {
         /// Who took it back.
         by: Who,
     },
+    /// The work of the plan is in a branch of the repository.
+    #[serde(rename = "plan.merged")]
+    Merged {
+        /// The branch.
+        into: String,
+        /// The commit that the branch stood at then.
+        commit: String,
+        /// The commit of the plan's own branch that was merged.
+        tip: String,
+        /// The plans that landed in the same act, this one included, in merge order.
+        with: Vec<String>,
+        /// Who had it merged.
+        by: Who,
+    },
+    /// The work of the plan could not be merged, and somebody has to look at it.
+    #[serde(rename = "plan.evicted")]
+    Evicted {
+        /// The branch that it was to go into.
+        into: String,
+        /// The commit that the branch stood at.
+        onto: String,
+        /// The commit of the plan's own branch.
+        tip: String,
+        /// The plans together with which it breaks, or that changed the same lines; none: it does so by itself.
+        #[serde(default)]
+        with: Vec<String>,
+        /// The contract that fails; `None`: it can't be merged.
+        #[serde(default)]
+        evidence: Option<Evidence>,
+        /// The files that two sides changed; none where it could be merged.
+        #[serde(default)]
+        paths: Vec<String>,
+        /// Who wanted it merged.
+        by: Who,
+    },
     /// The plan was put out of the way.
     #[serde(rename = "plan.archived")]
     Archived {
@@ -222,6 +258,8 @@ impl Entry {
             Self::Started { .. } => "plan.started",
             Self::Ended { .. } => "plan.ended",
             Self::Undone { .. } => "decision.undone",
+            Self::Merged { .. } => "plan.merged",
+            Self::Evicted { .. } => "plan.evicted",
             Self::Archived { .. } => "plan.archived",
             Self::Deleted { .. } => "plan.deleted",
         }
@@ -235,6 +273,11 @@ impl Entry {
             Self::Undone { seq, .. } => Some(format!("{seq}/decision.undone")),
             Self::Discovered { source: Some(source), .. } => Some(format!("{source}/work.discovered")),
             Self::Added { number, .. } => Some(format!("{number}/work.added")),
+            Self::Merged { commit, .. } => Some(format!("{commit}/plan.merged")),
+            // The same branches come to the same end, however often that is asked for.
+            Self::Evicted { onto, tip, with, .. } => {
+                Some(format!("{onto}/{tip}/{}/plan.evicted", with.join(",")))
+            }
             Self::Proposed { .. }
             | Self::Approved { .. }
             | Self::Rejected { .. }
@@ -265,6 +308,8 @@ impl Entry {
             | Self::Cancelled { by, .. }
             | Self::Started { by, .. }
             | Self::Undone { by, .. }
+            | Self::Merged { by, .. }
+            | Self::Evicted { by, .. }
             | Self::Archived { by, .. }
             | Self::Deleted { by, .. } => Some(by),
             Self::Lapsed { .. } | Self::Ended { .. } => None,

@@ -28,6 +28,7 @@ pub mod foreign;
 pub mod frontmatter;
 pub mod glob;
 pub mod graph;
+pub mod integrate;
 mod json;
 pub mod judge;
 pub mod ledger;

@@ -164,7 +164,7 @@ impl Occasion {
     /// only a person can open the plan again.
     fn of_last(ledger: &[Said]) -> Option<Self> {
         match &ledger.last()?.entry {
-            Entry::Proposed { .. } | Entry::Lapsed { .. } => Some(Self::NeedsYou),
+            Entry::Proposed { .. } | Entry::Lapsed { .. } | Entry::Evicted { .. } => Some(Self::NeedsYou),
             Entry::Cancelled { by, .. } if by.role == Role::Age => Some(Self::NeedsYou),
             Entry::Rejected { .. } => {
                 let spent = State::Waiting(Reason::RevisionsSpent);
@@ -182,6 +182,7 @@ impl Occasion {
             | Entry::Started { .. }
             | Entry::Ended { .. }
             | Entry::Undone { .. }
+            | Entry::Merged { .. }
             | Entry::Archived { .. }
             | Entry::Deleted { .. } => None,
         }

@@ -35,8 +35,25 @@ pub struct Standing {
     pub moved: Vec<String>,
     /// The last run that began on the strength of an approval.
     pub run: Option<i64>,
+    /// The last time that its work was merged, as far as no run began since.
+    pub merged: Option<Merged>,
+    /// The entry that says why its work could not be merged, where that was the last thing tried.
+    pub evicted: Option<Said>,
     /// When the state was reached, in milliseconds since 1970.
     pub since_ms: u64,
+}
+
+/// Where the work of a plan went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Merged {
+    /// The branch.
+    pub into: String,
+    /// The commit that it stood at then.
+    pub commit: String,
+    /// The commit of the plan's own branch.
+    pub tip: String,
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
 }
 
 /// One text that was proposed.
@@ -216,6 +233,8 @@ impl Standing {
             rejected: 0,
             moved: Vec::new(),
             run: None,
+            merged: None,
+            evicted: None,
             since_ms: 0,
         }
     }
@@ -299,9 +318,17 @@ impl Standing {
             Entry::Started { run, .. } => {
                 self.way(State::Running)?;
                 self.run = Some(*run);
+                self.merged = None;
+                self.evicted = None;
                 self.reach(State::Running, at_ms);
             }
             Entry::Ended { run, outcome, is_revised } => self.end(*run, (*outcome, *is_revised), at_ms)?,
+            Entry::Merged { into, commit, tip, .. } => {
+                self.evicted = None;
+                self.merged =
+                    Some(Merged { into: into.clone(), commit: commit.clone(), tip: tip.clone(), at_ms });
+            }
+            Entry::Evicted { .. } => self.evicted = Some(said.clone()),
             // What was taken back is left out before anything is folded; where a plan lies moves nothing.
             Entry::Undone { .. } | Entry::Archived { .. } | Entry::Deleted { .. } => {}
         }
@@ -509,7 +536,9 @@ pub fn undoable<'a>(ledger: &'a [Said], by: &Who) -> Result<&'a Said, Unfit> {
         Entry::Started { run, .. } => Err(Unfit::Undo(format!("run {run} has begun on the strength of it"))),
         Entry::Ended { run, .. } => Err(Unfit::Undo(format!("run {run} has ended since"))),
         Entry::Lapsed { .. } => Err(Unfit::Undo("the approval has lapsed since".to_owned())),
+        Entry::Merged { into, .. } => Err(Unfit::Undo(format!("its work is in {into}"))),
         Entry::Archived { .. }
+        | Entry::Evicted { .. }
         | Entry::Undone { .. }
         | Entry::Drafted { .. }
         | Entry::Discovered { .. }

@@ -49,6 +49,8 @@ pub struct Config {
     pub plans: Plans,
     /// How plans are carried out.
     pub run: Run,
+    /// How finished plans are merged.
+    pub merge: Merge,
     /// How planners are asked.
     pub draft: Draft,
     /// How plans are made anew.
@@ -65,6 +67,8 @@ pub struct Config {
     pub approve: Approve,
     /// Where topics come from that are no file.
     pub topics: Topics,
+    /// Repositories beside the project's own, by name: `api = "../api"`.
+    pub repositories: BTreeMap<String, String>,
     /// Which agent plays a role: `coder = "claude"`.
     pub roles: BTreeMap<String, String>,
     /// Agents that are command lines.
@@ -105,6 +109,13 @@ pub enum Violation {
 
 /// Tools that need an approved plan, in sessions of people.
 pub type Guard = planwright_core::scope::Guard;
+
+/// How finished plans are merged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Merge {
+    /// How many plans that landed last have their contracts run again.
+    pub guards: usize,
+}
 
 /// Limits that plans are held to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -514,6 +525,7 @@ impl Settings {
             limits: Limits { plan_bytes: size("limits.plan_bytes"), retries: count("limits.retries") },
             plans: Plans { harness: None },
             run: self.run(),
+            merge: Merge { guards: usize::try_from(self.number("merge.guards")).unwrap_or(usize::MAX) },
             draft: Draft { tries: count("draft.tries"), seconds: self.number("draft.seconds") },
             replan: Replan { max: count("replan.max") },
             review: Review { stale_days: self.number("review.stale_days") },
@@ -522,6 +534,7 @@ impl Settings {
             retention: Retention { days: self.number("retention.days") },
             approve: Approve { key: None },
             topics: Topics { command: Vec::new() },
+            repositories: BTreeMap::new(),
             roles: BTreeMap::new(),
             agents: BTreeMap::new(),
             session: Session { stop_holds: count("session.stop_holds"), plans: None },
@@ -555,6 +568,9 @@ impl Config {
             (["approve", "key"], Value::Text(path)) => self.approve.key = Some(path.into()),
             (["session", "plans"], Value::Text(path)) => self.session.plans = Some(path.into()),
             (["plans", "harness"], Value::Text(path)) => self.plans.harness = Some(path.into()),
+            (["repositories", name], Value::Text(path)) => {
+                self.repositories.insert((*name).to_owned(), path.clone());
+            }
             (["roles", name], Value::Text(agent)) => {
                 self.roles.insert((*name).to_owned(), agent.clone());
             }

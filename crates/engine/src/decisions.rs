@@ -486,6 +486,8 @@ fn fits(case: &Case, entries: &[Entry]) -> Result<Summary, Error> {
                     | Entry::Drafted { .. }
                     | Entry::Discovered { .. }
                     | Entry::Added { .. }
+                    | Entry::Merged { .. }
+                    | Entry::Evicted { .. }
             )
         };
         if !entries.iter().all(is_remark) {

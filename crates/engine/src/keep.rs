@@ -5,6 +5,7 @@
 //! its objects among the user's. No branch is ever forced or deleted: a reference moves only if it still is what was seen.
 
 mod bring;
+mod driver;
 mod plant;
 mod snapshot;
 
@@ -149,12 +150,14 @@ impl Keep {
             std::fs::read_to_string(self.own.join(name)).is_ok_and(|own| own == text)
         };
         let head = "ref: refs/heads/none\n";
-        if has("config", &config) && has("HEAD", head) {
+        let attributes = driver::attributes(&self.part);
+        if has("config", &config) && has("HEAD", head) && has("info/attributes", &attributes) {
             return Ok(());
         }
-        for folder in ["objects", "refs", "indexes", "doors"] {
+        for folder in ["objects", "refs", "indexes", "doors", "info"] {
             state::create(&self.own.join(folder))?;
         }
+        state::keep(&self.own.join("info"), "attributes", attributes.as_bytes())?;
         state::keep(&self.own, "config", config.as_bytes())?;
         Ok(state::keep(&self.own, "HEAD", head.as_bytes())?)
     }
@@ -291,9 +294,31 @@ impl Keep {
         Ok(counts.sum())
     }
 
-    /// Joins two commits, as data: no working copy is touched.
+    /// The commit at which two part; `None` where they have nothing in common.
+    pub fn fork(&self, one: &str, other: &str) -> Result<Option<String>, Error> {
+        let answer = self.try_ours((&self.own, &["merge-base", one, other]), &[], &[])?;
+        match answer.code {
+            Some(1) => Ok(None),
+            Some(_) | None => {
+                self.must("find where two commits part", answer).map(|answer| Some(answer.text()))
+            }
+        }
+    }
+
+    /// The text of a file in a commit; `None` where there is none, or it is no text.
+    pub fn text_of(&self, commit: &str, path: &str) -> Result<Option<String>, Error> {
+        let name = format!("{commit}:{path}");
+        let answer = self.try_ours((&self.own, &["cat-file", "blob", &name]), &[], &[])?;
+        Ok(String::from_utf8(answer.stdout).ok().filter(|_| answer.code == Some(0)))
+    }
+
+    /// Joins two commits, as data: no working copy is touched. Plans and progress files are joined by what they say.
     pub fn merge(&self, ours: &str, theirs: &str) -> Result<Merged, Error> {
-        let words = ["merge-tree", "--write-tree", "-z", "--name-only", ours, theirs];
+        let mut words = vec!["merge-tree", "--write-tree", "-z", "--name-only", ours, theirs];
+        let driver = driver::setting();
+        if let Some(driver) = &driver {
+            words.splice(0..0, ["-c", driver.as_str()]);
+        }
         let answer = self.try_ours((&self.own, &words), &[], &[])?;
         match answer.code {
             Some(0) => {

@@ -83,12 +83,17 @@ pub fn drive(files: &Files<'_>, marker_size: usize) -> Result<usize, Error> {
         return by_git(files, marker_size);
     };
     let markers = Markers { size: marker_size, ..Markers::default() };
-    let merged = merged([&base, &ours, &theirs], files.place, &markers);
+    let merged = marked([&base, &ours, &theirs], files.place, &markers);
     store::fill_in(files.ours, &merged.text)?;
     Ok(merged.conflicts)
 }
 
-fn merged([base, ours, theirs]: [&str; 3], place: &str, markers: &Markers<'_>) -> Merged {
+/// Joins three versions of a file by what they say: base, ours, theirs. `place` is where it lies in the repository.
+pub fn texts(versions: [&str; 3], place: &str) -> Merged {
+    marked(versions, place, &Markers::default())
+}
+
+fn marked([base, ours, theirs]: [&str; 3], place: &str, markers: &Markers<'_>) -> Merged {
     if only_grows(place) {
         return Merged { text: merge::merge_appended(base, ours, theirs), conflicts: 0 };
     }

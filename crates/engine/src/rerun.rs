@@ -3,7 +3,7 @@
 
 mod blame;
 mod cache;
-mod ground;
+pub(crate) mod ground;
 mod record;
 
 pub use cache::{Cache, Entry};

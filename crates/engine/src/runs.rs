@@ -505,7 +505,7 @@ impl Runs {
     }
 
     /// Takes the workspace for one run: two plans that work in the same folder would judge each other's work.
-    fn occupy(&self) -> Result<RunLock, Error> {
+    pub(crate) fn occupy(&self) -> Result<RunLock, Error> {
         if let Some(lock) = self.store.lock_named(&self.workspace())? {
             return Ok(lock);
         }

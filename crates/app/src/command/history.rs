@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use planwright_engine::core::ledger::Drafting;
+use planwright_engine::core::ledger::{Drafting, Entry};
 use planwright_engine::decisions::Decisions;
 use planwright_engine::runs::Runs;
 use planwright_engine::store::{self, Text};
@@ -47,6 +47,23 @@ pub(crate) struct Version {
     pub(crate) drafts: Vec<DraftData>,
     /// Its runs, the oldest first.
     pub(crate) runs: Vec<RunData>,
+    /// Where its work went, the oldest first: merged, or evicted from a merge.
+    pub(crate) merges: Vec<Merge>,
+}
+
+/// What became of the work of a version when it was to be merged.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Merge {
+    /// Whether it landed.
+    pub(crate) is_landed: bool,
+    /// When, in milliseconds since 1970.
+    pub(crate) at_ms: u64,
+    /// The branch that it went into, or was to go.
+    pub(crate) into: String,
+    /// The commit that the branch stood at then.
+    pub(crate) commit: String,
+    /// What happened, in a line: the contract that failed, or the files in conflict.
+    pub(crate) why: String,
 }
 
 /// Why a version was written as it is.
@@ -110,6 +127,18 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
                 Cell::new(why.unwrap_or_else(|| clock::local(draft.at_ms))).tone(Tone::Muted),
             ]);
         }
+        let mut merges = Vec::new();
+        for merge in &version.merges {
+            let (word, how) = if merge.is_landed { ("merged", "into") } else { ("evicted", "from") };
+            let when = clock::local(merge.at_ms);
+            let note = if merge.why.is_empty() { when } else { merge.why.clone() };
+            merges.push(vec![
+                Cell::new(format!("  {word}")).tone(Tone::Muted),
+                Cell::new(&merge.commit[..merge.commit.len().min(8)]),
+                Cell::new(format!("{how} {}", merge.into)),
+                Cell::new(note).tone(Tone::Muted),
+            ]);
+        }
         for run in &version.runs {
             let when = clock::local(run.at_ms);
             let word = format!("run {}", run.run);
@@ -120,6 +149,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
                 Cell::new(when).tone(Tone::Muted),
             ]);
         }
+        merges.into_iter().for_each(|row| table.row(row));
     }
     out.table(&table);
     for version in &all {
@@ -145,16 +175,56 @@ fn print_reasons(name: &str, drafting: &Drafting, out: &mut Out<'_>) {
     }
 }
 
-fn drafts(project: &Project, path: &Path) -> Result<Vec<DraftData>, Failure> {
-    let Some(decisions) = Decisions::open_existing(project)? else { return Ok(Vec::new()) };
-    let drafts = decisions.case(path)?.standing.drafts.into_iter();
+/// What was said about a version.
+fn said(project: &Project, path: &Path) -> Result<(Vec<DraftData>, Vec<Merge>), Failure> {
+    let Some(decisions) = Decisions::open_existing(project)? else { return Ok((Vec::new(), Vec::new())) };
+    let case = decisions.case(path)?;
+    let merges = case.ledger.iter().filter_map(|said| merge(said.at_ms, &said.entry)).collect();
+    let drafts = case.standing.drafts.into_iter();
     let data = drafts.map(|drafted| DraftData {
         by: drafted.by.to_string(),
         at_ms: drafted.at_ms,
         digest: drafted.digest,
         drafting: drafted.drafting,
     });
-    Ok(data.collect())
+    Ok((data.collect(), merges))
+}
+
+fn merge(at_ms: u64, entry: &Entry) -> Option<Merge> {
+    match entry {
+        Entry::Merged { into, commit, .. } => {
+            let (into, commit) = (into.clone(), commit.clone());
+            Some(Merge { is_landed: true, at_ms, into, commit, why: String::new() })
+        }
+        Entry::Evicted { into, onto, with, evidence, paths, .. } => {
+            let why = match evidence {
+                Some(evidence) if evidence.step.is_empty() => {
+                    format!("{}: {}", evidence.plan, evidence.failure)
+                }
+                Some(evidence) => format!("{}/{}: {}", evidence.plan, evidence.step, evidence.failure),
+                None => format!("conflict in {}", paths.join(", ")),
+            };
+            let with = if with.is_empty() { String::new() } else { format!(", with {}", with.join(", ")) };
+            let (into, commit) = (into.clone(), onto.clone());
+            Some(Merge { is_landed: false, at_ms, into, commit, why: format!("{why}{with}") })
+        }
+        Entry::Proposed { .. }
+        | Entry::Approved { .. }
+        | Entry::Rejected { .. }
+        | Entry::Commented { .. }
+        | Entry::Answered { .. }
+        | Entry::Drafted { .. }
+        | Entry::Discovered { .. }
+        | Entry::Added { .. }
+        | Entry::Reopened { .. }
+        | Entry::Cancelled { .. }
+        | Entry::Lapsed { .. }
+        | Entry::Started { .. }
+        | Entry::Ended { .. }
+        | Entry::Undone { .. }
+        | Entry::Archived { .. }
+        | Entry::Deleted { .. } => None,
+    }
 }
 
 fn version(project: &Project, path: &Path) -> Result<Option<Version>, Failure> {
@@ -172,13 +242,15 @@ fn version(project: &Project, path: &Path) -> Result<Option<Version>, Failure> {
             });
         }
     }
+    let (drafts, merges) = said(project, path)?;
     Ok(Some(Version {
         name: project::name(path),
         path: shown(path),
         version: key("version"),
         previous: key("previousPlanId"),
         status: draft.status.0.as_ref().map(|status| status.value.clone()).unwrap_or_default(),
-        drafts: drafts(project, path)?,
+        drafts,
         runs: all,
+        merges,
     }))
 }

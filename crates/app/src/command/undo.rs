@@ -89,6 +89,8 @@ fn text(entry: &Entry) -> String {
         | Entry::Started { .. }
         | Entry::Ended { .. }
         | Entry::Undone { .. }
+        | Entry::Merged { .. }
+        | Entry::Evicted { .. }
         | Entry::Archived { .. } => String::new(),
     }
 }

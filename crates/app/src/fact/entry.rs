@@ -24,6 +24,8 @@ pub(crate) fn place(plan: &str, entry: &Entry) -> String {
         | Entry::Started { .. }
         | Entry::Ended { .. }
         | Entry::Undone { .. }
+        | Entry::Merged { .. }
+        | Entry::Evicted { .. }
         | Entry::Archived { .. }
         | Entry::Deleted { .. } => plan.to_owned(),
     }
@@ -32,7 +34,8 @@ pub(crate) fn place(plan: &str, entry: &Entry) -> String {
 /// What an entry says, as `name=value` words.
 pub(crate) fn fields(entry: &Entry) -> String {
     let revision = |revision: &u32| ("revision", revision.to_string());
-    let digest = |digest: &str| ("digest", digest.get(..8).unwrap_or(digest).to_owned());
+    let short = |hash: &str| hash.get(..8).unwrap_or(hash).to_owned();
+    let digest = |digest: &str| ("digest", short(digest));
     let mut fields: Vec<(&str, String)> = match entry {
         Entry::Proposed { revision: number, subject, warnings, .. } => {
             vec![revision(number), digest(&subject.digest), ("warnings", warnings.to_string())]
@@ -66,6 +69,18 @@ pub(crate) fn fields(entry: &Entry) -> String {
             vec![("run", run.to_string()), ("outcome", outcome_word(*outcome).to_owned())]
         }
         Entry::Undone { seq, .. } => vec![("seq", seq.to_string())],
+        Entry::Merged { into, commit, .. } => vec![("into", into.clone()), ("commit", short(commit))],
+        Entry::Evicted { into, with, evidence, paths, .. } => {
+            let why = match evidence {
+                Some(evidence) => {
+                    let contract = format!("{}/{}", evidence.plan, evidence.step);
+                    vec![("contract", contract), ("failure", evidence.failure.clone())]
+                }
+                None => vec![("conflict", paths.join(","))],
+            };
+            let with = (!with.is_empty()).then(|| ("with", with.join(",")));
+            std::iter::once(("into", into.clone())).chain(why).chain(with).collect()
+        }
         Entry::Archived { to, .. } => vec![("to", to.clone())],
         Entry::Deleted { .. } => Vec::new(),
     };

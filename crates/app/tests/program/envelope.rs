@@ -316,6 +316,8 @@ const FAILURES: &[Case<'_>] = &[
     (&["run", "good", "--jobs", "0"], ""),
     (&["run", "good", "--only", "s2"], ""),
     (&["run", "good", "--until", "nothing"], ""),
+    (&["merge"], ""),
+    (&["merge", "nobody"], ""),
     (&["log", "nobody"], ""),
     (&["log", "good"], ""),
     (&["log", "good/nothing"], ""),

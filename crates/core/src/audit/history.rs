@@ -96,6 +96,20 @@ fn said(at_ms: u64, entry: &Entry) -> Happened {
             ("ended", format!("run {run}"), outcome_word(*outcome).to_owned())
         }
         Entry::Undone { seq, .. } => ("took back", format!("entry {seq}"), String::new()),
+        Entry::Merged { into, commit, with, .. } => {
+            let others = with.len().saturating_sub(1);
+            let with = if others == 0 { String::new() } else { format!(", with {others} more") };
+            ("merged", format!("into {into}"), format!("{}{with}", short(commit)))
+        }
+        Entry::Evicted { into, with, evidence, paths, .. } => {
+            let together =
+                if with.is_empty() { String::new() } else { format!(", with {}", with.join(", ")) };
+            let why = match evidence {
+                Some(evidence) => format!("{}/{}: {}", evidence.plan, evidence.step, evidence.failure),
+                None => format!("conflict in {}", paths.join(", ")),
+            };
+            ("evicted", format!("from {into}"), format!("{why}{together}"))
+        }
         Entry::Archived { to, .. } => ("archived", String::new(), to.clone()),
         Entry::Deleted { .. } => ("deleted", String::new(), String::new()),
     };

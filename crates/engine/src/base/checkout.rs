@@ -11,6 +11,9 @@ use super::tree::{Files, Kind};
 use super::{Error, Home, asked, name_of};
 use crate::process::Repository;
 
+/// The folder with the tree.
+const TREE: &str = "tree";
+
 /// A throw-away tree of a project, outside the workspace. It is gone when this is dropped.
 #[derive(Debug)]
 pub struct Checkout {
@@ -54,6 +57,30 @@ impl Checkout {
         Ok(checkout)
     }
 
+    /// Lays out a commit of another repository beside the tree, in a folder of this name. What is in there finds the project's
+    /// own tree under the name `own`.
+    pub fn beside(&self, root: &Path, commit: &str, (folder, own): (&str, &str)) -> Result<(), Error> {
+        let home = Home::must(root)?;
+        let tree = self.place.path.join(folder);
+        let failed = |source| Error::File { path: tree.clone(), source };
+        if tree.symlink_metadata().is_ok() {
+            return Err(failed(io::ErrorKind::AlreadyExists.into()));
+        }
+        let git = repository(&tree, &home, name_of(commit)?)?;
+        asked(&git, "read the commit", &["read-tree", commit])?;
+        asked(&git, "lay out the commit", &["checkout-index", "--all", "--force", "--index", "--quiet"])?;
+        let own = self.place.path.join(own);
+        match own.symlink_metadata() {
+            Ok(_) => Ok(()),
+            Err(_) => symlink(TREE, own).map_err(failed),
+        }
+    }
+
+    /// The folder around the tree and what lies beside it.
+    pub(crate) fn around(&self) -> &Path {
+        &self.place.path
+    }
+
     /// The root of the project in it.
     pub fn path(&self) -> PathBuf {
         self.tree().join(&self.part)
@@ -61,13 +88,13 @@ impl Checkout {
 
     /// The whole tree: the repository that the project is a part of.
     pub fn tree(&self) -> PathBuf {
-        self.place.path.join("tree")
+        self.place.path.join(TREE)
     }
 }
 
 /// A git folder of our own without a tree, to ask about commits.
 pub(super) fn bare(place: &Place, home: &Home, commit: &str) -> Result<Repository, Error> {
-    repository(&place.path.join("tree"), home, commit)
+    repository(&place.path.join(TREE), home, commit)
 }
 
 /// Makes a git folder of our own in a tree: it stands at the commit, and finds the objects where they are.

@@ -141,6 +141,11 @@ pub const SETTINGS: &[Setting] = &[
         kind: Kind::Choice { default: "auto", of: &["auto", "never"] },
         meaning: "whether steps that are under way at once work in trees of their own, or all in the workspace",
     },
+    number(
+        "merge.guards",
+        [10, 0, 1000],
+        "how many plans that landed last have their contracts run again whenever plans are merged",
+    ),
     number("draft.tries", [3, 1, 20], "how often a planner is asked for one plan"),
     number("draft.seconds", [900, 1, 86_400], "how long a planner may take over one answer"),
     number("replan.max", [3, 0, 100], "how often one plan may be made anew"),
@@ -175,6 +180,11 @@ pub const SETTINGS: &[Setting] = &[
         name: "topics.command",
         kind: Kind::Words,
         meaning: "prints the text of the topic that is its last word, where `.planwright/topics` has none",
+    },
+    Setting {
+        name: "repositories.NAME",
+        kind: Kind::Text,
+        meaning: "where another repository lies that plans work in as well, beside the project's own: `../api`",
     },
     Setting { name: "roles.NAME", kind: Kind::Text, meaning: "the agent that plays this role" },
     Setting {

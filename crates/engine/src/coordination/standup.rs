@@ -133,8 +133,7 @@ fn tell_run(run: &Run, since_ms: u64, happened: &mut Happened, failed: &mut BTre
             | Event::AskOpened { .. }
             | Event::AskAnswered { .. }
             | Event::BudgetWarned { .. }
-            | Event::RunResumed { .. }
-            | Event::StepsReopened { .. } => {}
+            | Event::RunResumed { .. } => {}
         }
     }
 }
@@ -170,6 +169,8 @@ fn tell_ledger(runs: &Runs, card: &Card, since_ms: u64, happened: &mut Happened)
             Entry::Reopened { by, .. } => format!("{by} opened it again"),
             Entry::Cancelled { by, .. } => format!("{by} cancelled it"),
             Entry::Lapsed { .. } => "its approval lapsed".to_owned(),
+            Entry::Merged { into, by, .. } => format!("{by} merged it into {into}"),
+            Entry::Evicted { into, .. } => format!("it was evicted from a merge into {into}"),
             Entry::Commented { .. }
             | Entry::Answered { .. }
             | Entry::Drafted { .. }

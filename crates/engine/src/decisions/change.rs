@@ -90,6 +90,16 @@ impl Decisions {
         Ok(case.standing.comments.last().map_or(0, |comment| comment.number))
     }
 
+    /// Records what became of a plan's work, once, by the plan's path relative to the root of the project.
+    pub fn note(&self, plan: &Path, entry: Entry) -> Result<(), Error> {
+        let path = self.root().join(plan);
+        let is_known = |case: &Case| case.ledger.iter().any(|said| said.entry.key() == entry.key());
+        if is_known(&self.case(&path)?) {
+            return Ok(());
+        }
+        self.remark(&path, |_| entry.clone()).map(drop)
+    }
+
     /// Says that a remark was seen to.
     pub fn answer(&self, path: &Path, comment: u32, by: &Who, text: &str) -> Result<Case, Error> {
         self.remark(path, |_| Entry::Answered { comment, by: by.clone(), text: text.to_owned() })

@@ -26,27 +26,47 @@ pub enum At {
 }
 
 /// A checkout and how it looked when it was taken.
-pub(super) struct Ground {
+pub(crate) struct Ground {
     root: PathBuf,
     at: At,
     /// Names the content.
-    pub(super) tree: String,
+    pub(crate) tree: String,
+    /// Commits of other repositories that lie beside it.
+    beside: Vec<Other>,
     laid: Option<(Checkout, Look)>,
+}
+
+/// A commit of another repository.
+pub(crate) struct Other {
+    /// The top of its working copy.
+    pub(crate) root: PathBuf,
+    /// The commit.
+    pub(crate) commit: String,
+    /// The name of the folder that it is laid out in.
+    pub(crate) folder: String,
+    /// What it calls the folder of the project.
+    pub(crate) own: String,
 }
 
 impl Ground {
     /// The ground of an audit. Nothing is copied before it is needed.
-    pub(super) fn of(root: &Path, at: &At) -> Result<Self, Error> {
+    pub(crate) fn of(root: &Path, at: &At) -> Result<Self, Error> {
         let tree = match at {
             At::Workspace => tree_of_workspace(root, &[])?,
             // By another hash than that of a workspace; the same content may have two names, never the other way round.
             At::Commit { tree, .. } => format!("git {tree}"),
         };
-        Ok(Self { root: root.to_owned(), at: at.clone(), tree, laid: None })
+        Ok(Self { root: root.to_owned(), at: at.clone(), tree, beside: Vec::new(), laid: None })
+    }
+
+    /// A commit that may be in no branch yet, with commits of other repositories beside it.
+    pub(crate) fn of_commit(root: &Path, (commit, tree): (&str, &str), beside: Vec<Other>) -> Self {
+        let at = At::Commit { commit: commit.to_owned(), tree: tree.to_owned() };
+        Self { root: root.to_owned(), at, tree: format!("git {tree}"), beside, laid: None }
     }
 
     /// The project's root in a checkout that is as it was taken.
-    pub(super) fn lay(&mut self) -> Result<PathBuf, Error> {
+    pub(crate) fn lay(&mut self) -> Result<PathBuf, Error> {
         if self.laid.is_none() {
             let checkout = match &self.at {
                 At::Workspace => Checkout::of_workspace(&self.root)?,
@@ -56,18 +76,21 @@ impl Ground {
             if self.at == At::Workspace && tree_of_workspace(&self.root, &[])? != self.tree {
                 return Err(Error::Moved);
             }
-            let look = Look::of(&checkout.tree());
+            for Other { root, commit, folder, own } in &self.beside {
+                checkout.beside(root, commit, (folder, own))?;
+            }
+            let look = Look::of(checkout.around());
             self.laid = Some((checkout, look));
         }
         self.laid.as_ref().map(|(checkout, _)| checkout.path()).ok_or(Error::Moved)
     }
 
     /// Takes away what a contract left. Where it changed or removed something, the next one gets another checkout.
-    pub(super) fn tidy(&mut self) {
+    pub(crate) fn tidy(&mut self) {
         let Some((checkout, before)) = self.laid.take() else { return };
-        let tree = checkout.tree();
-        let is_clean = match Look::of(&tree).added_to(&before) {
-            Some(added) => added.iter().rev().all(|path| remove(&tree.join(path))),
+        let around = checkout.around();
+        let is_clean = match Look::of(around).added_to(&before) {
+            Some(added) => added.iter().rev().all(|path| remove(&around.join(path))),
             None => false,
         };
         if is_clean {
@@ -77,7 +100,7 @@ impl Ground {
 }
 
 /// The commit that the name means.
-pub(super) fn at(root: &Path, name: &str) -> Result<At, Error> {
+pub(crate) fn at(root: &Path, name: &str) -> Result<At, Error> {
     let base = base::named(root, name)?;
     Ok(At::Commit { commit: base.commit, tree: base.tree })
 }
@@ -118,7 +141,7 @@ impl Look {
         let seen = walk.flatten().filter_map(|entry| {
             let path = entry.path().strip_prefix(tree).ok()?.to_owned();
             // Git writes it anew when it only looks.
-            let is_index = path == Path::new(".git/index");
+            let is_index = path.ends_with(".git/index");
             (!is_index).then_some(())?;
             Some((path, Seen::of(&entry.path().symlink_metadata().ok()?)))
         });

@@ -1,0 +1,384 @@
+//! `merge`: lands the work of finished plans in a branch, in merge order, once the contracts of all of them pass on what is merged.
+
+use std::path::{Path, PathBuf};
+
+use planwright_engine::core::integrate::Evidence;
+use planwright_engine::integrate::{self, Act, Error, Evicted, Options, Planned, Report, Told};
+use planwright_engine::process::Stop;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{here, refuse_agents, shown};
+use crate::consent::who;
+use crate::fact;
+use crate::out::{Answer, Cell, Exit, Failure, Glyph, Next, Out, Table, Tone, clean, clean_line};
+
+/// How many lines of what a contract printed are shown; `--json` has more.
+const OUTPUT_LINES_MAX: usize = 8;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The plans; none: every one that is done and has a branch
+    plans: Vec<String>,
+    /// The branch that they go into; without it, the one that is checked out
+    #[arg(long, value_name = "BRANCH")]
+    into: Option<String>,
+    /// Show the order and the conflicts; no contract is run and nothing moves
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct MergeData {
+    /// The branch that plans go into.
+    pub(crate) into: String,
+    /// Whether nothing was run and nothing was moved.
+    pub(crate) is_rehearsal: bool,
+    /// The plans in merge order.
+    pub(crate) order: Vec<PlannedData>,
+    /// Those that landed, or would, in order.
+    pub(crate) landed: Vec<String>,
+    /// Those that did not, and why.
+    pub(crate) evicted: Vec<EvictedData>,
+    /// Those that have to wait.
+    pub(crate) held: Vec<HeldData>,
+    /// Those whose work was in the branch already.
+    pub(crate) already: Vec<String>,
+    /// Those of an earlier merge that was cut off, which was finished now.
+    pub(crate) finished: Vec<String>,
+    /// The branches that moved, or would.
+    pub(crate) moved: Vec<MovedData>,
+    /// How many combinations of plans were tried with their contracts.
+    pub(crate) trials: usize,
+}
+
+/// A plan at its place in merge order.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct PlannedData {
+    /// The plan.
+    pub(crate) plan: String,
+    /// Its file, relative to the root of the project.
+    pub(crate) path: String,
+    /// Its branch.
+    pub(crate) branch: String,
+    /// The commit of the branch.
+    pub(crate) tip: String,
+    /// How many lines it changes.
+    pub(crate) lines: u64,
+    /// The plans that it comes after because it depends on them.
+    pub(crate) after: Vec<String>,
+    /// The repositories beside the project's own that it has work in.
+    pub(crate) repositories: Vec<String>,
+}
+
+/// A plan that did not land.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct EvictedData {
+    /// The plan.
+    pub(crate) plan: String,
+    /// Its branch, which stays as it is.
+    pub(crate) branch: String,
+    /// `contract` or `conflict`.
+    pub(crate) reason: String,
+    /// Together with which plans it breaks, or which ones changed the same lines; none: it does so by itself.
+    pub(crate) with: Vec<String>,
+    /// The contract that fails; null where it can't be merged.
+    pub(crate) evidence: Option<Evidence>,
+    /// The files that two sides changed.
+    pub(crate) paths: Vec<String>,
+}
+
+/// A plan that has to wait.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct HeldData {
+    /// The plan.
+    pub(crate) plan: String,
+    /// Why.
+    pub(crate) why: String,
+}
+
+/// A branch that moved.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct MovedData {
+    /// The repository; null: the project's own.
+    pub(crate) repository: Option<String>,
+    /// The branch.
+    pub(crate) branch: String,
+    /// The commit that it stood at.
+    pub(crate) from: String,
+    /// The commit that it stands at now.
+    pub(crate) to: String,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    refuse_agents("merge plans")?;
+    let project = here()?;
+    let mut plans: Vec<PathBuf> = Vec::new();
+    for name in &args.plans {
+        let plan = project.address(name)?.plan;
+        if !plans.contains(&plan) {
+            plans.push(plan);
+        }
+    }
+    let act = if args.dry_run { Act::Rehearse } else { Act::Land };
+    let options = Options { plans, into: args.into.clone(), act };
+    let merged =
+        integrate::merge(&project, &options, &who(), &Stop::new(), &mut |told| progress(told, act, out));
+    let report = merged.map_err(|error| failed(error, args))?;
+    print(&report, act, out);
+    let exit = match (report.evicted.is_empty(), report.held.is_empty()) {
+        (false, _) => Exit::Person,
+        (true, false) => Exit::No,
+        (true, true) => Exit::Done,
+    };
+    let data = data(&report, act);
+    Ok(Answer::new(exit, "merge", &data).next(next(&report, act, args)))
+}
+
+/// Says what happens, on stderr.
+fn progress(told: Told<'_>, act: Act, out: &mut Out<'_>) {
+    let names = |names: &[&str]| clean_line(&names.join(", ")).into_owned();
+    let palette = out.talk_palette();
+    match told {
+        Told::Finished(plans) => {
+            let plans: Vec<&str> = plans.iter().map(String::as_str).collect();
+            out.talk(&format!("finished a merge that was cut off: {}", names(&plans)));
+        }
+        // A rehearsal is about the order: there it is data.
+        Told::Order(order) if act == Act::Rehearse || order.is_empty() => {}
+        Told::Order(order) => out.talk(table(order).text(palette, None).trim_end()),
+        Told::Trying(plans) => out.talk(&format!("together: {}", names(plans))),
+        Told::Contract { plan, step, failure, milliseconds } => {
+            let glyph = palette.glyph(if failure.is_none() { Glyph::Done } else { Glyph::Failed });
+            let place = format!("{plan}/{step}");
+            let why = failure.map(|failure| format!("   {failure}")).unwrap_or_default();
+            let took = fact::duration(milliseconds);
+            out.talk(&format!("  {glyph} {}   {took}{}", clean_line(&place), clean_line(&why)));
+        }
+        Told::Again(branch) => {
+            out.talk(&format!("{} moved meanwhile: everything is tried again on it", clean_line(branch)));
+        }
+    }
+}
+
+/// The order, and why it is so.
+fn table(order: &[Planned]) -> Table {
+    let mut table = Table::new();
+    for (place, planned) in order.iter().enumerate() {
+        let mut why = vec![fact::number(usize::try_from(planned.lines).unwrap_or(usize::MAX), "line")];
+        if !planned.after.is_empty() {
+            why.push(format!("after {}, which it depends on", planned.after.join(", ")));
+        }
+        if !planned.repositories.is_empty() {
+            why.push(format!("also in {}", planned.repositories.join(", ")));
+        }
+        table.row(vec![
+            Cell::new((place + 1).to_string()),
+            Cell::new(&planned.plan).tone(Tone::Strong),
+            Cell::new(&planned.branch).tone(Tone::Muted),
+            Cell::new(why.join("; ")).tone(Tone::Muted),
+        ]);
+    }
+    table
+}
+
+fn print(report: &Report, act: Act, out: &mut Out<'_>) {
+    let palette = out.palette();
+    let word = match act {
+        Act::Land => "landed",
+        Act::Rehearse => "would land",
+    };
+    let into = clean_line(&report.into).into_owned();
+    if act == Act::Rehearse {
+        out.table(&table(&report.order));
+    }
+    for plan in &report.landed {
+        let (glyph, word) = (palette.glyph(Glyph::Done), palette.paint(Tone::Good, word));
+        out.line(&format!("{glyph} {word}  {}", clean_line(plan)));
+    }
+    for evicted in &report.evicted {
+        print_evicted(evicted, &into, out);
+    }
+    for held in &report.held {
+        let glyph = palette.glyph(Glyph::Held);
+        out.line(&format!("{glyph} held  {}   {}", clean_line(&held.plan), clean_line(&held.why)));
+    }
+    if !report.already.is_empty() {
+        out.line(&format!("already in {into}: {}", clean_line(&report.already.join(", "))));
+    }
+    for moved in &report.moved {
+        let repository = moved.repository.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
+        let (from, to) = (short(&moved.from), short(&moved.to));
+        let place = format!("{repository}{}", moved.branch);
+        let note = if act == Act::Land { "" } else { "   nothing was moved" };
+        out.line(&format!("{}  {from}..{to}{note}", clean_line(&place)));
+    }
+    let count = report.order.len();
+    match (count, act) {
+        (0, _) => out.line(&format!("nothing to merge into {into}")),
+        (_, Act::Land) => {
+            let tried = fact::number(report.trials, "combination");
+            let landed = report.landed.len();
+            out.line(&format!("{landed} of {} landed; {tried} tried", fact::number(count, "plan")));
+        }
+        (_, Act::Rehearse) => out.line("no contract was run"),
+    }
+}
+
+fn print_evicted(evicted: &Evicted, into: &str, out: &mut Out<'_>) {
+    let palette = out.palette();
+    let (glyph, word) = (palette.glyph(Glyph::NeedsYou), palette.paint(Tone::Bad, "evicted"));
+    let with = evicted.with.join(" and ");
+    let why = match (&evicted.evidence, evicted.with.is_empty()) {
+        (Some(evidence), true) if evidence.plan != evicted.plan => {
+            format!("it breaks what {} has proved in {into}", evidence.plan)
+        }
+        (Some(_), true) => format!("it fails on {into}, without any other plan"),
+        (Some(_), false) => format!("it breaks together with {with}; without one of them it is fine"),
+        (None, true) => "what is there already changed the same lines".to_owned(),
+        (None, false) => format!("{with} changed the same lines"),
+    };
+    out.line(&format!("{glyph} {word}  {}   {}", clean_line(&evicted.plan), clean_line(&why)));
+    if let Some(evidence) = &evicted.evidence {
+        let step = match evidence.step.as_str() {
+            "" => evidence.plan.clone(),
+            step => format!("{}/{step}", evidence.plan),
+        };
+        out.line(&format!("    {}: {}", clean_line(&step), clean_line(&evidence.failure)));
+        for line in clean(evidence.contract.trim_end()).lines() {
+            out.line(&format!("    $ {line}"));
+        }
+        let output = clean(evidence.output.trim_end()).into_owned();
+        let lines: Vec<&str> = output.lines().collect();
+        for line in &lines[lines.len().saturating_sub(OUTPUT_LINES_MAX)..] {
+            out.line(&format!("    > {line}"));
+        }
+    }
+    for path in &evicted.paths {
+        out.line(&format!("    {}", clean_line(path)));
+    }
+    let branch = clean_line(&evicted.branch).into_owned();
+    let plan = clean_line(&evicted.plan).into_owned();
+    out.line(&format!(
+        "    {branch} stays as it is. To mend it: planwright worktree add {plan}, bring {into} into that tree, \
+         planwright run {plan}"
+    ));
+}
+
+fn data(report: &Report, act: Act) -> MergeData {
+    let planned = report.order.iter().map(|planned| PlannedData {
+        plan: planned.plan.clone(),
+        path: planned.path.to_string_lossy().into_owned(),
+        branch: planned.branch.clone(),
+        tip: planned.tip.clone(),
+        lines: planned.lines,
+        after: planned.after.clone(),
+        repositories: planned.repositories.clone(),
+    });
+    let evicted = report.evicted.iter().map(|evicted| EvictedData {
+        plan: evicted.plan.clone(),
+        branch: evicted.branch.clone(),
+        reason: if evicted.evidence.is_some() { "contract" } else { "conflict" }.to_owned(),
+        with: evicted.with.clone(),
+        evidence: evicted.evidence.clone(),
+        paths: evicted.paths.clone(),
+    });
+    let held = report.held.iter().map(|held| HeldData { plan: held.plan.clone(), why: held.why.clone() });
+    let moved = report.moved.iter().map(|moved| MovedData {
+        repository: moved.repository.clone(),
+        branch: moved.branch.clone(),
+        from: moved.from.clone(),
+        to: moved.to.clone(),
+    });
+    MergeData {
+        into: report.into.clone(),
+        is_rehearsal: act == Act::Rehearse,
+        order: planned.collect(),
+        landed: report.landed.clone(),
+        evicted: evicted.collect(),
+        held: held.collect(),
+        already: report.already.clone(),
+        finished: report.finished.clone(),
+        moved: moved.collect(),
+        trials: report.trials,
+    }
+}
+
+/// What one types next: what an eviction is about, or what there is to look at.
+fn next(report: &Report, act: Act, args: &Args) -> Next {
+    let landed = report.order.iter().find(|planned| report.landed.contains(&planned.plan));
+    let path = |path: &Path| shown(path);
+    match (report.evicted.first(), landed, act) {
+        (_, Some(_), Act::Rehearse) => {
+            let into = args.into.iter().flat_map(|into| ["--into", into.as_str()]);
+            Next::new(
+                ["planwright", "merge"].into_iter().chain(args.plans.iter().map(String::as_str)).chain(into),
+            )
+        }
+        (Some(evicted), _, _) => Next::new(["planwright", "history", &path(&evicted.path)]),
+        (None, Some(planned), Act::Land) => Next::new(["planwright", "history", &path(&planned.path)]),
+        (None, None, _) => Next::new(["planwright", "status"]),
+    }
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..8).unwrap_or(commit)
+}
+
+fn failed(error: Error, args: &Args) -> Failure {
+    let failure = |exit: Exit| Failure::from_error(exit, &error);
+    let again = || {
+        let into = args.into.iter().flat_map(|into| ["--into", into.as_str()]);
+        Next::new(
+            ["planwright", "merge"].into_iter().chain(args.plans.iter().map(String::as_str)).chain(into),
+        )
+    };
+    match error {
+        Error::Decisions(error) => error.into(),
+        Error::Project(error) => error.into(),
+        Error::Runs(error) => error.into(),
+        Error::Rerun(error) => error.into(),
+        Error::Store(error) => error.into(),
+        Error::Cycle(_) => failure(Exit::No)
+            .hint("`depends_on` in front of one of them has to go")
+            .next(Next::new(["planwright", "queue"])),
+        Error::InTree { ref origin, .. } => {
+            let origin = origin.to_string_lossy().into_owned();
+            failure(Exit::No).next(Next::new(["cd", &origin]))
+        }
+        Error::NoBranch { .. } => failure(Exit::Usage)
+            .hint("say which branch: --into BRANCH")
+            .next(Next::new(["planwright", "help", "merge"])),
+        Error::UnknownBranch { .. } => {
+            failure(Exit::Usage).hint("nothing was merged").next(Next::new(["git", "branch", "--list"]))
+        }
+        Error::Elsewhere { ref path, .. } => {
+            let path = path.to_string_lossy().into_owned();
+            failure(Exit::No)
+                .hint("merge where its files are, so that they go along; nothing was merged")
+                .next(Next::new(["cd", &path]))
+        }
+        Error::Busy { .. } => failure(Exit::No)
+            .hint("finish or abort that first; nothing was merged")
+            .next(Next::new(["git", "status"])),
+        Error::Held { .. } => failure(Exit::Moved).hint("wait for it, and merge again").next(again()),
+        Error::NotDone { ref plan, .. } => failure(Exit::No)
+            .hint("only the journal says that a plan is done")
+            .next(Next::new(["planwright", "status", plan])),
+        Error::NoWork { ref plan, .. } => {
+            failure(Exit::No).next(Next::new(["planwright", "history", plan]))
+        }
+        Error::Edited { .. } => failure(Exit::Person)
+            .hint("commit them, or put them away with `git stash push`, and merge again; nothing was moved")
+            .next(Next::new(["git", "status"])),
+        Error::Restless { .. } => {
+            failure(Exit::Moved).hint("nothing was moved; merge again when it rests").next(again())
+        }
+        Error::Repositories(_) => failure(Exit::Usage)
+            .hint("`repositories.NAME` says where a repository lies, and `repositories:` in front of a plan which it needs")
+            .next(Next::new(["planwright", "config"])),
+        Error::Stopped => failure(Exit::Interrupted).next(again()),
+        Error::Keep(_) | Error::Base(_) | Error::State(_) | Error::Journal(_) => failure(Exit::Machine),
+    }
+}

@@ -1,0 +1,444 @@
+//! Finds the plans that can be merged, the repositories that they have work in, and the order.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::coordinate::{Entry, Status, key, merge_order};
+use planwright_core::event::Event;
+use planwright_core::glob::Glob;
+use planwright_core::state::State;
+
+use super::{Act, Error, Held, Options, Planned};
+use crate::base;
+use crate::decisions::Decisions;
+use crate::keep::{BRANCHES, Keep};
+use crate::merge::PATTERNS;
+use crate::process::Repository;
+use crate::project;
+use crate::repositories;
+use crate::runs::Run;
+use crate::store::registry::{self, Tree};
+
+/// What git leaves in its folder while it is in the middle of something, and what that is.
+const UNDER_WAY: &[(&str, &str)] = &[
+    ("MERGE_HEAD", "a merge"),
+    ("CHERRY_PICK_HEAD", "a cherry-pick"),
+    ("REVERT_HEAD", "a revert"),
+    ("rebase-merge", "a rebase"),
+    ("rebase-apply", "a rebase"),
+];
+
+/// A repository that plans land in.
+pub(super) struct Repo {
+    /// What the settings call it; `None`: the project's own.
+    pub(super) name: Option<String>,
+    /// The root of the project, or the top of the other repository.
+    pub(super) root: PathBuf,
+    /// The name of its folder.
+    pub(super) folder: String,
+    /// Where work is kept.
+    pub(super) keep: Keep,
+    /// The branch that plans go into.
+    pub(super) branch: String,
+    /// The commit that it stands at.
+    pub(super) head: String,
+    /// Whether its files lie in the workspace, and go along.
+    pub(super) is_checked_out: bool,
+}
+
+/// A plan that can be merged.
+pub(super) struct Candidate {
+    /// Its name.
+    pub(super) name: String,
+    /// Its file, relative to the root of the project.
+    pub(super) path: PathBuf,
+    /// The run that is done.
+    pub(super) run: Run,
+    /// Its branch, the same in every repository.
+    pub(super) branch: String,
+    /// The commit of the branch in each repository; `None` where it has none.
+    pub(super) tips: Vec<Option<String>>,
+    /// How many lines it changes.
+    pub(super) lines: u64,
+    /// The plans that it depends on, as it says.
+    pub(super) depends_on: Vec<String>,
+    /// Those of them that are in the batch, by place.
+    pub(super) after: Vec<usize>,
+}
+
+impl Candidate {
+    /// The commit of its work in the first repository that it has any in.
+    pub(super) fn tip(&self) -> &str {
+        self.tips.iter().flatten().next().map_or("", String::as_str)
+    }
+}
+
+/// Everything that is to be merged.
+pub(super) struct Batch {
+    /// The repositories, the project's own first.
+    pub(super) repositories: Vec<Repo>,
+    /// The plans, in merge order.
+    pub(super) members: Vec<Candidate>,
+    /// Plans that landed before, the last first: what they proved must still hold.
+    pub(super) guards: Vec<Candidate>,
+    /// Plans that have to wait.
+    pub(super) held: Vec<Held>,
+    /// Plans whose work is there already.
+    pub(super) already: Vec<String>,
+}
+
+impl Batch {
+    /// The order, and why it is so.
+    pub(super) fn order(&self) -> Vec<Planned> {
+        let planned = self.members.iter().map(|member| {
+            let parts = self.repositories.iter().zip(&member.tips).filter(|(_, tip)| tip.is_some());
+            Planned {
+                plan: member.name.clone(),
+                path: member.path.clone(),
+                branch: member.branch.clone(),
+                tip: member.tip().to_owned(),
+                lines: member.lines,
+                after: member.after.iter().map(|&place| self.members[place].name.clone()).collect(),
+                repositories: parts.filter_map(|(repo, _)| repo.name.clone()).collect(),
+            }
+        });
+        planned.collect()
+    }
+}
+
+/// Gathers what is to be merged.
+pub(super) fn batch(decisions: &Decisions, options: &Options) -> Result<Batch, Error> {
+    let project = decisions.runs().project();
+    let own = repo(&project.root, None, options.into.as_deref())?;
+    let mut gathering = Gathering { decisions, options, repositories: vec![own], trees: registry::trees() };
+    let all = project.plans()?;
+    let is_named = !options.plans.is_empty();
+    let (mut members, mut held, mut already) = (Vec::new(), Vec::new(), Vec::new());
+    let mut guards = Vec::new();
+    for path in if is_named { &options.plans } else { &all } {
+        match gathering.look(path)? {
+            Look::Work(candidate) => members.push(*candidate),
+            Look::Held(why) => held.push(Held { plan: project::name(path), why }),
+            Look::Already { at_ms, candidate } => {
+                already.push(candidate.name.clone());
+                guards.push((at_ms, *candidate));
+            }
+            Look::NotDone(_) | Look::Nothing(_) if !is_named => {}
+            Look::NotDone(state) => return Err(Error::NotDone { plan: project::name(path), state }),
+            Look::Nothing(branch) => return Err(Error::NoWork { plan: project::name(path), branch }),
+        }
+    }
+    if is_named {
+        for path in all.iter().filter(|path| !options.plans.contains(path)) {
+            if let Look::Already { at_ms, candidate } = gathering.look(path)? {
+                guards.push((at_ms, *candidate));
+            }
+        }
+    }
+    guards.sort_by_key(|(at_ms, _)| std::cmp::Reverse(*at_ms));
+    guards.truncate(project.config.merge.guards);
+    let guards = guards.into_iter().map(|(_, guard)| guard).collect();
+    let repositories = gathering.repositories.len();
+    for member in &mut members {
+        member.tips.resize(repositories, None);
+    }
+    // Who waits for a plan that waits has to wait as well.
+    while let Some((place, why)) = gathering.first_held(&members, &all)? {
+        held.push(Held { plan: members.remove(place).name, why });
+    }
+    let members = ordered(members)?;
+    Ok(Batch { repositories: gathering.repositories, members, guards, held, already })
+}
+
+/// Puts plans in merge order.
+fn ordered(members: Vec<Candidate>) -> Result<Vec<Candidate>, Error> {
+    let entry = |member: &Candidate| Entry {
+        name: member.name.clone(),
+        status: Status::Done,
+        depends_on: member.depends_on.clone(),
+        touches: None,
+        size: member.lines,
+    };
+    let order = merge_order(&members.iter().map(entry).collect::<Vec<_>>())?;
+    let mut places: Vec<Option<Candidate>> = members.into_iter().map(Some).collect();
+    let mut members: Vec<Candidate> = order.into_iter().filter_map(|place| places[place].take()).collect();
+    let names: Vec<String> = members.iter().map(|member| key(&member.name).to_owned()).collect();
+    for member in &mut members {
+        let place = |name: &String| names.iter().position(|other| other == key(name));
+        member.after = member.depends_on.iter().filter_map(place).collect();
+    }
+    Ok(members)
+}
+
+/// What a plan is to a merge.
+enum Look {
+    Work(Box<Candidate>),
+    Held(String),
+    /// Its work is there already.
+    Already {
+        /// Since when, as far as that is recorded.
+        at_ms: u64,
+        candidate: Box<Candidate>,
+    },
+    NotDone(State),
+    /// It has no branch of this name.
+    Nothing(String),
+}
+
+struct Gathering<'a> {
+    decisions: &'a Decisions,
+    options: &'a Options,
+    repositories: Vec<Repo>,
+    trees: Vec<Tree>,
+}
+
+impl Gathering<'_> {
+    fn look(&mut self, path: &Path) -> Result<Look, Error> {
+        let plan = self.decisions.runs().relative(path);
+        let name = project::name(path);
+        let case = self.decisions.case_of(plan.clone())?;
+        let into = &self.repositories[0].branch;
+        let merged = case.standing.merged.as_ref().filter(|merged| merged.into == *into);
+        let at_ms = merged.map(|merged| merged.at_ms);
+        let run = match (case.state(), case.run) {
+            (State::Done, Some(run)) => run,
+            (state, _) => return Ok(Look::NotDone(state)),
+        };
+        let branch = match (self.branch(&plan, &name)?, at_ms) {
+            (Some(branch), _) => branch,
+            // Somebody removed the branch of a plan whose work is there.
+            (None, Some(_)) => format!("{BRANCHES}{name}"),
+            (None, None) => return Ok(Look::Nothing(format!("{BRANCHES}{name}"))),
+        };
+        let source = run.row.source();
+        let beside = match &source {
+            Some(source) => repositories::of(self.decisions.runs().project(), source)?,
+            None => Vec::new(),
+        };
+        let mut places = vec![0];
+        for other in beside {
+            places.push(self.place_of(&other)?);
+        }
+        let mut candidate = Candidate {
+            name,
+            path: plan,
+            branch,
+            tips: vec![None; self.repositories.len()],
+            lines: 0,
+            depends_on: source.map(|source| depends_on(&source)).unwrap_or_default(),
+            after: Vec::new(),
+            run,
+        };
+        for place in places {
+            match self.tip(&candidate, place)? {
+                Ok(tip) => candidate.tips[place] = tip,
+                Err(why) => return Ok(Look::Held(why)),
+            }
+            if let Some(tip) = &candidate.tips[place] {
+                let repo = &self.repositories[place];
+                let fork = repo.keep.fork(&repo.head, tip)?.unwrap_or_else(|| repo.head.clone());
+                candidate.lines += repo.keep.size(&fork, tip)?;
+            }
+        }
+        let has_work = candidate.tips.iter().any(Option::is_some);
+        let candidate = Box::new(candidate);
+        Ok(match has_work {
+            true => Look::Work(candidate),
+            false => Look::Already { at_ms: at_ms.unwrap_or_default(), candidate },
+        })
+    }
+
+    /// The branch of a plan: that of its tree, or the one that is called like it.
+    fn branch(&self, plan: &Path, name: &str) -> Result<Option<String>, Error> {
+        let keep = &self.repositories[0].keep;
+        let of_tree = self.tree(keep, plan).and_then(|tree| tree.branch.as_deref());
+        if let Some(branch) = of_tree {
+            return Ok(Some(branch.trim_start_matches("refs/heads/").to_owned()));
+        }
+        for name in [name, key(name)] {
+            let branch = format!("{BRANCHES}{name}");
+            if exact(keep, &branch)?.is_some() {
+                return Ok(Some(branch));
+            }
+        }
+        Ok(None)
+    }
+
+    fn tree(&self, keep: &Keep, plan: &Path) -> Option<&Tree> {
+        let is_its = |tree: &&Tree| tree.plan.as_deref() == Some(plan) && tree.repository == keep.common();
+        self.trees.iter().find(|tree| is_its(tree) && tree.branch.is_some())
+    }
+
+    /// The place of a repository among those that are merged into.
+    fn place_of(&mut self, beside: &repositories::Beside) -> Result<usize, Error> {
+        if let Some(place) = self.repositories.iter().position(|repo| repo.root == beside.root) {
+            return Ok(place);
+        }
+        let other = repo(&beside.root, Some(beside.name.clone()), self.options.into.as_deref())?;
+        self.repositories.push(other);
+        Ok(self.repositories.len() - 1)
+    }
+
+    /// The commit of a plan's work that is not in the branch yet, or why it can't be merged. What lies in its tree and is not
+    /// in its own branch yet is put there first.
+    fn tip(&self, plan: &Candidate, place: usize) -> Result<Result<Option<String>, String>, Error> {
+        let repo = &self.repositories[place];
+        let mut tip = exact(&repo.keep, &plan.branch)?;
+        if let Some(tree) = self.tree(&repo.keep, &plan.path).filter(|tree| tree.path.is_dir()) {
+            match self.caught_up(plan, (repo, place), tree, tip)? {
+                Ok(now) => tip = Some(now),
+                Err(why) => return Ok(Err(why)),
+            }
+        }
+        let Some(tip) = tip else { return Ok(Ok(None)) };
+        Ok(Ok((!repo.keep.is_ancestor(&tip, &repo.head)?).then_some(tip)))
+    }
+
+    /// The commit of a plan's branch with all that lies in its tree.
+    fn caught_up(
+        &self,
+        plan: &Candidate,
+        (repo, place): (&Repo, usize),
+        tree: &Tree,
+        tip: Option<String>,
+    ) -> Result<Result<String, String>, Error> {
+        let parent = tip.clone().unwrap_or_else(|| tree.base.clone());
+        let lies_there = repo.keep.snapshot_tree(&tree.path, &parent, &[])?;
+        let changed = repo.keep.changed(&parent, &lies_there)?;
+        if changed.is_empty() {
+            return Ok(Ok(parent));
+        }
+        let part = repo.keep.part();
+        let is_judged = || -> Result<bool, Error> {
+            let judged = plan.run.events.iter().rev().find_map(|recorded| {
+                let Event::ContractFinished { receipt, .. } = &recorded.event else { return None };
+                Some(receipt.tree.clone())
+            });
+            let own = [plan.path.clone(), beside_of(&plan.path)];
+            Ok(judged == Some(base::tree_of_workspace(&tree.path.join(part), &own)?))
+        };
+        let is_own = |path: &String| is_record(part, &plan.path, path);
+        // What lies in another repository was never a part of what receipts name; the contracts judge it now.
+        if place == 0 && !changed.iter().all(is_own) && !is_judged()? {
+            let named = changed.iter().filter(|path| !is_own(path)).take(5).cloned().collect::<Vec<_>>();
+            return Ok(Err(format!(
+                "its tree {} has changes that no contract has seen: {}",
+                tree.path.display(),
+                named.join(", ")
+            )));
+        }
+        let message = format!("{}: what lies in its tree", plan.name);
+        let commit = repo.keep.commit(&lies_there, &[&parent], &message)?;
+        let reference = format!("refs/heads/{}", plan.branch);
+        if self.options.act == Act::Land && !repo.keep.set(&reference, &commit, tip.as_deref())? {
+            return Ok(Err(format!("its branch {} is being moved by somebody else", plan.branch)));
+        }
+        Ok(Ok(commit))
+    }
+
+    /// The first plan that depends on one which is neither there already nor in the batch.
+    fn first_held(&self, members: &[Candidate], all: &[PathBuf]) -> Result<Option<(usize, String)>, Error> {
+        for (place, member) in members.iter().enumerate() {
+            for name in &member.depends_on {
+                if members.iter().any(|other| key(&other.name) == key(name)) {
+                    continue;
+                }
+                let known = all.iter().find(|path| key(&project::name(path)) == key(name));
+                let Some(path) = known else {
+                    return Ok(Some((place, format!("depends on {name}, which is no plan here"))));
+                };
+                if let Some(why) = self.missing(path)? {
+                    return Ok(Some((place, format!("depends on {name}, which {why}"))));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// What is missing before a plan that depends on this one could land.
+    fn missing(&self, path: &Path) -> Result<Option<String>, Error> {
+        let plan = self.decisions.runs().relative(path);
+        let state = self.decisions.case_of(plan.clone())?.state();
+        if state != State::Done {
+            return Ok(Some(format!("is {state}")));
+        }
+        let own = &self.repositories[0];
+        let Some(branch) = self.branch(&plan, &project::name(path))? else { return Ok(None) };
+        let tip = exact(&own.keep, &branch)?;
+        let is_there = tip.is_none_or(|tip| own.keep.is_ancestor(&tip, &own.head).unwrap_or(false));
+        Ok((!is_there).then(|| "is not merged".to_owned()))
+    }
+}
+
+/// What a plan says that it depends on.
+fn depends_on(source: &planwright_core::source::Source) -> Vec<String> {
+    source.draft().depends_on.into_iter().map(|name| name.value).collect()
+}
+
+/// Whether a path of a repository is a plan's own file, or one that is kept beside plans.
+pub(super) fn is_record(part: &Path, plan: &Path, path: &str) -> bool {
+    let Ok(path) = Path::new(path).strip_prefix(part) else { return false };
+    path.starts_with(plan) || is_kept_by_meaning(path)
+}
+
+/// Whether a path of a project is one that is merged by what it says.
+fn is_kept_by_meaning(path: &Path) -> bool {
+    let (full, name) = (path.to_string_lossy(), path.file_name().unwrap_or_default().to_string_lossy());
+    PATTERNS.iter().any(|pattern| {
+        let text = if pattern.contains('/') { &full } else { &name };
+        Glob::new(pattern).is_ok_and(|glob| glob.matches(text))
+    })
+}
+
+/// The file that takes the place of a plan for a moment whenever marks are written into it.
+fn beside_of(plan: &Path) -> PathBuf {
+    let name = plan.file_name().unwrap_or_default().to_string_lossy();
+    plan.with_file_name(format!(".{name}.planwright"))
+}
+
+/// The commit of a branch with exactly this name.
+fn exact(keep: &Keep, branch: &str) -> Result<Option<String>, Error> {
+    let reference = format!("refs/heads/{branch}");
+    let found = keep.list(&reference)?.into_iter().find(|(name, _)| *name == reference);
+    Ok(found.map(|(_, commit)| commit))
+}
+
+/// A repository and the branch in it that plans go into.
+fn repo(root: &Path, name: Option<String>, into: Option<&str>) -> Result<Repo, Error> {
+    let keep = Keep::of(root)?;
+    let current = base::of(root)?.and_then(|base| base.branch);
+    let no_branch = || Error::NoBranch { root: root.to_owned() };
+    let branch = into.map(str::to_owned).or_else(|| current.clone()).ok_or_else(no_branch)?;
+    let unknown = || Error::UnknownBranch { branch: branch.clone(), root: root.to_owned() };
+    let head = exact(&keep, &branch)?.ok_or_else(unknown)?;
+    let is_checked_out = current.as_deref() == Some(branch.as_str());
+    let repository = base::repository(root)?.ok_or_else(no_branch)?;
+    if let Some(path) = elsewhere(&repository, &keep, &branch)? {
+        return Err(Error::Elsewhere { branch, path });
+    }
+    if is_checked_out && let Some(act) = under_way(&repository)? {
+        return Err(Error::Busy { act, root: root.to_owned() });
+    }
+    let folder = keep.top().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(Repo { name, root: root.to_owned(), folder, keep, branch, head, is_checked_out })
+}
+
+/// Another working copy of the user's in which the branch is checked out.
+fn elsewhere(repository: &Repository, keep: &Keep, branch: &str) -> Result<Option<PathBuf>, Error> {
+    let answer = repository.ask(&["worktree", "list", "--porcelain"]).map_err(base::Error::from)?;
+    let wanted = format!("branch refs/heads/{branch}");
+    let text = answer.text();
+    let copies = text.split("\n\n").filter(|copy| copy.lines().any(|line| line == wanted));
+    let paths = copies.filter_map(|copy| copy.lines().next()?.strip_prefix("worktree "));
+    Ok(paths.map(PathBuf::from).find(|path| path.canonicalize().ok().as_deref() != Some(keep.top())))
+}
+
+/// What git is in the middle of.
+fn under_way(repository: &Repository) -> Result<Option<&'static str>, Error> {
+    let mut words = vec!["rev-parse", "--path-format=absolute"];
+    for (file, _) in UNDER_WAY {
+        words.extend(["--git-path", file]);
+    }
+    let text = repository.ask(&words).map_err(base::Error::from)?.text();
+    let found = text.lines().zip(UNDER_WAY).find(|(path, _)| Path::new(path).exists());
+    Ok(found.map(|(_, (_, act))| *act))
+}
