@@ -9,8 +9,9 @@ use crate::command::{
     self, acp, active, answer, approve, arbiter, archive, audit, cancel, clone, comment, completions, config,
     convert, delete, demo, discover, doctor, draft, edit, events, explain, export, fmt, help, history, hook,
     import, inbox, init, list, list_plans, log, man, mcp, merge, merge_driver, new, policy, prompt, propose,
-    queue, quick, reject, reopen, replan, retry, review, rollback, run as run_command, schema, should_plan,
-    show, simulate, stage, standup, stats, status, stop, tools, undo, r#use, verify, worker,
+    queue, quick, reject, reopen, replan, retry, review, rollback, run as run_command, schema, session,
+    should_plan, show, simulate, stage, standup, stats, status, stop, tools, undo, r#use, verify, worker,
+    worktree,
 };
 use crate::herald;
 use crate::named::Named;
@@ -86,6 +87,8 @@ enum Command {
     Reopen(reopen::Args),
     /// Say whether a task deserves a plan, and by which rule
     ShouldPlan(should_plan::Args),
+    /// Give a planner folders for its plans, and propose what it wrote in them
+    Session(session::Args),
     /// Print texts for agents: overseer, context, planner, skill
     Prompt(prompt::Args),
     /// Carry a plan that failed through once more
@@ -108,6 +111,8 @@ enum Command {
     Activate(stage::Args),
     /// Make attempts for runs that other processes drive
     Worker(worker::Args),
+    /// Make working copies of the repository for plans, list them, and remove what is done with
+    Worktree(worktree::Args),
     /// Show the settings and where they come from, or change one
     Config(config::Args),
     /// Show who may approve plans here, or change that
@@ -118,10 +123,10 @@ enum Command {
     Demo(demo::Args),
     /// List the plans of this project
     List(list::Args),
-    /// List the plans of the harness folder and the one that this worktree is bound to, for scripts
+    /// List the plans of the harness folder, and the one that is bound here
     ListPlans(list_plans::Args),
-    /// Print which plan is worked on here and where its progress is, for scripts
-    #[command(visible_alias = "resolve-active-plan")]
+    /// Print which plan is worked on here, and its progress file, for scripts
+    #[command(alias = "resolve-active-plan")]
     Active(active::Args),
     /// Bind this worktree to a named plan, or to none
     Use(r#use::Args),
@@ -230,19 +235,18 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
 }
 
 /// Drops the word `plan` in front of a command: `planwright plan verify x` is `planwright verify x`. In front of `--name` it is the
-/// command of document D: `plan --name x WISH` has the named plan x written.
-/// Drops the word `plan` in front of a command: `planwright plan verify x` is `planwright verify x`. Scripts of document D ask
-/// for `queue-status`.
+/// command of document D: `plan --name x WISH` has the named plan x written. Its scripts ask for `queue-status`, too.
 fn without_prefix(mut words: Vec<OsString>) -> Vec<OsString> {
+    if words.get(1).is_some_and(|word| word == "queue-status" || word == "queue-status-lite") {
+        words.splice(1..2, ["queue".into(), "--status".into()]);
+        return words;
+    }
     if words.len() <= 2 || words[1] != "plan" {
         return words;
     }
     let is_option = words[2].to_str().is_some_and(|word| word == "--name" || word.starts_with("--name="));
     let instead: &[&str] = if is_option { &["draft", "--dialect", "named"] } else { &[] };
     words.splice(1..2, instead.iter().map(OsString::from));
-    if words.get(1).is_some_and(|word| word == "queue-status" || word == "queue-status-lite") {
-        words.splice(1..2, ["queue".into(), "--status".into()]);
-    }
     words
 }
 
@@ -317,6 +321,7 @@ fn records(command: &Command) -> bool {
         | Command::Replan(_)
         | Command::Arbiter(_)
         | Command::Archive(_)
+        | Command::Session(_)
         | Command::Merge(_)
         | Command::Mcp(_) => true,
         Command::Verify(args) => args.is_recorded(),
@@ -337,6 +342,7 @@ fn records(command: &Command) -> bool {
         | Command::Stage(_)
         | Command::Activate(_)
         | Command::Worker(_)
+        | Command::Worktree(_)
         | Command::Policy(_)
         | Command::Config(_)
         | Command::Doctor(_)
@@ -370,10 +376,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Draft(args) => draft::run(&args, out),
         Command::Verify(args) => verify::run(&args, out),
         Command::Show(args) => show::run(&args, out),
-        Command::Review(args) => match review::run(&args, out)? {
-            review::Ended::Said(answer) => Ok(*answer),
-            review::Ended::Start(plan) => run_command::run(&run_command::Args::of(&plan), out),
-        },
+        Command::Review(args) => run_review(&args, out),
         Command::Run(args) => run_command::run(&args, out),
         Command::Quick(args) => run_quick(&args, out),
         Command::Status(args) => status::run(&args, out),
@@ -391,14 +394,12 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Comment(args) => comment::run(&args, out),
         Command::Undo(args) => undo::run(&args, out),
         Command::Reopen(args) => reopen::run(&args, out),
-        Command::Retry(args) => {
-            retry::check(&args)?;
-            run_command::run(&run_command::Args::again(&args.plan), out)
-        }
+        Command::Retry(args) => run_again(&args, out),
         Command::Clone(args) => clone::run(&args, out),
         Command::Delete(args) => delete::run(&args, out),
         Command::Cancel(args) => cancel::run(&args, out),
         Command::ShouldPlan(args) => should_plan::run(&args, out),
+        Command::Session(args) => session::run(&args, out),
         Command::Prompt(args) => prompt::run(&args, out),
         Command::Events(args) => events::run(&args, out),
         Command::Queue(args) => queue::run(&args, out),
@@ -406,6 +407,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Stage(args) => stage::stage(&args, out),
         Command::Activate(args) => stage::activate(&args, out),
         Command::Worker(args) => worker::run(&args, out),
+        Command::Worktree(args) => worktree::run(&args, out),
         Command::Config(args) => config::run(&args, out),
         Command::Policy(args) => policy::run(&args, out),
         Command::Doctor(args) => doctor::run(&args, out),
@@ -439,6 +441,20 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Man(args) => man::run(&args, out),
         Command::Help(args) => help::run(&args, out),
     }
+}
+
+/// Shows what is to be decided, and begins what was approved to be begun at once.
+fn run_review(args: &review::Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    match review::run(args, out)? {
+        review::Ended::Said(answer) => Ok(*answer),
+        review::Ended::Start(plan) => run_command::run(&run_command::Args::of(&plan), out),
+    }
+}
+
+/// Carries a plan that failed through once more.
+fn run_again(args: &retry::Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    retry::check(args)?;
+    run_command::run(&run_command::Args::again(&args.plan), out)
 }
 
 /// Carries out the plan of one step that `quick` makes.

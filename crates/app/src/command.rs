@@ -51,6 +51,7 @@ pub(crate) mod review;
 pub(crate) mod rollback;
 pub(crate) mod run;
 pub(crate) mod schema;
+pub(crate) mod session;
 pub(crate) mod should_plan;
 pub(crate) mod show;
 pub(crate) mod simulate;
@@ -64,6 +65,7 @@ pub(crate) mod undo;
 pub(crate) mod r#use;
 pub(crate) mod verify;
 pub(crate) mod worker;
+pub(crate) mod worktree;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -84,7 +86,7 @@ use planwright_engine::merge as driver;
 use planwright_engine::runs::{Run, Runs};
 use planwright_engine::store::journal::{Holder, Recorded};
 use planwright_engine::store::{self, Text};
-use planwright_engine::{Project, binding, ground, process, project, runs};
+use planwright_engine::{Project, binding, desk, ground, process, project, runs};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::Value;
@@ -133,13 +135,16 @@ impl ReviewData {
     /// The command that a person types next.
     pub(crate) fn command(&self) -> Next {
         let verb = if self.state == "waiting (revisions-spent)" { "reopen" } else { "review" };
-        Next::new(["planwright", verb, self.path.as_str()])
+        // What lies outside of the project is called by its name: nobody types such a path.
+        let plan = if Path::new(&self.path).is_absolute() { &self.plan } else { &self.path };
+        Next::new(["planwright", verb, plan.as_str()])
     }
 }
 
 /// Every plan that waits for a yes or a no, the oldest first. What time has ended meanwhile is ended first, and said.
 pub(crate) fn reviews(project: &Project, out: &mut Out<'_>) -> Result<Vec<ReviewData>, Failure> {
     let Some(decisions) = Decisions::open_existing(project)? else { return Ok(Vec::new()) };
+    desk::settle(project).map_err(|error| crate::desk::failure(error, crate::desk::Tongue::Planwright))?;
     for expired in decisions.sweep()? {
         out.warn(&format!("{}: {}", expired.plan.display(), expired.text));
     }
@@ -161,8 +166,8 @@ pub(crate) type Make = fn(SchemaGenerator) -> Value;
 /// Every schema with its name. A command that prints an envelope has a line here.
 pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("acp", made::<Envelope<acp::Bridged>>),
-    ("active", made::<Envelope<active::Active>>),
     ("activate", made::<Envelope<stage::Staged>>),
+    ("active", made::<Envelope<active::Active>>),
     ("answer", made::<Envelope<answer::Answered>>),
     ("approve", made::<Envelope<approve::ApprovedData>>),
     ("arbiter", made::<Envelope<arbiter::Arbitrated>>),
@@ -214,6 +219,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("reviews", made::<Envelope<review::Reviews>>),
     ("run", made::<Envelope<run::Ran>>),
     ("schema", made::<Envelope<schema::Schemas>>),
+    ("session", made::<Envelope<crate::desk::SessionData>>),
     ("should-plan", made::<Envelope<should_plan::Weighed>>),
     ("show", made::<Envelope<show::Shown>>),
     ("simulate", made::<Envelope<simulate::Simulated>>),
@@ -228,6 +234,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("use", made::<Envelope<r#use::Used>>),
     ("verify", made::<Envelope<VerifyData>>),
     ("worker", made::<Envelope<worker::Worked>>),
+    ("worktree", made::<Envelope<worktree::Worktrees>>),
 ];
 
 fn made<T: JsonSchema>(generator: SchemaGenerator) -> Value {
@@ -337,6 +344,10 @@ pub(crate) fn unknown_dialect(name: &str) -> Failure {
 
 /// How a path is shown: from where the user stands, if it lies below.
 pub(crate) fn shown(path: &Path) -> String {
+    // What a planner committed lies where nobody looks, under a name that can be typed.
+    if let Some(name) = desk::name_of_copy(path) {
+        return name;
+    }
     let here = std::env::current_dir();
     let below = here.ok().and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));
     let below = below.unwrap_or_else(|| path.to_owned());

@@ -27,6 +27,8 @@ mod cost;
 mod crash;
 #[path = "program/crowd.rs"]
 mod crowd;
+#[path = "program/desk.rs"]
+mod desk;
 #[path = "program/dialects.rs"]
 mod dialects;
 #[path = "program/doctor.rs"]
@@ -39,6 +41,8 @@ mod figures;
 mod follow;
 #[path = "program/found.rs"]
 mod found;
+#[path = "program/graphs.rs"]
+mod graphs;
 #[path = "program/hook.rs"]
 mod hook;
 #[path = "program/hostile.rs"]
@@ -107,3 +111,5 @@ mod verify;
 mod watch;
 #[path = "program/webhook.rs"]
 mod webhook;
+#[path = "program/worktree.rs"]
+mod worktree;

@@ -13,6 +13,7 @@
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod reliability {
     pub(crate) mod call;
+    pub(crate) mod desk;
     pub(crate) mod fault;
     pub(crate) mod full;
     pub(crate) mod point;
@@ -29,7 +30,7 @@ mod reliability {
 use std::process::ExitCode;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-use reliability::{call, fault, full, point, power, runner, scenario, story, sweep, tracer, twin};
+use reliability::{call, desk, fault, full, point, power, runner, scenario, story, sweep, tracer, twin};
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 const CASES: &[runner::Case] = &[
@@ -45,6 +46,8 @@ const CASES: &[runner::Case] = &[
         full::a_full_disk_stops_a_run_and_space_lets_it_go_on,
     ),
     ("an_acknowledged_event_survives_a_power_cut", power::an_acknowledged_event_survives_a_power_cut),
+    ("half_a_commit_is_caught", desk::half_a_commit_is_caught),
+    ("a_session_that_is_killed_anywhere_is_whole", desk::a_session_that_is_killed_anywhere_is_whole),
     ("killed_anywhere_a_run_comes_to_the_same_end", sweep::killed_anywhere_a_run_comes_to_the_same_end),
     (
         "an_error_of_the_machine_is_reported_or_harmless",

@@ -316,7 +316,7 @@ pub fn plans(entries: &[Entry]) -> Vec<Name> {
 }
 
 /// What the words behind a command name: a plan, and `task N` of it. The last two words are a task if the first of them is `task`.
-pub fn task<'a>(words: &'a [String]) -> Option<(&'a [String], &'a str)> {
+pub fn task(words: &[String]) -> Option<(&[String], &str)> {
     match words {
         [rest @ .., word, task] if word == "task" => Some((rest, task)),
         _ => None,

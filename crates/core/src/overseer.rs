@@ -1,20 +1,17 @@
 //! The prompt of the overseer of document E, and the block that tells it where to write: text made of what is configured, so that
 //! neither names a command, a field or an agent that there is not. With nothing configured it is the document's own text.
 
-use std::path::PathBuf;
-
+use crate::desk::Desk;
 use crate::dialect::directory;
 
 /// The most characters of a topic.
 pub const TOPIC_CHARS_MAX: usize = 100;
 /// The program that an overseer calls.
 pub const PROGRAM: &str = "agentctl";
-/// What stands where no folder was allocated.
-const NOTHING: &str = "not allocated";
 
 /// What the prompt is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Desk {
+pub struct Terms {
     /// Who asks.
     pub host: String,
     /// The program that an overseer calls.
@@ -25,7 +22,7 @@ pub struct Desk {
     pub agents: Vec<String>,
 }
 
-impl Default for Desk {
+impl Default for Terms {
     fn default() -> Self {
         Self {
             host: "planwright".to_owned(),
@@ -36,34 +33,9 @@ impl Default for Desk {
     }
 }
 
-/// Where an overseer writes.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Places {
-    /// The folder of the thread that it was asked in.
-    pub current: Option<PathBuf>,
-    /// Further folders, each with its thread.
-    pub additional: Vec<(String, PathBuf)>,
-}
-
-impl Places {
-    /// Reads what the environment says: an absolute path, and `THREAD=PATH` for each further thread, set off by commas or lines.
-    /// What is no absolute path is none.
-    pub fn read(current: &str, additional: &str) -> Self {
-        let absolute = |path: &str| Some(PathBuf::from(path.trim())).filter(|path| path.is_absolute());
-        let pairs = additional.split(['\n', ',']).filter_map(|pair| {
-            let (thread, path) = pair.split_once('=')?;
-            Some((thread.trim().to_owned(), absolute(path)?))
-        });
-        Self {
-            current: absolute(current),
-            additional: pairs.filter(|(thread, _)| !thread.is_empty()).collect(),
-        }
-    }
-}
-
 /// The prompt of the overseer.
-pub fn prompt(desk: &Desk) -> String {
-    let Desk { host, program, topic_chars_max, agents } = desk;
+pub fn prompt(terms: &Terms) -> String {
+    let Terms { host, program, topic_chars_max, agents } = terms;
     let (plan_file, folder) = (directory::PLAN_FILE, directory::TASK_FOLDER.trim_end_matches('/'));
     let fields = directory::FIELDS
         .iter()
@@ -111,15 +83,13 @@ Output quality:
 }
 
 /// The block that tells an overseer where to write.
-pub fn context(places: &Places) -> String {
-    let current =
-        places.current.as_ref().map_or_else(|| NOTHING.to_owned(), |path| path.display().to_string());
-    let mut text = format!("CURRENT_PLAN_DIR: {current}\nADDITIONAL_PLAN_DIRS:");
-    if places.additional.is_empty() {
+pub fn context(desk: &Desk) -> String {
+    let mut text = format!("CURRENT_PLAN_DIR: {}\nADDITIONAL_PLAN_DIRS:", desk.current.folder.display());
+    if desk.additional.is_empty() {
         text.push_str(" none");
     }
-    for (thread, folder) in &places.additional {
-        text.push_str(&format!("\n- {thread}: {}", folder.display()));
+    for thread in &desk.additional {
+        text.push_str(&format!("\n- {}: {}", thread.id, thread.folder.display()));
     }
     text.push('\n');
     text
@@ -128,6 +98,7 @@ pub fn context(places: &Places) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::desk::Thread;
 
     /// The text of document E, byte for byte.
     const DOCUMENT: &str = include_str!("../tests/overseer/document-e.txt");
@@ -135,21 +106,21 @@ mod tests {
     // E-17: with nothing configured the prompt is the document's; only the name of who asks is another.
     #[test]
     fn with_nothing_configured_the_prompt_is_that_of_the_document() {
-        let theirs = Desk { host: "Flowgentic".to_owned(), ..Desk::default() };
+        let theirs = Terms { host: "Flowgentic".to_owned(), ..Terms::default() };
         assert_eq!(prompt(&theirs), DOCUMENT);
-        assert_eq!(prompt(&Desk::default()), DOCUMENT.replace("Flowgentic", "planwright"));
+        assert_eq!(prompt(&Terms::default()), DOCUMENT.replace("Flowgentic", "planwright"));
     }
 
     // E-16, E-17: what is configured is what it says.
     #[test]
     fn what_is_configured_stands_in_the_prompt() {
-        let desk = Desk {
+        let terms = Terms {
             program: "planwright".to_owned(),
             topic_chars_max: 60,
             agents: vec!["claude".to_owned(), "coder".to_owned()],
-            ..Desk::default()
+            ..Terms::default()
         };
-        let text = prompt(&desk);
+        let text = prompt(&terms);
         assert!(!text.contains("agentctl"), "{text}");
         assert!(text.contains("(max 60 chars)") && text.contains("`planwright plan commit`"), "{text}");
         assert!(text.contains(
@@ -157,34 +128,14 @@ mod tests {
         ));
     }
 
-    #[test]
-    fn the_environment_names_folders_by_absolute_paths() {
-        let places =
-            Places::read("/plans/a", "thread_456=/plans/b, thread_7=plans/c\nthread_8=/plans/d,=/x,nonsense");
-        assert_eq!(places.current, Some("/plans/a".into()));
-        assert_eq!(
-            places.additional,
-            [("thread_456".to_owned(), "/plans/b".into()), ("thread_8".to_owned(), "/plans/d".into())]
-        );
-        assert_eq!(Places::read("plans/a", ""), Places::default());
-    }
-
-    // E-10: the block names every folder with its thread, and says so where there is none.
+    // E-10: the block names every folder with its thread, those of a session that goes on included.
     #[test]
     fn the_context_names_every_folder_with_its_thread() {
+        let mut desk = Desk::new(Thread::new("a", "/plans/a".into()));
+        assert_eq!(context(&desk), "CURRENT_PLAN_DIR: /plans/a\nADDITIONAL_PLAN_DIRS: none\n");
+        desk.additional = vec![Thread::new("456", "/plans/b".into()), Thread::new("7", "/plans/c".into())];
         assert_eq!(
-            context(&Places::default()),
-            "CURRENT_PLAN_DIR: not allocated\nADDITIONAL_PLAN_DIRS: none\n"
-        );
-        let places = Places {
-            current: Some("/plans/a".into()),
-            additional: vec![
-                ("thread_456".to_owned(), "/plans/b".into()),
-                ("thread_7".to_owned(), "/plans/c".into()),
-            ],
-        };
-        assert_eq!(
-            context(&places),
+            context(&desk),
             "CURRENT_PLAN_DIR: /plans/a\nADDITIONAL_PLAN_DIRS:\n- thread_456: /plans/b\n- thread_7: /plans/c\n"
         );
     }

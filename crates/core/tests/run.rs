@@ -10,6 +10,8 @@ mod decide;
 mod forecast;
 #[path = "run/happened.rs"]
 mod happened;
+#[path = "run/makespan.rs"]
+mod makespan;
 #[path = "run/prompt.rs"]
 mod prompt;
 #[path = "run/sample.rs"]
@@ -18,3 +20,5 @@ mod sample;
 mod stats;
 #[path = "run/table.rs"]
 mod table;
+#[path = "run/tripwire.rs"]
+mod tripwire;

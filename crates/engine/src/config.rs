@@ -4,10 +4,12 @@
 mod edit;
 mod layer;
 pub mod setting;
+mod worktree;
 
 pub use edit::{Edited, Refused, set, unset};
 pub use layer::Fault;
 pub use setting::{Kind, SETTINGS, Setting, Value};
+pub use worktree::{Script, Worktree};
 
 use std::collections::BTreeMap;
 use std::io;
@@ -81,6 +83,8 @@ pub struct Config {
     pub guard: Guard,
     /// The tools that steps may ask for, with what each can do; empty where nobody listed them.
     pub tools: BTreeMap<String, Vec<String>>,
+    /// How the trees of plans are made.
+    pub worktree: Worktree,
 }
 
 /// How agents are held to the scope of their step. Never from a file that an agent could have written.
@@ -258,12 +262,14 @@ pub enum Protocol {
     Acp,
 }
 
-/// What sessions of your own agents are told. Never from a file that an agent could have written: see
+/// What sessions of your own agents are told, and where planners write. Never from a file that an agent could have written: see
 /// [`Setting::is_personal`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     /// How often a session that wants to stop is told what the contract of its step says; 0: never.
     pub stop_holds: u32,
+    /// Where the plan folders of planners are made; `None`: below the home of the user.
+    pub plans: Option<PathBuf>,
 }
 
 /// Who is told of what happens. Never from a file that an agent could have written: see [`Setting::is_personal`].
@@ -531,7 +537,7 @@ impl Settings {
             repositories: BTreeMap::new(),
             roles: BTreeMap::new(),
             agents: BTreeMap::new(),
-            session: Session { stop_holds: count("session.stop_holds") },
+            session: Session { stop_holds: count("session.stop_holds"), plans: None },
             hooks: Hooks {
                 commands: BTreeMap::new(),
                 webhook_url: None,
@@ -548,6 +554,7 @@ impl Settings {
             },
             guard: Guard { tools: Vec::new(), mode: mode(&self.word("guard.mode")) },
             tools: BTreeMap::new(),
+            worktree: Worktree::usual(self),
         }
     }
 }
@@ -559,6 +566,7 @@ impl Config {
             (["topics", "command"], Value::Words(words)) => self.topics.command.clone_from(words),
             (["arbiter", "agent"], Value::Text(agent)) => self.consult.arbiter = Some(agent.clone()),
             (["approve", "key"], Value::Text(path)) => self.approve.key = Some(path.into()),
+            (["session", "plans"], Value::Text(path)) => self.session.plans = Some(path.into()),
             (["plans", "harness"], Value::Text(path)) => self.plans.harness = Some(path.into()),
             (["repositories", name], Value::Text(path)) => {
                 self.repositories.insert((*name).to_owned(), path.clone());
@@ -587,6 +595,7 @@ impl Config {
             (["tools", name, "operations"], Value::Words(list)) => {
                 self.tools.insert((*name).to_owned(), list.clone());
             }
+            (["worktree", key], value) => self.worktree.take((key, origin), value),
             (_, Value::Number(_) | Value::Text(_) | Value::Words(_)) => {}
         }
     }

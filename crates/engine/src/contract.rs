@@ -96,12 +96,13 @@ impl Site<'_> {
         Duration::from_secs(step.contract_timeout_seconds.unwrap_or(self.limits.contract_seconds))
     }
 
-    /// The environment of contracts and scripts: these few variables, and what the step declares.
+    /// The environment of contracts and scripts: these few variables, the ports of the tree, and what the step declares.
     pub fn environment(&self, step: &Step) -> Vec<(String, String)> {
         let mut env: Vec<(String, String)> = KEPT
             .iter()
             .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)))
             .chain([("PATH".to_owned(), self.search_path())])
+            .chain(crate::trees::environment(self.folder))
             .collect();
         let declared = step.env.iter().filter_map(|pair| pair.split_once('='));
         let declared = declared.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));

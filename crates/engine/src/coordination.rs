@@ -20,11 +20,12 @@ use planwright_core::draft::{Draft, Mark};
 use planwright_core::event::{Event, Outcome};
 use planwright_core::plan;
 use planwright_core::run::Phase;
-use planwright_core::source::{Source, text, texts};
+use planwright_core::source::{Source, Told, text, texts};
 use planwright_core::state::State;
 use planwright_core::tally::Tally;
 use planwright_core::verify;
 
+use crate::binding;
 use crate::keep::{Keep, branch_of, tree_around};
 use crate::project::{self, Project};
 use crate::runs::{Error, Run, Runs};
@@ -34,6 +35,9 @@ use crate::store::{self, ARCHIVE, STAGED, Text};
 
 /// How much of the end of a progress file is looked at.
 const PROGRESS_BYTES_MAX: u64 = 1 << 16;
+
+/// What the names of plans begin with that document D's tools put away beside the others.
+const ARCHIVED: &str = "PLAN.archive.";
 
 /// Plans that are compared with each other are not more than this.
 const ALIKE_MAX: usize = 200;
@@ -45,7 +49,7 @@ pub struct Board {
     pub cards: Vec<Card>,
     /// What should not be there: conflict copies of plans, pointers that lead nowhere.
     pub faults: Vec<String>,
-    /// Plans that are archived and that no other plan is called like: others may depend on them.
+    /// Plans that are archived.
     archived: Vec<Entry>,
 }
 
@@ -70,9 +74,12 @@ pub struct Card {
 }
 
 impl Board {
-    /// Every plan that others may depend on: those of the cards in their order, then the archived ones.
+    /// Every plan that others may depend on: those of the cards in their order, then archived ones that no other plan is called
+    /// like.
     pub fn entries(&self) -> Vec<Entry> {
-        self.cards.iter().map(|card| card.entry.clone()).chain(self.archived.iter().cloned()).collect()
+        let is_called = |entry: &&Entry| self.cards.iter().any(|card| card.entry.name == entry.name);
+        let archived = self.archived.iter().filter(|entry| !is_called(entry)).cloned();
+        self.cards.iter().map(|card| card.entry.clone()).chain(archived).collect()
     }
 
     /// How a plan can be called on a command line: by its name where no other has it, else by its file.
@@ -139,29 +146,76 @@ pub fn board(project: &Project) -> Result<Board, Error> {
     gather(project, &Known::of(runs.as_ref())?)
 }
 
+/// Why a plan should not begin now, though nothing stops it: another one is to be done first, or is at work on the same files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hindrance {
+    /// The other plan.
+    pub plan: String,
+    /// Why, in words that go on after its name.
+    pub why: String,
+}
+
+/// What a plan should wait for before it begins: the first of it.
+pub fn hindrance(project: &Project, (plan, draft): (&Path, &Draft)) -> Result<Option<Hindrance>, Error> {
+    let Some(runs) = Runs::open_existing(project)? else { return Ok(None) };
+    let mut at_work = Vec::new();
+    for glance in runs.newest()?.into_iter().filter(|glance| glance.path != plan) {
+        if runs.holder_of(glance.run)?.is_some() {
+            at_work.push(glance.path);
+        }
+    }
+    // All plans are read only where one of them can matter.
+    if at_work.is_empty() && draft.depends_on.is_empty() {
+        return Ok(None);
+    }
+    let board = board(project)?;
+    let Some(own) = board.cards.iter().position(|card| card.path == plan) else { return Ok(None) };
+    let entries = board.entries();
+    for before in &entries[own].depends_on {
+        let is_it = |entry: &&Entry| entry.name == coordinate::key(before);
+        // One that nobody knows is said by `queue`; waiting for it would have no end.
+        if entries.iter().find(is_it).is_some_and(|entry| entry.status != Status::Done) {
+            let plan = coordinate::key(before).to_owned();
+            return Ok(Some(Hindrance { plan, why: "is to be done first".to_owned() }));
+        }
+    }
+    for (other, card) in board.cards.iter().enumerate().filter(|(_, card)| at_work.contains(&card.path)) {
+        let together = coordinate::safe_together(&entries, &[other, own]);
+        if let Some(overlap) = together.overlaps.first() {
+            let why = format!("is at work and may change the same file: {}", overlap.path);
+            return Ok(Some(Hindrance { plan: card.entry.name.clone(), why }));
+        }
+    }
+    Ok(None)
+}
+
 /// Gathers every plan of a project as if nothing was recorded: for those who must not fail over a record that is broken.
 pub fn board_of_files(project: &Project) -> Result<Board, Error> {
     gather(project, &Known::of(None)?)
 }
 
 fn gather(project: &Project, known: &Known<'_>) -> Result<Board, Error> {
-    let (sights, faults) = project.read_all()?;
+    let (mut sights, mut faults) = project.read_all()?;
+    add_harness(project, &mut sights, &mut faults);
     let (staged, archived) = aside(project)?;
     let mut cards = Vec::new();
     for sight in sights {
         cards.push(known.card(project, sight)?);
     }
     for path in staged {
-        let mut card = known.card(project, project.sight(&path))?;
+        let sight = project.sight(&path);
+        // Other files may lie there, too.
+        if sight.read.as_ref().is_ok_and(|source| *source.told() == Told::Nothing) {
+            continue;
+        }
+        let mut card = known.card(project, sight)?;
         if card.entry.status != Status::Done {
             (card.entry.status, card.state) = (Status::Staged, "staged".to_owned());
         }
         cards.push(card);
     }
     let archived = archived.into_iter().map(|path| known.archived(project, &path));
-    let mut archived = archived.collect::<Result<Vec<Entry>, Error>>()?;
-    archived.retain(|entry| cards.iter().all(|card| card.entry.name != entry.name));
-    Ok(Board { cards, faults, archived })
+    Ok(Board { cards, faults, archived: archived.collect::<Result<_, Error>>()? })
 }
 
 /// The trees that were made of the repository of a project, this one left out.
@@ -212,33 +266,69 @@ impl Project {
     }
 }
 
+/// Adds what lies in the harness folder and was not met below the root: it may be ignored by Git, or shared and elsewhere.
+fn add_harness(project: &Project, sights: &mut Vec<Sight>, faults: &mut Vec<String>) {
+    // Where there is no such folder, or it can't be looked at, nothing is added: `list-plans` says why.
+    let Ok(listing) = binding::list(project) else { return };
+    for (_, plan, _) in listing.files() {
+        let plan = binding::real(&plan);
+        if sights.iter().all(|sight| sight.path != plan) {
+            sights.push(project.sight(&plan));
+        }
+    }
+    for copy in &listing.copies {
+        if !faults.iter().any(|fault| fault.contains(copy.as_str())) {
+            let path = listing.folder.join(copy);
+            faults.push(format!("{} is a conflict copy; it is not read as a plan", path.display()));
+        }
+    }
+}
+
 /// Plans that are staged, and plans that are archived.
 fn aside(project: &Project) -> Result<(Vec<PathBuf>, Vec<PathBuf>), project::Error> {
     let found: Mutex<(Vec<PathBuf>, Vec<PathBuf>)> = Mutex::default();
     project.walk(&|path| {
-        let Some(ending) = path.extension().filter(|ending| *ending == "md" || *ending == "yaml") else {
-            return;
-        };
-        let plan = store::plan_at(path, project.dialect);
-        let folder = plan.parent().and_then(Path::file_name).unwrap_or_default();
-        let is_first = plan == path || path.file_name().is_some_and(|name| name == "plan.md");
-        let is_copy = named::conflict_copy(&path.file_name().unwrap_or_default().to_string_lossy()).is_some();
-        if is_copy || !is_first || !path.is_file() || ending.is_empty() {
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        if project::ending(path).is_none() || named::conflict_copy(&file).is_some() || !path.is_file() {
             return;
         }
+        let plan = store::plan_at(path, project.dialect);
+        let folder = plan.parent().and_then(Path::file_name).unwrap_or_default();
         let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
         match folder.to_str() {
             Some(STAGED) => found.0.push(plan),
             Some(ARCHIVE) => found.1.push(plan),
+            _ if file.starts_with(ARCHIVED) => found.1.push(plan),
             Some(_) | None => {}
         }
     })?;
     let (mut staged, mut archived) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    staged.sort();
-    staged.dedup();
-    archived.sort();
-    archived.dedup();
+    let harness = binding::real(&binding::folder(project));
+    staged.extend(named_in(&harness.join(STAGED)));
+    archived.extend(named_in(&harness.join(ARCHIVE)));
+    for list in [&mut staged, &mut archived] {
+        // A plan that is a folder was met once for each of its files.
+        list.sort();
+        list.dedup();
+    }
     Ok((staged, archived))
+}
+
+/// The named plans of a folder, which need not be there.
+fn named_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let paths = folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_plan = |path: &PathBuf| {
+        path.file_name().is_some_and(|file| named::plan_of(&file.to_string_lossy()).is_some())
+    };
+    paths.filter(move |path| is_plan(path) && path.is_file())
+}
+
+/// What an archived plan was called: `auth` for `archive/PLAN-auth.md` and for `PLAN.archive.20260612-auth.md`.
+fn archived_name(plan: &Path) -> String {
+    let name = name_of(plan);
+    let dated =
+        name.strip_prefix(ARCHIVED).map(|rest| rest.trim_start_matches(|digit: char| digit.is_ascii_digit()));
+    dated.map_or_else(|| name.clone(), |rest| rest.trim_start_matches('-').to_owned())
 }
 
 /// What is recorded about the plans of a project.
@@ -376,7 +466,7 @@ impl<'a> Known<'a> {
             Some(Phase::Finished(Outcome::Cancelled)) => Status::Cancelled,
             Some(Phase::New | Phase::Running | Phase::Stopped) | None => Status::Claimed,
         };
-        Ok(Entry { name: name_of(path), status, depends_on: Vec::new(), touches: None, size: 0 })
+        Ok(Entry { name: archived_name(path), status, depends_on: Vec::new(), touches: None, size: 0 })
     }
 }
 

@@ -8,12 +8,14 @@ mod right;
 mod show;
 mod start;
 mod subject;
+mod together;
 
 pub use age::Expired;
 pub use change::Find;
 pub use review::{Asked, Reviewed};
 pub use start::Started;
 pub use subject::moved;
+pub use together::Act;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -209,6 +211,23 @@ pub struct Proposed {
     pub complaints: Vec<String>,
 }
 
+/// What proposing a plan comes to.
+enum Offer {
+    /// Exactly this was proposed already.
+    Known(Box<Revision>),
+    /// It is yet to be said.
+    New(Box<Offered>),
+}
+
+/// What is yet to be said to propose a plan.
+struct Offered {
+    case: Case,
+    entries: Vec<Entry>,
+    text: Vec<u8>,
+    /// The written rule that approves it at once.
+    rule: Option<String>,
+}
+
 /// Somebody's yes.
 #[derive(Debug, Clone)]
 pub struct Yes {
@@ -328,6 +347,32 @@ impl Decisions {
         by: &Who,
         look: impl FnOnce(&Plan, &Subject) -> Result<Vec<Red>, Error>,
     ) -> Result<Proposed, Error> {
+        let offered = match self.offer(path, verified, by, look)? {
+            Offer::Known(revision) => {
+                return Ok(Proposed {
+                    revision: *revision,
+                    is_known: true,
+                    rule: None,
+                    complaints: Vec::new(),
+                });
+            }
+            Offer::New(offered) => *offered,
+        };
+        let case = self.say(&offered.case, offered.entries, vec![offered.text])?;
+        let complaints = self.show(path, &case);
+        let revision =
+            case.standing.newest().cloned().ok_or(Error::Unapproved { plan: shown(&case.plan) })?;
+        Ok(Proposed { revision, is_known: false, rule: offered.rule, complaints })
+    }
+
+    /// What would be said to propose a plan.
+    fn offer(
+        &self,
+        path: &Path,
+        verified: &Verified,
+        by: &Who,
+        look: impl FnOnce(&Plan, &Subject) -> Result<Vec<Red>, Error>,
+    ) -> Result<Offer, Error> {
         let case = self.case(path)?;
         if coordination::is_staged(path) {
             return Err(Error::Staged { plan: shown(&case.plan) });
@@ -341,8 +386,7 @@ impl Decisions {
         let subject = self.subject(plan)?;
         let holds = matches!(case.state(), State::Proposed | State::Approved);
         if let Some(newest) = case.standing.newest().filter(|newest| holds && newest.subject == subject) {
-            let (revision, complaints) = (newest.clone(), Vec::new());
-            return Ok(Proposed { revision, is_known: true, rule: None, complaints });
+            return Ok(Offer::Known(Box::new(newest.clone())));
         }
         // Before anything is run: who may not propose need not wait for the contracts.
         let mut entry = Entry::Proposed {
@@ -361,12 +405,8 @@ impl Decisions {
         let automatic = self.automatic(&case, (plan, verified), &entry)?;
         let rule = automatic.as_ref().and_then(|entry| entry.by()).map(|by| by.name.clone());
         let entries: Vec<Entry> = std::iter::once(entry).chain(automatic).collect();
-        let blobs = vec![verified.source.text().as_bytes().to_vec()];
-        let case = self.say(&case, entries, blobs)?;
-        let complaints = self.show(path, &case);
-        let revision =
-            case.standing.newest().cloned().ok_or(Error::Unapproved { plan: shown(&case.plan) })?;
-        Ok(Proposed { revision, is_known: false, rule, complaints })
+        let text = verified.source.text().as_bytes().to_vec();
+        Ok(Offer::New(Box::new(Offered { case, entries, text, rule })))
     }
 
     /// Approves exactly what was proposed, if that is what the person has seen.

@@ -21,7 +21,7 @@ use planwright_core::view::Summary;
 use crate::config::{self, Config, Settings, Sources};
 use crate::seen::{self, Known, Seen, Stamp};
 use crate::store::{self, Reading, Text, state};
-use crate::{base, facts, policy, process, red};
+use crate::{base, desk, facts, policy, process, red};
 
 /// The file of document B that names the plan which is being carried out.
 const POINTER: &str = ".rawko/current-task.yaml";
@@ -307,6 +307,12 @@ impl Project {
                 lock(&found).push((path, sight));
             }
         })?;
+        // What planners committed lies outside of the workspace, and is a plan of the project all the same.
+        for path in desk::kept_plans(&self.root).into_iter().filter(|path| !path.starts_with(&self.root)) {
+            let shown = path.to_string_lossy().into_owned();
+            let sight = look(Found::New { path: path.clone(), shown, stamp: None });
+            lock(&found).push((path, sight));
+        }
         let mut plans = std::mem::take(&mut *lock(&found));
         // The same order as that of paths, which are taken apart anew for every comparison: no name has a zero byte, so a
         // separator that is one comes before everything.
@@ -560,7 +566,8 @@ pub fn root_of(start: &Path) -> Result<PathBuf, Error> {
 pub fn home_of(plan: &Path) -> Result<PathBuf, Error> {
     let here = Path::new(".");
     // Plans that planwright keeps for itself are about the project that the user stands in.
-    if plan.starts_with(state::folder()) {
+    let states = state::folder();
+    if plan.starts_with(&states) || states.canonicalize().is_ok_and(|states| plan.starts_with(states)) {
         return Ok(here.to_owned());
     }
     let is_homeless = !is_project(&root_of(plan)?)? && is_project(&root_of(here)?)?;
@@ -621,7 +628,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 const ENDINGS: &[&str] = &["md", "yaml", "yml", "json"];
 
 /// The ending of a path that could be a plan file.
-fn ending(path: &Path) -> Option<&'static str> {
+pub(crate) fn ending(path: &Path) -> Option<&'static str> {
     let ending = path.extension()?;
     ENDINGS.iter().copied().find(|known| ending == *known)
 }

@@ -501,8 +501,7 @@ impl Runs {
 
     /// The name of the lock of this workspace.
     fn workspace(&self) -> String {
-        let root = blake3::hash(self.project.root.as_os_str().as_encoded_bytes()).to_hex();
-        format!("workspace-{}", &root[..16])
+        workspace_lock(&self.project.root)
     }
 
     /// Takes the workspace for one run: two plans that work in the same folder would judge each other's work.
@@ -672,6 +671,12 @@ impl Runs {
 pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The name of the lock that whoever works in a workspace holds.
+pub(crate) fn workspace_lock(root: &Path) -> String {
+    let root = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
+    format!("workspace-{}", &root[..16])
 }
 
 /// Who is at the machine, as far as it says.

@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use planwright_core::binding::MARKER;
 use planwright_core::dialect::named::Slug;
 use planwright_core::event::Reason;
-use planwright_core::overseer::Places;
 use planwright_core::reminder::{Active, Now, Stage, first_open, heading};
 use planwright_core::run::{Phase, Status};
 use planwright_core::state::State;
@@ -51,15 +50,6 @@ pub enum Error {
 /// Whether this process was started by an agent that planwright started: such an agent knows its task, and no plan.
 pub fn is_attempt() -> bool {
     process::job_above().is_some()
-}
-
-/// The folders in which an overseer plans, as the environment has them; those that are not there are left out.
-pub fn places() -> Places {
-    let set = |name: &str| std::env::var(name).unwrap_or_default();
-    let mut places = Places::read(&set("CURRENT_PLAN_DIR"), &set("ADDITIONAL_PLAN_DIRS"));
-    places.current = places.current.filter(|folder| folder.is_dir());
-    places.additional.retain(|(_, folder)| folder.is_dir());
-    places
 }
 
 /// The plans that are active, the one that moved last first: those that are being run, else those that may be, else those that a

@@ -225,3 +225,28 @@ fn notes_are_read_from_the_end() {
     let notes = planwright_engine::scope::guard_notes(states);
     assert_eq!(notes.iter().map(|note| note.tool.as_str()).collect::<Vec<_>>(), ["last"]);
 }
+
+// E-15: what is said about several plans at once is said about all of them, or about none.
+#[test]
+fn what_is_said_together_is_said_of_all_or_none() {
+    let scratch = Scratch::new("feed-together");
+    let store = store(&scratch);
+    say(&store, "b.md", 1, proposed(1, "b1"));
+    let (first, second) = ([proposed(1, "a1")], [proposed(2, "b2")]);
+    let together = |after| {
+        let of = |plan: &str, after, entries| {
+            (
+                Path::new(plan).to_owned(),
+                Statement { after, entries, blobs: Vec::new(), at_ms: 2, summary: summary() },
+            )
+        };
+        store.say_together(&[of("a.md", 0, &first[..]), of("b.md", after, &second[..])]).expect("a store")
+    };
+    let lengths = || ["a.md", "b.md"].map(|plan| store.ledger(Path::new(plan)).expect("a ledger").len());
+    assert_eq!(together(0), Some("b.md".into()), "somebody spoke since");
+    assert_eq!(lengths(), [0, 1]);
+    assert_eq!(together(1), None);
+    assert_eq!(lengths(), [1, 2]);
+    assert_eq!(together(1), Some("a.md".into()), "the same again is behind");
+    assert_eq!(lengths(), [1, 2]);
+}

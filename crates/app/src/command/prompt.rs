@@ -1,4 +1,5 @@
-//! `prompt`: prints texts for agents, made of what is configured here. Prints; starts and writes nothing.
+//! `prompt`: prints texts for agents, made of what is configured here. Starts nothing, and writes nothing but the folders that
+//! `context` tells of.
 
 use std::collections::BTreeSet;
 
@@ -7,14 +8,15 @@ use planwright_engine::config::setting::BUILT_IN;
 use planwright_engine::core::binding::told;
 use planwright_engine::core::connection::SKILL;
 use planwright_engine::core::draft::Draft;
-use planwright_engine::core::overseer::{self, Desk};
+use planwright_engine::core::overseer::{self, Terms};
 use planwright_engine::core::planning::{self, Wish};
+use planwright_engine::desk;
 use planwright_engine::planner::surroundings;
-use planwright_engine::session;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::here;
+use crate::desk::{Tongue, failure};
 use crate::out::{Answer, Failure, Next, Out, clean};
 
 #[derive(Debug, clap::Args)]
@@ -27,7 +29,7 @@ pub(crate) struct Args {
 enum Act {
     /// The system prompt of an overseer that plans in folders
     Overseer,
-    /// Where an overseer writes: the folder of its thread and of further threads
+    /// Where an overseer writes: the folder of its thread, which is made now, and those of further threads
     Context,
     /// What `draft` tells the agent that writes a plan
     Planner {
@@ -63,9 +65,10 @@ pub(crate) struct Prompted {
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let (name, text, next) = match &args.act {
-        Act::Overseer => ("overseer", overseer::prompt(&desk()?), ["planwright", "prompt", "context"]),
+        Act::Overseer => ("overseer", overseer::prompt(&terms()?), ["planwright", "prompt", "context"]),
         Act::Context => {
-            ("context", overseer::context(&session::places()), ["planwright", "prompt", "overseer"])
+            let desk = desk::open(&here()?).map_err(|error| failure(error, Tongue::Planwright))?;
+            ("context", overseer::context(&desk), ["planwright", "session", "show"])
         }
         Act::Planner { task } => ("planner", planner(task)?, ["planwright", "prompt", "skill"]),
         Act::Skill => ("skill", SKILL.to_owned(), ["planwright", "help", "init"]),
@@ -78,18 +81,15 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         }
     };
     out.data(&clean(&text));
-    if name == "overseer" {
-        out.talk("note: agentctl, which this text names, is not part of this version yet");
-    }
     Ok(Answer::done("prompt", &Prompted { name: name.to_owned(), text }).next(Next::new(next)))
 }
 
 /// What is configured here.
-fn desk() -> Result<Desk, Failure> {
+fn terms() -> Result<Terms, Failure> {
     let config = here()?.config;
     let names: BTreeSet<String> = config.roles.keys().chain(config.agents.keys()).cloned().collect();
     let agents = names.into_iter().filter(|name| !BUILT_IN.contains(&name.as_str())).collect();
-    Ok(Desk { agents, ..Desk::default() })
+    Ok(Terms { agents, ..Terms::default() })
 }
 
 /// What a planner would be told of this project and this task.

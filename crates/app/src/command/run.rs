@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
+use planwright_engine::coordination::Hindrance;
 use planwright_engine::core::decide::Limits;
 use planwright_engine::core::digest::Digest;
 use planwright_engine::core::event::Outcome;
@@ -23,14 +24,14 @@ use planwright_engine::core::run::RunState;
 use planwright_engine::process::Stop;
 use planwright_engine::runs::{self, Drive, Run, Runs, Spread};
 use planwright_engine::store::Text;
-use planwright_engine::{Project, Verified, process, project};
+use planwright_engine::{Project, Verified, coordination, process, project};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, find_step, open};
 use crate::fact::found::FindingData;
 use crate::named::Named;
-use crate::out::{Answer, Exit, Failure, Next, Out};
+use crate::out::{Answer, Exit, Failure, Next, Out, clean_line};
 
 /// How often somebody who waits looks again.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -65,7 +66,7 @@ pub(crate) struct Args {
     /// Have N agents do STEP, each in a tree of its own; the contract picks one of them
     #[arg(long, num_args = 2, value_names = ["N", "STEP"])]
     tournament: Option<Vec<String>>,
-    /// Wait for a plan that is at work in this folder, in place of giving way to it
+    /// Wait for plans that are to be done first, or are at work in this folder or on the same files
     #[arg(long)]
     wait: bool,
     /// Print one line per fact, and redraw nothing
@@ -207,24 +208,37 @@ pub(crate) fn run_opened(args: &Args, opened: Opened, out: &mut Out<'_>) -> Resu
     let runs = Runs::open(&project)?;
     if args.wait {
         wait(&subject, &runs, out)?;
+    } else if let Some(other) = hindrance(&subject, &runs)? {
+        out.warn(&format!("{} {}; `--wait` waits for it", clean_line(&other.plan), clean_line(&other.why)));
     }
     carry_out(&subject, &runs, out)
 }
 
-/// Waits until no other plan is at work in this folder. Nothing is asked or begun before.
+/// Waits for plans that are to be done first, or are at work here or on the same files. Nothing is asked or begun before.
 fn wait(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<(), Failure> {
     let mut told = None;
-    while let Some((plan, holder)) = runs.occupant()?.filter(|(plan, _)| *plan != subject.name) {
+    while let Some((plan, why)) = in_the_way(subject, runs)? {
         if told.as_ref() != Some(&plan) {
-            out.talk(&format!(
-                "waiting  {} waits for {plan} ({holder}), which is at work here",
-                subject.name
-            ));
+            out.talk(&format!("waiting  {} waits for {plan}, which {why}", subject.name));
             told = Some(plan);
         }
         std::thread::sleep(PATIENCE);
     }
     Ok(())
+}
+
+/// The plan that is in the way of this one, and why.
+fn in_the_way(subject: &Subject<'_>, runs: &Runs) -> Result<Option<(String, String)>, Failure> {
+    if let Some((plan, holder)) = runs.occupant()?.filter(|(plan, _)| *plan != subject.name) {
+        return Ok(Some((plan, format!("is at work in this folder ({holder})"))));
+    }
+    Ok(hindrance(subject, runs)?.map(|hindrance| (hindrance.plan, hindrance.why)))
+}
+
+/// What the plan should wait for, by what it says of itself.
+fn hindrance(subject: &Subject<'_>, runs: &Runs) -> Result<Option<Hindrance>, Failure> {
+    let Some(draft) = &subject.verified.draft else { return Ok(None) };
+    Ok(coordination::hindrance(subject.project, (&runs.relative(subject.path), draft))?)
 }
 
 fn carry_out(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<Answer, Failure> {

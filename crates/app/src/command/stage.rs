@@ -85,9 +85,9 @@ fn refused(refused: Refused) -> Failure {
                 .hint(format!("they are {}; move all but one away", paths.join(", ")))
                 .next(Next::new(["planwright", "queue"]))
         }
-        Refused::Clobber { ref path } => failure(Exit::Usage)
+        Refused::Clobber { path } => Failure::new(Exit::Usage, format!("{} is there already", shown(&path)))
             .hint("nothing was moved: a plan is never written over")
-            .next(Next::new(["planwright", "show", shown(path).as_str()])),
+            .next(Next::new(["planwright", "show", shown(&path).as_str()])),
         Refused::Shipped { ref name, .. } => {
             let hint = "nothing was moved; what is to be done again gets another name";
             failure(Exit::Person).hint(hint).next(Next::new(["planwright", "new", &format!("{name}-2")]))

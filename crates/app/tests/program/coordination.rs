@@ -46,7 +46,7 @@ fn carry_out(place: &Place, plan: &str) -> i32 {
     place.run(&["run", plan, "--rev", &digest]).code
 }
 
-// D-06: a mark is a claim; only the journal makes ready.
+// D-05, D-06: a mark is a claim; only the journal makes ready.
 #[test]
 fn a_plan_waits_until_the_journal_proves_what_it_depends_on() {
     let place = Place::empty();
@@ -93,6 +93,23 @@ fn a_plan_waits_until_the_journal_proves_what_it_depends_on() {
     let queue = data(&place, &["queue", "--json"]);
     assert_eq!(queue["ready"][0]["state"], "changed since it was done", "{queue:#}");
     assert_eq!(names(&queue["ready"]), ["auth"]);
+}
+
+// D-06: the harness folder is looked at wherever it lies, and also where Git ignores it.
+#[test]
+fn plans_of_a_harness_folder_that_git_ignores_are_on_the_queue() {
+    let place = Place::empty();
+    place
+        .write(".gitignore", ".harness/\n")
+        .write(".harness/PLAN-auth.md", named("auth", "", "a/**", "planning"))
+        .write(".harness/PLAN-auth (1).md", "x")
+        .write(".harness/queued-plans/PLAN-later.md", named("later", "", "l/**", "planning"));
+    let queue = data(&place, &["queue", "--json"]);
+    assert_eq!(names(&queue["ready"]), ["auth"]);
+    assert_eq!(names(&queue["staged"]), ["later"]);
+    place.run(&["queue"]).expect(0, &["PLAN-auth (1).md is a conflict copy"]);
+    place.run(&["activate", "later"]).expect(0, &["activated"]);
+    assert_eq!(names(&data(&place, &["queue", "--json"])["ready"]), ["auth", "later"]);
 }
 
 // D-06: what is archived is not listed, and counts by what the journal says of it.
@@ -204,13 +221,18 @@ fn a_staged_plan_is_put_in_its_place_and_never_over_another() {
     place.run(&["stage", "later"]).expect(1, &["only a draft can be staged"]);
     place.run(&["archive", "later"]).expect(0, &[]);
     place.run(&["activate", "later"]).expect(3, &["it is archived"]);
+    place
+        .write(".harness/PLAN.archive.20260612-old.md", &later)
+        .write(".harness/queued-plans/README.md", "# Read me\n");
+    place.run(&["activate", "old"]).expect(3, &["it is archived"]);
+    assert_eq!(names(&data(&place, &["queue", "--json"])["staged"]), ["later"]);
     assert!(staged(&place), "what was refused is where it was");
     let elsewhere = Place::empty();
     elsewhere
         .write(".harness/PLAN-it.md", &later)
         .write("outside/keep", "")
         .link("../outside", ".harness/queued-plans");
-    elsewhere.run(&["stage", "it"]).expect(1, &["leads elsewhere"]);
+    elsewhere.run(&["stage", "it"]).expect(5, &["leads elsewhere"]);
     assert!(elsewhere.has(".harness/PLAN-it.md"), "no link is followed");
 }
 
@@ -269,10 +291,10 @@ fn what_failed_three_times_is_not_begun_again_without_a_person() {
 #[test]
 fn no_rule_approves_what_tripped() {
     let place = Place::empty();
-    let plan = runnable(&[("build", "**on_fail:** abort\n**touches:** docs/x", "true", "test -e docs/x")]);
+    let plan = runnable(&[("build", "**on_fail:** abort", "true", "test -e never")]);
     place
         .write("plans/bad.md", &plan)
-        .write("policy.toml", "[[auto]]\nname = \"docs\"\npaths = [\"docs/**\"]\n");
+        .write("policy.toml", "[[auto]]\nname = \"docs\"\nagents = [\"shell\"]\nsteps_max = 1\n");
     place.run(&["policy", "install", "policy.toml"]).expect(0, &[]);
     place.run(&["propose", "bad"]).expect(0, &["docs"]);
     for _ in 0..3 {

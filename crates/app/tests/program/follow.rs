@@ -32,6 +32,11 @@ impl Running {
         self.0.wait().expect("a child can be waited for");
     }
 
+    /// Whether it has ended by itself.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.0.try_wait().is_ok_and(|ended| ended.is_some())
+    }
+
     /// Waits for its end and returns its exit code.
     #[track_caller]
     pub(crate) fn end(&mut self) -> i32 {

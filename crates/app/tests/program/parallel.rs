@@ -50,8 +50,8 @@ fn meeting(own: &str, other: &str) -> String {
 fn steps_at_once_work_in_trees_and_land_in_order() {
     let (left, right) = (meeting("left", "right"), meeting("right", "left"));
     let place = Place::repository(&[
-        ("left", "**touches:**\n- left.out", &left, "test -s left.out"),
-        ("right", "**touches:**\n- right.out", &right, "test -s right.out"),
+        ("left", "**needs:** none\n**touches:**\n- left.out", &left, "test -s left.out"),
+        ("right", "**needs:** none\n**touches:**\n- right.out", &right, "test -s right.out"),
         ("both", "**needs:** left, right", "cat left.out right.out >both.out", "test $(wc -l <both.out) = 2"),
     ]);
     place.run(&["run", "it", "--jobs", "2", "--rev", &place.digest()]).expect(0, &["3 of 3 steps settled"]);
@@ -75,8 +75,8 @@ fn steps_at_once_work_in_trees_and_land_in_order() {
     assert_eq!(place.printed(&format!("git log -1 --format=%an {head}")), "Ada");
     // The twin: one at a time, the first would wait for the second in vain.
     let place = Place::repository(&[
-        ("left", "**touches:**\n- left.out", &left, "test -s left.out"),
-        ("right", "**touches:**\n- right.out", &right, "test -s right.out"),
+        ("left", "**needs:** none\n**touches:**\n- left.out", &left, "test -s left.out"),
+        ("right", "**needs:** none\n**touches:**\n- right.out", &right, "test -s right.out"),
     ]);
     place.run(&["run", "it", "--rev", &place.digest()]).expect(3, &["left needs you"]);
 }
@@ -86,10 +86,15 @@ fn steps_at_once_work_in_trees_and_land_in_order() {
 fn an_agent_in_a_tree_can_not_attack_the_repository() {
     let attack = "git config core.fsmonitor \"touch $HOME/sprung\"; git config filter.x.clean \"touch $HOME/sprung; cat\"; \
                   echo '* filter=x' >.gitattributes; mkdir -p .git/hooks; printf '#!/bin/sh\\ntouch $HOME/sprung\\n' \
-                  >.git/hooks/reference-transaction; chmod +x .git/hooks/*; git update-ref refs/heads/main HEAD^ 2>/dev/null; \
+                  >.git/hooks/reference-transaction; chmod +x .git/hooks/*; git update-ref refs/heads/main HEAD^ 2>/dev/null || true; \
                   rm -rf .git/objects; mkdir sub; git init -q sub; echo x >sub/x; echo done >a.out";
     let place = Place::repository(&[
-        ("a", "**touches:**\n- \"**\"", attack, "test -s a.out && test -s sub/x"),
+        (
+            "a",
+            "**needs:** none\n**touches:**\n- .gitattributes\n- a.out\n- sub/**",
+            attack,
+            "test -s a.out && test -s sub/x",
+        ),
         ("b", "**needs:** a", "rm -rf .git; echo done >b.out", "test -s b.out"),
     ]);
     let before = place.printed("git rev-parse main; cat .git/config; ls .git/hooks 2>/dev/null | wc -l");
@@ -111,8 +116,18 @@ fn a_step_that_strays_into_another_is_done_again_on_what_landed() {
     };
     let (left, right) = (stray("left", "right"), stray("right", "left"));
     let place = Place::repository(&[
-        ("left", "**touches:**\n- left.out\n**on_fail:** retry(2)", &left, "grep -q left shared"),
-        ("right", "**touches:**\n- right.out\n**on_fail:** retry(2)", &right, "grep -q right shared"),
+        (
+            "left",
+            "**needs:** none\n**touches:**\n- left.out\n**on_fail:** retry(2)",
+            &left,
+            "grep -q left shared",
+        ),
+        (
+            "right",
+            "**needs:** none\n**touches:**\n- right.out\n**on_fail:** retry(2)",
+            &right,
+            "grep -q right shared",
+        ),
     ]);
     place.write("shared", "first\n");
     place.commit("shared");
@@ -131,11 +146,11 @@ fn what_a_person_edits_meanwhile_is_not_lost() {
     let place = Place::repository(&[
         (
             "a",
-            "**touches:**\n- shared",
+            "**needs:** none\n**touches:**\n- shared",
             "echo agent >shared; echo mine >\"$WORKSPACE/shared\"",
             "grep -q agent shared",
         ),
-        ("b", "**touches:**\n- b.out", "touch b.out", "test -e b.out"),
+        ("b", "**needs:** none\n**touches:**\n- b.out", "touch b.out", "test -e b.out"),
     ]);
     let workspace = place.project().display().to_string();
     place.write(FILE, place.read(FILE).replace("$WORKSPACE", &workspace));
@@ -153,7 +168,7 @@ fn what_a_person_edits_meanwhile_is_not_lost() {
 fn a_rollback_takes_the_work_back_to_before_a_step() {
     for jobs in ["1", "2"] {
         let place = Place::repository(&[
-            ("a", "**touches:**\n- a.out", "echo once >>a.out", "test -s a.out"),
+            ("a", "**needs:** none\n**touches:**\n- a.out", "echo once >>a.out", "test -s a.out"),
             ("b", "**needs:** a\n**touches:**\n- b.out", "echo once >>b.out", "test -s b.out"),
             ("c", "**needs:** b\n**touches:**\n- c.out", "echo once >>c.out", "test -s c.out"),
             (
@@ -197,8 +212,8 @@ fn a_tournament_is_won_by_the_smallest_work_that_passes() {
     let script = "for n in 1 2 3; do mkdir \"$HOME/entrant-$n\" 2>/dev/null && break; done; \
                   case $n in 1) echo wrong >out ;; 2) printf 'right\\n2\\n3\\n4\\n' >out ;; 3) echo right >out ;; esac";
     let place = Place::repository(&[
-        ("a", "**touches:**\n- out", script, "grep -q right out"),
-        ("b", "**touches:**\n- b.out", "touch b.out", "test -e b.out"),
+        ("a", "**needs:** none\n**touches:**\n- out", script, "grep -q right out"),
+        ("b", "**needs:** none\n**touches:**\n- b.out", "touch b.out", "test -e b.out"),
     ]);
     place
         .run(&["run", "it", "--tournament", "3", "a", "--rev", &place.digest()])
@@ -223,8 +238,8 @@ fn a_tournament_is_won_by_the_smallest_work_that_passes() {
 fn steps_can_work_in_the_workspace_all_the_same() {
     let (left, right) = (meeting("left", "right"), meeting("right", "left"));
     let place = Place::repository(&[
-        ("left", "**touches:**\n- left.out", &left, "test -s left.out"),
-        ("right", "**touches:**\n- right.out", &right, "test -s right.out"),
+        ("left", "**needs:** none\n**touches:**\n- left.out", &left, "test -s left.out"),
+        ("right", "**needs:** none\n**touches:**\n- right.out", &right, "test -s right.out"),
     ]);
     let words = ["run", "it", "--jobs", "2", "--config", "run.trees=never", "--rev", &place.digest()];
     place.run(&words).expect(0, &["2 of 2 steps settled"]);

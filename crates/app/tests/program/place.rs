@@ -72,6 +72,7 @@ impl Place {
         let folder = folder.canonicalize().expect("the scratch folder is there");
         let bin = folder.join("bin");
         symlink(PROGRAM, bin.join("planwright")).expect("a link to the program");
+        symlink(env!("CARGO_BIN_EXE_agentctl"), bin.join("agentctl")).expect("a link to the other program");
         for tool in TOOLS {
             let here =
                 ["/usr/bin", "/bin", "/usr/local/bin"].iter().map(|folder| Path::new(folder).join(tool));

@@ -38,7 +38,8 @@ pub(crate) fn census() -> (Census, Story) {
     (census, Story::of(&play).expect("an undisturbed play has a story"))
 }
 
-fn counts(log: &str) -> BTreeMap<(Role, &'static str), usize> {
+/// How often each call was made by whom, by what the tracer saw.
+pub(crate) fn counts(log: &str) -> BTreeMap<(Role, &'static str), usize> {
     let mut counts = BTreeMap::new();
     for line in log.lines() {
         let mut parts = line.split('\t');

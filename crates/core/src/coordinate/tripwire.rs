@@ -49,6 +49,9 @@ pub fn tripped<'a>(ledger: &[Said], events: impl IntoIterator<Item = (u64, &'a E
             Event::AskAnswered { ask, answer, .. } if *answer != Answer::Stop => {
                 steps.remove(ask.rsplit_once('/').map_or("", |(step, _)| step));
             }
+            Event::StepsReopened { steps: again, .. } => {
+                steps.retain(|step, _| !again.iter().any(|own| own == step))
+            }
             Event::RunFinished { outcome: Outcome::Failed, .. } => runs += 1,
             Event::RunFinished { outcome: Outcome::Done, .. } => {
                 steps.clear();
@@ -63,7 +66,6 @@ pub fn tripped<'a>(ledger: &[Said], events: impl IntoIterator<Item = (u64, &'a E
             | Event::BudgetWarned { .. }
             | Event::RunStopped { .. }
             | Event::RunResumed { .. }
-            | Event::StepsReopened { .. }
             | Event::RunFinished { outcome: Outcome::Cancelled, .. } => {}
         }
     }

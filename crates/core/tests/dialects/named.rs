@@ -288,6 +288,31 @@ fn a_named_plan_is_told_from_others() {
     }
 }
 
+// D-05: a native plan says the same in the same keys, and keeps it when it is made of a named one.
+#[test]
+fn a_native_plan_depends_on_others_in_the_same_keys() {
+    let draft = samples()[0].draft();
+    let birth = dialect::Birth { id: "x", now: "2026-11-16T10:00:00Z" };
+    let native = Source::new("plan.md", dialect::NATIVE.compose(&draft, &birth)).written_in(dialect::NATIVE);
+    for read in [native.draft(), (dialect::NATIVE.skim)(&native)] {
+        assert_eq!(
+            (&read.depends_on, &read.touches),
+            (&draft.depends_on, &draft.touches),
+            "{}",
+            native.text()
+        );
+    }
+    let block = "---\ntype: plan\ndepends_on:\n  - a\n  - \"b\"\ntouches: one\n---\n\n# T\n";
+    let read = Source::new("plan.md", block).written_in(dialect::NATIVE).draft();
+    let values = |items: &[planwright_core::source::Spanned<String>]| {
+        items.iter().map(|item| item.value.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (values(&read.depends_on), values(&read.touches)),
+        (vec!["a".into(), "b".into()], vec!["one".into()])
+    );
+}
+
 // P-07: what is composed is read as it was meant, with its commands and marks.
 #[test]
 fn a_composed_plan_says_the_same() {

@@ -81,7 +81,7 @@ fn sweep(folder: &Path) {
 }
 
 /// Removes a folder, also one in which somebody took away the right to.
-pub(super) fn remove(folder: &Path) -> io::Result<()> {
+pub(crate) fn remove(folder: &Path) -> io::Result<()> {
     match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             open_up(folder);

@@ -198,6 +198,11 @@ pub const SETTINGS: &[Setting] = &[
         "how often a session of your agent that wants to stop is told what the contract of its step says; 0: never",
     ),
     Setting {
+        name: "session.plans",
+        kind: Kind::Text,
+        meaning: "where the plan folders of planners' sessions are made, outside of every repository; `~/.agentflow/plans` where it is not said",
+    },
+    Setting {
         name: "agents.NAME.like",
         kind: Kind::Text,
         meaning: "the known agent that this one is like: its output is read so, and its command line is taken where none is said",
@@ -268,6 +273,34 @@ pub const SETTINGS: &[Setting] = &[
         meaning: "what this tool can do; where tools are listed, a plan can ask for no others",
     },
     Setting {
+        name: "worktree.folder",
+        kind: Kind::Text,
+        meaning: "the folder for the trees of plans, outside of every workspace; `$XDG_DATA_HOME/planwright/trees` where nothing is said",
+    },
+    Setting {
+        name: "worktree.include",
+        kind: Kind::List,
+        meaning: "patterns (as in `.gitignore`) of ignored files that a new tree gets copies of, beside those of `.worktreeinclude`",
+    },
+    Setting {
+        name: "worktree.setup",
+        kind: Kind::Words,
+        meaning: "is run in a new tree, with its ports; a command line that only the project says has to be allowed by a person",
+    },
+    Setting {
+        name: "worktree.teardown",
+        kind: Kind::Words,
+        meaning: "is run in a tree before it is removed; a command line that only the project says has to be allowed by a person",
+    },
+    number(
+        "worktree.seconds",
+        [600, 1, 86_400],
+        "how long `worktree.setup` and `worktree.teardown` may take",
+    ),
+    number("worktree.ports", [0, 0, 64], "how many ports every tree has for itself, as `PLANWRIGHT_PORT`"),
+    number("worktree.port_min", [21_000, 1024, 65_535], "the first port that trees are given"),
+    number("worktree.port_max", [21_999, 1024, 65_535], "the last port that trees are given"),
+    Setting {
         name: "hooks.needs_you",
         kind: Kind::Words,
         meaning: "is run when only a person can go on, with the event on its standard input",
@@ -330,7 +363,7 @@ impl Setting {
     /// Whether only the user may say it, and never the file of the project: agents can write that one, and what they put there
     /// would be run, or signed with, outside of their attempt.
     pub fn is_personal(&self) -> bool {
-        let personal = ["hooks.", "approve.", "arbiter.", "session.", "scope.", "safety."];
+        let personal = ["hooks.", "approve.", "arbiter.", "session.", "scope.", "safety.", "worktree.folder"];
         personal.iter().any(|section| self.name.starts_with(section))
     }
 

@@ -95,17 +95,10 @@ fn tell_runs(runs: &Runs, card: &Card, since_ms: u64, happened: &mut Happened) -
 }
 
 fn tell_run(run: &Run, since_ms: u64, happened: &mut Happened, failed: &mut BTreeMap<String, (u32, String)>) {
-    let title = |step: &str| run.plan.steps.iter().find(|own| own.id == step).map(|own| own.title.clone());
-    let mut pass = |step: &str, at_ms, failed: &mut BTreeMap<String, (u32, String)>| {
-        failed.remove(step);
-        happened.done.retain(|done| done.step != step);
-        let (step, title) = (step.to_owned(), title(step).unwrap_or_default());
-        happened.done.push(StepDone { step, title, at_ms });
-    };
     for recorded in run.events.iter().filter(|recorded| recorded.at_ms >= since_ms) {
         match &recorded.event {
             Event::ContractFinished { step, attempt, receipt } => match receipt.verdict.failure() {
-                None => pass(step, recorded.at_ms, failed),
+                None => pass(run, (step, recorded.at_ms), happened, failed),
                 Some(failure) if *attempt != CLAIM => {
                     let (count, why) = failed.entry(step.clone()).or_default();
                     *count += 1;
@@ -115,7 +108,7 @@ fn tell_run(run: &Run, since_ms: u64, happened: &mut Happened, failed: &mut BTre
             },
             Event::AskAnswered { ask, answer: planwright_core::event::Answer::Confirm, .. } => {
                 if let Some((step, _)) = ask.rsplit_once('/') {
-                    pass(step, recorded.at_ms, failed);
+                    pass(run, (step, recorded.at_ms), happened, failed);
                 }
             }
             Event::RunFinished { outcome, why } => {
@@ -125,6 +118,10 @@ fn tell_run(run: &Run, since_ms: u64, happened: &mut Happened, failed: &mut BTre
                     Outcome::Cancelled => format!("the run was cancelled: {why}"),
                 };
                 happened.said.push((recorded.at_ms, word));
+            }
+            Event::StepsReopened { steps, by } => {
+                happened.done.retain(|done| !steps.contains(&done.step));
+                happened.said.push((recorded.at_ms, format!("{by} took {} back", steps.join(", "))));
             }
             Event::RunStopped { by, .. } => {
                 happened.said.push((recorded.at_ms, format!("{by} stopped the run")));
@@ -136,10 +133,22 @@ fn tell_run(run: &Run, since_ms: u64, happened: &mut Happened, failed: &mut BTre
             | Event::AskOpened { .. }
             | Event::AskAnswered { .. }
             | Event::BudgetWarned { .. }
-            | Event::RunResumed { .. }
-            | Event::StepsReopened { .. } => {}
+            | Event::RunResumed { .. } => {}
         }
     }
+}
+
+/// Takes over that a step was done; what failed before counts no more.
+fn pass(
+    run: &Run,
+    (step, at_ms): (&str, u64),
+    happened: &mut Happened,
+    failed: &mut BTreeMap<String, (u32, String)>,
+) {
+    let title = run.plan.steps.iter().find(|own| own.id == step).map(|own| own.title.clone());
+    failed.remove(step);
+    happened.done.retain(|done| done.step != step);
+    happened.done.push(StepDone { step: step.to_owned(), title: title.unwrap_or_default(), at_ms });
 }
 
 /// The first step that is not settled, where a run goes on.

@@ -183,7 +183,7 @@ fn fill(file: &mut File, path: &Path, text: &str) -> io::Result<()> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the place that writes plan files")]
-fn rename(from: &Path, to: &Path) -> io::Result<()> {
+pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::rename(from, to)
 }
 

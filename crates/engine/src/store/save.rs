@@ -64,6 +64,31 @@ pub fn create_plan(path: &Path, text: &str, dialect: &'static Dialect) -> Result
     source.parts().iter().try_for_each(|part| atomic::create(&path.join(&part.path), source.slice(part.span)))
 }
 
+/// Puts a plan that is a folder in the place of whatever lies there: for copies that planwright itself keeps. Whole or not at all,
+/// but for a moment in which nothing lies there; who may die in it notes first what it is about to do.
+pub fn lay_plan(path: &Path, text: &str, dialect: &'static Dialect) -> Result<(), Error> {
+    let write_error = |source| Error::Write { path: path.to_owned(), source };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let (new, old) =
+        (path.with_file_name(format!(".{name}.new")), path.with_file_name(format!(".{name}.old")));
+    remove_folder(&new).and_then(|()| remove_folder(&old)).map_err(write_error)?;
+    create_plan(&new, text, dialect)?;
+    if path.symlink_metadata().is_ok() {
+        atomic::rename(path, &old).map_err(write_error)?;
+    }
+    atomic::rename(&new, path).and_then(|()| remove_folder(&old)).map_err(write_error)
+}
+
+/// Removes a folder with all that lies in it, if there is one. A link is removed, and not followed.
+pub fn remove_folder(path: &Path) -> io::Result<()> {
+    match path.symlink_metadata() {
+        Ok(data) if data.is_dir() => std::fs::remove_dir_all(path),
+        Ok(_) => std::fs::remove_file(path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
 /// Removes a plan, if it still is `old`: its own files, and folders that are empty then. What lies beside it stays.
 pub fn delete_plan(path: &Path, old: &Source) -> Result<(), Error> {
     let write_error = |source| Error::Write { path: path.to_owned(), source };

@@ -177,6 +177,48 @@ impl Store {
         }
     }
 
+    /// Adds entries to the ledgers of several plans, all of it or nothing. Returns the first plan about which something was said
+    /// since the caller looked: then nothing was written.
+    pub fn say_together(&self, statements: &[(PathBuf, Statement<'_>)]) -> Result<Option<PathBuf>, Error> {
+        let mut prepared = Vec::new();
+        for (plan, statement) in statements {
+            let lines = statement.entries.iter().map(line).collect::<Result<Vec<_>, Error>>()?;
+            within_limit("what is said", lines.iter().map(|line| line.text.len()).sum())?;
+            for bytes in &statement.blobs {
+                within_limit("what is to be kept", bytes.len())?;
+            }
+            let Statement { after, at_ms, blobs, summary, .. } = statement;
+            prepared.push((plan.clone(), lines, (*after, *at_ms), blobs.clone(), summary.clone()));
+        }
+        let written = self.writer.write(move |connection| {
+            // All of them are looked at before anything is said: what was written could not be taken back.
+            for (plan, _, at, ..) in &prepared {
+                let book = Book::Plan(enter(connection, plan.as_os_str().as_bytes())?);
+                match extend(connection, book, *at, &[])? {
+                    Found::Written(_) => {}
+                    found @ (Found::Known | Found::Moved | Found::Broken(_) | Found::Nothing) => {
+                        return Ok(Some((plan.clone(), book, found)));
+                    }
+                }
+            }
+            for (plan, lines, at, blobs, summary) in &prepared {
+                let id = enter(connection, plan.as_os_str().as_bytes())?;
+                extend(connection, Book::Plan(id), *at, &lines.iter().collect::<Vec<_>>())?;
+                summarise(connection, id, summary)?;
+                blobs.iter().try_for_each(|bytes| keep(connection, bytes))?;
+            }
+            Ok(None)
+        });
+        let first = statements.first().map(|(plan, _)| plan.clone()).unwrap_or_default();
+        let say = |path, source| Error::Say { plan: first, path, source };
+        match written.map_err(|source| failed(&self.database, source, say))? {
+            None => Ok(None),
+            Some((_, book, Found::Broken(at))) => Err(self.broken(book, at)),
+            Some((plan, _, Found::Nothing)) => Err(Error::NoLedger { plan, path: self.database.clone() }),
+            Some((plan, _, Found::Known | Found::Moved | Found::Written(_))) => Ok(Some(plan)),
+        }
+    }
+
     /// Everything that was said about a plan, each entry checked against its hash; nothing where nothing was.
     pub fn ledger(&self, plan: &Path) -> Result<Vec<Said>, Error> {
         let said = |recorded: Recorded<Entry>| Said {

@@ -1,0 +1,120 @@
+//! `session`: the desk of a planner: folders outside of the repository in which it writes plans, proposed together. `agentctl` has the
+//! same acts under the words of document E.
+
+use planwright_engine::desk;
+
+use super::here;
+use crate::consent::who;
+use crate::desk::{SessionData, Tongue, commit, failure, say_dropped, thread_data};
+use crate::out::{Answer, Cell, Failure, Next, Out, Table, Tone, clean_line};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    act: Act,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Act {
+    /// Print the plan folder of the current thread; it is made where there is none
+    Dir,
+    /// Give out the plan folder of one more thread
+    Add,
+    /// Take back the folder of an additional thread, with what is in it
+    Drop {
+        /// The thread
+        #[arg(value_name = "THREAD", allow_hyphen_values = true)]
+        thread: String,
+    },
+    /// Remove the plan from the folder of the current thread; the folder stays
+    Clear,
+    /// Check all plan folders and propose what is in them: all or none
+    Commit,
+    /// Say what the session is about, in at most 100 characters
+    Topic {
+        /// The topic
+        #[arg(allow_hyphen_values = true)]
+        topic: String,
+    },
+    /// Show the threads, their folders and where their plans stand
+    Show,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let project = here()?;
+    let failed = |error| failure(error, Tongue::Planwright);
+    let show = Next::new(["planwright", "session", "show"]);
+    let next = match &args.act {
+        Act::Commit => return commit(&project, &who(), Tongue::Planwright, out),
+        Act::Dir => {
+            let desk = desk::open(&project).map_err(failed)?;
+            out.line(&desk.current.folder.to_string_lossy());
+            show
+        }
+        Act::Add => {
+            let thread = desk::add(&project).map_err(failed)?;
+            out.line(&format!("{}  {}", thread.id, thread.folder.display()));
+            show
+        }
+        Act::Drop { thread } => {
+            say_dropped(&desk::drop_thread(&project, thread).map_err(failed)?, out);
+            Tongue::Planwright.commit()
+        }
+        Act::Clear => {
+            let thread = desk::clear(&project).map_err(failed)?;
+            out.talk(&format!("cleared {}", clean_line(&thread.folder.to_string_lossy())));
+            Tongue::Planwright.commit()
+        }
+        Act::Topic { topic } => {
+            let desk = desk::set_topic(&project, topic).map_err(failed)?;
+            out.talk(&format!("topic: {}", clean_line(desk.topic.as_deref().unwrap_or_default())));
+            show
+        }
+        Act::Show => Next::new(["planwright", "session", "dir"]),
+    };
+    let known = desk::existing(&project).map_err(failed)?;
+    let data = known.map(|(desk, stood)| SessionData {
+        topic: desk.topic.clone(),
+        threads: desk
+            .threads()
+            .zip(&stood)
+            .map(|(thread, stood)| thread_data(thread, stood.as_ref(), &desk.current.id))
+            .collect(),
+        ..SessionData::default()
+    });
+    let data = data.unwrap_or_default();
+    let waits = data.threads.iter().find(|thread| thread.state.as_deref() == Some("proposed"));
+    let next = match waits.and_then(|thread| thread.plan.as_ref()) {
+        Some(plan) if matches!(args.act, Act::Show) => Next::new(["planwright", "review", plan.as_str()]),
+        Some(_) | None => next,
+    };
+    if matches!(args.act, Act::Show) {
+        print(&data, out);
+    }
+    Ok(Answer::done("session", &data).next(next))
+}
+
+fn print(data: &SessionData, out: &mut Out<'_>) {
+    if data.threads.is_empty() {
+        out.line("no session was begun here");
+        return;
+    }
+    if let Some(topic) = &data.topic {
+        out.line(&format!("topic  {}", clean_line(topic)));
+    }
+    let mut table = Table::new();
+    for thread in &data.threads {
+        let stands = match (&thread.state, thread.revision) {
+            (Some(state), Some(revision)) if revision > 0 => format!("r{revision} {state}"),
+            (Some(_) | None, _) => "not committed".to_owned(),
+        };
+        table.row([
+            Cell::new(&thread.thread_id).tone(Tone::Strong),
+            Cell::new(if thread.is_current { "current" } else { "additional" }),
+            Cell::new(thread.plan.as_deref().unwrap_or("-")),
+            Cell::new(stands),
+            Cell::new(&thread.plan_dir).tone(Tone::Muted),
+        ]);
+    }
+    out.table(&table);
+}

@@ -1,0 +1,336 @@
+//! `worktree`: working copies of the repository, one for a plan. Makes them, says where they are, and removes what loses nothing.
+
+mod show;
+
+use std::io::{self, IsTerminal as _};
+
+use planwright_engine::config::Script;
+use planwright_engine::core::trees::{Reclaim, Why};
+use planwright_engine::store::registry::Tree;
+use planwright_engine::trees::{self, Pruned, Ran, Setup, Trees, Wish, script_digest};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Opened, agent_sign, here, open, refuse_agents, shown};
+use crate::consent;
+use crate::fact;
+use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use show::{RemovedData, TreeData};
+
+/// How many digits of a digest are enough.
+const DIGITS_MIN: usize = 8;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    /// Make a tree for a plan, or say where it is
+    Add(AddArgs),
+    /// List the trees of this repository with the state that each is in
+    List,
+    /// Print where a tree is: cd "$(planwright worktree path NAME)"
+    Path {
+        /// The tree, or its plan
+        name: String,
+    },
+    /// Remove a tree, unless work would be lost; branches stay
+    Remove {
+        /// The tree, or its plan
+        name: String,
+        /// Keep the branch of the plan, which is always so
+        #[arg(long)]
+        keep_branch: bool,
+        /// Allow the tear-down that planwright.toml says, by its digest
+        #[arg(long, value_name = "DIGEST")]
+        allow: Option<String>,
+    },
+    /// Remove every tree that is done with and loses nothing
+    Prune {
+        /// Only show what would be done
+        #[arg(long)]
+        dry_run: bool,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct AddArgs {
+    /// The plan
+    plan: String,
+    /// What the tree is called; the name of the plan where nothing is said
+    #[arg(long)]
+    name: Option<String>,
+    /// The commit that it begins with; HEAD, or the branch of the plan, where nothing is said
+    #[arg(long, value_name = "REV")]
+    base: Option<String>,
+    /// Do not run the set-up
+    #[arg(long)]
+    no_setup: bool,
+    /// Allow the set-up that planwright.toml says, by its digest
+    #[arg(long, value_name = "DIGEST", conflicts_with = "no_setup")]
+    allow: Option<String>,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Worktrees {
+    /// The trees that there are; with `add` and `path` the one in question.
+    pub(crate) trees: Vec<TreeData>,
+    /// The trees that were removed, or would be.
+    pub(crate) removed: Vec<RemovedData>,
+    /// Whether it was only looked at.
+    pub(crate) is_dry_run: bool,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    match &args.verb {
+        Verb::Add(args) => add(args, out),
+        Verb::List => list(out),
+        Verb::Path { name } => path(name, out),
+        Verb::Remove { name, allow, keep_branch: _ } => remove(name, allow.as_deref(), out),
+        Verb::Prune { dry_run: true } => would_prune(out),
+        Verb::Prune { dry_run: false } => prune(out),
+    }
+}
+
+fn add(args: &AddArgs, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let Opened { path: plan, project, .. } = open(&args.plan)?;
+    let trees = Trees::of(&project)?;
+    let setup = if args.no_setup { Setup::Leave } else { Setup::Run };
+    if setup == Setup::Run {
+        permit((&trees, trees.unallowed_setup()?), args.allow.as_deref(), "set-up", out)?;
+    }
+    let (name, base) = (args.name.as_deref(), args.base.as_deref());
+    let added = trees.add(&Wish { plan: &plan, name, base, setup })?;
+    out.warn_all(&added.complaints);
+    show::added(&added, out);
+    let data = data_of(&trees, &added.tree)?;
+    let again = ["planwright", "worktree", "add"].map(str::to_owned);
+    let again = again.into_iter().chain([shown(&plan)]);
+    let (exit, next) = match added.furnished.as_ref().map(|furnished| &furnished.setup) {
+        None | Some(Ran::Nothing | Ran::Well) => {
+            (Exit::Done, Next::new(["cd", added.place.to_string_lossy().as_ref()]))
+        }
+        Some(Ran::Unallowed { command }) => {
+            let digest = script_digest(command)[..DIGITS_MIN].to_owned();
+            (Exit::Person, Next::new(again.chain(["--allow".to_owned(), digest])))
+        }
+        Some(Ran::Badly { .. }) => (Exit::No, Next::new(again)),
+    };
+    let data = Worktrees { trees: vec![data], removed: Vec::new(), is_dry_run: false };
+    Ok(Answer::new(exit, "worktree", &data).next(next))
+}
+
+/// Has a person allow a command line that only the project says. Without one it is not run, which is said later.
+fn permit(
+    (trees, script): (&Trees, Option<&Script>),
+    allow: Option<&str>,
+    what: &str,
+    out: &mut Out<'_>,
+) -> Result<(), Failure> {
+    let Some(script) = script else { return Ok(()) };
+    let digest = script_digest(&script.command);
+    let command = clean_line(&show::words(&script.command)).into_owned();
+    if let Some(typed) = allow {
+        refuse_agents(&format!("allow a {what}"))?;
+        if typed.len() < DIGITS_MIN || !digest.starts_with(typed) {
+            let short = &digest[..DIGITS_MIN];
+            return Err(Failure::new(Exit::Moved, format!("the {what} is {short}, not {typed}: {command}"))
+                .hint("read it, and allow what you have read")
+                .next(Next::new(["planwright", "config", &format!("worktree.{}", what.replace('-', ""))])));
+        }
+        return Ok(trees.allow(script)?);
+    }
+    if agent_sign().is_some() || out.settings().is_json || !io::stdin().is_terminal() {
+        return Ok(());
+    }
+    let question = format!(
+        "planwright.toml, which agents can write, says a {what} that runs as you:\n  {command}\nAllow it in trees of this repository?  [y]es  [n]o  "
+    );
+    out.complain(&question);
+    match consent::answer()?.as_str() {
+        "y" | "yes" => Ok(trees.allow(script)?),
+        _ => Ok(()),
+    }
+}
+
+fn data_of(trees: &Trees, tree: &Tree) -> Result<TreeData, Failure> {
+    let finding = trees.look_at(tree)?;
+    Ok(TreeData::of(trees, &finding))
+}
+
+fn list(out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let trees = Trees::of(&here()?)?;
+    let findings = trees.inspect()?;
+    show::table(&findings, out);
+    let data: Vec<TreeData> = findings.iter().map(|finding| TreeData::of(&trees, finding)).collect();
+    let is_any_safe = findings.iter().any(|finding| finding.reclaim == Reclaim::Safe);
+    let next = match findings.is_empty() {
+        true => {
+            out.talk("there are no trees");
+            Next::new(["planwright", "help", "worktree"])
+        }
+        false if is_any_safe => Next::new(["planwright", "worktree", "prune", "--dry-run"]),
+        false => Next::new(["planwright", "status"]),
+    };
+    let data = Worktrees { trees: data, removed: Vec::new(), is_dry_run: false };
+    Ok(Answer::done("worktree", &data).next(next))
+}
+
+fn path(name: &str, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let trees = Trees::of(&here()?)?;
+    let tree = trees.find(name)?;
+    let place = trees.place(&tree.path);
+    if !place.is_dir() {
+        let message = format!("the tree `{}` is known, but its folder is not there", tree.name);
+        return Err(Failure::new(Exit::No, message).next(Next::new(["planwright", "worktree", "list"])));
+    }
+    out.line(&place.to_string_lossy());
+    // Whoever asks for the path alone does not wait for a look at all files.
+    let data = match out.settings().is_json {
+        true => vec![data_of(&trees, &tree)?],
+        false => Vec::new(),
+    };
+    Ok(Answer::done("worktree", &Worktrees { trees: data, removed: Vec::new(), is_dry_run: false }))
+}
+
+fn remove(name: &str, allow: Option<&str>, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    refuse_agents("remove a tree")?;
+    let trees = Trees::of(&here()?)?;
+    permit((&trees, trees.unallowed_teardown()?), allow, "tear-down", out)?;
+    let removed = trees.remove(name)?;
+    show::removed(std::slice::from_ref(&removed), "removed", out);
+    let data = Worktrees { trees: Vec::new(), removed: vec![RemovedData::of(&removed)], is_dry_run: false };
+    Ok(Answer::done("worktree", &data).next(Next::new(["planwright", "worktree", "list"])))
+}
+
+fn would_prune(out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let trees = Trees::of(&here()?)?;
+    let (safe, kept): (Vec<_>, Vec<_>) =
+        trees.inspect()?.into_iter().partition(|finding| finding.reclaim == Reclaim::Safe);
+    let removed: Vec<RemovedData> = safe.iter().map(RemovedData::would).collect();
+    show::would_remove(&safe, out);
+    show::kept(&kept, out);
+    let data = Worktrees {
+        trees: kept.iter().map(|finding| TreeData::of(&trees, finding)).collect(),
+        removed,
+        is_dry_run: true,
+    };
+    let next = match safe.is_empty() {
+        true => Next::new(["planwright", "worktree", "list"]),
+        false => Next::new(["planwright", "worktree", "prune"]),
+    };
+    Ok(Answer::done("worktree", &data).next(next))
+}
+
+fn prune(out: &mut Out<'_>) -> Result<Answer, Failure> {
+    refuse_agents("remove trees")?;
+    let trees = Trees::of(&here()?)?;
+    permit((&trees, trees.unallowed_teardown()?), None, "tear-down", out)?;
+    let Pruned { removed, kept, failed } = trees.prune()?;
+    show::removed(&removed, "reclaimed", out);
+    let bytes: u64 = removed.iter().map(|removed| removed.bytes).sum();
+    let word = out.palette().paint(Tone::Good, &fact::number(removed.len(), "tree"));
+    out.line(&format!("{word} reclaimed, {}", fact::size(bytes)));
+    show::kept(&kept, out);
+    for (_, error) in &failed {
+        out.warn(&error.to_string());
+    }
+    let stays = kept.iter().chain(failed.iter().map(|(finding, _)| finding));
+    let data = Worktrees {
+        trees: stays.map(|finding| TreeData::of(&trees, finding)).collect(),
+        removed: removed.iter().map(RemovedData::of).collect(),
+        is_dry_run: false,
+    };
+    Ok(Answer::done("worktree", &data).next(Next::new(["planwright", "worktree", "list"])))
+}
+
+impl From<trees::Error> for Failure {
+    fn from(error: trees::Error) -> Self {
+        let failure = |exit| Self::from_error(exit, &error);
+        let all = || Next::new(["planwright", "worktree", "list"]);
+        let said = |text: &str| text.trim_end().to_owned();
+        match &error {
+            trees::Error::NoTree { meant: Some(meant), .. } => {
+                failure(Exit::Usage).hint(format!("did you mean `{meant}`?")).next(all())
+            }
+            trees::Error::NoTree { meant: None, .. } => failure(Exit::Usage).next(all()),
+            trees::Error::Name(_) => failure(Exit::Usage).hint("say another with --name"),
+            trees::Error::Taken { .. } => {
+                failure(Exit::No).hint("say another name with --name; nothing was made").next(all())
+            }
+            trees::Error::HasTree { name, .. } => failure(Exit::No)
+                .hint("a plan has one tree; leave --name out to use it")
+                .next(Next::new(["planwright", "worktree", "path", name])),
+            trees::Error::InTheWay { .. } => failure(Exit::No)
+                .hint("look at it and move it away, or say another name with --name")
+                .next(all()),
+            trees::Error::AtWork { .. } => failure(Exit::Moved).hint("wait for it").next(all()),
+            trees::Error::Elsewhere { .. } => failure(Exit::Usage)
+                .hint("a tree is a copy of the repository, so its plan has to lie in it")
+                .next(Next::new(["planwright", "list"])),
+            trees::Error::Misplaced { .. } => failure(Exit::Usage)
+                .hint("`worktree.folder` in your own settings says where trees are")
+                .next(Next::new(["planwright", "config", "worktree.folder"])),
+            trees::Error::NoCommit { .. } => {
+                failure(Exit::Usage).hint("a tree begins with a commit: make one, or name one with --base")
+            }
+            trees::Error::HasBranch { .. } => failure(Exit::No)
+                .hint("leave --base out to go on with the work that is there; nothing was made")
+                .next(all()),
+            trees::Error::Kept { name, why, path } => match why {
+                Why::Work(_) => failure(Exit::No)
+                    .hint("nothing was removed: finish the plan there, or carry over what you want to keep")
+                    .next(Next::new(["cd", path.to_string_lossy().as_ref()])),
+                Why::Busy(_) => failure(Exit::Moved).next(Next::new(["planwright", "status"])),
+                Why::Yours | Why::Other | Why::Active | Why::Dangling(_) => {
+                    failure(Exit::No).next(Next::new(["planwright", "worktree", "path", name]))
+                }
+            },
+            trees::Error::TearDown { said: text, .. } if text.trim().is_empty() => {
+                failure(Exit::No).next(all())
+            }
+            trees::Error::TearDown { said: text, .. } => {
+                let mut failure = failure(Exit::No).next(all());
+                failure.causes.push(said(text));
+                failure
+            }
+            trees::Error::Unallowed { name, command } => {
+                let digest = script_digest(command);
+                failure(Exit::Person)
+                    .hint(format!("a person reads it and allows it: {}", show::words(command)))
+                    .next(Next::new([
+                        "planwright",
+                        "worktree",
+                        "remove",
+                        name,
+                        "--allow",
+                        &digest[..DIGITS_MIN],
+                    ]))
+            }
+            trees::Error::Ports { .. } => failure(Exit::No)
+                .hint("remove trees, or make the range larger: worktree.port_min, worktree.port_max")
+                .next(all()),
+            trees::Error::Pattern { .. } => failure(Exit::Usage)
+                .hint("patterns are those of .gitignore")
+                .next(Next::new(["planwright", "config", "worktree.include"])),
+            trees::Error::Base(planwright_engine::base::Error::NoRepository { .. })
+            | trees::Error::Keep(planwright_engine::keep::Error::NoRepository { .. }) => failure(Exit::No)
+                .hint("trees are copies of a git repository: make one first, and commit something"),
+            trees::Error::State(_)
+            | trees::Error::Base(_)
+            | trees::Error::Keep(_)
+            | trees::Error::Process(_)
+            | trees::Error::Journal(_)
+            | trees::Error::Store(_)
+            | trees::Error::Binding(_)
+            | trees::Error::Project(_)
+            | trees::Error::File { .. }
+            | trees::Error::NoGit { .. }
+            | trees::Error::NoBase { .. } => failure(Exit::Machine),
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! The record of a desk: one file in the state folder, which planners don't write, under a lock that the kernel gives back when
+//! its holder dies. What is about to be done is noted first; whoever comes next finishes it, by the same path.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use planwright_core::desk::{Desk, Refusal, Thread, session_name};
+use serde::{Deserialize, Serialize};
+
+use super::{Error, VARIABLE, commit, folder};
+use crate::project::Project;
+use crate::store::{self, state};
+
+/// Where the records are, in the state folder of the project.
+const DESKS: &str = "desks";
+/// How a record is spelled; one that a later planwright wrote is left alone.
+const VERSION: u32 = 1;
+const RECORD_BYTES_MAX: u64 = 1 << 20;
+/// How many digits tell one folder with a project from another.
+const TREE_DIGITS: usize = 16;
+
+/// What is kept of a desk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Record {
+    version: u32,
+    pub(super) desk: Desk,
+    /// The commit that is under way: empty where none is.
+    #[serde(default)]
+    pub(super) moves: Vec<Move>,
+    /// Folders that are to be removed.
+    #[serde(default)]
+    pub(super) discarded: Vec<PathBuf>,
+    /// Whether the folder of the current thread is being cleared.
+    #[serde(default)]
+    pub(super) is_clearing: bool,
+}
+
+/// What a commit does to the copy of one plan, once the ledger has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Move {
+    /// The name of the plan.
+    pub(super) plan: String,
+    /// The thread that it is the plan of; `None`: of one that was dropped.
+    pub(super) thread: Option<String>,
+    /// What becomes of it.
+    pub(super) goal: Goal,
+}
+
+/// What becomes of the copy of a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Goal {
+    /// It holds the plan with this digest, in the place of the copy with the digest `old`.
+    Laid {
+        /// The digest.
+        digest: String,
+        /// The digest of the copy before; `None`: there was none.
+        old: Option<String>,
+    },
+    /// It goes: its author has taken the plan back.
+    Gone,
+    /// It stays, and is no plan of this desk any more.
+    Left,
+}
+
+/// A desk, and the right to change it as long as this lives.
+pub(super) struct Held {
+    // Dropping it gives the right back.
+    _lock: File,
+    path: PathBuf,
+    pub(super) record: Record,
+}
+
+impl Held {
+    /// Waits for the desk of this process, which is made where there is none.
+    pub(super) fn take(project: &Project) -> Result<Self, Error> {
+        let path = path_of(project)?;
+        let lock = lock(&path)?;
+        let held = match read(&path)? {
+            Some(record) => Self { _lock: lock, path, record },
+            None => {
+                let current = Thread::new(&store::chance()?, folder::allocate(&project.config)?);
+                let record = Record {
+                    version: VERSION,
+                    desk: Desk::new(current),
+                    moves: Vec::new(),
+                    discarded: Vec::new(),
+                    is_clearing: false,
+                };
+                let held = Self { _lock: lock, path, record };
+                held.save()?;
+                held
+            }
+        };
+        held.settled(project)
+    }
+
+    /// Waits for the desk of this process, if there is one.
+    pub(super) fn take_existing(project: &Project) -> Result<Option<Self>, Error> {
+        let path = path_of(project)?;
+        if store::is_there(&path) { Self::take(project).map(Some) } else { Ok(None) }
+    }
+
+    /// Puts the record in the place of the one before, whole.
+    pub(super) fn save(&self) -> Result<(), Error> {
+        let failed = |source| Error::Record { path: self.path.clone(), source };
+        let text = serde_json::to_string(&self.record).map_err(|error| failed(io::Error::other(error)))?;
+        store::put_private(&self.path, &text).map_err(failed)
+    }
+
+    /// Finishes what was noted. Every part of it may be done twice.
+    pub(super) fn settle(&mut self, project: &Project) -> Result<(), Error> {
+        let record = &mut self.record;
+        let is_settled = record.moves.is_empty() && record.discarded.is_empty() && !record.is_clearing;
+        if is_settled {
+            return Ok(());
+        }
+        for path in std::mem::take(&mut record.discarded) {
+            store::remove_folder(&path).map_err(|source| Error::Folder { path, source })?;
+        }
+        if std::mem::take(&mut record.is_clearing) {
+            folder::clear(&record.desk.current.folder)?;
+        }
+        if !record.moves.is_empty() {
+            commit::settle(record, project)?;
+        }
+        self.save()
+    }
+
+    fn settled(mut self, project: &Project) -> Result<Self, Error> {
+        self.settle(project)?;
+        Ok(self)
+    }
+}
+
+/// Finishes what is noted in any record of a project.
+pub(super) fn settle_all(project: &Project) -> Result<(), Error> {
+    let folder = folder_of(project)?;
+    let failed = |source| Error::Record { path: folder.clone(), source };
+    let entries = match folder.read_dir() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(failed)?,
+    };
+    for entry in entries {
+        let path = entry.map_err(failed)?.path();
+        // Most records have nothing to finish: only one that has is waited for.
+        let is_open =
+            |path: &Path| Ok::<_, Error>(read(path)?.is_some_and(|record| !record.moves.is_empty()));
+        if path.extension().is_some_and(|ending| ending == "json") && is_open(&path)? {
+            let lock = lock(&path)?;
+            if let Some(record) = read(&path)? {
+                Held { _lock: lock, path, record }.settle(project)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn folder_of(project: &Project) -> Result<PathBuf, Error> {
+    Ok(state::folder_of(&state::folder(), &project.root)?.join(DESKS))
+}
+
+/// The record of the desk of this process: that of the session which it was given, else that of the folder with the project.
+fn path_of(project: &Project) -> Result<PathBuf, Error> {
+    let name = match std::env::var_os(VARIABLE).filter(|name| !name.is_empty()) {
+        Some(name) => {
+            let unfit = || Refusal::Name { name: name.to_string_lossy().into_owned() };
+            format!("session-{}", session_name(name.to_str().ok_or_else(unfit)?)?)
+        }
+        None => {
+            let hash = blake3::hash(project.root.as_os_str().as_encoded_bytes()).to_hex();
+            format!("tree-{}", &hash[..TREE_DIGITS])
+        }
+    };
+    Ok(folder_of(project)?.join(format!("{name}.json")))
+}
+
+fn lock(path: &Path) -> Result<File, Error> {
+    state::create(path.parent().unwrap_or(Path::new("/")))?;
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(path.with_extension("lock"));
+    let locked = file.and_then(|file| file.lock().map(|()| file));
+    locked.map_err(|source| Error::Record { path: path.to_owned(), source })
+}
+
+fn read(path: &Path) -> Result<Option<Record>, Error> {
+    let failed = |source| Error::Record { path: path.to_owned(), source };
+    let text = match store::read_text(path, RECORD_BYTES_MAX) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        text => text.map_err(failed)?,
+    };
+    let record: Record = serde_json::from_str(&text).map_err(|error| failed(io::Error::other(error)))?;
+    match record.version <= VERSION {
+        true => Ok(Some(record)),
+        false => Err(failed(io::Error::other("a later planwright wrote it"))),
+    }
+}

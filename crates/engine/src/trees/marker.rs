@@ -1,0 +1,31 @@
+//! The marker in a tree: whether it leads to a plan.
+
+use std::path::Path;
+
+pub(super) use planwright_core::binding::MARKER;
+use planwright_core::binding::Marker;
+
+use crate::binding;
+use crate::project::Project;
+
+/// What the marker of the project at `root` says, where it leads to no plan. The settings are those of the workspace.
+pub(super) fn dangling(project: &Project, root: &Path) -> Option<String> {
+    let here = Project { root: root.to_owned(), ..project.clone() };
+    match binding::of_marker(&here) {
+        Err(binding::Error::Loud(_) | binding::Error::NoFolder { .. }) => Some(said(root)),
+        // What can't be read is not known to lead nowhere.
+        Ok(_)
+        | Err(binding::Error::Read { .. } | binding::Error::Unprintable { .. } | binding::Error::Store(_)) => {
+            None
+        }
+    }
+}
+
+fn said(root: &Path) -> String {
+    match binding::marker(root) {
+        Marker::Bytes(bytes) => String::from_utf8_lossy(&bytes).trim().to_owned(),
+        Marker::Unset | Marker::TooLong | Marker::Link | Marker::NotAFile | Marker::Unreadable(_) => {
+            "(no name)".to_owned()
+        }
+    }
+}
