@@ -12,9 +12,11 @@ use planwright_core::run::{RunState, Status};
 
 use crate::base::{self, Place};
 use crate::keep::{self, Brought, History, Keep, Merged};
+use crate::project::Project;
 use crate::runs::now;
 use crate::store::registry::{self, Tree};
 use crate::store::state;
+use crate::trees::{self, Setup};
 
 /// The line of a commit that says which attempt it is of.
 const TRAILER: &str = "Attempt: ";
@@ -33,6 +35,9 @@ pub enum Error {
     /// The registry of trees.
     #[error(transparent)]
     State(#[from] state::Error),
+    /// What a tree is given.
+    #[error(transparent)]
+    Trees(#[from] trees::Error),
     /// There is nothing to make trees of.
     #[error("{} is in no git repository with a commit, so no step can be done in a tree of its own", root.display())]
     NoRepository {
@@ -44,8 +49,8 @@ pub enum Error {
 /// Which run it is the ground of.
 #[derive(Debug, Clone)]
 pub struct Plot {
-    /// The root of the project.
-    pub root: PathBuf,
+    /// The project.
+    pub project: Project,
     /// Names the run among all of the repository.
     pub run: String,
     /// What the harness itself writes, relative to the root: the plan.
@@ -80,6 +85,8 @@ pub struct Field {
     tree: Option<(Place, Keep)>,
     /// What it was made of.
     commit: String,
+    /// What was copied into it, from its top: no part of the work.
+    given: Vec<PathBuf>,
 }
 
 /// A place where a contract looks, and what lands if it passes.
@@ -137,17 +144,17 @@ impl Drop for Field {
 impl Ground {
     /// The ground of a run. Nothing is written.
     pub fn of(plot: Plot) -> Result<Self, Error> {
-        let kept = match Keep::find(&plot.root)? {
+        let kept = match Keep::find(&plot.project.root)? {
             None => None,
             Some(keep) => {
-                let tree = keep::tree_around(&plot.root)?;
+                let tree = keep::tree_around(&plot.project.root)?;
                 let branch = tree
                     .as_ref()
                     .and_then(|tree| tree.branch.as_deref())
                     .map(|name| format!("refs/heads/{name}"));
                 let begun = match &branch {
                     Some(branch) => keep.get(branch)?,
-                    None => base::of(&plot.root)?.map(|base| base.commit),
+                    None => base::of(&plot.project.root)?.map(|base| base.commit),
                 };
                 let own = plot.own.iter().map(|path| keep.part().join(path)).collect();
                 let base = begun.or(tree.map(|tree| tree.base));
@@ -158,7 +165,7 @@ impl Ground {
     }
 
     fn kept(&self) -> Result<&Kept, Error> {
-        self.kept.as_ref().ok_or_else(|| Error::NoRepository { root: self.plot.root.clone() })
+        self.kept.as_ref().ok_or_else(|| Error::NoRepository { root: self.plot.project.root.clone() })
     }
 
     /// Whether there is a repository to keep work in.
@@ -272,7 +279,7 @@ impl Ground {
 
     /// A tree of a commit.
     fn plant(&self, kept: &Kept, commit: &str, name: &str) -> Result<Field, Error> {
-        let place = Place::new(&self.plot.root)?;
+        let place = Place::new(&self.plot.project.root)?;
         let top = place.path.join("tree");
         kept.keep.plant(commit, &top, BRANCH, History::None)?;
         registry::register(&Tree {
@@ -287,10 +294,11 @@ impl Ground {
             created_at_ms: now(),
         })?;
         let root = top.join(kept.keep.part());
-        let field =
-            Field { root: root.clone(), tree: Some((place, kept.keep.clone())), commit: commit.to_owned() };
+        let tree = Some((place, kept.keep.clone()));
+        let mut field = Field { root: root.clone(), tree, commit: commit.to_owned(), given: Vec::new() };
         // The project may not be in the commit yet.
         std::fs::create_dir_all(&root).map_err(|source| keep::Error::File { path: root, source })?;
+        field.given = trees::furnish(&self.plot.project, &top, Setup::Run)?.copied;
         Ok(field)
     }
 
@@ -298,7 +306,8 @@ impl Ground {
     pub fn keep_work(&self, field: &Field, step: &Step, attempt: &str) -> Result<(), Error> {
         let (kept, Some((place, _))) = (self.kept()?, &field.tree) else { return Ok(()) };
         let message = said(step, attempt);
-        let commit = kept.keep.snapshot(&place.path.join("tree"), &field.commit, &kept.own, &message)?;
+        let without: Vec<PathBuf> = kept.own.iter().chain(&field.given).cloned().collect();
+        let commit = kept.keep.snapshot(&place.path.join("tree"), &field.commit, &without, &message)?;
         self.point(kept, &self.attempt(&step.id, attempt), &commit)
     }
 
@@ -325,7 +334,12 @@ impl Ground {
     /// Where the contract of an attempt looks; or why it can't look at all.
     pub fn stand(&self, step: &Step, attempt: &str) -> Result<Result<Stand, String>, Error> {
         if !self.is_apart()? {
-            let field = Field { root: self.plot.root.clone(), tree: None, commit: String::new() };
+            let field = Field {
+                root: self.plot.project.root.clone(),
+                tree: None,
+                commit: String::new(),
+                given: Vec::new(),
+            };
             return Ok(Ok(Stand { field, head: None }));
         }
         let kept = self.kept()?;
