@@ -266,7 +266,7 @@ fn all_of(folders: &[PathBuf]) -> BTreeMap<PathBuf, Vec<u8>> {
             match entry.file_type().expect("a kind") {
                 kind if kind.is_dir() => left.push(entry.path()),
                 kind if kind.is_file() => {
-                    drop(all.insert(entry.path(), fs::read(entry.path()).expect("read")))
+                    drop(all.insert(entry.path(), fs::read(entry.path()).expect("read")));
                 }
                 _ => drop(all.insert(entry.path(), Vec::new())),
             }
@@ -343,7 +343,7 @@ fn leave(place: &Place, (kind, name): (&str, &str), (stencils, landed): (&Path, 
             place.repository.git(&["worktree", "add", "--quiet", "-b", name, &plain.display().to_string()]);
             match kind {
                 "git-dangling" => {
-                    fs::write(plain.join(".harness/active-plan"), "nowhere\n").expect("written")
+                    fs::write(plain.join(".harness/active-plan"), "nowhere\n").expect("written");
                 }
                 "git-gone" => fs::remove_dir_all(plain).expect("removed"),
                 _ => {}

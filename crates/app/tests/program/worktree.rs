@@ -15,8 +15,8 @@ fn repository() -> Place {
     let plan = runnable(&[(
         "serve",
         "",
-        "echo $PLANWRIGHT_PORT >port",
-        "test \"$(cat port)\" = \"$PLANWRIGHT_PORT\"",
+        "echo ${PLANWRIGHT_PORT:-none} >port",
+        "test \"$(cat port)\" = \"${PLANWRIGHT_PORT:-none}\"",
     )]);
     place
         .write("plans/one.md", &plan)

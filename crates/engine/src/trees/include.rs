@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::{OpenOptions, Permissions};
+use std::fs::{Metadata, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
@@ -85,17 +85,17 @@ impl List {
     }
 
     /// Whether a path is named, itself or by a folder above it.
-    fn names(&self, path: &Path, is_folder: bool) -> bool {
+    fn names(&self, path: &Path, data: &Metadata) -> bool {
         let within = |rules: &&Gitignore| path.starts_with(rules.path());
         let mut all = self.0.iter().filter(within);
-        all.any(|rules| matches!(rules.matched_path_or_any_parents(path, is_folder), Match::Ignore(_)))
+        all.any(|rules| matches!(rules.matched_path_or_any_parents(path, data.is_dir()), Match::Ignore(_)))
     }
 
     /// Whether a path in a folder that is named is said to be left out.
-    fn leaves_out(&self, path: &Path, is_folder: bool) -> bool {
+    fn leaves_out(&self, path: &Path, data: &Metadata) -> bool {
         let within = |rules: &&Gitignore| path.starts_with(rules.path());
         let mut all = self.0.iter().filter(within);
-        all.any(|rules| matches!(rules.matched(path, is_folder), Match::Whitelist(_)))
+        all.any(|rules| matches!(rules.matched(path, data.is_dir()), Match::Whitelist(_)))
     }
 }
 
@@ -123,7 +123,7 @@ impl Work<'_> {
         let from = self.top.join(path);
         // What vanishes while we look is not there.
         let Ok(data) = from.symlink_metadata() else { return Ok(()) };
-        if self.list.names(&from, data.is_dir()) {
+        if self.list.names(&from, &data) {
             if !data.is_dir() {
                 if self.one(path)? {
                     self.copied.paths.push(path.to_owned());
@@ -154,7 +154,7 @@ impl Work<'_> {
                 let inner = folder.join(name);
                 let from = self.top.join(&inner);
                 let Ok(data) = from.symlink_metadata() else { continue };
-                if self.list.leaves_out(&from, data.is_dir()) {
+                if self.list.leaves_out(&from, &data) {
                     continue;
                 }
                 match data.is_dir() {
