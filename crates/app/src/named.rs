@@ -1,9 +1,10 @@
-//! Which plan a command works on: the one that was typed, or named by `--name`, else the one that this worktree is bound to. What only a
+//! Which plan a command works on: the one that was typed, or named by `--name`, else the one that this worktree is bound to, by its
+//! marker or as the tree of a plan. What only a
 //! person may say is said of a plan that the person named: a marker lies within reach of agents.
 
 use planwright_engine::binding::{self, Binding};
 use planwright_engine::core::binding::{Want, task};
-use planwright_engine::store;
+use planwright_engine::{store, trees};
 
 use crate::command::{here, shown};
 use crate::out::{Exit, Failure, Next};
@@ -49,7 +50,14 @@ impl Named {
     fn chosen(&self, plan: Option<&str>) -> Result<Option<String>, Failure> {
         match self.said(plan)? {
             Some(said) => Ok(Some(said)),
-            None => Ok(binding::of_marker(&here()?)?.map(|bound| shown(&bound.plan))),
+            None => {
+                let project = here()?;
+                let plan = match binding::of_marker(&project)? {
+                    Some(bound) => Some(bound.plan),
+                    None => trees::plan_of(&project.root)?,
+                };
+                Ok(plan.map(|plan| shown(&plan)))
+            }
         }
     }
 

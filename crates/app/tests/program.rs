@@ -113,5 +113,7 @@ mod verify;
 mod watch;
 #[path = "program/webhook.rs"]
 mod webhook;
+#[path = "program/workers.rs"]
+mod workers;
 #[path = "program/worktree.rs"]
 mod worktree;

@@ -248,13 +248,14 @@ fn lost(work: &Work) -> String {
 
 /// The state of a tree. What has landed is merged, whatever became of its plan since.
 pub fn state(facts: &Facts) -> State {
-    let is_there = facts.is_known && facts.folder != Folder::Absent;
-    match (is_there, facts.landing, facts.plan, &facts.dangling) {
-        (false, ..) => State::Orphaned,
-        (true, Landing::Landed, ..) => State::Merged,
-        (true, Landing::Nothing | Landing::OnBranch, Plan::Gone, _) => State::Orphaned,
-        (true, Landing::Nothing | Landing::OnBranch, Plan::There | Plan::Unsaid, Some(_)) => State::Dangling,
-        (true, Landing::Nothing | Landing::OnBranch, Plan::There | Plan::Unsaid, None) => State::Active,
+    if !facts.is_known || facts.folder == Folder::Absent {
+        return State::Orphaned;
+    }
+    match (facts.landing, facts.plan, &facts.dangling) {
+        (Landing::Landed, ..) => State::Merged,
+        (Landing::Nothing | Landing::OnBranch, Plan::Gone, _) => State::Orphaned,
+        (Landing::Nothing | Landing::OnBranch, Plan::There | Plan::Unsaid, Some(_)) => State::Dangling,
+        (Landing::Nothing | Landing::OnBranch, Plan::There | Plan::Unsaid, None) => State::Active,
     }
 }
 

@@ -12,9 +12,11 @@ use planwright_core::run::{RunState, Status};
 
 use crate::base::{self, Place};
 use crate::keep::{self, Brought, History, Keep, Merged};
+use crate::project::Project;
 use crate::runs::now;
 use crate::store::registry::{self, Tree};
 use crate::store::state;
+use crate::trees::{self, Setup};
 
 /// The line of a commit that says which attempt it is of.
 const TRAILER: &str = "Attempt: ";
@@ -33,6 +35,9 @@ pub enum Error {
     /// The registry of trees.
     #[error(transparent)]
     State(#[from] state::Error),
+    /// What a tree is given.
+    #[error(transparent)]
+    Trees(#[from] trees::Error),
     /// There is nothing to make trees of.
     #[error("{} is in no git repository with a commit, so no step can be done in a tree of its own", root.display())]
     NoRepository {
@@ -44,8 +49,8 @@ pub enum Error {
 /// Which run it is the ground of.
 #[derive(Debug, Clone)]
 pub struct Plot {
-    /// The root of the project.
-    pub root: PathBuf,
+    /// The project.
+    pub project: Project,
     /// Names the run among all of the repository.
     pub run: String,
     /// What the harness itself writes, relative to the root: the plan.
@@ -80,6 +85,8 @@ pub struct Field {
     tree: Option<(Place, Keep)>,
     /// What it was made of.
     commit: String,
+    /// What was copied into it, from its top: no part of the work.
+    given: Vec<PathBuf>,
 }
 
 /// A place where a contract looks, and what lands if it passes.
@@ -137,17 +144,17 @@ impl Drop for Field {
 impl Ground {
     /// The ground of a run. Nothing is written.
     pub fn of(plot: Plot) -> Result<Self, Error> {
-        let kept = match Keep::find(&plot.root)? {
+        let kept = match Keep::find(&plot.project.root)? {
             None => None,
             Some(keep) => {
-                let tree = keep::tree_around(&plot.root)?;
+                let tree = keep::tree_around(&plot.project.root)?;
                 let branch = tree
                     .as_ref()
                     .and_then(|tree| tree.branch.as_deref())
                     .map(|name| format!("refs/heads/{name}"));
                 let begun = match &branch {
                     Some(branch) => keep.get(branch)?,
-                    None => base::of(&plot.root)?.map(|base| base.commit),
+                    None => base::of(&plot.project.root)?.map(|base| base.commit),
                 };
                 let own = plot.own.iter().map(|path| keep.part().join(path)).collect();
                 let base = begun.or(tree.map(|tree| tree.base));
@@ -158,7 +165,7 @@ impl Ground {
     }
 
     fn kept(&self) -> Result<&Kept, Error> {
-        self.kept.as_ref().ok_or_else(|| Error::NoRepository { root: self.plot.root.clone() })
+        self.kept.as_ref().ok_or_else(|| Error::NoRepository { root: self.plot.project.root.clone() })
     }
 
     /// Whether there is a repository to keep work in.
@@ -208,16 +215,8 @@ impl Ground {
         let name = self.reference("head");
         let Some(mut head) = kept.keep.get(&name)? else {
             let first = kept.snapshot("Where the run began")?;
-            kept.keep.set(
-                &self.reference("synced"),
-                &first,
-                kept.keep.get(&self.reference("synced"))?.as_deref(),
-            )?;
-            kept.keep.set(
-                &self.reference("first"),
-                &first,
-                kept.keep.get(&self.reference("first"))?.as_deref(),
-            )?;
+            kept.point(&self.reference("synced"), &first)?;
+            kept.point(&self.reference("first"), &first)?;
             kept.keep.set(&name, &first, None)?;
             return Ok(());
         };
@@ -232,7 +231,7 @@ impl Ground {
         }
         if head != found {
             kept.keep.set(&name, &head, Some(&found))?;
-            self.follow(kept, &found, &head)?;
+            kept.follow(&found, &head)?;
         }
         if self.is_apart()? {
             // A conflict is said when the next step lands.
@@ -266,13 +265,13 @@ impl Ground {
         let commit = kept.keep.commit(&tree, &[&head], "What was done in the workspace")?;
         kept.keep.set(&synced, &commit, Some(&head))?;
         kept.keep.set(&name, &commit, Some(&head))?;
-        self.follow(kept, &head, &commit)?;
+        kept.follow(&head, &commit)?;
         Ok(commit)
     }
 
     /// A tree of a commit.
     fn plant(&self, kept: &Kept, commit: &str, name: &str) -> Result<Field, Error> {
-        let place = Place::new(&self.plot.root)?;
+        let place = Place::new(&self.plot.project.root)?;
         let top = place.path.join("tree");
         kept.keep.plant(commit, &top, BRANCH, History::None)?;
         registry::register(&Tree {
@@ -287,10 +286,11 @@ impl Ground {
             created_at_ms: now(),
         })?;
         let root = top.join(kept.keep.part());
-        let field =
-            Field { root: root.clone(), tree: Some((place, kept.keep.clone())), commit: commit.to_owned() };
+        let tree = Some((place, kept.keep.clone()));
+        let mut field = Field { root: root.clone(), tree, commit: commit.to_owned(), given: Vec::new() };
         // The project may not be in the commit yet.
         std::fs::create_dir_all(&root).map_err(|source| keep::Error::File { path: root, source })?;
+        field.given = trees::furnish(&self.plot.project, &top, Setup::Run)?.copied;
         Ok(field)
     }
 
@@ -298,15 +298,16 @@ impl Ground {
     pub fn keep_work(&self, field: &Field, step: &Step, attempt: &str) -> Result<(), Error> {
         let (kept, Some((place, _))) = (self.kept()?, &field.tree) else { return Ok(()) };
         let message = said(step, attempt);
-        let commit = kept.keep.snapshot(&place.path.join("tree"), &field.commit, &kept.own, &message)?;
-        self.point(kept, &self.attempt(&step.id, attempt), &commit)
+        let without: Vec<PathBuf> = kept.own.iter().chain(&field.given).cloned().collect();
+        let commit = kept.keep.snapshot(&place.path.join("tree"), &field.commit, &without, &message)?;
+        kept.point(&self.attempt(&step.id, attempt), &commit)
     }
 
     /// Lets work that is kept under one name be the attempt's.
     pub fn choose(&self, step: &str, from: &str, attempt: &str) -> Result<(), Error> {
         let kept = self.kept()?;
         let Some(commit) = kept.keep.get(&self.attempt(step, from))? else { return Ok(()) };
-        self.point(kept, &self.attempt(step, attempt), &commit)
+        kept.point(&self.attempt(step, attempt), &commit)
     }
 
     /// How many lines the work that is kept under a name changes.
@@ -316,16 +317,15 @@ impl Ground {
         Ok(kept.keep.size(&format!("{commit}^"), &commit)?)
     }
 
-    fn point(&self, kept: &Kept, reference: &str, commit: &str) -> Result<(), Error> {
-        let old = kept.keep.get(reference)?;
-        kept.keep.set(reference, commit, old.as_deref())?;
-        Ok(())
-    }
-
     /// Where the contract of an attempt looks; or why it can't look at all.
     pub fn stand(&self, step: &Step, attempt: &str) -> Result<Result<Stand, String>, Error> {
         if !self.is_apart()? {
-            let field = Field { root: self.plot.root.clone(), tree: None, commit: String::new() };
+            let field = Field {
+                root: self.plot.project.root.clone(),
+                tree: None,
+                commit: String::new(),
+                given: Vec::new(),
+            };
             return Ok(Ok(Stand { field, head: None }));
         }
         let kept = self.kept()?;
@@ -356,7 +356,7 @@ impl Ground {
             let after = old.clone().unwrap_or_else(|| kept.base.clone());
             let commit = kept.keep.snapshot(kept.keep.top(), &after, &kept.own, &said(step, attempt))?;
             kept.keep.set(&name, &commit, old.as_deref())?;
-            self.follow(kept, &after, &commit)?;
+            kept.follow(&after, &commit)?;
             return Ok(Landed::Yes);
         };
         let commit = &stand.field.commit;
@@ -371,7 +371,7 @@ impl Ground {
             self.settle(kept)?;
             return Ok(Landed::Again);
         }
-        self.follow(kept, head, commit)?;
+        kept.follow(head, commit)?;
         Ok(Landed::Yes)
     }
 
@@ -395,18 +395,6 @@ impl Ground {
             Some(head) => self.bring(kept, &head),
             None => Ok(None),
         }
-    }
-
-    /// The branch of a plan's tree goes along with what lands.
-    fn follow(&self, kept: &Kept, from: &str, to: &str) -> Result<(), Error> {
-        let Some(branch) = &kept.branch else { return Ok(()) };
-        let now = kept.keep.get(branch)?;
-        // Where somebody else moved it, it stays: a merge finds both.
-        let is_ours = now.as_deref().is_none_or(|now| now == from || now == kept.base);
-        if is_ours {
-            kept.keep.set(branch, to, now.as_deref())?;
-        }
-        Ok(())
     }
 
     /// What landed, the first one first. `None` where nothing is kept.
@@ -438,19 +426,38 @@ impl Ground {
             &kept.own,
             "What lay in the workspace before it was rolled back",
         )?;
-        self.point(kept, &self.reference(&format!("before-rollback/{}", crate::runs::now())), &now)?;
+        kept.point(&self.reference(&format!("before-rollback/{}", crate::runs::now())), &now)?;
         let changed = kept.keep.changed(&now, to)?;
         kept.keep.bring(kept.keep.top(), &now, to, &kept.own)?;
-        self.point(kept, &self.reference("synced"), to)?;
+        kept.point(&self.reference("synced"), to)?;
         kept.keep.set(&name, to, old.as_deref())?;
         if let Some(old) = old {
-            self.follow(kept, &old, to)?;
+            kept.follow(&old, to)?;
         }
         Ok((now, changed))
     }
 }
 
 impl Kept {
+    /// The branch of a plan's tree goes along with what lands.
+    fn follow(&self, from: &str, to: &str) -> Result<(), Error> {
+        let Some(branch) = &self.branch else { return Ok(()) };
+        let now = self.keep.get(branch)?;
+        // Where somebody else moved it, it stays: a merge finds both.
+        let is_ours = now.as_deref().is_none_or(|now| now == from || now == self.base);
+        if is_ours {
+            self.keep.set(branch, to, now.as_deref())?;
+        }
+        Ok(())
+    }
+
+    /// Has a reference of ours be at a commit, wherever it was.
+    fn point(&self, reference: &str, commit: &str) -> Result<(), Error> {
+        let old = self.keep.get(reference)?;
+        self.keep.set(reference, commit, old.as_deref())?;
+        Ok(())
+    }
+
     /// What lies in the workspace; the commit before it where that is the same.
     fn snapshot(&self, message: &str) -> Result<String, Error> {
         let tree = self.keep.snapshot_tree(self.keep.top(), &self.base, &self.own)?;

@@ -285,6 +285,10 @@ pub fn merge(
     if let Some(tree) = keep::tree_around(&project.root)? {
         return Err(Error::InTree { name: tree.name, origin: tree.origin });
     }
+    if options.plans.is_empty() && options.into.is_none() && base::of(&project.root)?.is_none() {
+        // Where nothing was ever committed there is no branch, neither of a plan nor of anybody.
+        return Ok(Report { into: "HEAD".to_owned(), ..Report::default() });
+    }
     let decisions = Decisions::open(project)?;
     let store = decisions.runs().store().clone();
     let Some(_lock) = store.lock_named(LOCK)? else {

@@ -2,7 +2,7 @@
 //! them it needs; `../api` means the same folder in the workspace, beside a tree, and beside what is merged.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use planwright_core::source::Source;
 
@@ -109,12 +109,6 @@ fn mentions(text: &str, path: &str) -> bool {
     let path = path.trim_end_matches('/');
     let is_end = |rest: &str| !rest.starts_with(|sign: char| sign.is_alphanumeric() || "-_.".contains(sign));
     !path.is_empty() && text.match_indices(path).any(|(at, _)| is_end(&text[at + path.len()..]))
-}
-
-/// Where the repositories of a plan lie, as paths of folders beside `top`.
-pub fn folders_beside(top: &Path, all: &[Beside]) -> Vec<PathBuf> {
-    let above = top.parent().unwrap_or(top);
-    all.iter().map(|beside| above.join(&beside.folder)).collect()
 }
 
 #[cfg(test)]

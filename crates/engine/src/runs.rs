@@ -409,7 +409,7 @@ impl Runs {
         let name = run.row.plan.file_name().unwrap_or_default().to_string_lossy();
         let fresh = run.row.plan.with_file_name(format!(".{name}.planwright"));
         let plot = Plot {
-            root: self.project.root.clone(),
+            project: self.project.clone(),
             run: ground::name_of_run(&self.store.key(), run.row.id.number(), run.row.created_at_ms),
             own: vec![run.row.plan.clone(), fresh],
         };

@@ -18,7 +18,9 @@ pub use beside::{append, keep};
 pub use chance::chance;
 pub use folder::{plan_at, read_foreign};
 pub use journal::Store;
-pub use save::{create_plan, delete_plan, lay_plan, remove_folder, replace, save, shift, unload};
+pub use save::{
+    create_plan, delete_plan, lay_plan, remove_folder, remove_laid, replace, save, shift, unload,
+};
 
 use std::fs::File;
 use std::io::{self, Read, Seek};

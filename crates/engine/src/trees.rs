@@ -19,7 +19,6 @@ use planwright_core::trees::{self, BadName, Facts, Folder, Maker, Reclaim, State
 
 pub use add::{Added, Wish};
 pub use furnish::{Furnished, Setup, furnish};
-pub use include::FILE as INCLUDE_FILE;
 pub use ports::environment;
 pub use remove::{Pruned, Removed};
 pub use script::{Ran, digest as script_digest};
@@ -209,6 +208,12 @@ pub enum Error {
         /// The command line.
         command: Vec<String>,
     },
+}
+
+/// The plan that the tree around a project is for; `None` where the project lies in no tree of a plan. Nothing in the tree has a say
+/// in it.
+pub fn plan_of(root: &Path) -> Result<Option<PathBuf>, Error> {
+    Ok(keep::tree_around(root)?.and_then(|tree| tree.plan).map(|plan| root.join(plan)))
 }
 
 /// What was found about one tree.

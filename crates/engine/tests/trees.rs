@@ -39,12 +39,17 @@ fn plan(name: &str) -> String {
 struct Place {
     repository: Repository,
     scratch: Scratch,
+    /// The first commit.
+    base: String,
 }
 
 impl Place {
     fn new(name: &str) -> Self {
-        let place =
-            Self { repository: Repository::new(name), scratch: Scratch::new(&format!("{name}-trees")) };
+        let mut place = Self {
+            repository: Repository::new(name),
+            scratch: Scratch::new(&format!("{name}-trees")),
+            base: String::new(),
+        };
         place
             .repository
             .write("src/a.rs", "a\n")
@@ -54,7 +59,7 @@ impl Place {
             .repository
             .write(".harness/PLAN-one.md", &plan("one"))
             .write(".harness/PLAN-two.md", &plan("two"));
-        place.repository.commit();
+        place.base = place.repository.commit().commit;
         place
     }
 
@@ -72,6 +77,11 @@ impl Place {
         Trees::of(&self.project()).expect("trees")
     }
 
+    /// Where its trees are.
+    fn folder(&self) -> PathBuf {
+        self.scratch.path().join(self.repository.state().file_name().expect("a name"))
+    }
+
     fn add(&self, plan: &str) -> Tree {
         let plan = self.root().join(".harness").join(format!("PLAN-{plan}.md"));
         let wish = Wish { plan: &plan, name: None, base: None, setup: Setup::Run };
@@ -80,13 +90,13 @@ impl Place {
 
     fn registered(&self, name: &str, plan: &str) -> Tree {
         Tree {
-            path: self.trees().folder().join(name),
+            path: self.folder().join(name),
             repository: self.root().join(".git"),
             origin: self.root().to_owned(),
             name: name.to_owned(),
             plan: Some(PathBuf::from(format!(".harness/PLAN-{plan}.md"))),
             branch: Some(format!("plan/{name}")),
-            base: self.repository.git(&["rev-list", "--max-parents=0", "HEAD"]),
+            base: self.base.clone(),
             ports: Vec::new(),
             created_at_ms: 1,
         }
@@ -256,7 +266,7 @@ fn all_of(folders: &[PathBuf]) -> BTreeMap<PathBuf, Vec<u8>> {
             match entry.file_type().expect("a kind") {
                 kind if kind.is_dir() => left.push(entry.path()),
                 kind if kind.is_file() => {
-                    drop(all.insert(entry.path(), fs::read(entry.path()).expect("read")))
+                    drop(all.insert(entry.path(), fs::read(entry.path()).expect("read")));
                 }
                 _ => drop(all.insert(entry.path(), Vec::new())),
             }
@@ -288,7 +298,7 @@ const LEFTOVERS: &[(&str, usize, State, bool)] = &[
 fn littered() -> Place {
     let place = Place::new("trees-litter");
     let root = place.root().to_owned();
-    let base = place.repository.base().commit;
+    let base = place.base.clone();
     place.repository.write("src/landed.rs", "landed\n");
     let landed = place.repository.commit().commit;
     let keep = Keep::of(&root).expect("kept");
@@ -299,76 +309,56 @@ fn littered() -> Place {
         &stencils,
         "cp -a landed commit; cd commit; echo more > more; git add more; git commit --quiet -m 'a fix'",
     );
-    let folder = place.trees().folder().to_owned();
-    fs::create_dir_all(&folder).expect("made");
-    let lay = |stencil: &str, name: &str| {
-        shell(&stencils, &format!("cp -a {stencil} '{}'", folder.join(name).display()));
-        folder.join(name)
-    };
+    assert_eq!(place.trees().folder(), place.folder());
+    fs::create_dir_all(place.folder()).expect("made");
     for (kind, count, ..) in LEFTOVERS {
         for number in 0..*count {
-            let name = format!("{kind}-{number}");
-            let known = |plan: &str| registry::register(&place.registered(&name, plan)).expect("registered");
-            let branch =
-                || drop(place.repository.git(&["update-ref", &format!("refs/heads/plan/{name}"), &landed]));
-            match *kind {
-                "active" | "active-with-work" => {
-                    known("one");
-                    let at = lay("base", &name);
-                    if kind.ends_with("work") {
-                        fs::write(at.join("src/new.rs"), "new").expect("written");
-                    }
-                }
-                "merged" | "merged-with-work" | "merged-with-commit" => {
-                    known("two");
-                    branch();
-                    let at = lay(if kind.ends_with("commit") { "commit" } else { "landed" }, &name);
-                    if kind.ends_with("work") {
-                        fs::write(at.join("src/a.rs"), "changed").expect("written");
-                    }
-                }
-                "plan-gone" | "plan-gone-with-work" => {
-                    known("gone");
-                    let at = lay("base", &name);
-                    if kind.ends_with("work") {
-                        fs::remove_file(at.join("src/b.rs")).expect("removed");
-                    }
-                }
-                "folder-gone" => known("one"),
-                "unknown" => drop(lay("base", &name)),
-                "unknown-with-work" => {
-                    fs::write(lay("base", &name).join("notes"), "mine").expect("written");
-                }
-                "unknown-rubbish" => {
-                    fs::create_dir(folder.join(&name)).expect("made");
-                    fs::write(folder.join(&name).join("thesis.txt"), "years of work").expect("written");
-                }
-                "dangling" => {
-                    known("one");
-                    fs::write(lay("base", &name).join(".harness/active-plan"), "nowhere\n").expect("written");
-                }
-                _ => {
-                    let at = place.scratch.path().join("plain").join(&name);
-                    place.repository.git(&[
-                        "worktree",
-                        "add",
-                        "--quiet",
-                        "-b",
-                        &name,
-                        &at.display().to_string(),
-                    ]);
-                    match *kind {
-                        "git-dangling" => {
-                            fs::write(at.join(".harness/active-plan"), "nowhere\n").expect("written")
-                        }
-                        "git-gone" => fs::remove_dir_all(at).expect("removed"),
-                        _ => {}
-                    }
-                }
-            }
+            leave(&place, (kind, &format!("{kind}-{number}")), (&stencils, &landed));
         }
     }
     place
+}
+
+/// Leaves one tree: a copy of a stencil, known or not, with work in it or without.
+fn leave(place: &Place, (kind, name): (&str, &str), (stencils, landed): (&Path, &str)) {
+    let at = place.folder().join(name);
+    let known = |plan: &str| registry::register(&place.registered(name, plan)).expect("registered");
+    let lay = |stencil: &str| drop(shell(stencils, &format!("cp -a {stencil} '{}'", at.display())));
+    let write = |file: &str, text: &str| fs::write(at.join(file), text).expect("written");
+    match kind {
+        "active" | "active-with-work" | "plan-gone" | "plan-gone-with-work" | "dangling" => {
+            known(if kind.starts_with("plan-gone") { "gone" } else { "one" });
+            lay("base");
+        }
+        "merged" | "merged-with-work" | "merged-with-commit" => {
+            known("two");
+            place.repository.git(&["update-ref", &format!("refs/heads/plan/{name}"), landed]);
+            lay(if kind.ends_with("commit") { "commit" } else { "landed" });
+        }
+        "folder-gone" => known("one"),
+        "unknown" | "unknown-with-work" => lay("base"),
+        "unknown-rubbish" => fs::create_dir(&at).expect("made"),
+        _ => {
+            let plain = place.scratch.path().join("plain").join(name);
+            place.repository.git(&["worktree", "add", "--quiet", "-b", name, &plain.display().to_string()]);
+            match kind {
+                "git-dangling" => {
+                    fs::write(plain.join(".harness/active-plan"), "nowhere\n").expect("written");
+                }
+                "git-gone" => fs::remove_dir_all(plain).expect("removed"),
+                _ => {}
+            }
+        }
+    }
+    match kind {
+        "active-with-work" => write("src/new.rs", "new"),
+        "merged-with-work" => write("src/a.rs", "changed"),
+        "plan-gone-with-work" => fs::remove_file(at.join("src/b.rs")).expect("removed"),
+        "unknown-with-work" => write("notes", "mine"),
+        "unknown-rubbish" => write("thesis.txt", "years of work"),
+        "dangling" => write(".harness/active-plan", "nowhere\n"),
+        _ => {}
+    }
 }
 
 // D-24: 200 leftovers of all four states: each is named rightly, only what loses nothing is reclaimed, and no branch is deleted.
@@ -395,7 +385,7 @@ fn of_200_leftovers_each_is_named_rightly_and_only_what_is_safe_goes() {
             false => kept.push(finding.path.clone()),
         }
     }
-    let seen = BTreeSet::from_iter(findings.iter().map(|finding| finding.state));
+    let seen: BTreeSet<State> = findings.iter().map(|finding| finding.state).collect();
     assert_eq!(seen, BTreeSet::from(State::ALL));
     let work = findings.iter().find(|finding| finding.name == "merged-with-commit-0").expect("there");
     let Reclaim::Kept { why } = &work.reclaim else { panic!("{work:?}") };
@@ -403,7 +393,7 @@ fn of_200_leftovers_each_is_named_rightly_and_only_what_is_safe_goes() {
     let before = all_of(&kept);
     let branches = place.repository.git(&["for-each-ref"]);
     let pruned = trees.prune().expect("pruned");
-    let removed = BTreeSet::from_iter(pruned.removed.iter().map(|removed| removed.name.clone()));
+    let removed: BTreeSet<String> = pruned.removed.iter().map(|removed| removed.name.clone()).collect();
     assert_eq!(removed, safe, "{:?}", pruned.failed);
     assert!(pruned.removed.iter().all(|removed| !removed.path.exists()));
     assert_eq!(all_of(&kept), before, "nothing of what stays was touched");

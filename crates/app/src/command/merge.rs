@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use planwright_engine::core::integrate::Evidence;
 use planwright_engine::integrate::{self, Act, Error, Evicted, Options, Planned, Report, Told};
+use planwright_engine::keep;
 use planwright_engine::process::Stop;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -379,6 +380,9 @@ fn failed(error: Error, args: &Args) -> Failure {
             .hint("`repositories.NAME` says where a repository lies, and `repositories:` in front of a plan which it needs")
             .next(Next::new(["planwright", "config"])),
         Error::Stopped => failure(Exit::Interrupted).next(again()),
+        Error::Keep(keep::Error::NoRepository { .. }) => {
+            failure(Exit::No).hint("plans have branches where there is a repository").next(Next::new(["git", "init"]))
+        }
         Error::Keep(_) | Error::Base(_) | Error::State(_) | Error::Journal(_) => failure(Exit::Machine),
     }
 }

@@ -24,11 +24,12 @@ use planwright_engine::core::run::RunState;
 use planwright_engine::process::Stop;
 use planwright_engine::runs::{self, Drive, Run, Runs, Spread};
 use planwright_engine::store::Text;
+use planwright_engine::trees::{Ran as SetUp, Setup, Trees, Wish};
 use planwright_engine::{Project, Verified, coordination, process, project};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Opened, find_step, open};
+use super::{Opened, find_step, open, open_file};
 use crate::fact::found::FindingData;
 use crate::named::Named;
 use crate::out::{Answer, Exit, Failure, Next, Out, clean_line};
@@ -66,6 +67,9 @@ pub(crate) struct Args {
     /// Have N agents do STEP, each in a tree of its own; the contract picks one of them
     #[arg(long, num_args = 2, value_names = ["N", "STEP"])]
     tournament: Option<Vec<String>>,
+    /// Work in the plan's own worktree, which is made where there is none, and leave this folder to others
+    #[arg(long)]
+    worktree: bool,
     /// Wait for plans that are to be done first, or are at work in this folder or on the same files
     #[arg(long)]
     wait: bool,
@@ -93,6 +97,7 @@ impl Args {
             jobs: None,
             workers: None,
             tournament: None,
+            worktree: false,
             wait: false,
             plain: false,
             dry_run: false,
@@ -178,7 +183,27 @@ struct Subject<'a> {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
-    run_opened(args, open(&args.plan)?, out)
+    let opened = open(&args.plan)?;
+    let opened = if args.worktree { in_its_tree(opened, out)? } else { opened };
+    run_opened(args, opened, out)
+}
+
+/// The same plan in its own worktree, which is made where there is none.
+fn in_its_tree(opened: Opened, out: &mut Out<'_>) -> Result<Opened, Failure> {
+    let Opened { path, project, .. } = opened;
+    let trees = Trees::of(&project)?;
+    let added = trees.add(&Wish { plan: &path, name: None, base: None, setup: Setup::Run })?;
+    out.warn_all(&added.complaints);
+    let setup = added.furnished.as_ref().map(|furnished| &furnished.setup);
+    if !matches!(setup, None | Some(SetUp::Nothing | SetUp::Well)) {
+        let message = format!("the worktree {} is not set up", added.place.display());
+        return Err(Failure::new(Exit::Person, message)
+            .hint("nothing was started; `worktree add` says what is missing")
+            .next(Next::new(["planwright", "worktree", "add", super::shown(&path).as_str()])));
+    }
+    out.talk(&format!("worktree  {}", clean_line(&added.place.to_string_lossy())));
+    let plan = added.tree.plan.clone().unwrap_or_default();
+    open_file(added.place.join(plan))
 }
 
 /// Carries out a plan that was opened already.

@@ -3,6 +3,7 @@
 mod show;
 
 use std::io::{self, IsTerminal as _};
+use std::path::Path;
 
 use planwright_engine::config::Script;
 use planwright_engine::core::trees::{Reclaim, Why};
@@ -252,7 +253,6 @@ impl From<trees::Error> for Failure {
     fn from(error: trees::Error) -> Self {
         let failure = |exit| Self::from_error(exit, &error);
         let all = || Next::new(["planwright", "worktree", "list"]);
-        let said = |text: &str| text.trim_end().to_owned();
         match &error {
             trees::Error::NoTree { meant: Some(meant), .. } => {
                 failure(Exit::Usage).hint(format!("did you mean `{meant}`?")).next(all())
@@ -281,35 +281,17 @@ impl From<trees::Error> for Failure {
             trees::Error::HasBranch { .. } => failure(Exit::No)
                 .hint("leave --base out to go on with the work that is there; nothing was made")
                 .next(all()),
-            trees::Error::Kept { name, why, path } => match why {
-                Why::Work(_) => failure(Exit::No)
-                    .hint("nothing was removed: finish the plan there, or carry over what you want to keep")
-                    .next(Next::new(["cd", path.to_string_lossy().as_ref()])),
-                Why::Busy(_) => failure(Exit::Moved).next(Next::new(["planwright", "status"])),
-                Why::Yours | Why::Other | Why::Active | Why::Dangling(_) => {
-                    failure(Exit::No).next(Next::new(["planwright", "worktree", "path", name]))
-                }
-            },
-            trees::Error::TearDown { said: text, .. } if text.trim().is_empty() => {
-                failure(Exit::No).next(all())
-            }
-            trees::Error::TearDown { said: text, .. } => {
+            trees::Error::Kept { name, why, path } => stays(failure, (name, path), why),
+            trees::Error::TearDown { said, .. } => {
                 let mut failure = failure(Exit::No).next(all());
-                failure.causes.push(said(text));
+                failure.causes.extend(Some(said.trim_end().to_owned()).filter(|said| !said.is_empty()));
                 failure
             }
             trees::Error::Unallowed { name, command } => {
-                let digest = script_digest(command);
+                let digest = &script_digest(command)[..DIGITS_MIN];
                 failure(Exit::Person)
                     .hint(format!("a person reads it and allows it: {}", show::words(command)))
-                    .next(Next::new([
-                        "planwright",
-                        "worktree",
-                        "remove",
-                        name,
-                        "--allow",
-                        &digest[..DIGITS_MIN],
-                    ]))
+                    .next(Next::new(["planwright", "worktree", "remove", name, "--allow", digest]))
             }
             trees::Error::Ports { .. } => failure(Exit::No)
                 .hint("remove trees, or make the range larger: worktree.port_min, worktree.port_max")
@@ -331,6 +313,19 @@ impl From<trees::Error> for Failure {
             | trees::Error::File { .. }
             | trees::Error::NoGit { .. }
             | trees::Error::NoBase { .. } => failure(Exit::Machine),
+        }
+    }
+}
+
+/// Says why a tree was not removed.
+fn stays(failure: impl Fn(Exit) -> Failure, (name, path): (&str, &Path), why: &Why) -> Failure {
+    match why {
+        Why::Work(_) => failure(Exit::No)
+            .hint("nothing was removed: finish the plan there, or carry over what you want to keep")
+            .next(Next::new(["cd", path.to_string_lossy().as_ref()])),
+        Why::Busy(_) => failure(Exit::Moved).next(Next::new(["planwright", "status"])),
+        Why::Yours | Why::Other | Why::Active | Why::Dangling(_) => {
+            failure(Exit::No).next(Next::new(["planwright", "worktree", "path", name]))
         }
     }
 }

@@ -268,8 +268,9 @@ pub(crate) fn a_session_that_is_killed_anywhere_is_whole() {
 pub(crate) fn half_a_commit_is_caught() {
     let play = Play::new();
     Verb::First.prepare(&play).expect("nothing is killed");
-    let right = folders(&play).expect("folders").swap_remove(1);
-    play.data(&["propose", &right.to_string_lossy(), "--json"]).expect("proposed");
+    let right = text(&threads(&play).expect("threads")[1]["thread_id"]);
+    play.data(&["session", "drop", &right, "--json"]).expect("dropped");
+    play.data(&["session", "commit", "--json"]).expect("committed");
     let found = Verb::First.found(&play);
     assert!(found.as_ref().is_err_and(|why| why.contains("is neither")), "{found:?}");
     let left = folders(&play).expect("folders").swap_remove(0);

@@ -50,7 +50,7 @@ pub fn tripped<'a>(ledger: &[Said], events: impl IntoIterator<Item = (u64, &'a E
                 steps.remove(ask.rsplit_once('/').map_or("", |(step, _)| step));
             }
             Event::StepsReopened { steps: again, .. } => {
-                steps.retain(|step, _| !again.iter().any(|own| own == step))
+                steps.retain(|step, _| !again.iter().any(|own| own == step));
             }
             Event::RunFinished { outcome: Outcome::Failed, .. } => runs += 1,
             Event::RunFinished { outcome: Outcome::Done, .. } => {

@@ -147,9 +147,9 @@ fn shipped(board: &Board, name: &str) -> Option<String> {
     let done = board.cards.iter().find(|card| is_it(&card.entry.name) && card.entry.status == Status::Done);
     let done = done.map(|card| format!("the journal proves that {} is done", card.path.display()));
     let archived = board.archived.iter().find(|entry| is_it(&entry.name));
-    let archived = archived.map(|entry| match entry.status {
-        Status::Done => format!("it is archived in {ARCHIVE}/, and the journal proves that it is done"),
-        _ => format!("it is archived in {ARCHIVE}/"),
+    let archived = archived.map(|entry| match entry.status == Status::Done {
+        true => format!("it is archived in {ARCHIVE}/, and the journal proves that it is done"),
+        false => format!("it is archived in {ARCHIVE}/"),
     });
     done.or(archived)
 }

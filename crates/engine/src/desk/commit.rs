@@ -285,15 +285,17 @@ fn settle_with(
                 }
                 Some(_) | None => {
                     if old.is_none() {
-                        remove(path)?;
+                        store::remove_laid(&path)?;
                     }
                     (false, true)
                 }
             },
             Goal::Gone => {
                 let is_done = case.state() == State::Draft;
-                if is_done && copy.is_some() && copy.as_ref() == newest.map(|newest| &newest.subject.digest) {
-                    remove(path)?;
+                // Where there is none, something of it may be left.
+                let is_due = copy.is_none() || copy.as_ref() == newest.map(|newest| &newest.subject.digest);
+                if is_done && is_due {
+                    store::remove_laid(&path)?;
                 }
                 (is_done, false)
             }
@@ -308,10 +310,6 @@ fn settle_with(
         }
     }
     Ok(())
-}
-
-fn remove(path: PathBuf) -> Result<(), Error> {
-    store::remove_folder(&path).map_err(|source| Error::Folder { path, source })
 }
 
 fn outcome(look: Look, said: Option<Proposed>) -> Outcome {

@@ -89,7 +89,11 @@ impl Kept {
         if !store::is_there(&path) {
             return Ok(None);
         }
-        let read = project.verify(&path, plan)?.plan.map(|plan| Digest::of(&plan).to_string());
+        let read = match project.verify(&path, plan) {
+            // Somebody took its files away.
+            Err(project::Error::Store(store::Error::NotAFile { .. })) => None,
+            verified => verified?.plan.map(|plan| Digest::of(&plan).to_string()),
+        };
         Ok(Some(read.unwrap_or_else(|| NO_PLAN.to_owned())))
     }
 

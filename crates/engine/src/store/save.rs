@@ -68,15 +68,29 @@ pub fn create_plan(path: &Path, text: &str, dialect: &'static Dialect) -> Result
 /// but for a moment in which nothing lies there; who may die in it notes first what it is about to do.
 pub fn lay_plan(path: &Path, text: &str, dialect: &'static Dialect) -> Result<(), Error> {
     let write_error = |source| Error::Write { path: path.to_owned(), source };
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let (new, old) =
-        (path.with_file_name(format!(".{name}.new")), path.with_file_name(format!(".{name}.old")));
-    remove_folder(&new).and_then(|()| remove_folder(&old)).map_err(write_error)?;
+    let new = hidden(path, "new");
+    remove_folder(&new).map_err(write_error)?;
     create_plan(&new, text, dialect)?;
-    if path.symlink_metadata().is_ok() {
-        atomic::rename(path, &old).map_err(write_error)?;
-    }
-    atomic::rename(&new, path).and_then(|()| remove_folder(&old)).map_err(write_error)
+    take_away(path).and_then(|()| atomic::rename(&new, path)).map_err(write_error)?;
+    remove_folder(&hidden(path, "old")).map_err(write_error)
+}
+
+/// Removes such a copy: it is there with all its files, or it is not.
+pub fn remove_laid(path: &Path) -> Result<(), Error> {
+    let removed = take_away(path).and_then(|()| remove_folder(&hidden(path, "old")));
+    removed.map_err(|source| Error::Write { path: path.to_owned(), source })
+}
+
+/// Gives a folder another name, under which nobody looks for it.
+fn take_away(path: &Path) -> io::Result<()> {
+    let old = hidden(path, "old");
+    remove_folder(&old)?;
+    if path.symlink_metadata().is_ok() { atomic::rename(path, &old) } else { Ok(()) }
+}
+
+fn hidden(path: &Path, ending: &str) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{ending}"))
 }
 
 /// Removes a folder with all that lies in it, if there is one. A link is removed, and not followed.
@@ -122,10 +136,13 @@ pub fn delete_plan(path: &Path, old: &Source) -> Result<(), Error> {
 
 /// Moves a plan to where nothing lies. Never over anything, and never while somebody writes to it.
 pub fn shift(from: &Path, to: &Path) -> Result<(), Error> {
-    let write_error = |source: io::Error| match source.kind() {
-        io::ErrorKind::AlreadyExists => Error::Exists { path: to.to_owned() },
-        io::ErrorKind::NotFound => Error::Missing { path: from.to_owned() },
-        _ => Error::Write { path: from.to_owned(), source },
+    let write_error = |source: io::Error| {
+        let is = |kind: io::ErrorKind| source.kind() == kind;
+        match (is(io::ErrorKind::AlreadyExists), is(io::ErrorKind::NotFound)) {
+            (true, _) => Error::Exists { path: to.to_owned() },
+            (false, true) => Error::Missing { path: from.to_owned() },
+            (false, false) => Error::Write { path: from.to_owned(), source },
+        }
     };
     // A link would be moved, and the plan that it leads to would stay.
     if from.symlink_metadata().map_err(write_error)?.is_symlink() {

@@ -54,7 +54,7 @@ impl Trees {
         };
         let door = self.notes.lock()?;
         self.settle()?;
-        let known = self.of_plan(&plan, &name, wish.name.is_some())?;
+        let known = self.of_plan(&plan, &name, wish)?;
         let name = known.as_ref().map_or(name.as_str(), |tree| tree.name.as_str()).to_owned();
         let at_work = || Error::AtWork { name: name.clone() };
         let _turn = self.notes.lock_tree(&name)?.ok_or_else(at_work)?;
@@ -102,10 +102,10 @@ impl Trees {
     }
 
     /// The tree of a plan, if it has one. The name must not be another's.
-    fn of_plan(&self, plan: &Path, name: &Name, is_said: bool) -> Result<Option<Tree>, Error> {
+    fn of_plan(&self, plan: &Path, name: &Name, wish: &Wish<'_>) -> Result<Option<Tree>, Error> {
         let known = self.known();
         if let Some(tree) = known.iter().find(|tree| tree.plan.as_deref() == Some(plan)) {
-            return match is_said && tree.name != name.as_str() {
+            return match wish.name.is_some() && tree.name != name.as_str() {
                 true => Err(Error::HasTree { name: tree.name.clone(), plan: plan.to_owned() }),
                 false => Ok(Some(tree.clone())),
             };

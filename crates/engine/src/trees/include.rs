@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::{OpenOptions, Permissions};
+use std::fs::{Metadata, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
@@ -17,7 +17,7 @@ use crate::base;
 use crate::store;
 
 /// The file of patterns that other tools read, too, at the top of a repository.
-pub const FILE: &str = ".worktreeinclude";
+const FILE: &str = ".worktreeinclude";
 /// How much of it is read.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 /// The most files that a tree gets copies of, and the most that are looked at for that.
@@ -85,17 +85,17 @@ impl List {
     }
 
     /// Whether a path is named, itself or by a folder above it.
-    fn names(&self, path: &Path, is_folder: bool) -> bool {
+    fn names(&self, path: &Path, data: &Metadata) -> bool {
         let within = |rules: &&Gitignore| path.starts_with(rules.path());
         let mut all = self.0.iter().filter(within);
-        all.any(|rules| matches!(rules.matched_path_or_any_parents(path, is_folder), Match::Ignore(_)))
+        all.any(|rules| matches!(rules.matched_path_or_any_parents(path, data.is_dir()), Match::Ignore(_)))
     }
 
     /// Whether a path in a folder that is named is said to be left out.
-    fn leaves_out(&self, path: &Path, is_folder: bool) -> bool {
+    fn leaves_out(&self, path: &Path, data: &Metadata) -> bool {
         let within = |rules: &&Gitignore| path.starts_with(rules.path());
         let mut all = self.0.iter().filter(within);
-        all.any(|rules| matches!(rules.matched(path, is_folder), Match::Whitelist(_)))
+        all.any(|rules| matches!(rules.matched(path, data.is_dir()), Match::Whitelist(_)))
     }
 }
 
@@ -123,18 +123,17 @@ impl Work<'_> {
         let from = self.top.join(path);
         // What vanishes while we look is not there.
         let Ok(data) = from.symlink_metadata() else { return Ok(()) };
-        if self.list.names(&from, data.is_dir()) {
-            return match data.is_dir() {
-                true if from.join(".git").symlink_metadata().is_ok() => {
-                    self.leave_out(path, "it is a repository")
-                }
-                true => self.whole(path),
-                false if self.one(path)? => {
+        if self.list.names(&from, &data) {
+            if !data.is_dir() {
+                if self.one(path)? {
                     self.copied.paths.push(path.to_owned());
-                    Ok(())
                 }
-                false => Ok(()),
-            };
+            } else if from.join(".git").symlink_metadata().is_ok() {
+                self.leave_out(path, "it is a repository");
+            } else {
+                self.whole(path)?;
+            }
+            return Ok(());
         }
         let is_filled = path.file_name().is_some_and(|name| FILLED.iter().any(|filled| name == *filled));
         if !data.is_dir() || is_filled {
@@ -155,7 +154,7 @@ impl Work<'_> {
                 let inner = folder.join(name);
                 let from = self.top.join(&inner);
                 let Ok(data) = from.symlink_metadata() else { continue };
-                if self.list.leaves_out(&from, data.is_dir()) {
+                if self.list.leaves_out(&from, &data) {
                     continue;
                 }
                 match data.is_dir() {
@@ -185,7 +184,8 @@ impl Work<'_> {
         if let Some(above) = path.parent() {
             match store::folder_within(self.folder, above) {
                 Err(store::Error::Astray { .. }) => {
-                    return self.leave_out(path, "a link is in its way in the tree").map(|()| false);
+                    self.leave_out(path, "a link is in its way in the tree");
+                    return Ok(false);
                 }
                 made => made?,
             };
@@ -193,20 +193,21 @@ impl Work<'_> {
         if data.is_symlink() {
             let target = std::fs::read_link(&from).map_err(failed)?;
             if !stays_within(path, &target) {
-                return self.leave_out(path, "it is a link that leads out").map(|()| false);
+                self.leave_out(path, "it is a link that leads out");
+                return Ok(false);
             }
             symlink(target, &to).map_err(failed)?;
         } else if data.is_file() {
             duplicate(&from, &to).map_err(failed)?;
         } else {
-            return self.leave_out(path, "it is no file").map(|()| false);
+            self.leave_out(path, "it is no file");
+            return Ok(false);
         }
         Ok(true)
     }
 
-    fn leave_out(&mut self, path: &Path, why: &'static str) -> Result<(), Error> {
+    fn leave_out(&mut self, path: &Path, why: &'static str) {
         self.copied.left_out.push((path.to_owned(), why));
-        Ok(())
     }
 
     /// The names in a folder, in order.

@@ -47,7 +47,7 @@ impl<'a> Look<'a> {
             mains.extend(keep.get(name)?);
         }
         mains.dedup();
-        // A journal that can't be opened can't tell who works where; then nobody is known to.
+        // Without a journal nobody has ever worked anywhere.
         let store = match Store::exists(&project.root)? {
             true => Some(Store::open(&project.root)?),
             false => None,
@@ -125,8 +125,7 @@ impl<'a> Look<'a> {
         let path = self.project.root.join(plan);
         match path.symlink_metadata() {
             Ok(_) => Ok(Plan::There),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Plan::Gone),
-            Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(Plan::Gone),
+            Err(error) if is_nothing(&error) => Ok(Plan::Gone),
             Err(source) => Err(Error::File { path, source }),
         }
     }
@@ -292,13 +291,15 @@ pub(super) fn progress_of(plan: &Path) -> Option<PathBuf> {
     Some(plan.with_file_name(named::progress_file(name.slug())))
 }
 
+fn is_nothing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
 pub(super) fn folder_at(path: &Path) -> Result<Folder, Error> {
     match path.symlink_metadata() {
         Ok(data) if data.is_dir() => Ok(Folder::There),
         Ok(_) => Ok(Folder::Other),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            Ok(Folder::Absent)
-        }
+        Err(error) if is_nothing(&error) => Ok(Folder::Absent),
         Err(source) => Err(Error::File { path: path.to_owned(), source }),
     }
 }
