@@ -102,7 +102,7 @@ fn a_mark_lost_with_its_driver_is_set_and_one_without_a_receipt_is_settled_by_th
         text.contains("✅ Do a") && text.contains("✅ Do c") && text.contains("status: in-progress"),
         "{text}"
     );
-    assert_eq!(wrong(&place), [claim.clone()]);
+    assert_eq!(wrong(&place), std::slice::from_ref(&claim));
     assert!(!place.has("c"), "a mark does no work");
     place.write("go", "");
     place.bash(&claim.2).expect(0, &["3 of 3 steps settled"]);

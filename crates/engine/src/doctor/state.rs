@@ -79,7 +79,7 @@ pub(super) fn disks(project: &Project) -> Vec<Finding> {
             continue;
         }
         let (Ok(disk), fewest) = (statvfs(folder), project.config.limits.free_mb) else { continue };
-        let free = (disk.blocks_available() as u128 * disk.fragment_size() as u128 / 1_000_000)
+        let free = (u128::from(disk.blocks_available()) * u128::from(disk.fragment_size()) / 1_000_000)
             .try_into()
             .unwrap_or(u64::MAX);
         if free < fewest {
