@@ -143,8 +143,8 @@ impl ReviewData {
 
 /// Every plan that waits for a yes or a no, the oldest first. What time has ended meanwhile is ended first, and said.
 pub(crate) fn reviews(project: &Project, out: &mut Out<'_>) -> Result<Vec<ReviewData>, Failure> {
-    let Some(decisions) = Decisions::open_existing(project)? else { return Ok(Vec::new()) };
     desk::settle(project).map_err(|error| crate::desk::failure(error, crate::desk::Tongue::Planwright))?;
+    let Some(decisions) = Decisions::open_existing(project)? else { return Ok(Vec::new()) };
     for expired in decisions.sweep()? {
         out.warn(&format!("{}: {}", expired.plan.display(), expired.text));
     }

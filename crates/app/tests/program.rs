@@ -33,6 +33,8 @@ mod desk;
 mod dialects;
 #[path = "program/doctor.rs"]
 mod doctor;
+#[path = "program/doctor_mends.rs"]
+mod doctor_mends;
 #[path = "program/envelope.rs"]
 mod envelope;
 #[path = "program/figures.rs"]

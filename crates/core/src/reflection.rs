@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::change::Change;
 use crate::dialect::{Dialect, Happening};
-use crate::draft::{Mark, Trace};
+use crate::draft::{Draft, Mark, Trace};
 use crate::event::{Answer, Event, Outcome, Reason};
 use crate::plan::Plan;
 use crate::run::{RunState, Status};
@@ -174,6 +174,15 @@ impl Reflection {
         let state = self.state.take().map(|state| Change::Become { state });
         marks.chain(traces.map(|(step, trace)| Change::Trace { step, trace })).chain(state).collect()
     }
+}
+
+/// The steps that a plan file marks as done and that the run has not proven, by place. The file is of the plan that is run.
+pub fn unproven(draft: &Draft, run: &RunState) -> Vec<usize> {
+    let steps = draft.steps.iter().zip(&run.steps).enumerate();
+    let claimed = steps.filter(|(_, (said, now))| {
+        said.mark() == Some(Mark::Done) && !matches!(now.status, Status::Passed { .. })
+    });
+    claimed.map(|(place, _)| place).collect()
 }
 
 /// Where a plan stands by its run.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 pub use checkout::Checkout;
 pub use log::{Commit, changed_by, commits_since, named};
-pub(crate) use place::{Place, remove as remove_folder};
+pub(crate) use place::{Place, abandoned, remove as remove_folder};
 pub use planwright_core::ledger::Base;
 pub(crate) use tree::walked;
 pub use tree::{Files, tree_of_workspace};

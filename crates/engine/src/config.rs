@@ -124,6 +124,8 @@ pub struct Limits {
     pub plan_bytes: usize,
     /// The most retries that a step may ask for.
     pub retries: u32,
+    /// The fewest megabytes that should be free on a disk that is written to.
+    pub free_mb: u64,
 }
 
 /// Where plans lie.
@@ -522,7 +524,11 @@ impl Settings {
         let size = |name| usize::try_from(self.number(name)).unwrap_or(usize::MAX);
         let count = |name| u32::try_from(self.number(name)).unwrap_or(u32::MAX);
         Config {
-            limits: Limits { plan_bytes: size("limits.plan_bytes"), retries: count("limits.retries") },
+            limits: Limits {
+                plan_bytes: size("limits.plan_bytes"),
+                retries: count("limits.retries"),
+                free_mb: self.number("limits.free_mb"),
+            },
             plans: Plans { harness: None },
             run: self.run(),
             merge: Merge { guards: usize::try_from(self.number("merge.guards")).unwrap_or(usize::MAX) },

@@ -13,6 +13,7 @@ mod together;
 pub use age::Expired;
 pub use change::Find;
 pub use review::{Asked, Reviewed};
+pub use show::Drift;
 pub use start::Started;
 pub use subject::moved;
 pub use together::Act;

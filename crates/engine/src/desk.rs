@@ -185,3 +185,8 @@ pub fn commit(project: &Project, by: &Who) -> Result<Commit, Error> {
 pub fn settle(project: &Project) -> Result<(), Error> {
     record::settle_all(project)
 }
+
+/// How many desks of this project have something to finish that nobody is at. Finishes nothing.
+pub fn abandoned(project: &Project) -> Result<usize, Error> {
+    Ok(record::abandoned(project)?.len())
+}

@@ -215,16 +215,8 @@ impl Ground {
         let name = self.reference("head");
         let Some(mut head) = kept.keep.get(&name)? else {
             let first = kept.snapshot("Where the run began")?;
-            kept.keep.set(
-                &self.reference("synced"),
-                &first,
-                kept.keep.get(&self.reference("synced"))?.as_deref(),
-            )?;
-            kept.keep.set(
-                &self.reference("first"),
-                &first,
-                kept.keep.get(&self.reference("first"))?.as_deref(),
-            )?;
+            kept.point(&self.reference("synced"), &first)?;
+            kept.point(&self.reference("first"), &first)?;
             kept.keep.set(&name, &first, None)?;
             return Ok(());
         };
@@ -239,7 +231,7 @@ impl Ground {
         }
         if head != found {
             kept.keep.set(&name, &head, Some(&found))?;
-            self.follow(kept, &found, &head)?;
+            kept.follow(&found, &head)?;
         }
         if self.is_apart()? {
             // A conflict is said when the next step lands.
@@ -273,7 +265,7 @@ impl Ground {
         let commit = kept.keep.commit(&tree, &[&head], "What was done in the workspace")?;
         kept.keep.set(&synced, &commit, Some(&head))?;
         kept.keep.set(&name, &commit, Some(&head))?;
-        self.follow(kept, &head, &commit)?;
+        kept.follow(&head, &commit)?;
         Ok(commit)
     }
 
@@ -308,14 +300,14 @@ impl Ground {
         let message = said(step, attempt);
         let without: Vec<PathBuf> = kept.own.iter().chain(&field.given).cloned().collect();
         let commit = kept.keep.snapshot(&place.path.join("tree"), &field.commit, &without, &message)?;
-        self.point(kept, &self.attempt(&step.id, attempt), &commit)
+        kept.point(&self.attempt(&step.id, attempt), &commit)
     }
 
     /// Lets work that is kept under one name be the attempt's.
     pub fn choose(&self, step: &str, from: &str, attempt: &str) -> Result<(), Error> {
         let kept = self.kept()?;
         let Some(commit) = kept.keep.get(&self.attempt(step, from))? else { return Ok(()) };
-        self.point(kept, &self.attempt(step, attempt), &commit)
+        kept.point(&self.attempt(step, attempt), &commit)
     }
 
     /// How many lines the work that is kept under a name changes.
@@ -323,12 +315,6 @@ impl Ground {
         let kept = self.kept()?;
         let Some(commit) = kept.keep.get(&self.attempt(step, attempt))? else { return Ok(0) };
         Ok(kept.keep.size(&format!("{commit}^"), &commit)?)
-    }
-
-    fn point(&self, kept: &Kept, reference: &str, commit: &str) -> Result<(), Error> {
-        let old = kept.keep.get(reference)?;
-        kept.keep.set(reference, commit, old.as_deref())?;
-        Ok(())
     }
 
     /// Where the contract of an attempt looks; or why it can't look at all.
@@ -370,7 +356,7 @@ impl Ground {
             let after = old.clone().unwrap_or_else(|| kept.base.clone());
             let commit = kept.keep.snapshot(kept.keep.top(), &after, &kept.own, &said(step, attempt))?;
             kept.keep.set(&name, &commit, old.as_deref())?;
-            self.follow(kept, &after, &commit)?;
+            kept.follow(&after, &commit)?;
             return Ok(Landed::Yes);
         };
         let commit = &stand.field.commit;
@@ -385,7 +371,7 @@ impl Ground {
             self.settle(kept)?;
             return Ok(Landed::Again);
         }
-        self.follow(kept, head, commit)?;
+        kept.follow(head, commit)?;
         Ok(Landed::Yes)
     }
 
@@ -409,18 +395,6 @@ impl Ground {
             Some(head) => self.bring(kept, &head),
             None => Ok(None),
         }
-    }
-
-    /// The branch of a plan's tree goes along with what lands.
-    fn follow(&self, kept: &Kept, from: &str, to: &str) -> Result<(), Error> {
-        let Some(branch) = &kept.branch else { return Ok(()) };
-        let now = kept.keep.get(branch)?;
-        // Where somebody else moved it, it stays: a merge finds both.
-        let is_ours = now.as_deref().is_none_or(|now| now == from || now == kept.base);
-        if is_ours {
-            kept.keep.set(branch, to, now.as_deref())?;
-        }
-        Ok(())
     }
 
     /// What landed, the first one first. `None` where nothing is kept.
@@ -452,19 +426,38 @@ impl Ground {
             &kept.own,
             "What lay in the workspace before it was rolled back",
         )?;
-        self.point(kept, &self.reference(&format!("before-rollback/{}", crate::runs::now())), &now)?;
+        kept.point(&self.reference(&format!("before-rollback/{}", crate::runs::now())), &now)?;
         let changed = kept.keep.changed(&now, to)?;
         kept.keep.bring(kept.keep.top(), &now, to, &kept.own)?;
-        self.point(kept, &self.reference("synced"), to)?;
+        kept.point(&self.reference("synced"), to)?;
         kept.keep.set(&name, to, old.as_deref())?;
         if let Some(old) = old {
-            self.follow(kept, &old, to)?;
+            kept.follow(&old, to)?;
         }
         Ok((now, changed))
     }
 }
 
 impl Kept {
+    /// The branch of a plan's tree goes along with what lands.
+    fn follow(&self, from: &str, to: &str) -> Result<(), Error> {
+        let Some(branch) = &self.branch else { return Ok(()) };
+        let now = self.keep.get(branch)?;
+        // Where somebody else moved it, it stays: a merge finds both.
+        let is_ours = now.as_deref().is_none_or(|now| now == from || now == self.base);
+        if is_ours {
+            self.keep.set(branch, to, now.as_deref())?;
+        }
+        Ok(())
+    }
+
+    /// Has a reference of ours be at a commit, wherever it was.
+    fn point(&self, reference: &str, commit: &str) -> Result<(), Error> {
+        let old = self.keep.get(reference)?;
+        self.keep.set(reference, commit, old.as_deref())?;
+        Ok(())
+    }
+
     /// What lies in the workspace; the commit before it where that is the same.
     fn snapshot(&self, message: &str) -> Result<String, Error> {
         let tree = self.keep.snapshot_tree(self.keep.top(), &self.base, &self.own)?;

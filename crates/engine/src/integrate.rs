@@ -19,7 +19,7 @@ use crate::decisions::{self, Decisions};
 use crate::keep;
 use crate::process::Stop;
 use crate::project::{self, Project};
-use crate::store::journal;
+use crate::store::journal::{self, Store};
 use crate::store::state;
 use crate::{base, repositories, rerun, runs, store};
 use gather::Batch;
@@ -339,6 +339,13 @@ pub fn merge(
         return Ok(report);
     }
     Err(Error::Restless { branch })
+}
+
+/// The plans of a merge that somebody died over; the next merge finishes it. `None` where there is none, or somebody is at it.
+pub fn unfinished(store: &Store) -> Result<Option<Vec<String>>, Error> {
+    let pending = land::pending(store);
+    let is_held = pending.is_some() && store.holder_named(LOCK)?.is_some();
+    Ok(pending.filter(|_| !is_held))
 }
 
 fn told(batch: &Batch, settled: &Settled, order: Vec<Planned>) -> Report {

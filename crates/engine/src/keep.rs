@@ -243,6 +243,15 @@ impl Keep {
         Ok(pairs.map(|(name, commit)| (name.to_owned(), commit.to_owned())).collect())
     }
 
+    /// How many bytes the repository holds for these references alone: what no branch and no tag leads to.
+    pub fn weight(&self, references: &[String]) -> Result<u64, Error> {
+        let words =
+            ["rev-list", "--objects", "--disk-usage", "--not", "--branches", "--tags", "--not", "--stdin"];
+        let names = references.iter().map(|name| format!("{name}\n")).collect::<String>();
+        let answer = self.repository().tell(&words, &[], names.as_bytes())?;
+        Ok(self.must("measure what is kept", answer)?.text().parse().unwrap_or_default())
+    }
+
     /// The tree of a commit.
     pub fn tree_of(&self, commit: &str) -> Result<String, Error> {
         let name = format!("{commit}^{{tree}}");

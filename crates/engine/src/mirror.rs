@@ -17,6 +17,7 @@ use planwright_core::source::Source;
 use planwright_core::state::State;
 
 use crate::clock;
+use crate::runs::Run;
 use crate::store::journal::{Recorded, Store};
 use crate::store::{self, Reading, Text};
 
@@ -49,6 +50,14 @@ pub(crate) struct Mirror {
     last: Option<(Instant, Duration)>,
     /// What went wrong; nothing is lost by it.
     pub(crate) complaints: Vec<String>,
+}
+
+/// How far a plan file is behind the journal.
+pub(crate) struct Behind {
+    /// What is to be changed in it.
+    pub(crate) changes: Vec<Change>,
+    /// What it says now.
+    pub(crate) draft: Draft,
 }
 
 /// What tells one state of a file from another without reading it.
@@ -119,6 +128,34 @@ impl Mirror {
         });
         self.drop_known();
         self.settle();
+    }
+
+    /// What [`Mirror::show`] would change in the file. Nothing is written.
+    pub(crate) fn behind_run(&mut self, run: &Run) -> Result<Option<Behind>, store::Error> {
+        for recorded in &run.events {
+            self.note(&run.plan, &recorded.event, recorded.at_ms);
+        }
+        self.news.stand(&run.state);
+        self.behind()
+    }
+
+    /// What [`Mirror::rest`] would change in the file. Nothing is written.
+    pub(crate) fn behind_rest(&mut self, state: State) -> Result<Option<Behind>, store::Error> {
+        self.news.rest(state, "", &mut |_| {});
+        self.behind()
+    }
+
+    /// The marks and the state that are yet to be set. `None` where the file is no plan, or means something else by now.
+    fn behind(&mut self) -> Result<Option<Behind>, store::Error> {
+        let mut changes = self.news.take(self.source.dialect());
+        let Text::Plan(now) = self.read()? else { return Ok(None) };
+        if !self.means_the_same(&now) {
+            return Ok(None);
+        }
+        let draft = now.draft();
+        // A trace is only how it came about.
+        changes.retain(|change| !matches!(change, Change::Trace { .. }) && !is_made(&now, &draft, change));
+        Ok(Some(Behind { changes, draft }))
     }
 
     /// Forgets the lines that stand beside the plan already: what is told again when a run is taken up was told before.

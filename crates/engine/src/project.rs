@@ -229,18 +229,24 @@ impl Project {
         summary
     }
 
-    /// What should not be there: conflict copies of plans, pointers that lead nowhere.
-    pub fn faults(&self) -> Result<Vec<String>, Error> {
+    /// What should not be there, each with its file: conflict copies of plans, pointers that lead nowhere.
+    pub fn astray(&self) -> Result<Vec<(PathBuf, String)>, Error> {
         let (_, copies) = self.search(&Seen::of(self), |_| ())?;
-        Ok(self.faults_with(copies))
+        Ok(self.astray_with(copies))
     }
 
     fn faults_with(&self, copies: Vec<Copy>) -> Vec<String> {
+        self.astray_with(copies).into_iter().map(|(_, fault)| fault).collect()
+    }
+
+    fn astray_with(&self, copies: Vec<Copy>) -> Vec<(PathBuf, String)> {
         let shown = |path: &Path| path.strip_prefix(&self.root).unwrap_or(path).display().to_string();
         let copies = copies.into_iter().map(|(path, service)| {
-            format!("{} is a conflict copy that {service} made; it is not read as a plan", shown(&path))
+            let fault =
+                format!("{} is a conflict copy that {service} made; it is not read as a plan", shown(&path));
+            (path, fault)
         });
-        copies.chain(self.dangling()).collect()
+        copies.chain(self.dangling().map(|fault| (self.root.join(POINTER), fault))).collect()
     }
 
     /// Says that the pointer of document B points to a plan that is not there.

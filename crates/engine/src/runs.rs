@@ -660,10 +660,20 @@ impl Runs {
     /// Sets marks and status in the plan file to where the run stands; says what went wrong. For when nobody drives it.
     pub fn mirror(&self, run: RunId, path: &Path) -> Result<Vec<String>, Error> {
         let run = self.run(run)?;
-        let source = run.row.source().ok_or(Error::Plan { run: run.row.id })?;
-        let mut mirror = Mirror::new(path, source, &self.store, self.project.config.limits.plan_bytes);
+        let mut mirror = self.mirror_of(&run, path)?;
         mirror.show(&run.plan, &run.state, &run.events);
         Ok(mirror.complaints)
+    }
+
+    /// The same while nobody can begin to drive it.
+    pub(crate) fn mirror_alone(&self, run: RunId, path: &Path) -> Result<Vec<String>, Error> {
+        let _right = self.lock(run)?;
+        self.mirror(run, path)
+    }
+
+    pub(crate) fn mirror_of(&self, run: &Run, path: &Path) -> Result<Mirror, Error> {
+        let source = run.row.source().ok_or(Error::Plan { run: run.row.id })?;
+        Ok(Mirror::new(path, source, &self.store, self.project.config.limits.plan_bytes))
     }
 }
 

@@ -5,7 +5,7 @@ use planwright_engine::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::typed_settings;
+use super::{refuse_agents, typed_settings};
 use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean};
 
 #[derive(Debug, clap::Args)]
@@ -40,13 +40,16 @@ pub(crate) struct FindingData {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    if args.fix {
+        refuse_agents("mend with `doctor --fix`")?;
+    }
     let root = project::root_of(".".as_ref())?;
     let mut findings = doctor::examine(&root, typed_settings());
     let mut fixed = Vec::new();
     if args.fix {
         for finding in &findings {
             let Some(repair) = &finding.repair else { continue };
-            match doctor::mend(&root, repair) {
+            match doctor::mend(&root, typed_settings(), repair) {
                 Ok(()) => {
                     line("fixed", Tone::Good, &finding.what, out);
                     fixed.push(finding.what.clone());

@@ -129,6 +129,29 @@ fn every_dialect_is_checked_listed_and_run_in_its_own_words() {
     }
 }
 
+// P-31: what a run has written into a plan of any dialect is no drift; taken away by hand, it is written again.
+#[test]
+fn drift_of_every_dialect_is_healed() {
+    let mut healed = 0;
+    for kind in KINDS {
+        let place = kind.place();
+        place.run(&["run", kind.address, "--rev", &kind.digest(&place)]).expect(0, &[]);
+        let behind = "does not say what is recorded";
+        let ran = place.run(&["doctor"]);
+        assert!(!ran.expect(0, &[]).said().contains(behind), "{ran:#?}");
+        for (path, text) in kind.files {
+            place.write(path, text);
+        }
+        healed += usize::from(place.run(&["doctor"]).said().contains(behind));
+        let ran = place.run(&["doctor", "--fix"]);
+        assert!(!ran.said().contains("was not marked"), "{ran:#?}");
+        kind.assert_done(&place);
+        let ran = place.run(&["doctor"]);
+        assert!(!ran.expect(0, &[]).said().contains(behind), "{ran:#?}");
+    }
+    assert!(healed >= 3, "only {healed} dialects had anything to heal");
+}
+
 // A-24, M-10: killed while an agent works, a run of any dialect goes on to the same end, and nothing beside it is told twice.
 #[test]
 fn every_dialect_goes_on_after_a_kill() {

@@ -352,7 +352,7 @@ fn a_merge_that_is_killed_anywhere_is_finished_by_the_next() {
     let last = questions - 18;
     let points = (1..last).step_by(9).map(|point| (point, "before"));
     let late = (last..=questions).flat_map(|point| [(point, "before"), (point, "after")]);
-    let (mut before, mut after) = (0, 0);
+    let (mut before, mut after, mut told) = (0, 0, 0);
     for (point, moment) in points.chain(late) {
         reset(&place);
         deadly(&place, point, moment);
@@ -366,7 +366,13 @@ fn a_merge_that_is_killed_anywhere_is_finished_by_the_next() {
             after += 1
         }
         assert_eq!(place.read("README.md"), "# Mine\n", "{point} {moment}");
+        // P-31: what is left to finish is said, with the command that does.
+        let is_told = |place: &Place| {
+            place.run(&["doctor"]).said().contains("whoever merged these plans died over it: a, b")
+        };
+        told += usize::from(is_told(&place));
         place.run(&["merge"]).expect(0, &[]);
+        assert!(!is_told(&place), "{point} {moment}");
         let there = files(&place, "main");
         assert!(there.contains("a.txt") && there.contains("b.txt"), "{point} {moment}: {there}");
         assert_eq!(place.bash("git status --porcelain").stdout, " M README.md\n", "{point} {moment}");
@@ -379,6 +385,7 @@ fn a_merge_that_is_killed_anywhere_is_finished_by_the_next() {
         assert_eq!(place.bash("git fsck --no-dangling 2>&1").code, 0, "{point} {moment}");
     }
     assert!(before > 3 && after > 1, "both sides of the move were hit: {before}, {after}");
+    assert!(told > 3, "only {told} of them left something to finish");
 }
 
 // The twin: a merge that does not run the contracts (whatever it starts says yes) lands what breaks, and that is seen.

@@ -66,18 +66,29 @@ fn lock_file(path: &Path) -> io::Result<File> {
 
 /// Removes the folders whose makers are dead.
 fn sweep(folder: &Path) {
-    let Ok(entries) = folder.read_dir() else { return };
-    for path in entries.flatten().map(|entry| entry.path()) {
-        if !path.symlink_metadata().is_ok_and(|data| data.is_dir()) {
-            continue;
-        }
+    for path in unused(folder) {
+        // Another try is made next time.
+        remove(&path).ok();
+    }
+}
+
+/// The folders whose makers are dead.
+fn unused(folder: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> =
+        folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    found.retain(|path| {
         let held = OpenOptions::new().write(true).open(path.join(LOCK));
         let is_used = held.is_ok_and(|lock| lock.try_lock().is_err());
-        if !is_used {
-            // Another try is made next time.
-            remove(&path).ok();
-        }
-    }
+        !is_used && path.symlink_metadata().is_ok_and(|data| data.is_dir())
+    });
+    found
+}
+
+/// How many folders of a project nobody uses any more, and nobody has swept yet.
+pub(crate) fn abandoned(root: &Path) -> usize {
+    state::folder_of(&state::cache().join(FOLDER), root)
+        .map(|folder| unused(&folder).len())
+        .unwrap_or_default()
 }
 
 /// Removes a folder, also one in which somebody took away the right to.

@@ -89,6 +89,11 @@ const fn number(name: &'static str, kind: [u64; 3], meaning: &'static str) -> Se
 pub const SETTINGS: &[Setting] = &[
     number("limits.plan_bytes", [PLAN_BYTES_MAX, 1, 1 << 40], "the most bytes that a plan file may have"),
     number("limits.retries", [10, 0, 1000], "the most retries that a step may ask for"),
+    number(
+        "limits.free_mb",
+        [200, 0, 1 << 30],
+        "`doctor` warns when a disk that is written to has fewer megabytes free",
+    ),
     Setting {
         name: "plans.harness",
         kind: Kind::Text,

@@ -36,6 +36,13 @@ pub(super) struct Record {
     pub(super) is_clearing: bool,
 }
 
+impl Record {
+    /// Whether nothing is left to be finished.
+    const fn is_settled(&self) -> bool {
+        self.moves.is_empty() && self.discarded.is_empty() && !self.is_clearing
+    }
+}
+
 /// What a commit does to the copy of one plan, once the ledger has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Move {
@@ -111,8 +118,7 @@ impl Held {
     /// Finishes what was noted. Every part of it may be done twice.
     pub(super) fn settle(&mut self, project: &Project) -> Result<(), Error> {
         let record = &mut self.record;
-        let is_settled = record.moves.is_empty() && record.discarded.is_empty() && !record.is_clearing;
-        if is_settled {
+        if record.is_settled() {
             return Ok(());
         }
         for path in std::mem::take(&mut record.discarded) {
@@ -135,25 +141,44 @@ impl Held {
 
 /// Finishes what is noted in any record of a project.
 pub(super) fn settle_all(project: &Project) -> Result<(), Error> {
-    let folder = folder_of(project)?;
-    let failed = |source| Error::Record { path: folder.clone(), source };
-    let entries = match folder.read_dir() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries.map_err(failed)?,
-    };
-    for entry in entries {
-        let path = entry.map_err(failed)?.path();
-        // Most records have nothing to finish: only one that has is waited for.
-        let is_open =
-            |path: &Path| Ok::<_, Error>(read(path)?.is_some_and(|record| !record.moves.is_empty()));
-        if path.extension().is_some_and(|ending| ending == "json") && is_open(&path)? {
-            let lock = lock(&path)?;
-            if let Some(record) = read(&path)? {
-                Held { _lock: lock, path, record }.settle(project)?;
-            }
+    for path in unsettled(project)? {
+        let lock = lock(&path)?;
+        if let Some(record) = read(&path)? {
+            Held { _lock: lock, path, record }.settle(project)?;
         }
     }
     Ok(())
+}
+
+/// The records with something to finish that nobody is at.
+pub(super) fn abandoned(project: &Project) -> Result<Vec<PathBuf>, Error> {
+    let mut all = unsettled(project)?;
+    // The lock file is there: whoever noted something had it.
+    all.retain(|path| {
+        let lock = OpenOptions::new().write(true).open(path.with_extension("lock"));
+        lock.is_ok_and(|lock| lock.try_lock().is_ok())
+    });
+    Ok(all)
+}
+
+/// The records with something to finish. Most have nothing: only one that has is waited for.
+fn unsettled(project: &Project) -> Result<Vec<PathBuf>, Error> {
+    let folder = folder_of(project)?;
+    let failed = |source| Error::Record { path: folder.clone(), source };
+    let entries = match folder.read_dir() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(failed)?,
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(failed)?.path();
+        if path.extension().is_some_and(|ending| ending == "json")
+            && read(&path)?.is_some_and(|record| !record.is_settled())
+        {
+            found.push(path);
+        }
+    }
+    Ok(found)
 }
 
 fn folder_of(project: &Project) -> Result<PathBuf, Error> {

@@ -17,7 +17,7 @@ use crate::keep::{Brought, Keep};
 use crate::merge;
 use crate::project::Project;
 use crate::runs::Runs;
-use crate::store::journal::RunLock;
+use crate::store::journal::{RunLock, Store};
 use crate::store::{self, state};
 
 /// Where the intent is, in the state folder of the project.
@@ -147,14 +147,24 @@ pub(super) fn land(
 
 /// Finishes what somebody died over; says which plans landed by that.
 pub(super) fn finish(decisions: &Decisions) -> Result<Vec<String>, Error> {
-    let path = folder(decisions)?.join(FILE);
-    let Ok(text) = store::read_text(&path, INTENT_BYTES_MAX) else { return Ok(Vec::new()) };
-    // It was written whole or not at all; one of another version tells nothing that git does not know.
-    let Ok(intent) = serde_json::from_str::<Intent>(&text) else { return Ok(Vec::new()) };
+    let Some(intent) = noted(&folder(decisions)?) else { return Ok(Vec::new()) };
     Ok(match perform(decisions, &intent)? {
         Land::Done => intent.plans.into_iter().map(|plan| plan.name).collect(),
         Land::Moved | Land::Edited(_) => Vec::new(),
     })
+}
+
+/// The plans that somebody was about to land.
+pub(super) fn pending(store: &Store) -> Option<Vec<String>> {
+    let intent = noted(&store.folder().join(FOLDER))?;
+    Some(intent.plans.into_iter().map(|plan| plan.name).collect())
+}
+
+/// The intent that was noted and is not done.
+fn noted(folder: &Path) -> Option<Intent> {
+    let text = store::read_text(&folder.join(FILE), INTENT_BYTES_MAX).ok()?;
+    // It was written whole or not at all; one of another version tells nothing that git does not know.
+    serde_json::from_str(&text).ok()
 }
 
 /// Nobody else may be at work in a workspace whose files change.

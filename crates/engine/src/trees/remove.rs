@@ -209,14 +209,39 @@ impl Trees {
                 Intent::Remove => self.settle_remove(&name)?,
             }
         }
-        // Trees of attempts are swept by whoever makes the next one; nothing else says that they are gone.
+        self.forget_gone()
+    }
+
+    /// The registered trees of attempts whose folders are gone. They are swept by whoever makes the next one; nothing else says so.
+    pub fn gone(&self) -> Result<Vec<PathBuf>, Error> {
         let is_attempts = |tree: &Tree| tree.branch.is_none() && tree.repository == self.keep.common();
+        let mut gone = Vec::new();
         for tree in registry::trees().into_iter().filter(is_attempts) {
             if folder_at(&tree.path)? == Folder::Absent {
-                self.forget(&tree.path)?;
+                gone.push(tree.path);
             }
         }
-        Ok(())
+        Ok(gone)
+    }
+
+    /// Forgets the trees of attempts whose folders are gone.
+    pub fn forget_gone(&self) -> Result<(), Error> {
+        self.gone()?.iter().try_for_each(|path| self.forget(path))
+    }
+
+    /// The trees that somebody who died was making or removing; whoever removes trees next finishes that. One that is whole and
+    /// only not made ready is told of by [`Trees::inspect`].
+    pub fn unfinished(&self) -> Result<Vec<String>, Error> {
+        let mut names = Vec::new();
+        for (name, intent) in self.notes.all() {
+            let path = self.folder.join(&name);
+            let is_whole = registry::tree_at(&path)?.is_some() && folder_at(&path)? == Folder::There;
+            // Whoever is at it is alive, and finishes it.
+            if !(intent == Intent::Add && is_whole) && self.notes.lock_tree(&name)?.is_some() {
+                names.push(name);
+            }
+        }
+        Ok(names)
     }
 
     /// A tree that was being made: what is not whole goes, what is whole waits for whoever wants it.

@@ -77,21 +77,16 @@ impl Worker {
 }
 
 /// Whether an agent was at work at all.
-fn has_worked(done: &Done) -> bool {
-    match &done.event {
-        Event::AttemptFinished { end, .. } => match end {
-            AttemptEnd::Exited(_) | AttemptEnd::Signalled(_) | AttemptEnd::TimedOut(_) => true,
-            AttemptEnd::Stopped | AttemptEnd::Lost | AttemptEnd::Parked { .. } => false,
-        },
-        _ => false,
+const fn has_worked(done: &Done) -> bool {
+    let Event::AttemptFinished { end, .. } = &done.event else { return false };
+    match end {
+        AttemptEnd::Exited(_) | AttemptEnd::Signalled(_) | AttemptEnd::TimedOut(_) => true,
+        AttemptEnd::Stopped | AttemptEnd::Lost | AttemptEnd::Parked { .. } => false,
     }
 }
 
 fn usage(done: &Done) -> Usage {
-    match &done.event {
-        Event::AttemptFinished { usage, .. } => *usage,
-        _ => Usage::default(),
-    }
+    if let Event::AttemptFinished { usage, .. } = &done.event { *usage } else { Usage::default() }
 }
 
 /// What came of the winner, with what is to be said of all of them and what they cost together.

@@ -1,0 +1,303 @@
+//! `doctor` as somebody uses it: whatever it names it names with a command, and once that was typed the finding is gone. `--fix` heals
+//! what lags behind the journal and takes away what nobody needs; nobody's work and nobody's word.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "these tests stand outside of the program: they injure its files"
+)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::follow::{FILE, wait_until};
+use crate::place::Place;
+use crate::sample::runnable;
+
+const GIT: &str = "git -c user.name=ada -c user.email=ada@example.org";
+/// Works until it is told to go on.
+const WAITS: &str = "until [ -e go ]; do sleep 0.01; done; touch b";
+const BEHIND: &str = "plans/it.md does not say what is recorded: ";
+const UNPROVEN: &str = "plans/it.md marks as done what no receipt shows: ";
+
+/// What is wrong: the level, what was found, and the command that helps.
+#[track_caller]
+fn wrong(place: &Place) -> Vec<(String, String, String)> {
+    let ran = place.run(&["doctor", "--json"]);
+    let envelope: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran:#?}"));
+    let findings = envelope["data"]["findings"].as_array().expect("findings").clone();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let all = findings.iter().map(|one| (text(&one["level"]), text(&one["what"]), text(&one["fix"])));
+    let wrong: Vec<_> = all.filter(|(level, ..)| level != "ok").collect();
+    assert_eq!(ran.code, i32::from(wrong.iter().any(|(level, ..)| level == "error")), "{ran:#?}");
+    wrong
+}
+
+/// The folder with the records of the project.
+fn records(place: &Place) -> PathBuf {
+    let entries = fs::read_dir(place.path("../home/state/planwright")).expect("the state folder");
+    let mut folders = entries.map(|entry| entry.expect("an entry").path());
+    folders.find(|path| path.join("state.db").exists()).expect("records")
+}
+
+// P-31: what somebody did to the marks and the status of a plan that is done is healed, byte for byte, and once.
+#[test]
+fn injected_drift_is_healed() {
+    let place = Place::with_plan(&[("a", "", "touch a", "test -e a"), ("b", "", "touch b", "test -e b")]);
+    place.approve_and_run().expect(0, &[]);
+    let done = place.read(FILE);
+    assert!(wrong(&place).is_empty());
+    let table: &[(&[(&str, &str)], &str)] = &[
+        (&[("✅ Do a", "Do a")], "`a` is done"),
+        (&[("✅ Do a", "Do a"), ("✅ Do b", "❌ Do b")], "`a` is done, `b` is done"),
+        (&[("status: done", "status: draft")], "the plan is done"),
+        (&[("status: done", "status: running"), ("✅ Do b", "Do b")], "`b` is done, the plan is done"),
+    ];
+    for (edits, said) in table {
+        let text = edits.iter().fold(done.clone(), |text, (from, to)| text.replace(from, to));
+        assert_ne!(text, done, "{said}");
+        place.write(FILE, &text);
+        let expected = ("warn".to_owned(), format!("{BEHIND}{said}"), "planwright doctor --fix".to_owned());
+        assert_eq!(wrong(&place), [expected]);
+        assert_eq!(place.read(FILE), text, "looking writes nothing");
+        place.run(&["doctor", "--fix"]).expect(0, &["fixed plans/it.md does not say", said, "healthy"]);
+        assert_eq!(place.read(FILE), done, "{said}");
+        let again = place.run(&["doctor", "--fix"]);
+        assert!(!again.expect(0, &["healthy"]).said().contains("fixed"), "{again:#?}");
+    }
+    // A plan that says something else is another plan, and nobody's drift.
+    place.write(FILE, done.replace("Because.", "Because of it.").replace("✅ ", ""));
+    let edited = place.read(FILE);
+    place.run(&["doctor", "--fix"]).expect(0, &["healthy"]);
+    assert_eq!(place.read(FILE), edited);
+}
+
+// P-31: a driver that dies between the verdict and the mark leaves a file that lags behind; a step that somebody marked by hand is
+// named, stays marked, and is settled by its contract alone.
+#[test]
+fn a_mark_lost_with_its_driver_is_set_and_one_without_a_receipt_is_settled_by_the_contract() {
+    let place = Place::with_plan(&[
+        ("a", "", "touch a", "test -e a"),
+        ("b", "", WAITS, "test -e b"),
+        ("c", "", "echo made >c", "test -s c"),
+    ]);
+    let before = place.read(FILE);
+    let mut running = place.start(&[]);
+    place.wait_for("b attempt.started 1");
+    let said = wrong(&place);
+    assert!(said.is_empty(), "whoever drives it is about to set the marks: {said:?}");
+    running.kill();
+    wait_until("its processes are gone", || !place.run(&["doctor"]).said().contains("alive"));
+    // Exactly what is left where the verdict was recorded and the file not written any more.
+    place.write(FILE, before.replace("Do c", "✅ Do c"));
+    let said = wrong(&place);
+    let claim = ("warn".to_owned(), format!("{UNPROVEN}`c`"), "planwright run plans/it.md".to_owned());
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert_eq!(said[0].1, format!("{BEHIND}`a` is done, the plan is running"));
+    assert_eq!(said[1], claim);
+    place.run(&["doctor", "--fix"]).expect(0, &["fixed ", "1 warning"]);
+    let text = place.read(FILE);
+    assert!(
+        text.contains("✅ Do a") && text.contains("✅ Do c") && text.contains("status: running"),
+        "{text}"
+    );
+    assert_eq!(wrong(&place), [claim.clone()]);
+    assert!(!place.has("c"), "a mark does no work");
+    place.write("go", "");
+    place.bash(&claim.2).expect(0, &["3 of 3 steps settled"]);
+    assert_eq!(place.read("c"), "made\n", "the step was carried out, whatever its mark said");
+    assert!(wrong(&place).is_empty());
+}
+
+/// A repository with plans for trees.
+fn repository(plans: &[&str]) -> Place {
+    let place = Place::empty();
+    for plan in plans {
+        place.write(&format!("plans/{plan}.md"), runnable(&[("make", "", "touch made", "test -e made")]));
+    }
+    place.write(
+        ".harness/PLAN-auth.md",
+        "# Plan: auth\n\n## Tasks\n\n### 1. Do it\n- What: it\n- Verification: `true`\n- Status: [ ]\n",
+    );
+    let script = format!("rm -rf .git && git init -q -b main && git add -A && {GIT} commit -q -m base");
+    place.bash(&script).expect(0, &[]);
+    place
+}
+
+fn tree(place: &Place, name: &str) -> String {
+    place.run(&["worktree", "add", name]).expect(0, &[]);
+    place.run(&["worktree", "path", name]).expect(0, &[]).stdout.trim().to_owned()
+}
+
+// P-31, D-15, D-16, D-24: one of each finding. Each comes with a command; typed as it is printed, it takes the finding away.
+#[test]
+fn every_finding_is_gone_once_its_command_was_typed() {
+    let place = repository(&["it", "gone", "work", "loose"]);
+    place.run(&["run", "it", "--rev", &place.digest()]).expect(0, &[]);
+    // A mark that was taken away, a copy of a sync service, a marker that leads nowhere, a write that was killed.
+    place.write(FILE, place.read(FILE).replace("✅ ", ""));
+    place
+        .write("plans/it (conflicted copy 2026-05-27).md", place.read(FILE))
+        .write(".harness/active-plan", "nowhere");
+    place
+        .write("plans/.it.md.aB3dE9", "half")
+        .bash("touch -d '2 hours ago' plans/.it.md.aB3dE9")
+        .expect(0, &[]);
+    // Trees: one whose plan is gone, one of these with work in it, one with a marker that leads nowhere, and one half removed.
+    let (gone, work) = (tree(&place, "gone"), tree(&place, "work"));
+    let loose = tree(&place, "auth");
+    place.bash(&format!("rm plans/gone.md plans/work.md && echo mine >'{work}/notes' && echo nobody >'{loose}/.harness/active-plan'")).expect(0, &[]);
+    let folder = records(&place);
+    fs::write(folder.join("worktrees/ghost"), "\"remove\"").expect("written");
+    // A planner and a merge that died.
+    place.run(&["session", "dir"]).expect(0, &[]);
+    place
+        .bash(&format!(
+            "sed -i 's/\"is_clearing\":false/\"is_clearing\":true/' '{}'/desks/*.json",
+            folder.display()
+        ))
+        .expect(0, &[]);
+    fs::create_dir_all(folder.join("merge")).expect("a folder");
+    let by = r#"{"name":"ada","role":"person"}"#;
+    fs::write(folder.join("merge/intent.json"), format!(r#"{{"branches":[],"plans":[],"by":{by}}}"#))
+        .expect("written");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).expect("opened");
+    let all = [
+        ("dangling: .harness/active-plan", "planwright use --clear"),
+        ("is open to others", "planwright doctor --fix"),
+        ("`make` is done", "planwright doctor --fix"),
+        (".it.md.aB3dE9 was left behind", "planwright doctor --fix"),
+        ("is a conflict copy that", "mv -- 'plans/it (conflicted copy"),
+        ("can go, and nothing is lost (merged: 0, orphaned: 1, MB: 1): gone", "planwright worktree prune"),
+        ("the tree `work` is orphaned, and stays: 1 file that no commit holds: notes", "cd "),
+        ("the tree `auth` is dangling, and stays", "rm "),
+        ("whoever made or removed the tree `ghost` died over it", "planwright worktree prune"),
+        ("whoever merged these plans died over it", "planwright merge"),
+        ("planners' sessions have something to finish", "planwright inbox"),
+    ];
+    let found = wrong(&place);
+    for (said, command) in all {
+        let one = found.iter().find(|(_, what, _)| what.contains(said));
+        let (level, _, fix) = one.unwrap_or_else(|| panic!("`{said}` was not found: {found:#?}"));
+        assert!(level == "warn" && fix.starts_with(command), "{said}: {fix}");
+    }
+    assert_eq!(found.len(), all.len(), "{found:#?}");
+    let has = |said: &str| wrong(&place).iter().any(|(_, what, _)| what.contains(said));
+    for (said, _) in all {
+        let now = wrong(&place);
+        // What one command has mended along with another is gone already.
+        let Some((_, _, fix)) = now.iter().find(|(_, what, _)| what.contains(said)) else { continue };
+        let ran = place.bash(fix);
+        assert!([0, 3].contains(&ran.code), "{fix}: {ran:#?}");
+        assert_eq!(has(said), fix.starts_with("cd "), "{fix}");
+    }
+    place
+        .bash(&format!("test ! -e '{gone}' && cat '{work}/notes' && rm '{work}/notes'"))
+        .expect(0, &["mine"]);
+    place.run(&["doctor", "--fix"]).expect(0, &["fixed trees that are done with", "healthy"]);
+    place.bash(&format!("test ! -e '{work}' && git rev-parse plan/work plan/gone")).expect(0, &[]);
+    assert!(place.has("plans/it (conflicted copy 2026-05-27).md.aside"), "put aside, not deleted");
+}
+
+// D-24, P-31: `--fix` reclaims what loses nothing; a tree with work that no commit holds it never does.
+#[test]
+fn a_fix_never_deletes_work() {
+    let place = repository(&["it", "safe", "file", "commit"]);
+    let trees: Vec<String> = ["safe", "file", "commit"].iter().map(|name| tree(&place, name)).collect();
+    let [safe, file, commit] = trees.as_slice() else { panic!("three trees") };
+    place
+        .bash(&format!("rm plans/safe.md plans/file.md plans/commit.md && echo mine >'{file}/notes'"))
+        .expect(0, &[]);
+    place
+        .bash(&format!("cd '{commit}' && echo mine >notes && git add -A && {GIT} commit -qm 'by hand'"))
+        .expect(0, &[]);
+    // Only a person has trees removed.
+    place.bash("CLAUDECODE=1 planwright doctor").expect(0, &["safe"]);
+    place.bash("CLAUDECODE=1 planwright doctor --fix").expect(3, &["only a person may"]);
+    place.bash(&format!("test -d '{safe}'")).expect(0, &[]);
+    for _ in 0..2 {
+        place
+            .run(&["doctor", "--fix"])
+            .expect(0, &["`file` is orphaned, and stays", "`commit` is orphaned, and stays", "2 warnings"]);
+        place
+            .bash(&format!("test ! -e '{safe}' && cat '{file}/notes' '{commit}/notes'"))
+            .expect(0, &["mine\nmine\n"]);
+    }
+}
+
+// P-31: trees of attempts that a killed run left are forgotten once their folders are gone; work that is kept is only counted.
+#[test]
+fn what_a_killed_run_left_is_shown_and_forgotten() {
+    let place = repository(&[]);
+    let agent = format!(
+        "echo $$ >'{}'; until [ -e '{}' ]; do sleep 0.01; done; touch a",
+        place.path("../agent").display(),
+        place.path("../go").display()
+    );
+    place.write(
+        FILE,
+        runnable(&[
+            ("a", "**touches:**\n- a", &agent, "test -e a"),
+            ("b", "**touches:**\n- b", "touch b", "test -e b"),
+        ]),
+    );
+    let mut running = place.start(&["--jobs", "2"]);
+    wait_until("the agent is at work", || place.has("../agent"));
+    running.kill();
+    wait_until("its processes are gone", || !place.run(&["doctor"]).said().contains("alive"));
+    place.run(&["doctor"]).expect(0, &["folders of attempts that were killed, which the next one sweeps: "]);
+    place.bash("rm -rf \"$HOME/.cache/planwright\"").expect(0, &[]);
+    let said = wrong(&place);
+    let gone = "trees of attempts are registered whose folders are gone: ";
+    assert!(
+        said.iter().any(|(_, what, fix)| what.starts_with(gone) && fix == "planwright doctor --fix"),
+        "{said:?}"
+    );
+    place.run(&["doctor", "--fix"]).expect(0, &["fixed trees of attempts", "healthy"]);
+    place.write("../go", "");
+    place.run(&["run", "it", "--jobs", "2"]).expect(0, &["2 of 2 steps settled"]);
+    place
+        .run(&["doctor"])
+        .expect(0, &["work of runs that are over is kept in the repository (references: ", "healthy"]);
+}
+
+// P-31: a database that is damaged is an error; put aside as the doctor says, planwright works again and nothing is deleted.
+#[test]
+fn a_damaged_database_is_put_aside_by_the_command_that_is_printed() {
+    let place = Place::with_plan(&[("one", "", "touch one", "test -e one")]);
+    place.approve_and_run().expect(0, &[]);
+    let folder = records(&place);
+    fs::write(folder.join("state.db"), "no database at all, but quite a long text in its place")
+        .expect("written");
+    let said = wrong(&place);
+    let (level, what, fix) = said.first().expect("a finding");
+    assert!(level == "error" && what.contains("is damaged") && fix.starts_with("mv -- "), "{said:?}");
+    place.run(&["doctor", "--fix"]).expect(1, &["is damaged"]);
+    place.bash(fix).expect(0, &[]);
+    place.run(&["doctor"]).expect(0, &["no records", "healthy"]);
+    place.bash(&format!("cat '{}.damaged/state.db'", folder.display())).expect(0, &["no database at all"]);
+    place.run(&["run", "it", "--rev", &place.digest()]).expect(0, &[]);
+}
+
+// P-31: a git that can't merge, a disk without room and a repository that can't be read are warnings, and fail nothing.
+#[test]
+fn what_hinders_only_some_of_it_is_a_warning() {
+    let place = repository(&["it"]);
+    let real = place.bash("command -v git").stdout.trim().to_owned();
+    let real = fs::canonicalize(real).expect("git is there").display().to_string();
+    place.replace_tool(
+        "git",
+        &format!(
+            "#!/bin/bash\n[ \"$1\" = --version ] && echo git version 2.30.1 && exit\nexec {real} \"$@\"\n"
+        ),
+    );
+    place.run(&["doctor"]).expect(0, &["warn  git 2.30.1 is too old", "need 2.38", "1 warning"]);
+    place.replace_tool("git", &format!("#!/bin/bash\nexec {real} \"$@\"\n"));
+    place.write("planwright.toml", "[limits]\nfree_mb = 1073741824\n");
+    place.run(&["doctor"]).expect(0, &[" MB are free where ", "fewer than 1073741824", "fix: df -h "]);
+    place.write("planwright.toml", "[limits]\nfree_mb = 0\n");
+    place.run(&["doctor"]).expect(0, &["healthy"]);
+    place.bash("rm -rf .git/objects/??").expect(0, &[]);
+    place.run(&["doctor"]).expect(0, &["warn  repository: the commit ", "fix: git fsck"]);
+}
