@@ -99,7 +99,7 @@ fn a_mark_lost_with_its_driver_is_set_and_one_without_a_receipt_is_settled_by_th
     place.run(&["doctor", "--fix"]).expect(0, &["fixed ", "1 warning"]);
     let text = place.read(FILE);
     assert!(
-        text.contains("✅ Do a") && text.contains("✅ Do c") && text.contains("status: running"),
+        text.contains("✅ Do a") && text.contains("✅ Do c") && text.contains("status: in-progress"),
         "{text}"
     );
     assert_eq!(wrong(&place), [claim.clone()]);
@@ -196,7 +196,7 @@ fn every_finding_is_gone_once_its_command_was_typed() {
         .bash(&format!("test ! -e '{gone}' && cat '{work}/notes' && rm '{work}/notes'"))
         .expect(0, &["mine"]);
     place.run(&["doctor", "--fix"]).expect(0, &["fixed trees that are done with", "healthy"]);
-    place.bash(&format!("test ! -e '{work}' && git rev-parse plan/work plan/gone")).expect(0, &[]);
+    place.bash(&format!("test ! -e '{work}'")).expect(0, &[]);
     assert!(place.has("plans/it (conflicted copy 2026-05-27).md.aside"), "put aside, not deleted");
 }
 
@@ -268,6 +268,8 @@ fn a_damaged_database_is_put_aside_by_the_command_that_is_printed() {
     let place = Place::with_plan(&[("one", "", "touch one", "test -e one")]);
     place.approve_and_run().expect(0, &[]);
     let folder = records(&place);
+    // What was written last may still lie beside the database, and is all of it here.
+    place.bash(&format!("rm -f '{0}'/state.db-wal '{0}'/state.db-shm", folder.display())).expect(0, &[]);
     fs::write(folder.join("state.db"), "no database at all, but quite a long text in its place")
         .expect("written");
     let said = wrong(&place);

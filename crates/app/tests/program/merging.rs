@@ -368,7 +368,7 @@ fn a_merge_that_is_killed_anywhere_is_finished_by_the_next() {
         assert_eq!(place.read("README.md"), "# Mine\n", "{point} {moment}");
         // P-31: what is left to finish is said, with the command that does.
         let is_told = |place: &Place| {
-            place.run(&["doctor"]).said().contains("whoever merged these plans died over it: a, b")
+            place.run(&["doctor"]).said().contains("whoever merged these plans died over it: b, a")
         };
         told += usize::from(is_told(&place));
         place.run(&["merge"]).expect(0, &[]);

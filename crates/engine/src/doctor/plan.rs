@@ -72,11 +72,9 @@ pub(super) fn drifts(project: &Project) -> Vec<Finding> {
     };
     let mut findings = Vec::new();
     for path in plans {
-        match decisions.drift(&path) {
-            Ok(None) => {}
-            Ok(Some(drift)) => findings.extend(drifted(project, &path, &drift)),
-            // A ledger that does not fit is told of with the records.
-            Err(_) => {}
+        // A ledger that does not fit is told of with the records.
+        if let Ok(Some(drift)) = decisions.drift(&path) {
+            findings.extend(drifted(project, &path, &drift));
         }
     }
     findings

@@ -73,7 +73,7 @@ pub(super) fn version(program: &str) -> Result<String, String> {
 
 /// Whether a version comes before another. One that can't be read is no older than anything.
 fn is_older(version: &str, than: [u32; 2]) -> bool {
-    let mut numbers = version.split('.').map(|number| number.parse::<u32>());
+    let mut numbers = version.split('.').map(str::parse::<u32>);
     match (numbers.next(), numbers.next()) {
         (Some(Ok(major)), Some(Ok(minor))) => [major, minor] < than,
         (_, _) => false,
@@ -86,12 +86,8 @@ pub(super) fn repository(root: &Path) -> Vec<Finding> {
         return Vec::new();
     }
     let unsound = |what: String| vec![Finding::warn(format!("repository: {what}"), "git fsck")];
-    let repository = match base::repository(root) {
-        Ok(Some(repository)) => repository,
-        Ok(None) => return Vec::new(),
-        // It can't be told which one it is: that is said with the records.
-        Err(_) => return Vec::new(),
-    };
+    // Where it can't be told which one it is, that is said with the records.
+    let Ok(Some(repository)) = base::repository(root) else { return Vec::new() };
     let ask = |words: &[&str]| repository.ask(words).map_err(|error| error.to_string());
     let head = match ask(&["rev-parse", "--quiet", "--verify", "HEAD"]) {
         Ok(answer) if answer.code == Some(0) => answer.text(),
