@@ -75,16 +75,12 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
         Ok(cli) => cli,
         Err(error) => {
             let text = error.render().to_string();
-            return match error.kind() {
-                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-                    out.data(&text);
-                    out.finish(&Ok(Answer::done("help", &command::Page { text })))
-                }
-                _ => {
-                    out.complain(&text);
-                    Exit::Usage
-                }
-            };
+            if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+                out.data(&text);
+                return out.finish(&Ok(Answer::done("help", &command::Page { text })));
+            }
+            out.complain(&text);
+            return Exit::Usage;
         }
     };
     herald::begin();

@@ -386,10 +386,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Command::Stop(args) => stop::run(&args, out),
         Command::Rollback(args) => rollback::run(&args, out),
         Command::Propose(args) => propose::run(&args, out),
-        Command::Approve(args) => {
-            let approved = approve::run(&args, out)?;
-            if args.run { run_command::run(&run_command::Args::of(&args.plan), out) } else { Ok(approved) }
-        }
+        Command::Approve(args) => approve_and_run(&args, out),
         Command::Reject(args) => reject::run(&args, out),
         Command::Comment(args) => comment::run(&args, out),
         Command::Undo(args) => undo::run(&args, out),
@@ -455,6 +452,12 @@ fn run_review(args: &review::Args, out: &mut Out<'_>) -> Result<Answer, Failure>
 fn run_again(args: &retry::Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     retry::check(args)?;
     run_command::run(&run_command::Args::again(&args.plan), out)
+}
+
+/// Approves a plan, and carries it out where that is asked for.
+fn approve_and_run(args: &approve::Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let approved = approve::run(args, out)?;
+    if args.run { run_command::run(&run_command::Args::of(&args.plan), out) } else { Ok(approved) }
 }
 
 /// Carries out the plan of one step that `quick` makes.

@@ -420,8 +420,14 @@ pub(crate) struct RunOf {
 /// Finds the newest run of the plan or step that the user points at.
 pub(crate) fn run_of(address: &str) -> Result<RunOf, Failure> {
     let project::Address { plan: path, step } = here()?.address(address)?;
-    let runs = Runs::open(&project_of(&path)?)?;
+    let mut runs = Runs::open(&project_of(&path)?)?;
     let name = project::name(&path);
+    let mut path = path;
+    // The newest may have been made in a worktree: then that is where it is looked at, answered and stopped.
+    if let Some((root, _)) = runs.latest_anywhere(&path)?.filter(|(root, _)| *root != runs.project().root) {
+        path = root.join(runs.relative(&path));
+        runs = Runs::open(&Project::find(&root)?)?;
+    }
     let run = runs.latest(&path)?.ok_or_else(|| {
         let next = Next::new(["planwright", "run", shown(&path).as_str()]);
         Failure::new(Exit::No, format!("{name} was not run yet")).next(next)

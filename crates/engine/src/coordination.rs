@@ -159,7 +159,7 @@ pub struct Hindrance {
 pub fn hindrance(project: &Project, (plan, draft): (&Path, &Draft)) -> Result<Option<Hindrance>, Error> {
     let Some(runs) = Runs::open_existing(project)? else { return Ok(None) };
     let mut at_work = Vec::new();
-    for glance in runs.newest()?.into_iter().filter(|glance| glance.path != plan) {
+    for glance in runs.everywhere()?.into_iter().filter(|glance| glance.path != plan) {
         if runs.holder_of(glance.run)?.is_some() {
             at_work.push(glance.path);
         }

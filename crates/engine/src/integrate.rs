@@ -382,7 +382,7 @@ fn evict(decisions: &Decisions, batch: &Batch, report: &Report, by: &Who) -> Res
         let tip = batch.members.iter().find(|member| member.name == evicted.plan);
         decisions.note(
             &evicted.path,
-            Entry::Evicted {
+            &Entry::Evicted {
                 into: report.into.clone(),
                 onto: batch.repositories[0].head.clone(),
                 tip: tip.map(|member| member.tip().to_owned()).unwrap_or_default(),

@@ -2,6 +2,7 @@
 //! would be lost: core decides that by what is found here, and it is looked at once more when the folder is out of reach.
 
 mod add;
+mod beside;
 mod furnish;
 mod include;
 mod intent;
@@ -43,6 +44,9 @@ const FOLDER: &str = "planwright/trees";
 /// What can go wrong with trees.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// The repositories that a plan works in.
+    #[error(transparent)]
+    Repositories(#[from] crate::repositories::Error),
     /// The state folder or the registry.
     #[error("the state folder can't be used")]
     State(#[from] state::Error),

@@ -149,7 +149,9 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
                 Cell::new(when).tone(Tone::Muted),
             ]);
         }
-        merges.into_iter().for_each(|row| table.row(row));
+        for row in merges {
+            table.row(row);
+        }
     }
     out.table(&table);
     for version in &all {

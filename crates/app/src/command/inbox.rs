@@ -56,7 +56,7 @@ pub(crate) fn run(_: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let here = here()?;
     let reviews = reviews(&here, out)?;
     let runs = Runs::open(&here)?;
-    let newest: BTreeMap<RunId, Glance> = runs.newest()?.into_iter().map(|run| (run.run, run)).collect();
+    let newest: BTreeMap<RunId, Glance> = runs.everywhere()?.into_iter().map(|run| (run.run, run)).collect();
     let mut asks = Vec::new();
     for ask in runs.store().asks().map_err(runs::Error::from)? {
         // Older runs of a plan ask nothing any more.

@@ -275,6 +275,9 @@ impl From<trees::Error> for Failure {
             trees::Error::Misplaced { .. } => failure(Exit::Usage)
                 .hint("`worktree.folder` in your own settings says where trees are")
                 .next(Next::new(["planwright", "config", "worktree.folder"])),
+            trees::Error::Repositories(_) => failure(Exit::Usage)
+                .hint("`repositories` in the settings says where they are")
+                .next(Next::new(["planwright", "config"])),
             trees::Error::NoCommit { .. } => {
                 failure(Exit::Usage).hint("a tree begins with a commit: make one, or name one with --base")
             }

@@ -138,7 +138,7 @@ fn inbox(call: &Call<'_>) -> Told {
 }
 
 fn asks(runs: &Runs) -> Result<Vec<Value>, Trouble> {
-    let newest: BTreeMap<RunId, Glance> = runs.newest()?.into_iter().map(|run| (run.run, run)).collect();
+    let newest: BTreeMap<RunId, Glance> = runs.everywhere()?.into_iter().map(|run| (run.run, run)).collect();
     let mut asks = Vec::new();
     for ask in runs.store().asks()? {
         // Older runs of a plan ask nothing any more.

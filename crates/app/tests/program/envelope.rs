@@ -185,6 +185,9 @@ const SUCCESSES: &[Case<'_>] = &[
     (&["--version"], ""),
 ];
 
+/// What can be said where the first of the plan's two steps has landed in a repository.
+const WHERE_A_STEP_LANDED: &[Case<'_>] = &[(&["rollback", "it", "a"], "")];
+
 /// What can be said while a run of the plan `good` waits for a person, in this order.
 const WHILE_A_RUN_WAITS: &[Case<'_>] = &[
     (&["run", "good"], ""),
@@ -502,6 +505,21 @@ fn every_failure_is_one_line_with_one_envelope_as_its_schema_says() {
     }
 }
 
+// P-03: the same where work has landed.
+#[test]
+fn every_answer_about_what_landed_is_one_line_with_one_envelope_as_its_schema_says() {
+    let place =
+        Place::repository(&[("a", "", "touch a.out", "test -e a.out"), ("b", "", "true", "test -e b.out")]);
+    place.approve_and_run().expect(3, &["b needs you"]);
+    for case in WHERE_A_STEP_LANDED {
+        let (ran, envelope) = ask(&place, case);
+        let name = envelope["schema"].as_str().expect("an envelope names its schema");
+        assert_eq!((ran.code, name), (0, "planwright.rollback/1"), "{ran:#?}");
+        let fault = schema(&place, name).validate(&envelope).err().map(|error| error.to_string());
+        assert_eq!(fault, None, "{case:?}: {envelope}");
+    }
+}
+
 #[test]
 fn a_wrong_envelope_does_not_pass_its_schema() {
     let place = project();
@@ -521,7 +539,7 @@ fn a_command_without_a_schema_a_case_or_a_page_is_caught() {
     for command in &commands {
         place.run(&["schema", command]).expect(0, &["planwright."]);
         let has_case = |cases: &[Case<'_>]| cases.iter().any(|(words, _)| words.contains(&command.as_str()));
-        let has_success = has_case(SUCCESSES) || has_case(WHILE_A_RUN_WAITS);
+        let has_success = has_case(SUCCESSES) || has_case(WHILE_A_RUN_WAITS) || has_case(WHERE_A_STEP_LANDED);
         assert!(has_success && has_case(FAILURES), "`{command}` has no case here");
         let page = place.bash(&format!("cat '{pages}/{command}.md'"));
         page.expect(0, &["--json", &format!("$ planwright {command}")]);

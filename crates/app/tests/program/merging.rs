@@ -485,6 +485,34 @@ fn a_merge_of_two_repositories_that_is_killed_is_finished_by_the_next() {
     assert!(halves > 0, "one of them was killed between the two");
 }
 
+// P-35, D-23: a plan with work in two repositories has a worktree of each, side by side, and lands in both from there.
+#[test]
+fn a_plan_of_two_repositories_has_a_worktree_of_each() {
+    let place = repository();
+    place.write("planwright.toml", "[repositories]\napi = \"../api\"\n");
+    let make = format!(
+        "git init -q --initial-branch=trunk ../api && cd ../api && echo one >api.txt && {GIT} add -A && {GIT} commit -qm begin"
+    );
+    place.bash(&make).expect(0, &[]);
+    let contract = "test -s web.txt && grep -q two ../api/api.txt && test -s ../project/web.txt";
+    let script = "echo w >web.txt; echo two >>../api/api.txt; pwd >\"$HOME/worked\"";
+    write(&place, &[("both", &[("make", "", script, contract)])]);
+    let digest = data(&place.run(&["run", "both", "--dry-run", "--json"]))["digest"].clone();
+    place
+        .run(&["run", "both", "--worktree", "--rev", digest.as_str().expect("a digest")])
+        .expect(0, &["settled"]);
+    let tree = place.run(&["worktree", "path", "both"]).expect(0, &[]).stdout.trim().to_owned();
+    assert_eq!(place.bash("cat $HOME/worked").stdout.trim(), tree);
+    assert!(!place.has("web.txt") && api(&place, "cat api.txt") == "one", "nobody worked in the workspaces");
+    assert_eq!(place.bash(&format!("cat '{tree}/../api/api.txt'")).stdout, "one\ntwo\n");
+    place.run(&["merge"]).expect(0, &["both"]);
+    assert!(place.has("web.txt"));
+    assert_eq!(api(&place, "cat api.txt"), "one\ntwo", "it landed beside, too");
+    assert_eq!(api(&place, "git status --porcelain"), "");
+    place.run(&["worktree", "remove", "both"]).expect(0, &["both"]);
+    place.bash(&format!("test ! -e '{tree}' && test ! -e '{tree}/../api'")).expect(0, &[]);
+}
+
 // P-35: a repository has to lie beside the project's own.
 #[test]
 fn a_repository_in_the_wrong_place_is_named() {

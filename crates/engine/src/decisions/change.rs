@@ -91,7 +91,7 @@ impl Decisions {
     }
 
     /// Records what became of a plan's work, once, by the plan's path relative to the root of the project.
-    pub fn note(&self, plan: &Path, entry: Entry) -> Result<(), Error> {
+    pub fn note(&self, plan: &Path, entry: &Entry) -> Result<(), Error> {
         let path = self.root().join(plan);
         let is_known = |case: &Case| case.ledger.iter().any(|said| said.entry.key() == entry.key());
         if is_known(&self.case(&path)?) {

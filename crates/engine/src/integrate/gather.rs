@@ -284,7 +284,7 @@ impl Gathering<'_> {
         let repo = &self.repositories[place];
         let mut tip = exact(&repo.keep, &plan.branch)?;
         if let Some(tree) = self.tree(&repo.keep, &plan.path).filter(|tree| tree.path.is_dir()) {
-            match self.caught_up(plan, (repo, place), tree, tip)? {
+            match self.caught_up(plan, (repo, place), tree, tip.as_deref())? {
                 Ok(now) => tip = Some(now),
                 Err(why) => return Ok(Err(why)),
             }
@@ -299,9 +299,9 @@ impl Gathering<'_> {
         plan: &Candidate,
         (repo, place): (&Repo, usize),
         tree: &Tree,
-        tip: Option<String>,
+        tip: Option<&str>,
     ) -> Result<Result<String, String>, Error> {
-        let parent = tip.clone().unwrap_or_else(|| tree.base.clone());
+        let parent = tip.unwrap_or(&tree.base).to_owned();
         let lies_there = repo.keep.snapshot_tree(&tree.path, &parent, &[])?;
         let changed = repo.keep.changed(&parent, &lies_there)?;
         if changed.is_empty() {
@@ -329,7 +329,7 @@ impl Gathering<'_> {
         let message = format!("{}: what lies in its tree", plan.name);
         let commit = repo.keep.commit(&lies_there, &[&parent], &message)?;
         let reference = format!("refs/heads/{}", plan.branch);
-        if self.options.act == Act::Land && !repo.keep.set(&reference, &commit, tip.as_deref())? {
+        if self.options.act == Act::Land && !repo.keep.set(&reference, &commit, tip)? {
             return Ok(Err(format!("its branch {} is being moved by somebody else", plan.branch)));
         }
         Ok(Ok(commit))

@@ -141,13 +141,13 @@ pub(super) fn land(
     });
     let intent = Intent { branches, plans: plans.collect(), by: by.clone() };
     let text = serde_json::to_vec(&intent).unwrap_or_else(|error| panic!("an intent is plain data: {error}"));
-    state::keep_durably(&folder(decisions)?, FILE, &text)?;
+    state::keep_durably(&folder(decisions), FILE, &text)?;
     perform(decisions, &intent)
 }
 
 /// Finishes what somebody died over; says which plans landed by that.
 pub(super) fn finish(decisions: &Decisions) -> Result<Vec<String>, Error> {
-    let Some(intent) = noted(&folder(decisions)?) else { return Ok(Vec::new()) };
+    let Some(intent) = noted(&folder(decisions)) else { return Ok(Vec::new()) };
     Ok(match perform(decisions, &intent)? {
         Land::Done => intent.plans.into_iter().map(|plan| plan.name).collect(),
         Land::Moved | Land::Edited(_) => Vec::new(),
@@ -221,7 +221,7 @@ fn perform(decisions: &Decisions, intent: &Intent) -> Result<Land, Error> {
     for Landed { plan, tip, .. } in &intent.plans {
         let (into, commit) = own.map(|own| (own.branch.clone(), own.to.clone())).unwrap_or_default();
         let (tip, with, by) = (tip.clone(), names.clone(), intent.by.clone());
-        decisions.note(plan, Entry::Merged { into, commit, tip, with, by })?;
+        decisions.note(plan, &Entry::Merged { into, commit, tip, with, by })?;
     }
     forget(decisions)?;
     Ok(Land::Done)
@@ -248,12 +248,12 @@ fn give_back(decisions: &Decisions, all: &[(&Branch, &Keep)], without: &[String]
     forget(decisions)
 }
 
-fn folder(decisions: &Decisions) -> Result<PathBuf, Error> {
-    Ok(decisions.runs().store().folder().join(FOLDER))
+fn folder(decisions: &Decisions) -> PathBuf {
+    decisions.runs().store().folder().join(FOLDER)
 }
 
 fn forget(decisions: &Decisions) -> Result<(), Error> {
-    let path = folder(decisions)?.join(FILE);
+    let path = folder(decisions).join(FILE);
     match std::fs::remove_file(&path) {
         Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
             Err(Error::State(state::Error::Folder { path, source }))

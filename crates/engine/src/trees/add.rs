@@ -60,6 +60,7 @@ impl Trees {
         let _turn = self.notes.lock_tree(&name)?.ok_or_else(at_work)?;
         let is_there = known.as_ref().is_some_and(|tree| tree.path.is_dir());
         if let (Some(tree), true, false) = (&known, is_there, self.is_unfinished(&name)) {
+            self.plant_beside(tree)?;
             return Ok(Added {
                 place: self.place(&tree.path),
                 tree: tree.clone(),
@@ -71,6 +72,7 @@ impl Trees {
             (Some(tree), true) => tree,
             (known, _) => self.plant(known, (&name, &plan), wish.base)?,
         };
+        self.plant_beside(&tree)?;
         let mut complaints = self.bind(&tree)?;
         // What follows may take long, and others may make trees meanwhile.
         drop(door);
@@ -129,7 +131,8 @@ impl Trees {
             .unwrap_or_else(|| format!("{BRANCHES}{name}"));
         let (commit, begin) = self.beginning(&branch, base)?;
         state::create(&self.folder)?;
-        let path = self.folder.join(name);
+        let path = self.site_of(name, plan)?;
+        state::create(path.parent().unwrap_or(&self.folder))?;
         if folder_at(&path)? != planwright_core::trees::Folder::Absent {
             return Err(Error::InTheWay { path });
         }

@@ -1,8 +1,9 @@
 //! What is being done to a tree, noted before it is done: whoever comes after a crash finds it and finishes it, or takes it back.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,9 @@ use crate::store::state;
 const FOLDER: &str = "worktrees";
 /// How much of a note is read.
 const NOTE_BYTES_MAX: u64 = 4096;
+/// A process that is just being started has our open files for an instant. It must not be taken for somebody at work.
+const TRIES: usize = 50;
+const PAUSE: Duration = Duration::from_millis(4);
 
 /// What is being done to a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,13 +80,16 @@ impl Notes {
     /// The right to do something to one tree; `None` while somebody else has it.
     pub(super) fn lock_tree(&self, name: &str) -> Result<Option<File>, Error> {
         let lock = self.file(&format!(".{name}.lock"))?;
-        match lock.try_lock() {
-            Ok(()) => Ok(Some(lock)),
-            Err(std::fs::TryLockError::WouldBlock) => Ok(None),
-            Err(std::fs::TryLockError::Error(source)) => {
-                Err(Error::File { path: self.folder.clone(), source })
+        for _ in 0..TRIES {
+            match lock.try_lock() {
+                Ok(()) => return Ok(Some(lock)),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+                Err(TryLockError::Error(source)) => {
+                    return Err(Error::File { path: self.folder.clone(), source });
+                }
             }
         }
+        Ok(None)
     }
 
     fn file(&self, name: &str) -> Result<File, Error> {

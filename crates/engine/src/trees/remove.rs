@@ -52,6 +52,7 @@ impl Trees {
         let _door = self.notes.lock()?;
         self.settle()?;
         let tree = self.find(name)?;
+        self.remove_beside(&tree)?;
         self.take_away(&tree.name, &tree.path, Some(&tree))
     }
 

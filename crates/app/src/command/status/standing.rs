@@ -21,7 +21,7 @@ struct Around {
 
 /// Where the newest run of every plan stands, or of those whose names begin in this way.
 pub(super) fn standing(plan: Option<&str>, runs: &Runs) -> Result<Standing, Failure> {
-    let mut newest = runs.newest()?;
+    let mut newest = runs.everywhere()?;
     if let Some(plan) = plan {
         let is_exact = |run: &Glance| run.plan == plan || run.path.to_string_lossy() == plan;
         let has_exact = newest.iter().any(is_exact);

@@ -1,0 +1,86 @@
+//! Plans that work in several repositories: their tree has a tree of each other repository beside it, in folders of the same
+//! names, so that `../api` means the same there.
+
+use std::path::{Path, PathBuf};
+
+use super::furnish::{Setup, furnish};
+use super::{Error, Trees};
+use crate::keep::{History, Keep};
+use crate::project::Project;
+use crate::repositories::{self, Beside};
+use crate::store::registry::{self, Tree};
+use crate::store::{self, Text};
+use crate::{base, runs};
+
+impl Trees {
+    /// The repositories that a plan works in apart from the project's own.
+    fn repositories_of(&self, plan: &Path) -> Result<Vec<Beside>, Error> {
+        if self.project.config.repositories.is_empty() {
+            return Ok(Vec::new());
+        }
+        let path = self.project.root.join(plan);
+        match store::read(&path, &plan.to_string_lossy(), self.project.reading())? {
+            Text::Plan(source) => Ok(repositories::of(&self.project, &source)?),
+            Text::Unreadable(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Where the tree of a plan goes: among the others, or into a folder of its own where other repositories are to lie beside it.
+    pub(super) fn site_of(&self, name: &str, plan: &Path) -> Result<PathBuf, Error> {
+        if self.repositories_of(plan)?.is_empty() {
+            return Ok(self.folder.join(name));
+        }
+        let among = self.folder.file_name().unwrap_or_default().to_string_lossy();
+        let own = self.keep.top().file_name().unwrap_or_default();
+        Ok(self.folder.with_file_name(format!("{among}+{name}")).join(own))
+    }
+
+    /// Makes a tree of every other repository of a plan, beside its own. One that is there stays as it is.
+    pub(super) fn plant_beside(&self, tree: &Tree) -> Result<(), Error> {
+        let (Some(plan), Some(above)) = (&tree.plan, tree.path.parent()) else { return Ok(()) };
+        for other in self.repositories_of(plan)? {
+            let path = above.join(&other.folder);
+            if registry::tree_at(&path)?.is_some() && path.is_dir() {
+                continue;
+            }
+            // What is there and not known was never whole, and nobody has worked in it.
+            if path.symlink_metadata().is_ok() {
+                base::remove_folder(&path).map_err(|source| Error::File { path: path.clone(), source })?;
+            }
+            let keep = Keep::of(&other.root)?;
+            let branch = tree.branch.clone().unwrap_or_default();
+            let begun = base::of(&other.root)?.map(|base| base.commit);
+            let no_commit = || Error::NoCommit { revision: format!("HEAD of {}", other.root.display()) };
+            let begun = begun.ok_or_else(no_commit)?;
+            let commit = keep.get(&format!("refs/heads/{branch}"))?.unwrap_or_else(|| begun.clone());
+            keep.plant(&commit, &path, &branch, History::Whole)?;
+            registry::register(&Tree {
+                path: path.clone(),
+                repository: keep.common().to_owned(),
+                origin: keep.top().to_owned(),
+                base: begun,
+                ports: Vec::new(),
+                created_at_ms: runs::now(),
+                ..tree.clone()
+            })?;
+            let project = Project::find(&other.root).map_err(|error| Error::Project(Box::new(error)))?;
+            furnish(&project, &path, Setup::Leave)?;
+        }
+        Ok(())
+    }
+
+    /// Removes the trees of other repositories beside one that is to go, unless something would be lost.
+    pub(super) fn remove_beside(&self, tree: &Tree) -> Result<(), Error> {
+        let is_beside = |other: &Tree| {
+            other.plan == tree.plan
+                && other.name == tree.name
+                && other.repository != tree.repository
+                && other.path.parent() == tree.path.parent()
+        };
+        for other in registry::trees().into_iter().filter(is_beside) {
+            let project = Project::find(&other.origin).map_err(|error| Error::Project(Box::new(error)))?;
+            Self::of(&project)?.remove(&other.name)?;
+        }
+        Ok(())
+    }
+}
