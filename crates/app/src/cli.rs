@@ -101,7 +101,7 @@ enum Command {
     Cancel(cancel::Args),
     /// Show what happens to all runs, one line per fact
     Events(events::Args),
-    /// Show which plans may begin, what holds others back, and the attempts that are under way
+    /// Show which plans may begin, what holds others back, and attempts
     Queue(queue::Args),
     /// Say what happened since yesterday, what waits for whom, and what is next
     Standup(standup::Args),

@@ -285,7 +285,7 @@ impl Ground {
             ports: Vec::new(),
             created_at_ms: now(),
         })?;
-        let root = top.join(kept.keep.part());
+        let root = trees::within(&top, kept.keep.part());
         let tree = Some((place, kept.keep.clone()));
         let mut field = Field { root: root.clone(), tree, commit: commit.to_owned(), given: Vec::new() };
         // The project may not be in the commit yet.

@@ -23,6 +23,7 @@ use crate::store::journal::{
     self, Addition, Appended, Health, Holder, Queued, Recorded, RunId, RunLock, RunRow, Store,
 };
 use crate::store::{registry, state};
+use crate::trees;
 use crate::worker::Worker;
 
 /// How long somebody who follows a run waits for news before they look whether it is still driven.
@@ -263,7 +264,7 @@ impl Runs {
             registry::trees().into_iter().filter(|tree| tree.branch.is_some() && tree.repository == common);
         for tree in trees {
             for top in [&tree.origin, &tree.path] {
-                let other = top.join(part);
+                let other = trees::within(top, part);
                 if !roots.contains(&other) {
                     roots.push(other);
                 }

@@ -312,8 +312,11 @@ impl Trees {
     fn known(&self) -> Vec<Tree> {
         let mut known = registry::trees();
         // Another part of the repository has trees of its own, and so have the attempts of runs.
-        let is_here = |path: &Path| path.parent().and_then(Path::file_name) == self.states.file_name();
-        known.retain(|tree| tree.repository == self.keep.common() && is_here(&tree.path));
+        let is_here = |tree: &Tree| {
+            let above = tree.path.parent().and_then(Path::file_name);
+            above == self.states.file_name() || above.is_some_and(|above| beside::is_site(above, &tree.name))
+        };
+        known.retain(|tree| tree.repository == self.keep.common() && is_here(tree));
         known.sort_by(|one, other| one.name.cmp(&other.name));
         known
     }
@@ -448,7 +451,7 @@ fn mend(path: &Path, facts: &Facts, reclaim: &Reclaim) -> Option<String> {
 
 /// A part of a folder; the folder itself where the part is all of it. A path that ends with a separator is another one to whoever
 /// compares by bytes.
-fn within(folder: &Path, part: &Path) -> PathBuf {
+pub(crate) fn within(folder: &Path, part: &Path) -> PathBuf {
     if part.as_os_str().is_empty() { folder.to_owned() } else { folder.join(part) }
 }
 

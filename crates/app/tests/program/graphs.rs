@@ -77,14 +77,16 @@ fn moments(place: &Place) -> u64 {
 
 /// Runs the plan with three jobs, and kills it somewhere; then again, until it is done.
 fn run_and_kill(place: &Place, chance: &mut Chance, steps: u64) {
-    let mut running: Running = place.start(&["--jobs", "3"]);
+    let digest = place.digest();
+    let words = ["run", "it", "--jobs", "3", "--rev", &digest];
+    let mut running: Running = place.start_into(&words, "../said");
     for _ in 0..KILLS {
         let moment = moments(place) + chance.below(steps * 2);
         let pause = std::time::Duration::from_millis(chance.below(60));
         wait_until("the moment to kill it", || moments(place) >= moment || running.has_ended());
         std::thread::sleep(pause);
         running.kill();
-        running = place.start_into(&["run", "it", "--jobs", "3"], "../said");
+        running = place.start_into(&words, "../said");
     }
     assert_eq!(running.end(), 0, "{}", place.read("../said"));
 }

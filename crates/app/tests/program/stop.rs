@@ -79,7 +79,7 @@ fn a_cancelled_run_is_over_and_nothing_of_it_is_alive() {
     place.run(&["log", "it"]).expect(0, &["cancelled: no longer wanted"]);
     assert!(!place.read(FILE).contains("in-progress"), "{}", place.read(FILE));
     place.run(&["cancel", "it", "-m", "again"]).expect(1, &["it is over (cancelled)"]);
-    place.run(&["queue"]).expect(0, &["the queue is empty"]);
+    place.run(&["queue"]).expect(0, &["no attempt waits or is under way"]);
     // Going on takes a new approval.
     place.run(&["run", "it"]).expect(3, &["nobody has approved it"]);
 }

@@ -1,6 +1,7 @@
 //! Plans that work in several repositories: their tree has a tree of each other repository beside it, in folders of the same
 //! names, so that `../api` means the same there.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::furnish::{Setup, furnish};
@@ -11,6 +12,14 @@ use crate::repositories::{self, Beside};
 use crate::store::registry::{self, Tree};
 use crate::store::{self, Text};
 use crate::{base, runs};
+
+/// What stands between the folder of a repository's trees and the name of a tree that has others beside it. No name has it.
+const SIGN: char = '+';
+
+/// Whether a folder is one in which the tree of this name lies beside those of other repositories.
+pub(super) fn is_site(folder: &OsStr, name: &str) -> bool {
+    folder.to_string_lossy().strip_suffix(name).is_some_and(|rest| rest.ends_with(SIGN))
+}
 
 impl Trees {
     /// The repositories that a plan works in apart from the project's own.
@@ -32,7 +41,7 @@ impl Trees {
         }
         let among = self.folder.file_name().unwrap_or_default().to_string_lossy();
         let own = self.keep.top().file_name().unwrap_or_default();
-        Ok(self.folder.with_file_name(format!("{among}+{name}")).join(own))
+        Ok(self.folder.with_file_name(format!("{among}{SIGN}{name}")).join(own))
     }
 
     /// Makes a tree of every other repository of a plan, beside its own. One that is there stays as it is.
