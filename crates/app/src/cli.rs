@@ -111,7 +111,7 @@ enum Command {
     Activate(stage::Args),
     /// Make attempts for runs that other processes drive
     Worker(worker::Args),
-    /// Make working copies of the repository for plans, list them, and remove what is done with
+    /// Make, list and remove working copies of the repository for plans
     Worktree(worktree::Args),
     /// Show the settings and where they come from, or change one
     Config(config::Args),

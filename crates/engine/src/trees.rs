@@ -337,6 +337,11 @@ impl Trees {
         }
     }
 
+    /// Whether the folder of a tree is there.
+    pub fn is_there(&self, tree: &Tree) -> bool {
+        self.place(&tree.path).is_dir()
+    }
+
     /// Whether a tree was never finished: its maker died, or its set-up did not go well.
     pub fn is_unfinished(&self, name: &str) -> bool {
         self.notes.get(name) == Some(Intent::Add)

@@ -195,16 +195,16 @@ fn print(data: &Standup, out: &mut Out<'_>) {
         let name = out.palette().paint(Tone::Strong, &clean_line(&plan.name));
         let state = format!("{}, {} of {} steps", plan.state, plan.settled, plan.steps);
         out.line(&format!("{name}: {}", clean_line(&state)));
-        let done = plan.done.iter().map(|done| done.title.clone()).collect();
-        item("done", done, out);
+        let done: Vec<String> = plan.done.iter().map(|done| done.title.clone()).collect();
+        item("done", &done, out);
         let failed = plan.failed.iter().map(|step| {
             let times = if step.times == 1 { "once".to_owned() } else { format!("{} times", step.times) };
             format!("{} {times}, {}", step.step, step.why)
         });
-        item("failed", failed.collect(), out);
-        item("said", plan.said.clone(), out);
-        item("waiting", plan.waits.clone(), out);
-        item("next", plan.next.clone().into_iter().collect(), out);
+        item("failed", &failed.collect::<Vec<_>>(), out);
+        item("said", &plan.said, out);
+        item("waiting", &plan.waits, out);
+        item("next", plan.next.as_slice(), out);
     }
     if !data.ready.is_empty() {
         out.line(&clean_line(&format!("Ready: {}", listed(&data.ready, ", "))));
@@ -215,9 +215,9 @@ fn print(data: &Standup, out: &mut Out<'_>) {
     }
 }
 
-fn item(label: &str, texts: Vec<String>, out: &mut Out<'_>) {
+fn item(label: &str, texts: &[String], out: &mut Out<'_>) {
     if !texts.is_empty() {
-        out.line(&clean_line(&format!("- {label}: {}", listed(&texts, "; "))));
+        out.line(&clean_line(&format!("- {label}: {}", listed(texts, "; "))));
     }
 }
 

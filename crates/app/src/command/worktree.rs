@@ -185,7 +185,7 @@ fn path(name: &str, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let trees = Trees::of(&here()?)?;
     let tree = trees.find(name)?;
     let place = trees.place(&tree.path);
-    if !place.is_dir() {
+    if !trees.is_there(&tree) {
         let message = format!("the tree `{}` is known, but its folder is not there", tree.name);
         return Err(Failure::new(Exit::No, message).next(Next::new(["planwright", "worktree", "list"])));
     }

@@ -43,7 +43,8 @@ fn state(place: &Place) -> String {
 fn a_plan_is_resolved_by_argument_then_by_marker_then_to_the_one_without_a_name() {
     let place = project();
     let (solo, foo) = (("PLAN.md", "progress.md"), ("PLAN-foo.md", "progress-foo.md"));
-    let cases: &[(Option<&str>, &[&str], (&str, &str))] = &[
+    type Resolved<'a> = (Option<&'a str>, &'a [&'a str], (&'a str, &'a str));
+    let cases: &[Resolved<'_>] = &[
         (None, &[], solo),
         (None, &["foo"], foo),
         (None, &["PLAN-foo"], foo),

@@ -1,9 +1,4 @@
 //! Many plans in one project: what may begin, what is held back and by which reason, what is staged, what happened.
-#![expect(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    reason = "these tests start and kill the program"
-)]
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Stdio;

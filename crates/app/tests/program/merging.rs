@@ -361,9 +361,9 @@ fn a_merge_that_is_killed_anywhere_is_finished_by_the_next() {
         peaceful(&place);
         let now = at(&place, "main");
         if now == begin {
-            before += 1
+            before += 1;
         } else {
-            after += 1
+            after += 1;
         }
         assert_eq!(place.read("README.md"), "# Mine\n", "{point} {moment}");
         // P-31: what is left to finish is said, with the command that does.

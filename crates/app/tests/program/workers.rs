@@ -1,7 +1,6 @@
 //! Three workers on three plans in one repository: each is bound to its plan by the worktree that it stands in, one waits for
 //! another that touches the same files, and all land. Killed at any time, they come to the same end.
 #![expect(
-    clippy::disallowed_methods,
     clippy::disallowed_types,
     reason = "these tests stand outside of the program: they start and kill it"
 )]

@@ -69,7 +69,6 @@ impl Turn {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "plays other writers, which are other processes")]
 mod tests {
     use std::io::{BufRead, BufReader};
     use std::process::{Child, Command, Stdio};
@@ -96,7 +95,6 @@ mod tests {
         command.stdout(Stdio::piped()).spawn().expect("started")
     }
 
-    #[expect(clippy::print_stdout, reason = "one process tells the other how far it is")]
     fn take_part(part: &str, plan: &Path) {
         match part {
             "hold" => {

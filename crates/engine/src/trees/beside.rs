@@ -77,19 +77,19 @@ impl Trees {
         }
         Ok(())
     }
+}
 
-    /// Removes the trees of other repositories beside one that is to go, unless something would be lost.
-    pub(super) fn remove_beside(&self, tree: &Tree) -> Result<(), Error> {
-        let is_beside = |other: &Tree| {
-            other.plan == tree.plan
-                && other.name == tree.name
-                && other.repository != tree.repository
-                && other.path.parent() == tree.path.parent()
-        };
-        for other in registry::trees().into_iter().filter(is_beside) {
-            let project = Project::find(&other.origin).map_err(|error| Error::Project(Box::new(error)))?;
-            Self::of(&project)?.remove(&other.name)?;
-        }
-        Ok(())
+/// Removes the trees of other repositories beside one that is to go, unless something would be lost.
+pub(super) fn remove_beside(tree: &Tree) -> Result<(), Error> {
+    let is_beside = |other: &Tree| {
+        other.plan == tree.plan
+            && other.name == tree.name
+            && other.repository != tree.repository
+            && other.path.parent() == tree.path.parent()
+    };
+    for other in registry::trees().into_iter().filter(is_beside) {
+        let project = Project::find(&other.origin).map_err(|error| Error::Project(Box::new(error)))?;
+        Trees::of(&project)?.remove_alone(&other.name)?;
     }
+    Ok(())
 }

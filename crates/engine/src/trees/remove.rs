@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use planwright_core::trees::{self, Folder, Reclaim, Why};
 
 use super::add::place;
+use super::beside;
 use super::include;
 use super::intent::Intent;
 use super::look::{Look, folder_at, is_same, measure, progress_of};
@@ -49,10 +50,15 @@ pub struct Pruned {
 impl Trees {
     /// Removes a tree that somebody names, unless something would be lost.
     pub fn remove(&self, name: &str) -> Result<Removed, Error> {
+        beside::remove_beside(&self.find(name)?)?;
+        self.remove_alone(name)
+    }
+
+    /// The same, and nothing of what lies beside it.
+    pub(super) fn remove_alone(&self, name: &str) -> Result<Removed, Error> {
         let _door = self.notes.lock()?;
         self.settle()?;
         let tree = self.find(name)?;
-        self.remove_beside(&tree)?;
         self.take_away(&tree.name, &tree.path, Some(&tree))
     }
 
@@ -104,6 +110,7 @@ impl Trees {
         let saved = match facts.folder {
             Folder::There => {
                 let aside = self.aside(name);
+                state::create(&self.folder)?;
                 place(path, &aside)?;
                 self.delete_aside((name, path), tree, &look)?
             }
