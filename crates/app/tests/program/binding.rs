@@ -38,12 +38,14 @@ fn state(place: &Place) -> String {
     place.bash("grep -r '' .harness planwright.toml; ls -A . .harness").stdout
 }
 
+/// What the marker says, what is typed, and the files that are meant.
+type Resolved<'a> = (Option<&'a str>, &'a [&'a str], (&'a str, &'a str));
+
 // D-09, D-11, D-12: argument, marker, singleton; slug, stem and file name; the pair and nothing else on stdout; nothing is written.
 #[test]
 fn a_plan_is_resolved_by_argument_then_by_marker_then_to_the_one_without_a_name() {
     let place = project();
     let (solo, foo) = (("PLAN.md", "progress.md"), ("PLAN-foo.md", "progress-foo.md"));
-    type Resolved<'a> = (Option<&'a str>, &'a [&'a str], (&'a str, &'a str));
     let cases: &[Resolved<'_>] = &[
         (None, &[], solo),
         (None, &["foo"], foo),

@@ -1,3 +1,5 @@
+//! What markers mean, and which plan is meant.
+
 use super::gate::{Breach, Evidence, RESOLVERS, breaches};
 use super::told::{Plans, Shell, block, script};
 use super::*;

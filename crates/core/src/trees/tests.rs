@@ -1,3 +1,5 @@
+//! The states of trees, and what may be reclaimed.
+
 use super::*;
 
 fn facts() -> Facts {
