@@ -424,11 +424,11 @@ pub(crate) fn run_of(address: &str) -> Result<RunOf, Failure> {
     let name = project::name(&path);
     let mut path = path;
     // The newest may have been made in a worktree: then that is where it is looked at, answered and stopped.
-    if let Some((root, _)) = runs.latest_anywhere(&path)?.filter(|(root, _)| *root != runs.project().root) {
+    if let Some((root, _)) = runs.elsewhere(&path)? {
         path = root.join(runs.relative(&path));
         runs = Runs::open(&Project::find(&root)?)?;
     }
-    let run = runs.latest(&path)?.ok_or_else(|| {
+    let run = runs.last(&path)?.ok_or_else(|| {
         let next = Next::new(["planwright", "run", shown(&path).as_str()]);
         Failure::new(Exit::No, format!("{name} was not run yet")).next(next)
     })?;
@@ -549,7 +549,7 @@ impl From<runs::Error> for Failure {
                 .hint("wait for it, or look at it")
                 .next(Next::new(["planwright", "status"])),
             runs::Error::Occupied { .. } => Self::from_error(Exit::Moved, &error)
-                .hint("one plan at a time works in a folder; wait for it, or stop it")
+                .hint("one plan at a time works in a folder: `run --wait` waits for it, `run --worktree` works elsewhere")
                 .next(Next::new(["planwright", "status"])),
             runs::Error::Illegal(_) => {
                 Self::from_error(Exit::Moved, &error).next(Next::new(["planwright", "status"]))

@@ -168,6 +168,9 @@ impl From<decisions::Error> for Failure {
             decisions::Error::Unapproved { ref plan } => {
                 failure(Exit::Person).next(Next::new(["planwright", "propose", plan]))
             }
+            decisions::Error::OpenElsewhere { ref plan, .. } => failure(Exit::Moved)
+                .hint("a plan has one run at a time: go on with it there, or cancel it")
+                .next(Next::new(["planwright", "run", plan, "--worktree"])),
             decisions::Error::Staged { ref plan } => failure(Exit::No)
                 .hint("nothing was proposed or started")
                 .next(Next::new(["planwright", "activate", &project::name(Path::new(plan))])),

@@ -204,9 +204,8 @@ impl Reason {
         match status {
             // A mark is a claim: a run begins with the contract of every step that is marked.
             // What tripped asks a person before it begins.
-            Status::Claimed | Status::Open | Status::Stopped | Status::Failed | Status::Tripped(_) => {
-                words(&["run"], plan)
-            }
+            Status::Claimed | Status::Open | Status::Stopped | Status::Tripped(_) => words(&["run"], plan),
+            Status::Failed => words(&["retry"], plan),
             Status::Staged => words(&["activate"], plan),
             Status::Replanning(_) => words(&["replan"], plan),
             Status::Unreadable(_) => words(&["verify"], plan),

@@ -505,7 +505,7 @@ impl Settings {
             output_bytes: size("run.output_bytes"),
             context_bytes: self.number("run.context_bytes"),
             stalled_minutes: self.number("run.stalled_minutes"),
-            has_trees: self.word("run.trees") != "never",
+            has_trees: self.word("run.tree_per_step") != "never",
         }
     }
 

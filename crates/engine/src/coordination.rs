@@ -26,7 +26,7 @@ use planwright_core::tally::Tally;
 use planwright_core::verify;
 
 use crate::binding;
-use crate::keep::{Keep, branch_of, tree_around};
+use crate::keep::{self, Keep, branch_of, tree_around};
 use crate::project::{self, Project};
 use crate::runs::{Error, Run, Runs};
 use crate::store::journal::RunId;
@@ -178,6 +178,11 @@ pub fn hindrance(project: &Project, (plan, draft): (&Path, &Draft)) -> Result<Op
             let plan = coordinate::key(before).to_owned();
             return Ok(Some(Hindrance { plan, why: "is to be done first".to_owned() }));
         }
+        if !has_landed(project, coordinate::key(before)) {
+            let plan = coordinate::key(before).to_owned();
+            let why = "is done, and is to be merged first: planwright merge".to_owned();
+            return Ok(Some(Hindrance { plan, why }));
+        }
     }
     for (other, card) in board.cards.iter().enumerate().filter(|(_, card)| at_work.contains(&card.path)) {
         let together = coordinate::safe_together(&entries, &[other, own]);
@@ -187,6 +192,19 @@ pub fn hindrance(project: &Project, (plan, draft): (&Path, &Draft)) -> Result<Op
         }
     }
     Ok(None)
+}
+
+/// Whether the work of a plan is where others begin: it was done there, or its branch has been merged. What can't be told
+/// holds nobody up.
+fn has_landed(project: &Project, name: &str) -> bool {
+    let landed = || -> Result<bool, keep::Error> {
+        let Some(keep) = Keep::find(&project.root)? else { return Ok(true) };
+        let (Some(tip), Some(head)) = (keep.get(&branch_of(name))?, keep.get("HEAD")?) else {
+            return Ok(true);
+        };
+        keep.is_ancestor(&tip, &head)
+    };
+    landed().unwrap_or(true)
 }
 
 /// Gathers every plan of a project as if nothing was recorded: for those who must not fail over a record that is broken.

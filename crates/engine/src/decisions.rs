@@ -40,6 +40,14 @@ use crate::{base, coordination, policy, seal, signature, store};
 /// What can go wrong with a decision.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// It is under way in another working copy.
+    #[error("{plan} is under way in {}", root.display())]
+    OpenElsewhere {
+        /// The plan.
+        plan: String,
+        /// The root of the project there.
+        root: PathBuf,
+    },
     /// The runs of the plan.
     #[error(transparent)]
     Runs(#[from] runs::Error),

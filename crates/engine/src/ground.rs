@@ -337,7 +337,9 @@ impl Ground {
                 Merged::Clean { tree } => tree,
                 Merged::Conflict { paths, .. } => {
                     let paths = paths.join(", ");
-                    return Ok(Err(format!("what it changed was changed by what landed meanwhile: {paths}")));
+                    return Ok(Err(format!(
+                        "what it changed was changed meanwhile, by what landed or was edited: {paths}"
+                    )));
                 }
             },
         };

@@ -15,15 +15,12 @@ use planwright_core::work::{WorkItem, WorkKind};
 use crate::driver::{self, Progress};
 use crate::ground::{self, Ground, Plot};
 use crate::host::{self, Embedded, Hands};
-use crate::keep;
 use crate::mirror::Mirror;
 use crate::process::{Stop, Supervisors};
 use crate::project::{self, Project};
 use crate::store::journal::{
     self, Addition, Appended, Health, Holder, Queued, Recorded, RunId, RunLock, RunRow, Store,
 };
-use crate::store::{registry, state};
-use crate::trees;
 use crate::worker::Worker;
 
 /// How long somebody who follows a run waits for news before they look whether it is still driven.
@@ -207,7 +204,7 @@ pub struct Pending {
 /// What was taken back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RolledBack {
-    /// The steps that are to be done again; none where the run was over.
+    /// The steps that are to be done again.
     pub reopened: Vec<String>,
     /// The files that were put back.
     pub files: Vec<String>,
@@ -239,6 +236,12 @@ impl Runs {
         self.store.latest_run(&self.project.root, &self.relative(path))?.map(|row| self.load(row)).transpose()
     }
 
+    /// The newest run of a plan, also one whose working copy is gone.
+    pub fn last(&self, path: &Path) -> Result<Option<Run>, Error> {
+        let latest = self.store.latest_anywhere(&self.relative(path))?;
+        latest.map(|(run, _)| self.run(run)).transpose()
+    }
+
     /// Every run of a plan, the newest last.
     pub fn of_plan(&self, path: &Path) -> Result<Vec<Run>, Error> {
         let plan = self.relative(path);
@@ -250,66 +253,26 @@ impl Runs {
         self.store.runs()?.into_iter().map(|row| self.load(row)).collect()
     }
 
-    /// The roots of this project in all working copies of its repository that are known: the workspace and its trees. This one
-    /// comes first.
-    pub fn workspaces(&self) -> Result<Vec<PathBuf>, Error> {
-        let root = &self.project.root;
-        let mut roots = vec![root.clone()];
-        let Some(top) = state::tree_of(root).map_err(keep::Error::from).map_err(ground::Error::from)? else {
-            return Ok(roots);
-        };
-        let common = state::common_git_folder(top).map_err(keep::Error::from).map_err(ground::Error::from)?;
-        let part = root.strip_prefix(top).unwrap_or(Path::new(""));
-        let trees =
-            registry::trees().into_iter().filter(|tree| tree.branch.is_some() && tree.repository == common);
-        for tree in trees {
-            for top in [&tree.origin, &tree.path] {
-                let other = trees::within(top, part);
-                if !roots.contains(&other) {
-                    roots.push(other);
-                }
-            }
-        }
-        Ok(roots)
-    }
-
-    /// The newest run of every plan, wherever it was made, the oldest first.
+    /// The newest run of every plan, in whichever working copy it was made, the oldest first.
     pub fn everywhere(&self) -> Result<Vec<Glance>, Error> {
-        let mut newest: BTreeMap<PathBuf, Glance> = BTreeMap::new();
-        for root in self.workspaces()? {
-            for glance in self.newest_in(&root)? {
-                if newest.get(&glance.path).is_none_or(|known| known.run < glance.run) {
-                    newest.insert(glance.path.clone(), glance);
-                }
-            }
-        }
-        let mut glances: Vec<Glance> = newest.into_values().collect();
-        glances.sort_by_key(|glance| glance.run);
-        Ok(glances)
+        self.glances(self.store.newest_runs_anywhere()?)
     }
 
-    /// Where the newest run of a plan was made, and its number.
-    pub fn latest_anywhere(&self, path: &Path) -> Result<Option<(PathBuf, RunId)>, Error> {
-        let plan = self.relative(path);
-        let mut latest = None;
-        for root in self.workspaces()? {
-            if let Some(row) = self.store.latest_run(&root, &plan)?
-                && latest.as_ref().is_none_or(|(_, known)| *known < row.id)
-            {
-                latest = Some((root, row.id));
-            }
-        }
-        Ok(latest)
+    /// Where the newest run of a plan was made, if that is another working copy than this and is still there, and its number.
+    pub fn elsewhere(&self, path: &Path) -> Result<Option<(PathBuf, RunId)>, Error> {
+        let latest = self.store.latest_anywhere(&self.relative(path))?;
+        let is_other = |root: &PathBuf| *root != self.project.root && root.is_dir();
+        Ok(latest.and_then(|(run, root)| Some((root.filter(is_other)?, run))))
     }
 
     /// The newest run of every plan of this workspace, the oldest first.
     pub fn newest(&self) -> Result<Vec<Glance>, Error> {
-        self.newest_in(&self.project.root)
+        self.glances(self.store.newest_runs(&self.project.root)?)
     }
 
-    fn newest_in(&self, root: &Path) -> Result<Vec<Glance>, Error> {
+    fn glances(&self, rows: Vec<journal::Listed>) -> Result<Vec<Glance>, Error> {
         let mut glances = Vec::new();
-        for row in self.store.newest_runs(root)? {
+        for row in rows {
             let (tally, changed_at_ms) = match row.tally {
                 Some(tally) => tally,
                 None => {
@@ -596,11 +559,8 @@ impl Runs {
             })
             .map(|(_, now)| now.id.clone())
             .collect();
-        let reopened = if run.state.outcome().is_some() { Vec::new() } else { reopened };
         // The journal first: whoever goes on after a crash does the steps again, on whatever lies there.
-        if !reopened.is_empty() {
-            self.record(&run, &Event::StepsReopened { steps: reopened.clone(), by: user() })?;
-        }
+        self.record(&run, &Event::StepsReopened { steps: reopened.clone(), by: user() })?;
         let (kept, files) = ground.roll_back(&landings[first].before)?;
         self.mirror(run.row.id, path)?;
         Ok(RolledBack { reopened, files, kept })

@@ -262,8 +262,8 @@ fn print_evicted(evicted: &Evicted, into: &str, out: &mut Out<'_>) {
     let branch = clean_line(&evicted.branch).into_owned();
     let plan = clean_line(&evicted.plan).into_owned();
     out.line(&format!(
-        "    {branch} stays as it is. To mend it: planwright worktree add {plan}, bring {into} into that tree, \
-         planwright run {plan}"
+        "    {branch} stays as it is. To mend it: on {into}, git merge {branch}, settle what is in conflict, commit; \
+         planwright audit {plan} --rerun says whether its contracts pass there"
     ));
 }
 

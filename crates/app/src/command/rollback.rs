@@ -26,7 +26,7 @@ pub(crate) struct Back {
     pub(crate) plan: String,
     /// The number of the run.
     pub(crate) run: i64,
-    /// The steps that are to be done again; none where the run was over.
+    /// The steps that are to be done again.
     pub(crate) reopened: Vec<String>,
     /// The files that were put back, relative to the top of the working copy.
     pub(crate) files: Vec<String>,
@@ -49,15 +49,17 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
             shown.as_str(),
         ])));
     };
+    if run.state.outcome().is_some() {
+        let message = format!("{} is over: a record that is closed stays as it is", run.row.name);
+        return Err(Failure::new(Exit::No, message)
+            .hint("what each step left is kept in commits: git for-each-ref refs/planwright")
+            .next(Next::new(["planwright", "history", shown.as_str()])));
+    }
     let RolledBack { reopened, files, kept } = runs.roll_back(&run, &path, &step.id)?;
     let name = clean_line(&run.row.name).into_owned();
     let word = out.palette().paint(Tone::Good, "rolled back");
     out.line(&format!("{word}  {name}   to before {} {}", step.number, clean_line(&step.id)));
-    out.line(&match reopened.len() {
-        0 => "             the run is over, so its record stays; only files were put back".to_owned(),
-        1 => format!("             to be done again: {}", clean_line(&reopened[0])),
-        _ => format!("             to be done again: {}", clean_line(&reopened.join(", "))),
-    });
+    out.line(&format!("             to be done again: {}", clean_line(&reopened.join(", "))));
     for file in files.iter().take(NAMED_MAX) {
         out.line(&format!("             put back: {}", clean_line(file)));
     }
@@ -68,10 +70,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         "             what lay there is kept: git show --stat {}",
         &kept[..kept.len().min(10)]
     ));
-    let next = match reopened.is_empty() {
-        true => Next::new(["planwright", "audit", shown.as_str(), "--rerun"]),
-        false => Next::new(["planwright", "run", shown.as_str()]),
-    };
+    let next = Next::new(["planwright", "run", shown.as_str()]);
     let back = Back { plan: run.row.name.clone(), run: run.row.id.number(), reopened, files, kept };
     Ok(Answer::done("rollback", &back).next(next))
 }

@@ -115,6 +115,26 @@ impl Args {
         Self { dry_run: true, ..self }
     }
 
+    /// What was typed, for whoever has to type more.
+    fn words(&self) -> Vec<String> {
+        let number =
+            |flag: &str, count: Option<usize>| count.map(|count| vec![flag.to_owned(), count.to_string()]);
+        let text = |flag: &str, text: Option<&String>| text.map(|text| vec![flag.to_owned(), text.clone()]);
+        let flag = |flag: &str, is_set: Option<()>| is_set.map(|()| vec![flag.to_owned()]);
+        let mut words = vec!["planwright".to_owned(), "run".to_owned(), self.plan.clone()];
+        let more = [
+            text("--until", self.until.as_ref()),
+            text("--only", self.only.as_ref()),
+            number("--jobs", self.jobs),
+            number("--workers", self.workers),
+            self.tournament.clone().map(|words| [vec!["--tournament".to_owned()], words].concat()),
+            flag("--worktree", self.worktree.then_some(())),
+            flag("--wait", self.wait.then_some(())),
+        ];
+        words.extend(more.into_iter().flatten().flatten());
+        words
+    }
+
     /// A plan that failed, once more.
     pub(crate) fn again(plan: &str) -> Self {
         Self { again: true, ..Self::of(plan) }
@@ -184,13 +204,23 @@ struct Subject<'a> {
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let opened = open(&args.plan)?;
-    let opened = if args.worktree { in_its_tree(opened, out)? } else { opened };
+    let opened = if args.worktree { in_its_tree(args, opened, out)? } else { opened };
     run_opened(args, opened, out)
 }
 
 /// The same plan in its own worktree, which is made where there is none.
-fn in_its_tree(opened: Opened, out: &mut Out<'_>) -> Result<Opened, Failure> {
-    let Opened { path, project, .. } = opened;
+fn in_its_tree(args: &Args, opened: Opened, out: &mut Out<'_>) -> Result<Opened, Failure> {
+    let Opened { path, project, source, .. } = opened;
+    if args.wait {
+        // Before its tree is made: it begins with what the others have landed.
+        let (runs, draft) = (Runs::open(&project)?, source.draft());
+        let plan = runs.relative(&path);
+        let in_the_way = || {
+            let hindrance = coordination::hindrance(&project, (&plan, &draft))?;
+            Ok(hindrance.map(|hindrance| (hindrance.plan, hindrance.why)))
+        };
+        wait(&project::name(&path), in_the_way, out)?;
+    }
     let trees = Trees::of(&project)?;
     let added = trees.add(&Wish { plan: &path, name: None, base: None, setup: Setup::Run })?;
     out.warn_all(&added.complaints);
@@ -232,19 +262,24 @@ pub(crate) fn run_opened(args: &Args, opened: Opened, out: &mut Out<'_>) -> Resu
     }
     let runs = Runs::open(&project)?;
     if args.wait {
-        wait(&subject, &runs, out)?;
+        wait(&subject.name, || in_the_way(&subject, &runs), out)?;
     } else if let Some(other) = hindrance(&subject, &runs)? {
         out.warn(&format!("{} {}; `--wait` waits for it", clean_line(&other.plan), clean_line(&other.why)));
     }
     carry_out(&subject, &runs, out)
 }
 
-/// Waits for plans that are to be done first, or are at work here or on the same files. Nothing is asked or begun before.
-fn wait(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<(), Failure> {
+/// Waits for as long as something is in the way of a plan. Nothing is asked or begun before.
+fn wait(
+    name: &str,
+    in_the_way: impl Fn() -> Result<Option<(String, String)>, Failure>,
+    out: &mut Out<'_>,
+) -> Result<(), Failure> {
     let mut told = None;
-    while let Some((plan, why)) = in_the_way(subject, runs)? {
+    while let Some((plan, why)) = in_the_way()? {
         if told.as_ref() != Some(&plan) {
-            out.talk(&format!("waiting  {} waits for {plan}, which {why}", subject.name));
+            let line = format!("waiting  {name} waits for {plan}, which {why}");
+            out.talk(&clean_line(&line));
             told = Some(plan);
         }
         std::thread::sleep(PATIENCE);
@@ -252,7 +287,8 @@ fn wait(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<(), Fai
     Ok(())
 }
 
-/// The plan that is in the way of this one, and why.
+/// The plan that is in the way of this one, and why: it is at work in this folder, or is to be done first, or is at work on
+/// the same files.
 fn in_the_way(subject: &Subject<'_>, runs: &Runs) -> Result<Option<(String, String)>, Failure> {
     if let Some((plan, holder)) = runs.occupant()?.filter(|(plan, _)| *plan != subject.name) {
         return Ok(Some((plan, format!("is at work in this folder ({holder})"))));

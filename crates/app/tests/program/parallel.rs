@@ -135,7 +135,7 @@ fn a_step_that_strays_into_another_is_done_again_on_what_landed() {
     lines.sort_unstable();
     assert_eq!(lines, ["first", "left", "right"], "both are there, once");
     let said = place.run(&["log", "it", "--json"]).stdout;
-    assert!(said.contains("was changed by what landed meanwhile: shared"), "{said}");
+    assert!(said.contains("was changed meanwhile, by what landed or was edited: shared"), "{said}");
 }
 
 // What somebody wrote into the workspace while a step worked on the same file is not written over.
@@ -239,7 +239,7 @@ fn steps_can_work_in_the_workspace_all_the_same() {
         ("left", "**needs:** none\n**touches:**\n- left.out", &left, "test -s left.out"),
         ("right", "**needs:** none\n**touches:**\n- right.out", &right, "test -s right.out"),
     ]);
-    let words = ["run", "it", "--jobs", "2", "--config", "run.trees=never", "--rev", &place.digest()];
+    let words = ["run", "it", "--jobs", "2", "--config", "run.tree_per_step=never", "--rev", &place.digest()];
     place.run(&words).expect(0, &["2 of 2 steps settled"]);
     let project = place.project().display().to_string();
     assert_eq!(
@@ -268,4 +268,29 @@ fn a_second_plan_waits_for_the_workspace() {
     place.write("go", "");
     assert_eq!((first.end(), second.end()), (0, 0), "{}", place.read("said"));
     assert_eq!(place.read("order"), "first\nsecond\n");
+}
+
+// C-28, A-44: a plan that is under way in its worktree is shown, answered and gone on with from anywhere, and begun nowhere else.
+#[test]
+fn a_plan_has_one_run_at_a_time_wherever_it_is() {
+    let place = Place::repository(&[("a", "", "test -e \"$HOME/go\" && touch a.out", "test -e a.out")]);
+    let digest = place.digest();
+    place
+        .run(&["run", "it", "--worktree", "--jobs", "2"])
+        .expect(3, &[&format!("planwright run it --jobs 2 --worktree --rev {}", &digest[..8])]);
+    place.run(&["run", "it", "--worktree", "--rev", &digest]).expect(3, &["a needs you", "worktree  "]);
+    place.run(&["status", "it"]).expect(0, &["Needs you", "it/a"]);
+    place.run(&["inbox"]).expect(3, &["it/a"]);
+    place.run(&["answer", "it/a", "--retry"]).expect(0, &[]);
+    place
+        .run(&["run", "it", "--rev", &digest])
+        .expect(4, &["is under way in ", "planwright run plans/it.md --worktree"]);
+    place.printed("touch $HOME/go");
+    place.run(&["run", "it", "--worktree"]).expect(0, &["1 of 1 steps settled"]);
+    assert!(!place.has("a.out"), "nothing was done here");
+    place.run(&["rollback", "it", "a"]).expect(1, &["it is over"]);
+    place.run(&["merge"]).expect(0, &["landed  it"]);
+    place.run(&["worktree", "remove", "it"]).expect(0, &[]);
+    place.run(&["log", "it"]).expect(0, &["done"]);
+    place.run(&["doctor"]).expect(0, &[]);
 }

@@ -142,7 +142,7 @@ pub const SETTINGS: &[Setting] = &[
         "after how many minutes a run that nobody drives is stalled",
     ),
     Setting {
-        name: "run.trees",
+        name: "run.tree_per_step",
         kind: Kind::Choice { default: "auto", of: &["auto", "never"] },
         meaning: "whether steps that are under way at once work in trees of their own, or all in the workspace",
     },

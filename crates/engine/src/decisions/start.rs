@@ -82,6 +82,12 @@ impl Decisions {
 
     /// Begins a run of a plan that is approved.
     pub fn start(&self, path: &Path, verified: &Verified, by: &Who) -> Result<Started, Error> {
+        // Two runs of one plan would tell two stories in one ledger.
+        if let Some((root, run)) = self.runs().elsewhere(path)?
+            && self.runs().run(run)?.state.outcome().is_none()
+        {
+            return Err(Error::OpenElsewhere { plan: shown(&self.runs().relative(path)), root });
+        }
         let (case, approvals) = self.founded(path, verified)?;
         let (Some(first), Some(last)) = (approvals.first(), approvals.last()) else {
             return Err(Error::Unapproved { plan: shown(&case.plan) });

@@ -66,11 +66,9 @@ fn refuse_other_rev(subject: &Subject<'_>) -> Result<(), Failure> {
         return Ok(());
     };
     let message = format!("{} is {}, not {rev}", subject.name, subject.digest.short());
-    Err(Failure::new(Exit::Moved, message).hint("look at it; nothing was started").next(Next::new([
-        "planwright",
-        "run",
-        subject.args.plan.as_str(),
-    ])))
+    Err(Failure::new(Exit::Moved, message)
+        .hint("look at it; nothing was started")
+        .next(Next::new(subject.args.words())))
 }
 
 /// Has the plan approved now, by the person who starts it.
@@ -80,14 +78,14 @@ fn approve_now(
     (live, has_lapsed): (Option<Run>, bool),
     out: &mut Out<'_>,
 ) -> Result<(), Failure> {
-    let full = subject.digest.to_string();
+    let (full, words) = (subject.digest.to_string(), subject.args.words());
     let matter = Matter {
         what: subject.name.clone(),
         full: &full,
         question: "Approve it and start?",
         exit: if has_lapsed { Exit::Moved } else { Exit::Person },
         hint: "look at it; nothing was started",
-        command: &["planwright", "run", subject.args.plan.as_str()],
+        command: &words.iter().map(String::as_str).collect::<Vec<_>>(),
         plan: subject.plan,
         rev: subject.args.rev.as_deref(),
     };
@@ -151,14 +149,14 @@ pub(super) fn renew(subject: &Subject<'_>, runs: &Runs, run: Run, out: &mut Out<
     out.line("");
     warn_of_missing_agents(subject, out);
     // Whoever repeats the digest of the plan has not seen these command lines, so they have a name of their own.
-    let full = agents_name(&subject.digest.to_string(), &now);
+    let (full, words) = (agents_name(&subject.digest.to_string(), &now), subject.args.words());
     let matter = Matter {
         what: format!("what runs the agents of {}", subject.name),
         full: &full,
         question: "Approve these command lines and go on?",
         exit: Exit::Moved,
         hint: "look at planwright.toml, or put the command lines back; nothing was started",
-        command: &["planwright", "run", subject.args.plan.as_str()],
+        command: &words.iter().map(String::as_str).collect::<Vec<_>>(),
         plan: subject.plan,
         rev: subject.args.rev.as_deref(),
     };

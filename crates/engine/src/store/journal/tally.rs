@@ -50,6 +50,35 @@ pub struct Asked {
 }
 
 impl Store {
+    /// The newest run of every plan, in whichever working copy it was made, the oldest first.
+    pub fn newest_runs_anywhere(&self) -> Result<Vec<Listed>, Error> {
+        let mut rows = self.read("runs", |connection| {
+            let mut query = connection.prepare_cached(
+                "WITH newest AS (SELECT max(id) AS id, plan, name, digest, created_at FROM run GROUP BY plan) \
+                 SELECT newest.id, newest.plan, newest.name, newest.digest, newest.created_at, tally.tally, tally.at \
+                 FROM newest LEFT JOIN head ON head.run = newest.id \
+                 LEFT JOIN tally ON tally.run = newest.id AND tally.hash = head.hash",
+            )?;
+            let rows = query.query_map([], listed)?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        })?;
+        rows.sort_by_key(|row| row.id);
+        Ok(rows)
+    }
+
+    /// The newest run of a plan and the root that it was made in, as far as that is known.
+    pub fn latest_anywhere(&self, plan: &Path) -> Result<Option<(RunId, Option<PathBuf>)>, Error> {
+        self.read("runs", |connection| {
+            let mut query = connection
+                .prepare_cached("SELECT id, root FROM run WHERE plan = ?1 ORDER BY id DESC LIMIT 1")?;
+            let mut rows = query.query_map(params![plan.as_os_str().as_bytes()], |row| {
+                let root: Option<Vec<u8>> = row.get(1)?;
+                Ok((RunId(row.get(0)?), root.map(|root| PathBuf::from(std::ffi::OsStr::from_bytes(&root)))))
+            })?;
+            rows.next().transpose()
+        })
+    }
+
     /// The newest run of every plan in the workspace `root`, the oldest first.
     pub fn newest_runs(&self, root: &Path) -> Result<Vec<Listed>, Error> {
         let mut rows = self.read("runs", |connection| {
