@@ -560,6 +560,9 @@ impl From<runs::Error> for Failure {
                     .hint("work is kept when a step passes, in a git repository that has a commit")
                     .next(Next::new(["planwright", "status"]))
             }
+            runs::Error::Ground(ground::Error::InTheWay { .. }) => {
+                Self::from_error(Exit::No, &error).hint("move it away, and try again; nothing was put back")
+            }
             runs::Error::Ground(ground::Error::NoRepository { .. }) => Self::from_error(Exit::No, &error)
                 .hint("trees are made of commits: begin a repository and commit what is there")
                 .next(Next::new(["git", "init"])),

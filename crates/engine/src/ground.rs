@@ -16,7 +16,7 @@ use crate::project::Project;
 use crate::runs::now;
 use crate::store::registry::{self, Tree};
 use crate::store::state;
-use crate::trees::{self, Setup};
+use crate::trees::{self, Ran, Setup};
 
 /// The line of a commit that says which attempt it is of.
 const TRAILER: &str = "Attempt: ";
@@ -38,6 +38,18 @@ pub enum Error {
     /// What a tree is given.
     #[error(transparent)]
     Trees(#[from] trees::Error),
+    /// Something lies where a file is to be put back.
+    #[error("what git does not see lies where files are to be put back: {paths}")]
+    InTheWay {
+        /// The paths.
+        paths: String,
+    },
+    /// A tree could not be made ready.
+    #[error("the set-up of a tree for the step did not go well: {how}")]
+    SetUp {
+        /// How it ended.
+        how: String,
+    },
     /// There is nothing to make trees of.
     #[error("{} is in no git repository with a commit, so no step can be done in a tree of its own", root.display())]
     NoRepository {
@@ -189,7 +201,7 @@ impl Ground {
 
     /// Where the work of an attempt is kept.
     fn attempt(&self, step: &str, attempt: &str) -> String {
-        self.reference(&format!("{}/{attempt}", word(step)))
+        self.reference(&format!("attempts/{}/{attempt}", word(step)))
     }
 
     /// Whether attempts of this run work apart.
@@ -290,7 +302,16 @@ impl Ground {
         let mut field = Field { root: root.clone(), tree, commit: commit.to_owned(), given: Vec::new() };
         // The project may not be in the commit yet.
         std::fs::create_dir_all(&root).map_err(|source| keep::Error::File { path: root, source })?;
-        field.given = trees::furnish(&self.plot.project, &top, Setup::Run)?.copied;
+        let furnished = trees::furnish(&self.plot.project, &top, Setup::Run)?;
+        let how = match furnished.setup {
+            Ran::Nothing | Ran::Well => None,
+            Ran::Badly { how, .. } => Some(how),
+            Ran::Unallowed { .. } => Some("nobody has allowed it: planwright worktree add".to_owned()),
+        };
+        if let Some(how) = how {
+            return Err(Error::SetUp { how });
+        }
+        field.given = furnished.copied;
         Ok(field)
     }
 
@@ -416,6 +437,15 @@ impl Ground {
         Ok(Some(landings))
     }
 
+    /// Whether [`Ground::roll_back`] could put every file back.
+    pub fn can_roll_back(&self, to: &str) -> Result<(), Error> {
+        let kept = self.kept()?;
+        let now = kept.keep.snapshot_tree(kept.keep.top(), to, &kept.own)?;
+        let now = kept.keep.commit(&now, &[to], "What lay in the workspace")?;
+        let paths = kept.keep.in_the_way(kept.keep.top(), &now, to, &kept.own)?;
+        if paths.is_empty() { Ok(()) } else { Err(Error::InTheWay { paths: paths.join(", ") }) }
+    }
+
     /// Puts the workspace back to what it was at a commit of [`Ground::history`]. What lay there is kept, and returned.
     pub fn roll_back(&self, to: &str) -> Result<(String, Vec<String>), Error> {
         let kept = self.kept()?;
@@ -430,7 +460,10 @@ impl Ground {
         )?;
         kept.point(&self.reference(&format!("before-rollback/{}", crate::runs::now())), &now)?;
         let changed = kept.keep.changed(&now, to)?;
-        kept.keep.bring(kept.keep.top(), &now, to, &kept.own)?;
+        match kept.keep.bring(kept.keep.top(), &now, to, &kept.own)? {
+            Brought::Done => {}
+            Brought::Conflict { paths } => return Err(Error::InTheWay { paths: paths.join(", ") }),
+        }
         kept.point(&self.reference("synced"), to)?;
         kept.keep.set(&name, to, old.as_deref())?;
         if let Some(old) = old {

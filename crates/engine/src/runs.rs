@@ -559,6 +559,7 @@ impl Runs {
             })
             .map(|(_, now)| now.id.clone())
             .collect();
+        ground.can_roll_back(&landings[first].before)?;
         // The journal first: whoever goes on after a crash does the steps again, on whatever lies there.
         self.record(&run, &Event::StepsReopened { steps: reopened.clone(), by: user() })?;
         let (kept, files) = ground.roll_back(&landings[first].before)?;

@@ -32,7 +32,7 @@ fn a_snapshot_is_what_lies_in_the_tree() {
     repository.write("nested/inside", "4").write("nested/.git/HEAD", "ref: refs/heads/x\n");
     std::fs::remove_file(root.join("gone")).expect("removed");
     std::fs::remove_file(root.join("dir")).expect("removed");
-    repository.write("dir/inside", "5").write(".a.planwright", "half");
+    repository.write("dir/inside", "5").write(".planwright.1-2.fresh", "half");
     repository.program("run.sh", "#!/bin/sh\n");
     symlink("/etc/hostname", root.join("link")).expect("a link");
     let before = repository.git(&["status", "--porcelain"]);
@@ -81,6 +81,7 @@ fn no_trap_is_sprung() {
     assert_eq!((read(&tree.join("a")), read(&tree.join("b"))), ("2".to_owned(), "2".to_owned()));
     assert_eq!(keep.bring(root, &theirs, &joined, &[]).expect("brought"), Brought::Done);
     assert_eq!(read(&root.join("a")), "2");
+    keep.bring_index(root, &base.commit, &joined).expect("brought");
     assert!(!sprung.exists(), "{}", read(&sprung));
     // In a tree an agent can configure what it likes, too.
     std::fs::create_dir_all(tree.join(".git/hooks")).expect("made");
@@ -214,6 +215,32 @@ fn a_workspace_is_brought_along_whole_or_not_at_all() {
     assert!(!root.join("gone").exists(), "an empty folder stays nowhere");
     keep.bring_index(root, &from, &to).expect("brought");
     assert_eq!(repository.git(&["write-tree"]), keep.tree_of(&to).expect("known"));
+}
+
+// What is another repository stays what it is, and what looks like ours and is not stays as well.
+#[test]
+fn other_repositories_and_files_of_others_are_left_alone() {
+    let repository = Repository::new("keep-others");
+    let from = repository.write("a", "1").commit().commit;
+    let root = repository.root();
+    let keep = Keep::of(root).expect("a repository");
+    repository.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{from},mod")]);
+    repository.write("a", "2");
+    repository.git(&["add", "a"]);
+    repository.git(&["commit", "--quiet", "--message=to"]);
+    let to = repository.git(&["rev-parse", "HEAD"]);
+    repository.git(&["reset", "--quiet", "--hard", &from]);
+    let long = "x".repeat(250);
+    repository.write(".a.planwright", "precious").write(&long, "1");
+    assert_eq!(keep.bring(root, &from, &to, &[]).expect("brought"), Brought::Done);
+    assert_eq!(
+        (read(&root.join("a")), read(&root.join(".a.planwright"))),
+        ("2".to_owned(), "precious".to_owned())
+    );
+    let landed = keep.snapshot(root, &to, &[], "with a long name").expect("kept");
+    std::fs::remove_file(root.join(&long)).expect("removed");
+    assert_eq!(keep.bring(root, &to, &landed, &[]).expect("brought"), Brought::Done);
+    assert_eq!(read(&root.join(&long)), "1");
 }
 
 // A tree is the repository's that it was made of, whatever lies in it; nothing in it can say otherwise.

@@ -294,3 +294,36 @@ fn a_plan_has_one_run_at_a_time_wherever_it_is() {
     place.run(&["log", "it"]).expect(0, &["done"]);
     place.run(&["doctor"]).expect(0, &[]);
 }
+
+// Steps may be called like what the harness calls its own.
+#[test]
+fn no_name_of_a_step_is_in_the_way() {
+    let touch = |own: &str| format!("**needs:** none\n**touches:**\n- {own}.out");
+    let names = ["first", "head", "synced", "apart"];
+    let fields: Vec<String> = names.iter().map(|name| touch(name)).collect();
+    let scripts: Vec<(String, String)> =
+        names.iter().map(|name| (format!("touch {name}.out"), format!("test -e {name}.out"))).collect();
+    let steps: Vec<Sketch<'_>> = (0..4)
+        .map(|place| {
+            (names[place], fields[place].as_str(), scripts[place].0.as_str(), scripts[place].1.as_str())
+        })
+        .collect();
+    let place = Place::repository(&steps);
+    place.run(&["run", "it", "--jobs", "2", "--rev", &place.digest()]).expect(0, &["4 of 4 steps settled"]);
+}
+
+// P-23: a rollback that can't put every file back puts none back, and says what is in the way.
+#[test]
+fn a_rollback_that_something_is_in_the_way_of_changes_nothing() {
+    let place = Place::repository(&[
+        ("a", "", "rm cfg; echo cfg >.gitignore", "test ! -e cfg"),
+        ("b", "", "true", "test -e b.out"),
+    ]);
+    place.write("cfg", "committed\n");
+    place.commit("cfg");
+    place.approve_and_run().expect(3, &["b needs you"]);
+    place.write("cfg", "mine\n");
+    place.run(&["rollback", "it", "a"]).expect(1, &["cfg", "nothing was put back"]);
+    assert_eq!((place.read("cfg").as_str(), place.read(".gitignore").as_str()), ("mine\n", "cfg\n"));
+    assert!(place.read(FILE).contains("✅ Do a"), "the step is still done");
+}

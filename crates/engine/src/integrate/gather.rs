@@ -10,7 +10,7 @@ use planwright_core::state::State;
 use super::{Act, Error, Held, Options, Planned};
 use crate::base;
 use crate::decisions::Decisions;
-use crate::keep::{BRANCHES, Keep};
+use crate::keep::{BRANCHES, HIDDEN, Keep};
 use crate::merge::PATTERNS;
 use crate::process::Repository;
 use crate::project;
@@ -306,6 +306,17 @@ impl Gathering<'_> {
         let changed = repo.keep.changed(&parent, &lies_there)?;
         if changed.is_empty() {
             return Ok(Ok(parent));
+        }
+        // The tree begins with its base, or with what the harness made of it: what somebody else put on the branch since is not
+        // in it, and a snapshot would take that back.
+        let is_known =
+            parent == tree.base || repo.keep.list(HIDDEN)?.iter().any(|(_, commit)| *commit == parent);
+        if !is_known {
+            return Ok(Err(format!(
+                "its branch {} has commits that its tree {} does not have",
+                plan.branch,
+                tree.path.display()
+            )));
         }
         let part = repo.keep.part();
         let is_judged = || -> Result<bool, Error> {

@@ -6,6 +6,7 @@ use std::fs::OpenOptions;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use super::bring::FRESH;
 use super::{Error, Keep};
 use crate::base::walked;
 use crate::store::state;
@@ -55,7 +56,8 @@ impl Keep {
         let mut found = walked(top);
         // A pipe or a socket is no content, and reading it could take for ever. What a dead harness was about to put in its
         // place is nobody's work.
-        let is_ours = |name: &[u8]| name.starts_with(b".") && name.ends_with(b".planwright");
+        let is_ours =
+            |name: &[u8]| name.starts_with(FRESH.0.as_bytes()) && name.ends_with(FRESH.1.as_bytes());
         found.retain(|path, data| {
             let name = path.file_name().map(OsStrExt::as_bytes).unwrap_or_default();
             (data.is_file() || data.is_symlink()) && !is_ours(name)

@@ -4,6 +4,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use super::add::place;
 use super::furnish::{Setup, furnish};
 use super::{Error, Trees};
 use crate::keep::{History, Keep};
@@ -34,6 +35,12 @@ impl Trees {
         }
     }
 
+    /// Where the tree of this name is, or would be.
+    pub(super) fn site(&self, name: &str) -> PathBuf {
+        let known = self.known().into_iter().find(|tree| tree.name == name);
+        known.map_or_else(|| self.folder.join(name), |tree| tree.path)
+    }
+
     /// Where the tree of a plan goes: among the others, or into a folder of its own where other repositories are to lie beside it.
     pub(super) fn site_of(&self, name: &str, plan: &Path) -> Result<PathBuf, Error> {
         if self.repositories_of(plan)?.is_empty() {
@@ -52,9 +59,14 @@ impl Trees {
             if registry::tree_at(&path)?.is_some() && path.is_dir() {
                 continue;
             }
-            // What is there and not known was never whole, and nobody has worked in it.
             if path.symlink_metadata().is_ok() {
-                base::remove_folder(&path).map_err(|source| Error::File { path: path.clone(), source })?;
+                return Err(Error::InTheWay { path });
+            }
+            // Nobody ever worked in what is there already: it was never where a tree is found.
+            let staging = above.join(format!(".planting-{}", other.folder));
+            if staging.symlink_metadata().is_ok() {
+                base::remove_folder(&staging)
+                    .map_err(|source| Error::File { path: staging.clone(), source })?;
             }
             let keep = Keep::of(&other.root)?;
             let branch = tree.branch.clone().unwrap_or_default();
@@ -62,7 +74,8 @@ impl Trees {
             let no_commit = || Error::NoCommit { revision: format!("HEAD of {}", other.root.display()) };
             let begun = begun.ok_or_else(no_commit)?;
             let commit = keep.get(&format!("refs/heads/{branch}"))?.unwrap_or_else(|| begun.clone());
-            keep.plant(&commit, &path, &branch, History::Whole)?;
+            keep.plant(&commit, &staging, &branch, History::Whole)?;
+            place(&staging, &path)?;
             registry::register(&Tree {
                 path: path.clone(),
                 repository: keep.common().to_owned(),

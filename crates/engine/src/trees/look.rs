@@ -201,8 +201,13 @@ impl<'a> Look<'a> {
         let mut all: Vec<&str> = head.as_deref().into_iter().chain(text.lines()).collect();
         all.sort_unstable();
         all.dedup();
+        // What can't be looked at in a reasonable time is not known to be safe.
+        if all.len() > TOLD_MAX {
+            let said = format!("{} references, too many to look at", all.len());
+            return Ok((head, vec![said]));
+        }
         let mut lost = Vec::new();
-        for commit in all.into_iter().take(TOLD_MAX) {
+        for commit in all {
             if !self.is_reached(commit)? {
                 let words =
                     ["log", "-1", "--no-show-signature", "--format=%h %s", "--end-of-options", commit];

@@ -242,7 +242,7 @@ impl Trees {
     pub fn unfinished(&self) -> Result<Vec<String>, Error> {
         let mut names = Vec::new();
         for (name, intent) in self.notes.all() {
-            let path = self.folder.join(&name);
+            let path = self.site(&name);
             let is_whole = registry::tree_at(&path)?.is_some() && folder_at(&path)? == Folder::There;
             // Whoever is at it is alive, and finishes it.
             if !(intent == Intent::Add && is_whole) && self.notes.lock_tree(&name)?.is_some() {
@@ -254,7 +254,7 @@ impl Trees {
 
     /// A tree that was being made: what is not whole goes, what is whole waits for whoever wants it.
     fn settle_add(&self, name: &str) -> Result<(), Error> {
-        let (staging, path) = (self.staging(name), self.folder.join(name));
+        let (staging, path) = (self.staging(name), self.site(name));
         if folder_at(&staging)? == Folder::There {
             // Nobody ever worked in it: it was never where a tree is found.
             base::remove_folder(&staging).map_err(|source| Error::File { path: staging, source })?;
@@ -272,7 +272,7 @@ impl Trees {
 
     /// A tree that was being removed: it is looked at again and goes, or comes back.
     fn settle_remove(&self, name: &str) -> Result<(), Error> {
-        let (aside, path) = (self.aside(name), self.folder.join(name));
+        let (aside, path) = (self.aside(name), self.site(name));
         if folder_at(&aside)? == Folder::Absent {
             return self.notes.clear(name);
         }
