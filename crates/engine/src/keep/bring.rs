@@ -2,6 +2,7 @@
 //! any time: a file that is there already is left alone.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::{OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
@@ -209,11 +210,13 @@ impl Keep {
             }
         }
         if !lines.is_empty() {
-            let told = user.tell(&["update-index", "-z", "--index-info"], &[], &lines)?;
-            self.must("bring the index along", told)?;
+            let words = ["rev-parse", "--path-format=absolute", "--git-path", "index"];
+            let index = self.must("find the index", user.ask(&words)?)?.text();
+            // By our own git folder: whoever writes an index may look at files, and would run the filters that the repository says.
+            let environment = [("GIT_INDEX_FILE", OsStr::new(&index))];
+            let words = ["update-index", "-z", "--index-info"];
+            self.ours("bring the index along", (top, &words), &environment, &lines)?;
         }
-        // What git remembers of times and sizes it finds out by itself. To have it look now would run the filters that the
-        // repository says.
         Ok(())
     }
 }
