@@ -95,6 +95,19 @@ impl<'w> Out<'w> {
         self.data(&text);
     }
 
+    /// Prints rows under a title, or nothing where there are none.
+    pub(crate) fn section(&mut self, title: &str, rows: Vec<Vec<Cell>>) {
+        if rows.is_empty() {
+            return;
+        }
+        self.line(&self.palette().paint(Tone::Strong, title));
+        let mut table = Table::new();
+        for row in rows {
+            table.row(row);
+        }
+        self.table(&table);
+    }
+
     /// Says one line on stderr: progress and hints, which `--quiet` leaves out. What comes from a plan must be clean already.
     pub fn talk(&mut self, text: &str) {
         if !self.settings.is_quiet {

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::{ReviewData, here, reviews};
 use crate::fact::{self, found::with_findings};
 use crate::named::Named;
-use crate::out::{Answer, Cell, Exit, Failure, Glyph, Next, Out, Table, Tone, clean_line};
+use crate::out::{Answer, Cell, Exit, Failure, Glyph, Next, Out, Tone, clean_line};
 use standing::standing;
 
 /// How often the state is looked at with `--watch`.
@@ -219,9 +219,12 @@ fn print(args: &Args, standing: &Standing, out: &mut Out<'_>) {
     asks.sort_by_key(|(_, ask)| ask.since_ms);
     let reviews = standing.reviews.iter().map(|review| review_row(review, now, out));
     let rows = asks.iter().map(|(run, ask)| ask_row((run, ask), now, out)).chain(reviews);
-    section("Needs you", rows.collect(), out);
-    section("Running", state(&["running"]).map(|run| running_row(run, now, out)).collect(), out);
-    section("Paused", state(PAUSED).map(|run| resting_row(run, Glyph::Waiting, now, out)).collect(), out);
+    let rows = rows.collect();
+    out.section("Needs you", rows);
+    let rows = state(&["running"]).map(|run| running_row(run, now, out)).collect();
+    out.section("Running", rows);
+    let rows = state(PAUSED).map(|run| resting_row(run, Glyph::Waiting, now, out)).collect();
+    out.section("Paused", rows);
     let mut over: Vec<&RunData> = state(&["done", "failed", "cancelled"]).collect();
     // The newest are last.
     let hidden = if args.all { 0 } else { over.len().saturating_sub(OVER_SHOWN_MAX) };
@@ -233,7 +236,8 @@ fn print(args: &Args, standing: &Standing, out: &mut Out<'_>) {
         };
         resting_row(run, glyph, now, out)
     });
-    section("Done", over.collect(), out);
+    let rows = over.collect();
+    out.section("Done", rows);
     if hidden > 0 {
         out.line(&format!("  and {hidden} before: planwright status --all"));
     }
@@ -248,18 +252,6 @@ fn print(args: &Args, standing: &Standing, out: &mut Out<'_>) {
 /// How many runs are shown that are over: who looks where things stand has no use for thousands.
 const OVER_SHOWN_MAX: usize = 20;
 const PAUSED: &[&str] = &["waiting", "paused", "stopped"];
-
-fn section(title: &str, rows: Vec<Vec<Cell>>, out: &mut Out<'_>) {
-    if rows.is_empty() {
-        return;
-    }
-    out.line(&out.palette().paint(Tone::Strong, title));
-    let mut table = Table::new();
-    for row in rows {
-        table.row(row);
-    }
-    out.table(&table);
-}
 
 fn ask_row((run, ask): (&RunData, &AskData), now: u64, out: &Out<'_>) -> Vec<Cell> {
     vec![

@@ -7,7 +7,7 @@ use planwright_engine::core::coordinate::{self, HeldBack, Readiness, Reason, Sta
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::out::{Cell, Failure, Next, Out, Table, Tone, clean_line};
+use crate::out::{Cell, Failure, Next, Out, Tone, clean_line};
 
 /// Every plan that is not over.
 #[derive(Debug, Default, Serialize, JsonSchema)]
@@ -212,8 +212,8 @@ pub(super) fn print(data: &PlansData, out: &mut Out<'_>) {
     for fault in &data.faults {
         out.warn(fault);
     }
-    section("Ready", data.ready.iter().map(row).collect(), out);
-    section("Running", data.running.iter().map(row).collect(), out);
+    out.section("Ready", data.ready.iter().map(row).collect());
+    out.section("Running", data.running.iter().map(row).collect());
     let held = data.held_back.iter().flat_map(|held| {
         held.reasons.iter().enumerate().map(|(place, reason)| {
             let (name, recovery) =
@@ -226,8 +226,8 @@ pub(super) fn print(data: &PlansData, out: &mut Out<'_>) {
             ]
         })
     });
-    section("Held back", held.collect(), out);
-    section("Staged", data.staged.iter().map(row).collect(), out);
+    out.section("Held back", held.collect());
+    out.section("Staged", data.staged.iter().map(row).collect());
     print_together(&data.together, out);
     if let Some(cycle) = &data.cycle {
         let circle = clean_line(&cycle.join(" → ")).into_owned();
@@ -272,16 +272,4 @@ fn print_together(together: &TogetherData, out: &mut Out<'_>) {
     for excluded in &together.excluded {
         out.line(&clean_line(&format!("  {} alone: {}", excluded.plan, excluded.why)));
     }
-}
-
-fn section(title: &str, rows: Vec<Vec<Cell>>, out: &mut Out<'_>) {
-    if rows.is_empty() {
-        return;
-    }
-    out.line(&out.palette().paint(Tone::Strong, title));
-    let mut table = Table::new();
-    for row in rows {
-        table.row(row);
-    }
-    out.table(&table);
 }

@@ -52,14 +52,26 @@ pub struct Asked {
 impl Store {
     /// The newest run of every plan, in whichever working copy it was made, the oldest first.
     pub fn newest_runs_anywhere(&self) -> Result<Vec<Listed>, Error> {
+        self.newest_of("?1 IS NULL", None)
+    }
+
+    /// The newest run of every plan in the workspace `root`, the oldest first.
+    pub fn newest_runs(&self, root: &Path) -> Result<Vec<Listed>, Error> {
+        self.newest_of("root = ?1 OR root IS NULL", Some(root))
+    }
+
+    fn newest_of(&self, condition: &str, root: Option<&Path>) -> Result<Vec<Listed>, Error> {
         let mut rows = self.read("runs", |connection| {
-            let mut query = connection.prepare_cached(
-                "WITH newest AS (SELECT max(id) AS id, plan, name, digest, created_at FROM run GROUP BY plan) \
+            // One index has all that is asked of a run: its row would bring the approved text along. Columns beside a
+            // maximum are those of the row that has it.
+            let mut query = connection.prepare_cached(&format!(
+                "WITH newest AS (SELECT max(id) AS id, plan, name, digest, created_at FROM run INDEXED BY run_listed \
+                 WHERE {condition} GROUP BY plan) \
                  SELECT newest.id, newest.plan, newest.name, newest.digest, newest.created_at, tally.tally, tally.at \
                  FROM newest LEFT JOIN head ON head.run = newest.id \
-                 LEFT JOIN tally ON tally.run = newest.id AND tally.hash = head.hash",
-            )?;
-            let rows = query.query_map([], listed)?;
+                 LEFT JOIN tally ON tally.run = newest.id AND tally.hash = head.hash"
+            ))?;
+            let rows = query.query_map(params![root.map(|root| root.as_os_str().as_bytes())], listed)?;
             rows.collect::<rusqlite::Result<Vec<_>>>()
         })?;
         rows.sort_by_key(|row| row.id);
@@ -77,25 +89,6 @@ impl Store {
             })?;
             rows.next().transpose()
         })
-    }
-
-    /// The newest run of every plan in the workspace `root`, the oldest first.
-    pub fn newest_runs(&self, root: &Path) -> Result<Vec<Listed>, Error> {
-        let mut rows = self.read("runs", |connection| {
-            // One index has all that is asked of a run: its row would bring the approved text along. Columns beside a
-            // maximum are those of the row that has it.
-            let mut query = connection.prepare_cached(
-                "WITH newest AS (SELECT max(id) AS id, plan, name, digest, created_at FROM run INDEXED BY run_listed \
-                 WHERE root = ?1 OR root IS NULL GROUP BY plan) \
-                 SELECT newest.id, newest.plan, newest.name, newest.digest, newest.created_at, tally.tally, tally.at \
-                 FROM newest LEFT JOIN head ON head.run = newest.id \
-                 LEFT JOIN tally ON tally.run = newest.id AND tally.hash = head.hash",
-            )?;
-            let rows = query.query_map(params![root.as_os_str().as_bytes()], listed)?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
-        })?;
-        rows.sort_by_key(|row| row.id);
-        Ok(rows)
     }
 
     /// The runs that have attempts on the queue: name of the plan, and where they stand as far as that was put down.
