@@ -118,7 +118,8 @@ impl<'w> Out<'w> {
     /// Warns on stderr, even with `--quiet`.
     pub fn warn(&mut self, text: &str) {
         let word = self.talk_palette().paint(Tone::Attention, "warning:");
-        let text = clean(text).into_owned();
+        // What is warned of has names that others chose: behind a line break in one, nothing may look like a line of ours.
+        let text = clean(text).trim_end().replace('\n', "\n  ");
         self.say(&format!("{word} {text}\n"));
     }
 

@@ -74,12 +74,26 @@ pub(crate) fn find(project: &Project, asked: Option<&str>) -> Result<Planner, Fa
     Ok(Planner::find(&project.config, asked)?)
 }
 
-/// Asks until the answer can be used or the tries are spent.
+/// Asks until the answer can be used or the tries are spent. What changed meanwhile is said however it ends.
 pub(crate) fn converse<T>(
     talk: &Talk<'_>,
-    mut judge: impl FnMut(&str) -> Result<Judged<T>, Failure>,
+    judge: impl FnMut(&str) -> Result<Judged<T>, Failure>,
     out: &mut Out<'_>,
 ) -> Result<Reached<T>, Failure> {
+    let mut changed = Vec::new();
+    let reached = turns(talk, judge, &mut changed, out);
+    warn_of_changes(&clean_line(&talk.planner.name), &changed, out);
+    let (value, tries) = reached?;
+    Ok(Reached { value, tries, changed })
+}
+
+/// The value that was reached, and by how many tries.
+fn turns<T>(
+    talk: &Talk<'_>,
+    mut judge: impl FnMut(&str) -> Result<Judged<T>, Failure>,
+    changed: &mut Vec<String>,
+    out: &mut Out<'_>,
+) -> Result<(T, u32), Failure> {
     let name = clean_line(&talk.planner.name).into_owned();
     let words: Vec<String> = talk.planner.command.iter().map(|word| shell_word(word)).collect();
     let because = clean_line(&talk.planner.because).into_owned();
@@ -87,17 +101,13 @@ pub(crate) fn converse<T>(
     out.talk(&format!("{word}  {name}, since {because}: {}", clean_line(&words.join(" "))));
     let signals = Signals::listen().ok();
     let mut prompt = talk.first.clone();
-    let mut changed: Vec<String> = Vec::new();
     let mut last = (String::new(), Vec::new());
     for number in 1..=talk.tries {
-        let said = ask(talk, (&prompt, number), signals.as_ref(), out)?;
-        changed
-            .extend(said.changed.iter().filter(|path| !changed.contains(path)).cloned().collect::<Vec<_>>());
+        let said = ask(talk, (&prompt, number, changed), signals.as_ref(), out)?;
         match judge(&said.text)? {
             Judged::Fit(value) => {
                 out.talk(&format!("verify   try {number}: clean"));
-                warn_of_changes(&name, &changed, out);
-                return Ok(Reached { value, tries: number, changed });
+                return Ok((value, number));
             }
             Judged::Returned { plan, complaints } => {
                 let count = complaints.len();
@@ -110,13 +120,12 @@ pub(crate) fn converse<T>(
             }
         }
     }
-    warn_of_changes(&name, &changed, out);
     Err(spent(talk, &last))
 }
 
 fn ask(
     talk: &Talk<'_>,
-    (prompt, number): (&str, u32),
+    (prompt, number, changed): (&str, u32, &mut Vec<String>),
     signals: Option<&Signals>,
     out: &mut Out<'_>,
 ) -> Result<Said, Failure> {
@@ -129,7 +138,7 @@ fn ask(
         out.talk(&line);
     }
     let answered = thread::scope(|scope| {
-        let working = scope.spawn(|| talk.planner.ask(talk.project, prompt, &stop));
+        let working = scope.spawn(|| talk.planner.ask(talk.project, prompt, &stop, changed));
         while !working.is_finished() {
             thread::sleep(TICK);
             let told = signals.and_then(Signals::leave).filter(|_| left.is_none());

@@ -41,6 +41,8 @@ mod envelope;
 mod figures;
 #[path = "program/follow.rs"]
 mod follow;
+#[path = "program/forged.rs"]
+mod forged;
 #[path = "program/found.rs"]
 mod found;
 #[path = "program/graphs.rs"]

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::decide::{self, Command, HUMAN, Limits, decide};
+use crate::decide::{self, Command, HUMAN, Limits, SHELL, decide};
 use crate::event::{Answer, AttemptEnd, Event, Reason};
 use crate::plan::Plan;
 use crate::reply;
@@ -187,10 +187,15 @@ pub fn begun(plan: &Plan) -> RunState {
 /// | any other question | escalate |
 pub fn table(plan: &Plan, state: &RunState, agents: &Agents, (limits, now): (&Limits, u64)) -> Table {
     let (step, actions) = turn(plan, state, limits, now);
-    let is_a_persons = step.is_some_and(|place| plan.steps[place].target == HUMAN);
-    let agents = match step {
-        Some(_) if !is_a_persons => {
-            agents.configured.iter().filter(|name| name.as_str() != HUMAN).cloned().collect()
+    let agents = match step.map(|place| plan.steps[place].target.as_str()) {
+        Some(target) if target != HUMAN => {
+            // A script is no answer to a task in words, and a person is never chosen.
+            let is_able = |name: &&String| match name.as_str() {
+                HUMAN => false,
+                SHELL => agents.suggested(target) == SHELL,
+                _ => true,
+            };
+            agents.configured.iter().filter(is_able).cloned().collect()
         }
         Some(_) | None => Vec::new(),
     };
@@ -257,7 +262,7 @@ pub fn agent_for(target: &str, agents: &Agents, among: &[String]) -> Option<(Str
     }
     let kind = WorkKind::of(target);
     // A script is no answer to a task in words, and a person is never chosen.
-    let able = || among.iter().filter(|name| !["shell", HUMAN].contains(&name.as_str()));
+    let able = || among.iter().filter(|name| ![SHELL, HUMAN].contains(&name.as_str()));
     if let Some((agent, share)) = agents.records.best(able(), kind) {
         let (passed, judged, kind) = (share.passed, share.judged, kind.word());
         let why = format!(

@@ -11,6 +11,9 @@ use crate::json::insert::{insert, pretty};
 /// The skill that teaches agents to write plans.
 pub const SKILL: &str = include_str!("../skill/SKILL.md");
 
+/// By what a text is known as one that planwright wrote, in whatever version.
+const OURS: &str = "planwright";
+
 /// How an agent is connected.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Connection {
@@ -93,7 +96,12 @@ impl Piece {
                 };
                 Ok(Some(format!("{old}{gap}{head}\n{lines}")))
             }
-            Wanted::Text(text) => Ok((old != Some(text)).then(|| (*text).to_owned())),
+            Wanted::Text(text) => match old {
+                Some(old) if old == *text => Ok(None),
+                // An older text of ours is brought up to date; one that does not know us is somebody's own.
+                Some(old) if !old.contains(OURS) => Err(Refusal::Foreign),
+                Some(_) | None => Ok(Some((*text).to_owned())),
+            },
         }
     }
 
@@ -145,7 +153,16 @@ mod tests {
                     let new = piece.applied(Some("model = \"x\"")).expect("fits").expect("it was missing");
                     assert!(new.starts_with("model = \"x\"\n\n["), "{new}");
                 }
-                Wanted::Text(_) => {}
+                Wanted::Text(text) => {
+                    let older = format!("{text}\nand what an older planwright said\n");
+                    assert_eq!(piece.applied(Some(&older)), Ok(Some((*text).to_owned())), "{}", piece.file);
+                    assert_eq!(
+                        piece.applied(Some("# My own skill\n")),
+                        Err(Refusal::Foreign),
+                        "{}",
+                        piece.file
+                    );
+                }
             }
         }
     }

@@ -37,6 +37,8 @@ impl Default for Limits {
 
 /// The agent that is a person.
 pub const HUMAN: &str = "human";
+/// The agent whose task is a script, which planwright itself runs.
+pub const SHELL: &str = "shell";
 
 /// Something to be done. Every command has a key under which its result is recorded once.
 #[derive(Debug, Clone, PartialEq, Eq)]

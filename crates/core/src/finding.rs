@@ -154,7 +154,8 @@ pub fn counted(findings: &[Finding]) -> String {
 /// A finding on one line: `error  src/a.rs:3  what is wrong`.
 pub fn line(finding: &Finding) -> String {
     let place = match (finding.path.as_str(), finding.line) {
-        ("", _) => String::new(),
+        ("", Some(line)) => format!("  line {line}"),
+        ("", None) => String::new(),
         (path, Some(line)) => format!("  {path}:{line}"),
         (path, None) => format!("  {path}"),
     };

@@ -37,6 +37,8 @@ pub const GATE_JUDGE_KEY: &str = "judge:gate";
 pub const LIKE_KEY: &str = "like:";
 /// The beginning of the key of an agent's variables.
 pub const ENVIRONMENT_KEY: &str = "environment:";
+/// The beginning of the key of where a judge's output has its answer.
+pub const SAID_KEY: &str = "said:";
 /// How much of a file is read.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
@@ -709,6 +711,9 @@ impl Config {
             };
             commands.insert(key.to_owned(), self.command_of(self.agent_of(opinion::ROLE)));
             commands.extend(self.manner_of(opinion::ROLE));
+            let said =
+                self.agents.get(self.agent_of(opinion::ROLE)).and_then(|said| said.places.said.clone());
+            commands.extend(said.map(|place| (format!("{SAID_KEY}{}", opinion::ROLE), vec![place])));
         }
         let mut reads = plan.steps.iter().flat_map(|step| &step.reads);
         let reads_topics = reads.any(|reference| matches!(reference, Reference::Topic(_)));

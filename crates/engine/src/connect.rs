@@ -74,6 +74,10 @@ fn deed(root: &Path, piece: &Piece) -> Result<Deed, Unreadable> {
     if piece.is_by_hand() {
         return Ok(by_hand("it is not a file of this project".to_owned()));
     }
+    // What is behind a link is somebody else's file, and every project that links to it would be connected at once.
+    if let Some(link) = link_on_the_way(root, piece.file) {
+        return Ok(by_hand(format!("{} is a link", link.display())));
+    }
     let path = root.join(piece.file);
     let unreadable = |source| Unreadable { path: path.clone(), source };
     let old = match path.metadata() {
@@ -93,6 +97,13 @@ fn deed(root: &Path, piece: &Piece) -> Result<Deed, Unreadable> {
     })
 }
 
+/// The first part of the way from the root to a file that is a link.
+fn link_on_the_way<'a>(root: &Path, file: &'a str) -> Option<&'a Path> {
+    let mut parts: Vec<&Path> = Path::new(file).ancestors().filter(|part| *part != Path::new("")).collect();
+    parts.reverse();
+    parts.into_iter().find(|part| root.join(part).is_symlink())
+}
+
 /// Whether what would be written can be read; JSON was looked at by core.
 fn is_sound(piece: &Piece, new: &str) -> bool {
     match piece.wanted {
@@ -105,6 +116,10 @@ fn is_sound(piece: &Piece, new: &str) -> bool {
 pub fn write(root: &Path, change: &Change) -> Result<(), store::Error> {
     let Deed::Write { old, new } = &change.deed else { return Ok(()) };
     let path = root.join(change.file);
+    // A link may have been put there since it was looked at.
+    if link_on_the_way(root, change.file).is_some() {
+        return Err(store::Error::Astray { path });
+    }
     match old {
         Some(old) => store::replace(&path, old, new),
         None => {

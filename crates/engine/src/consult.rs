@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use planwright_core::agent::{self, Listener, Profile};
+use planwright_core::agent::{self, Listener, Places, Profile};
 use planwright_core::event::Usage;
 
 use crate::attempt::{self, Folder};
@@ -31,6 +31,8 @@ pub struct Adviser {
     pub like: Option<String>,
     /// Variables of its environment, each as `NAME=VALUE`.
     pub environment: Vec<String>,
+    /// Where its output says what it used and what it said, if somebody told us.
+    pub places: Places,
 }
 
 /// What it is asked, and where.
@@ -121,7 +123,10 @@ impl Adviser {
         let command = config.command_of(&name);
         match command.is_empty() {
             true => Err(Error::Nobody { name }),
-            false => Ok(Self { name, command, like: said.like, environment: said.environment }),
+            false => {
+                let (like, environment, places) = (said.like, said.environment, said.places);
+                Ok(Self { name, command, like, environment, places })
+            }
         }
     }
 
@@ -180,7 +185,7 @@ impl Adviser {
         let name = || self.name.clone();
         let ended = process::run(&job, stop)
             .map_err(|error| Error::Silent { name: name(), how: error.to_string() })?;
-        let mut listener = profile.map_or_else(Listener::of_unknown, Profile::listener);
+        let mut listener = Listener::of(profile, &self.places);
         listener.hear(ended.stdout.text().as_bytes());
         let mut heard = listener.finish();
         folder.hear_left(profile, &mut heard);

@@ -57,6 +57,7 @@ pub mod templates;
 mod topic;
 pub mod trees;
 pub mod versions;
+mod walk;
 pub mod watch;
 pub mod worker;
 pub mod workspace;

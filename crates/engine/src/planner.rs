@@ -50,8 +50,6 @@ pub struct Planner {
 pub struct Said {
     /// Its last message.
     pub text: String,
-    /// Files of the workspace that changed while it was at work.
-    pub changed: Vec<String>,
     /// What it used, as far as it says.
     pub usage: Usage,
 }
@@ -142,8 +140,15 @@ impl Planner {
         Ok(Self { name, command, because })
     }
 
-    /// Asks once. When it returns, nothing that the planner started is alive.
-    pub fn ask(&self, project: &Project, prompt: &str, stop: &Stop) -> Result<Said, Error> {
+    /// Asks once. When it returns, nothing that the planner started is alive, and `changed` names the files of the workspace that
+    /// changed while it was at work, whether it answered or not.
+    pub fn ask(
+        &self,
+        project: &Project,
+        prompt: &str,
+        stop: &Stop,
+        changed: &mut Vec<String>,
+    ) -> Result<Said, Error> {
         let seconds = project.config.draft.seconds;
         let name = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let states = state::folder_of(&state::folder(), &project.root)?;
@@ -168,21 +173,19 @@ impl Planner {
             output_bytes_max: OUTPUT_BYTES_MAX,
             tag: format!("planner/{name}"),
         };
-        let places = said.map(|said| said.places.clone()).filter(|places| !places.is_empty());
-        let mut listener = match (profile, places) {
-            (Some(profile), _) => profile.listener(),
-            (None, Some(places)) => Listener::by_places(places),
-            (None, None) => Listener::of_unknown(),
-        };
+        let places = said.map(|said| said.places.clone()).unwrap_or_default();
+        let mut listener = Listener::of(profile, &places);
         let before = Snapshot::of(&project.root);
-        let ended = Supervisors::new().run_heard(&job, stop, &mut |bytes| listener.hear(bytes))?;
-        let changed = before.again(&project.root).changed_since(&before);
+        let ended = Supervisors::new().run_heard(&job, stop, &mut |bytes| listener.hear(bytes));
+        let now = workspace::named(before.again(&project.root).changed_since(&before), &[]);
+        changed.extend(now.into_iter().filter(|path| !changed.contains(path)).collect::<Vec<_>>());
+        let ended = ended?;
         let mut heard = listener.finish();
         folder.hear_left(profile, &mut heard);
         self.refuse_silence(&ended, &heard, seconds)?;
         let milliseconds = u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX);
         let usage = folder.said().usage(&heard, milliseconds);
-        Ok(Said { text: heard.said, changed: workspace::named(changed, &[]), usage })
+        Ok(Said { text: heard.said, usage })
     }
 
     /// How it ended tells nothing about what it said: some agents end with 0 whatever happened, others never do.

@@ -21,7 +21,7 @@ use planwright_core::view::Summary;
 use crate::config::{self, Config, Settings, Sources};
 use crate::seen::{self, Known, Seen, Stamp};
 use crate::store::{self, Reading, Text, state};
-use crate::{base, desk, facts, policy, process, red};
+use crate::{base, desk, facts, policy, process, red, walk};
 
 /// The file of document B that names the plan which is being carried out.
 const POINTER: &str = ".rawko/current-task.yaml";
@@ -375,21 +375,23 @@ impl Project {
     /// project; hidden folders are searched, since some tools keep their plans there.
     pub(crate) fn walk(&self, see: &(dyn Fn(&Path) + Sync)) -> Result<(), Error> {
         let failed: Mutex<Option<ignore::Error>> = Mutex::default();
-        let walk = WalkBuilder::new(&self.root)
-            .hidden(false)
-            .max_depth(Some(DEPTH_MAX))
-            .filter_entry(|entry| entry.file_name() != ".git")
-            .build_parallel();
-        walk.run(|| {
-            Box::new(|entry| {
-                match entry {
-                    Ok(entry) => see(entry.path()),
-                    // The root itself must be readable; a folder below that is not is no reason to hide the others.
-                    Err(error) if error.depth() == Some(0) => *lock(&failed) = Some(error),
-                    Err(_) => {}
-                }
-                WalkState::Continue
-            })
+        let build = |folder: &Path| {
+            let mut build = WalkBuilder::new(folder);
+            build.hidden(false).max_depth(Some(DEPTH_MAX));
+            build
+        };
+        walk::over(&self.root, build, &mut |walk| {
+            walk.build_parallel().run(|| {
+                Box::new(|entry| {
+                    match entry {
+                        Ok(entry) => see(entry.path()),
+                        // The root itself must be readable; a folder below that is not is no reason to hide the others.
+                        Err(error) if error.depth() == Some(0) => *lock(&failed) = Some(error),
+                        Err(_) => {}
+                    }
+                    WalkState::Continue
+                })
+            });
         });
         match lock(&failed).take() {
             Some(source) => Err(Error::Search { path: self.root.clone(), source }),

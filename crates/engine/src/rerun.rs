@@ -210,8 +210,9 @@ impl<'a> Audit<'a> {
             None => At::Workspace,
         };
         let cache = match options.earlier {
-            Earlier::Counts => Some(Cache::of(&project.root)?),
-            Earlier::Ignored => None,
+            // What passes for an agent, by programs of its own, must not pass for others later.
+            Earlier::Counts if process::job_above().is_none() => Some(Cache::of(&project.root)?),
+            Earlier::Counts | Earlier::Ignored => None,
         };
         let key = state::folder_of(&state::folder(), &project.root)?;
         let key = key.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use planwright_core::glob::{self, Glob};
 use planwright_core::plan::Plan;
 
-use crate::base::{self, Files};
+use crate::base::{self, Files, Lists};
 
 /// The most files that a plan may seal. One that seals everything seals its own work.
 pub const FILES_MAX: usize = 10_000;
@@ -111,7 +111,8 @@ pub fn of(root: &Path, plan: &Plan) -> Result<BTreeMap<String, String>, Error> {
 
 /// The files of the project that a pattern can mean, relative to its root.
 fn names(root: &Path) -> Result<Vec<String>, Error> {
-    let files = Files::of(root)?;
+    // A list that no reviewer sees must not hide a file from the seal.
+    let files = Files::by(root, Lists::Project)?;
     let own = files.paths().filter_map(|path| path.strip_prefix(files.part()).ok());
     Ok(own.map(|path| path.to_string_lossy().into_owned()).collect())
 }

@@ -260,10 +260,9 @@ impl Worker {
     /// Listens to the step's agent.
     fn listener(&self, agent: &Agent, step: &Step) -> Listener {
         let places = self.config.agents.get(&self.agent_name(step)).map(|agent| agent.places.clone());
-        match (agent, self.profile(step), places.filter(|places| !places.is_empty())) {
-            (Agent::Command(_), Some(profile), _) => profile.listener(),
-            (Agent::Command(_), None, Some(places)) => Listener::by_places(places),
-            (Agent::Command(_), None, None) | (Agent::Shell, _, _) => Listener::of_unknown(),
+        match agent {
+            Agent::Command(_) => Listener::of(self.profile(step), &places.unwrap_or_default()),
+            Agent::Shell => Listener::of_unknown(),
         }
     }
 

@@ -303,6 +303,11 @@ fn hindrance(subject: &Subject<'_>, runs: &Runs) -> Result<Option<Hindrance>, Fa
 }
 
 fn carry_out(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    // Whoever drives a run says by its environment what `bash` and every other program is that judges the work.
+    if process::job_above().is_some() {
+        let message = "an agent is at work here, and only a person may start a run";
+        return Err(Failure::new(Exit::Person, message).next(Next::new(["planwright", "status"])));
+    }
     let old = runs.latest(subject.path)?;
     let held = old.as_ref().map(|old| runs.holder(old)).transpose()?.flatten();
     let (run, seen) = match (old, held) {
@@ -354,10 +359,6 @@ fn follow(
     (run, seen, holder): (Run, u64, String),
     out: &mut Out<'_>,
 ) -> Result<Answer, Failure> {
-    if process::job_above().is_some() {
-        let message = "an agent at work in a run can't follow one: it would wait for its own end";
-        return Err(Failure::new(Exit::No, message).next(Next::new(["planwright", "status"])));
-    }
     let args = subject.args;
     if subject.steps.is_some() || args.jobs.is_some() || args.workers.is_some() {
         out.warn("what is done, and how much at once, is for the process that drives the run to say");

@@ -1,15 +1,17 @@
 //! `show`: what a plan says, one of its steps in full, or the picture of what waits for what.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
 use clap::ValueEnum;
 use planwright_engine::core::dialect::{NATIVE, proposal};
+use planwright_engine::core::run::{Status, StepState};
 use planwright_engine::core::source::Source;
 use planwright_engine::core::verify;
 use planwright_engine::core::view::{self, PlanView, StepView};
 use planwright_engine::decisions::Decisions;
-use planwright_engine::runs::Runs;
+use planwright_engine::runs::{Run, Runs};
 use planwright_engine::{Project, Verified, arbiter, project};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -80,6 +82,9 @@ pub(crate) struct Shown {
     /// What somebody else is told, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) told: Option<String>,
+    /// The ids of steps that its newest run proves: what the file says of any other is a claim.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub(crate) proven: BTreeSet<String>,
     /// What reviewers found in its newest run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) findings: Vec<FindingData>,
@@ -131,6 +136,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Some(runs) => runs.latest(&opened.path)?,
         None => None,
     };
+    let proven = run.as_ref().map(|run| proven(&plan, run)).unwrap_or_default();
     match (&graph, opened.step.is_some()) {
         _ if told.is_some() => out.data(&clean(told.as_deref().unwrap_or_default())),
         _ if section.is_some() => {
@@ -138,9 +144,9 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
             out.data(&format!("{}\n", clean(text)));
         }
         (Some(graph), _) => print_graph(args, &plan, graph, out),
-        (None, true) => print_step(&plan, &plan.steps[0], out),
+        (None, true) => print_step(&plan, &plan.steps[0], &proven, out),
         (None, false) => {
-            print_plan(&plan, &dialect_line(&verified.source), out);
+            print_plan(&plan, (&dialect_line(&verified.source), &proven), out);
             tell_reasoning("why", &reasoning, out);
             if let Some(run) = &run {
                 found::print(run, out);
@@ -155,8 +161,16 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
     let next = Next::new(["planwright", "verify", plan.path.as_str()]);
     let findings = run.as_ref().map(found::data).unwrap_or_default();
-    let shown = Shown { plan, errors, warnings, graph, section, reasoning, told, findings };
+    let shown = Shown { plan, errors, warnings, graph, section, reasoning, told, proven, findings };
     Ok(Answer::done("show", &shown).next(next))
+}
+
+/// The steps that a run has settled, if it is a run of exactly this plan.
+fn proven(plan: &PlanView, run: &Run) -> BTreeSet<String> {
+    let is_same = plan.digest.as_ref() == Some(&run.row.digest);
+    let is_settled =
+        |step: &&StepState| matches!(step.status, Status::Passed { .. } | Status::Skipped { .. });
+    run.state.steps.iter().filter(|_| is_same).filter(is_settled).map(|step| step.id.clone()).collect()
 }
 
 /// What an arbiter is told about a plan.
@@ -227,7 +241,7 @@ fn in_ascii(picture: &str) -> String {
     text
 }
 
-fn print_plan(plan: &PlanView, told: &str, out: &mut Out<'_>) {
+fn print_plan(plan: &PlanView, (told, proven): (&str, &BTreeSet<String>), out: &mut Out<'_>) {
     let palette = out.palette();
     let digest =
         plan.digest.as_ref().map_or_else(|| "has errors".to_owned(), |digest| digest[..8].to_owned());
@@ -258,14 +272,22 @@ fn print_plan(plan: &PlanView, told: &str, out: &mut Out<'_>) {
     }
     let mut table = Table::new();
     for step in &plan.steps {
-        table.row(row(plan, step));
+        table.row(row(plan, step, proven));
     }
     out.table(&table);
 }
 
-fn row(plan: &PlanView, step: &StepView) -> Vec<Cell> {
-    // A mark in the file proves nothing: it must not look like a verdict.
-    let mark = step.mark.as_ref().map(|mark| format!("claims {mark}")).unwrap_or_default();
+/// What the file says of a step. A mark proves nothing: it must not look like a verdict where there is none.
+fn standing(step: &StepView, proven: &BTreeSet<String>) -> String {
+    match &step.mark {
+        Some(mark) if proven.contains(&step.id) => mark.clone(),
+        Some(mark) => format!("claims {mark}"),
+        None => String::new(),
+    }
+}
+
+fn row(plan: &PlanView, step: &StepView, proven: &BTreeSet<String>) -> Vec<Cell> {
+    let mark = standing(step, proven);
     let after: Vec<&str> = step.needs.iter().map(|id| number_of(plan, id)).collect();
     let after = if after.is_empty() { String::new() } else { format!("after {}", after.join(", ")) };
     let contract = match &step.contract {
@@ -288,7 +310,7 @@ fn number_of<'a>(plan: &'a PlanView, id: &'a str) -> &'a str {
     plan.steps.iter().find(|step| step.id == id).map_or(id, |step| step.number.as_str())
 }
 
-fn print_step(plan: &PlanView, step: &StepView, out: &mut Out<'_>) {
+fn print_step(plan: &PlanView, step: &StepView, proven: &BTreeSet<String>, out: &mut Out<'_>) {
     let palette = out.palette();
     let title = format!("{}/{}", plan.name, step.id);
     out.line(&format!("{}  {}", palette.paint(Tone::Strong, &clean_line(&title)), clean_line(&step.title)));
@@ -314,7 +336,7 @@ fn print_step(plan: &PlanView, step: &StepView, out: &mut Out<'_>) {
     let seconds = |limit: Option<u64>| limit.map(|seconds| format!("{seconds} s")).unwrap_or_default();
     fact("timeout", &seconds(step.timeout_seconds));
     fact("judged in", &seconds(step.contract_timeout_seconds));
-    fact("claims", step.mark.as_deref().unwrap_or_default());
+    fact("mark", &standing(step, proven));
     let contract =
         step.contract.as_ref().map(|command| format!("{command}\nexit_code == {}", step.exit_code));
     let blocks = [

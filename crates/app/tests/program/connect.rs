@@ -112,9 +112,41 @@ fn an_agent_connects_nobody() {
 fn a_link_leads_nobody_astray() {
     let place = Place::empty();
     place.write("../elsewhere/kept", "").link("../elsewhere", ".claude");
-    let ran = place.run(&["init", "--agents", "claude", "--write"]);
-    assert_eq!(ran.code, 5, "{ran:#?}");
+    place.run(&["init", "--agents", "claude,codex", "--write"]).expect(
+        0,
+        &["by hand .claude/settings.json for claude: .claude is a link", "wrote   .codex/hooks.json"],
+    );
     assert!(!place.has("../elsewhere/settings.json"));
+    // The file itself may be one, too.
+    let place = Place::empty();
+    place
+        .write("../settings.json", "{}\n")
+        .write(".claude/kept", "")
+        .link("../../settings.json", ".claude/settings.json");
+    place
+        .run(&["init", "--agents", "claude", "--write"])
+        .expect(0, &["by hand .claude/settings.json for claude: .claude/settings.json is a link"]);
+    assert_eq!(place.read("../settings.json"), "{}\n");
+}
+
+// A text of the user's own is not written over; an older one of ours is, with every line that goes.
+#[test]
+fn a_skill_of_the_users_own_stays() {
+    let place = Place::empty();
+    let file = ".claude/skills/plan/SKILL.md";
+    place.write(file, "# How we plan here\n");
+    place.run(&["init", "--agents", "claude", "--write"]).expect(
+        0,
+        &[
+            "by hand .claude/skills/plan/SKILL.md for claude: it is yours",
+            "`planwright prompt skill` prints all of it",
+        ],
+    );
+    assert_eq!(place.read(file), "# How we plan here\n");
+    place.write(file, format!("An older skill of planwright\n{}", "a line that goes\n".repeat(100)));
+    let ran = place.run(&["init", "--agents", "claude", "--write"]);
+    assert_eq!(ran.expect(0, &[]).stdout.matches("-a line that goes").count(), 100, "{ran:#?}");
+    assert_eq!(place.read(file), place.run(&["prompt", "skill"]).stdout);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{Account, SAID_BYTES_MAX, Tokens, Trouble};
+use super::{Account, Profile, SAID_BYTES_MAX, Tokens, Trouble};
 
 /// The longest line that is taken. Longer ones carry whole files and nothing that is counted here.
 const LINE_BYTES_MAX: usize = 1 << 20;
@@ -159,6 +159,15 @@ pub struct Listener {
 impl Listener {
     pub(super) fn new(read: impl Fn(&str, &mut Heard) + Send + 'static) -> Self {
         Self { heard: Heard::default(), read: Box::new(read), line: Vec::new(), is_too_long: false }
+    }
+
+    /// Listens to an agent: as its profile says, else by the places that its user names, else its whole output is its message.
+    pub fn of(profile: Option<&'static Profile>, places: &Places) -> Self {
+        match profile {
+            Some(profile) => profile.listener(),
+            None if places.is_empty() => Self::of_unknown(),
+            None => Self::by_places(places.clone()),
+        }
     }
 
     /// Listens to an agent that nobody knows: its whole output is its message.

@@ -42,6 +42,8 @@ pub enum Refusal {
         /// What would have to stand there.
         wanted: &'static str,
     },
+    /// It is a text of somebody's own, which nothing can be added to.
+    Foreign,
 }
 
 impl std::fmt::Display for Refusal {
@@ -51,6 +53,7 @@ impl std::fmt::Display for Refusal {
             Self::Broken { line, why } => write!(f, "line {line} is no JSON: {why}"),
             Self::Taken { path, wanted } if path.is_empty() => write!(f, "the file is no {wanted}"),
             Self::Taken { path, wanted } => write!(f, "`{path}` is no {wanted}"),
+            Self::Foreign => f.write_str("it is yours, and says nothing of planwright"),
         }
     }
 }

@@ -306,15 +306,16 @@ fn contract(check: Option<Check>, number: usize) -> Result<ContractDraft, Fault>
             return fault("expects an output of a command that fails; say it in the command itself");
         }
         (Some(command), Some(text)) => {
-            let said = format!("said=$({command}) && grep -qF -- {} <<<\"$said\"", quoted(&text));
-            std::iter::once(said).chain(files).collect::<Vec<_>>().join(" && ")
+            // bash leaves `-e` off in a substitution, and on the left of `&&`: so it is said again, and each demand is a line.
+            let said = format!("said=$(set -e\n{command}\n)\ngrep -qF -- {} <<<\"$said\"", quoted(&text));
+            std::iter::once(said).chain(files).collect::<Vec<_>>().join("\n")
         }
         (Some(_), None) if code != 0 && !files.is_empty() => {
             return fault("expects files of a command that fails; say it in the command itself");
         }
-        // Two commands of somebody else's may not be run together: `a || b && test -e c` is another command.
         (Some(command), None) if files.is_empty() => command,
-        (Some(command), None) => format!("{{\n{command}\n}} && {}", files.join(" && ")),
+        // In a shell of its own: an `exit 0` or a `set +e` of the command must not skip what else is demanded.
+        (Some(command), None) => format!("(\n{command}\n)\n{}", files.join("\n")),
     };
     let mut excerpt = Excerpt::new(Span::default());
     excerpt.push(&command, 0);

@@ -232,8 +232,8 @@ fn a_check_becomes_a_contract() {
         (r#"{"run":"make test","exit_code":0}"#, "make test"),
         (r#"{"file_exists":"a b"}"#, "test -e 'a b'"),
         (r#"{"files_exist":["a","it's"]}"#, r"test -e a && test -e 'it'\''s'"),
-        (r#"{"command":"ls","stdout_contains":"x"}"#, "said=$(ls) && grep -qF -- x <<<\"$said\""),
-        (r#"{"command":"a || b","file_exists":"c"}"#, "{\na || b\n} && test -e c"),
+        (r#"{"command":"ls","stdout_contains":"x"}"#, "said=$(set -e\nls\n)\ngrep -qF -- x <<<\"$said\""),
+        (r#"{"command":"a || b","file_exists":"c"}"#, "(\na || b\n)\ntest -e c"),
     ] {
         let text = composed(&format!(r#"{{"kind":"spawn","task":"Do it.","check":{check}}}"#));
         assert!(text.contains(&format!("```shell\n{contract}\n```\nexit_code == 0\n")), "{check}: {text}");

@@ -4,12 +4,10 @@
 use std::collections::BTreeMap;
 
 use super::Facts;
+use crate::decide::SHELL;
 use crate::glob::{self, Glob};
 use crate::plan::{Contract, Plan, Step};
 use crate::red::Before;
-
-/// The target whose task is a script, which planwright itself runs.
-const SHELL: &str = "shell";
 
 /// A rule by which a plan is approved without a person. All conditions that it has must hold.
 #[derive(Debug, Clone, Default)]

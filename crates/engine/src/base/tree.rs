@@ -12,6 +12,7 @@ use ignore::WalkBuilder;
 use super::{Error, Home, asked};
 use crate::runs;
 use crate::store::state;
+use crate::walk;
 
 /// The file with the hashes that are known, in the state folder.
 const KNOWN: &str = "tree-cache";
@@ -63,6 +64,11 @@ pub struct Files {
 impl Files {
     /// Looks for them.
     pub fn of(root: &Path) -> Result<Self, Error> {
+        Self::by(root, Lists::Git)
+    }
+
+    /// Looks for them, and for those that only lists outside of the project ignore.
+    pub(crate) fn by(root: &Path, lists: Lists) -> Result<Self, Error> {
         let home = Home::of(root)?;
         let (top, part) = match &home {
             Some(home) => (home.repository.tree.clone(), home.part.clone()),
@@ -71,7 +77,7 @@ impl Files {
                 (top.map_err(|source| Error::File { path: root.to_owned(), source })?, PathBuf::new())
             }
         };
-        let mut found = walked(&top);
+        let mut found = walked_by(&top, lists);
         if let Some(home) = &home {
             // What is tracked counts also where a pattern ignores it.
             let answer = asked(&home.repository, "list its files", &["ls-files", "-z", "--cached"])?;
@@ -107,25 +113,39 @@ impl Files {
     }
 }
 
-/// The files below a folder that no `.gitignore` in it ignores, with their paths relative to it.
+/// Whose lists of ignored files count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lists {
+    /// All that git goes by.
+    Git,
+    /// Only the `.gitignore` files of the project: the others are no part of it, and say nothing to whoever reviews it.
+    Project,
+}
+
+/// The files below a folder that git would not ignore, with their paths relative to it.
 pub(crate) fn walked(top: &Path) -> BTreeMap<PathBuf, Metadata> {
+    walked_by(top, Lists::Git)
+}
+
+fn walked_by(top: &Path, lists: Lists) -> BTreeMap<PathBuf, Metadata> {
     // Our own walk: git would ask a monitor and run filters, and gives up where a repository lies in another.
-    let walk = WalkBuilder::new(top)
-        .hidden(false)
-        .ignore(false)
-        .parents(false)
-        .require_git(false)
-        .filter_entry(|entry| entry.file_name() != ".git")
-        .build();
-    // What vanishes while we look is not there.
+    let build = |folder: &Path| {
+        let mut build = WalkBuilder::new(folder);
+        build.hidden(false).ignore(false).parents(false).require_git(false);
+        build.git_exclude(lists == Lists::Git).git_global(lists == Lists::Git);
+        build
+    };
     let mut found = BTreeMap::new();
-    for entry in walk.flatten() {
-        if let (Ok(path), Ok(data)) = (entry.path().strip_prefix(top), entry.path().symlink_metadata())
-            && !data.is_dir()
-        {
-            found.insert(path.to_owned(), data);
+    walk::over(top, build, &mut |walk| {
+        // What vanishes while we look is not there.
+        for entry in walk.build().flatten() {
+            if let (Ok(path), Ok(data)) = (entry.path().strip_prefix(top), entry.path().symlink_metadata())
+                && !data.is_dir()
+            {
+                found.insert(path.to_owned(), data);
+            }
         }
-    }
+    });
     found
 }
 

@@ -366,10 +366,11 @@ impl Setting {
     }
 
     /// Whether only the user may say it, and never the file of the project: agents can write that one, and what they put there
-    /// would be run, or signed with, outside of their attempt.
+    /// would be run, or signed with, outside of their attempt, or take away what watches over them.
     pub fn is_personal(&self) -> bool {
-        let personal = ["hooks.", "approve.", "arbiter.", "session.", "scope.", "safety.", "worktree.folder"];
-        personal.iter().any(|section| self.name.starts_with(section))
+        let sections = ["hooks.", "approve.", "arbiter.", "session.", "scope.", "safety."];
+        let single = ["worktree.folder", "merge.guards", "retention.days"];
+        sections.iter().any(|section| self.name.starts_with(section)) || single.contains(&self.name)
     }
 
     /// The variable of the environment that sets it; lists and families have none.

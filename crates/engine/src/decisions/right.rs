@@ -12,6 +12,7 @@ use planwright_core::standing::{Approval, Revision};
 use super::{Case, Decisions, Error, Yes, shown};
 use crate::coordination;
 use crate::policy::{self, Loaded};
+use crate::process;
 use crate::project::Verified;
 use crate::red;
 use crate::runs::now;
@@ -57,7 +58,7 @@ impl Decisions {
             return Ok(None);
         }
         let Entry::Proposed { revision, subject, by, red, dialect, .. } = proposed else { return Ok(None) };
-        let loaded = self.policy()?;
+        let loaded = self.policy()?.filter(|loaded| by.role != Role::Agent || self.holds_for_agents(loaded));
         let wanted = verified.draft.as_ref().and_then(|draft| required_from(&verified.source, draft));
         let facts = Facts {
             proposer: by,
@@ -81,6 +82,14 @@ impl Decisions {
             until_ms,
             signature: None,
         }))
+    }
+
+    /// Whether rules of this policy approve what an agent proposes. The file of the user is found by variables, which an agent
+    /// can set for a command as it likes; what `policy install` put into the state folder is not.
+    fn holds_for_agents(&self, loaded: &Loaded) -> bool {
+        let is_installed =
+            policy::Places::of(self.root()).is_ok_and(|places| places.repository == loaded.path);
+        is_installed && process::job_above().is_none()
     }
 
     /// The right of somebody to say yes to a revision.

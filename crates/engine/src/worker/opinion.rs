@@ -3,12 +3,13 @@
 
 use std::path::Path;
 
+use planwright_core::agent::Places;
 use planwright_core::event::Usage;
 use planwright_core::opinion::{self, Answer, Opinion, Weight, Work};
 use planwright_core::plan::Step;
 
 use super::Worker;
-use crate::config::{ADVISORY_JUDGE_KEY, ENVIRONMENT_KEY, GATE_JUDGE_KEY, LIKE_KEY};
+use crate::config::{ADVISORY_JUDGE_KEY, ENVIRONMENT_KEY, GATE_JUDGE_KEY, LIKE_KEY, SAID_KEY};
 use crate::consult::{Adviser, Error, Question};
 use crate::process::Stop;
 use crate::topic;
@@ -58,11 +59,15 @@ impl Worker {
         };
         let words =
             |key: &str| self.agents.get(&format!("{key}{}", opinion::ROLE)).cloned().unwrap_or_default();
+        // Which of its words count is approved; what it used is only counted.
+        let told = self.config.agents.get(&by).map(|agent| agent.places.clone()).unwrap_or_default();
+        let places = Places { said: words(SAID_KEY).pop(), ..told };
         let adviser = Adviser {
             name: by.clone(),
             command: command.to_vec(),
             like: words(LIKE_KEY).pop(),
             environment: words(ENVIRONMENT_KEY),
+            places,
         };
         let question = Question {
             prompt: &opinion::prompt(step, question, &work),

@@ -121,7 +121,11 @@ fn show(change: &Change, out: &mut Out<'_>) {
             out.line(&head(word, Tone::Attention, &format!("{} for {}", change.file, change.agent)));
             let lines: Vec<String> =
                 difference(old.as_deref().unwrap_or_default(), new).lines().map(str::to_owned).collect();
-            let most = if change.file.ends_with("/SKILL.md") { PAGE_LINES_MAX } else { LINES_MAX };
+            // What would be lost is shown to its last line.
+            let most = match lines.iter().any(|line| line.starts_with('-')) {
+                true => lines.len(),
+                false => lines_max(change),
+            };
             for line in lines.iter().take(most) {
                 let tone = match line.chars().next() {
                     Some('+') => Tone::Good,
@@ -140,9 +144,22 @@ fn show(change: &Change, out: &mut Out<'_>) {
                 Tone::Attention,
                 &format!("{} for {}: {why}", change.file, change.agent),
             ));
-            lines.lines().for_each(|line| out.line(&format!("  {}", clean(line))));
+            lines.lines().take(lines_max(change)).for_each(|line| out.line(&format!("  {}", clean(line))));
+            if is_page(change) {
+                out.line("  and so on: `planwright prompt skill` prints all of it");
+            }
         }
     }
+}
+
+/// Whether the file is the skill, which only teaches.
+fn is_page(change: &Change) -> bool {
+    change.file.ends_with("/SKILL.md")
+}
+
+/// How many lines of what is added are shown.
+fn lines_max(change: &Change) -> usize {
+    if is_page(change) { PAGE_LINES_MAX } else { LINES_MAX }
 }
 
 fn data(change: &Change, done: &'static str) -> ConnectionData {

@@ -13,7 +13,7 @@ use planwright_engine::core::planning::{self, Next as NextVersion};
 use planwright_engine::core::run::{Status, StepState};
 use planwright_engine::core::source::Source;
 use planwright_engine::decisions::Decisions;
-use planwright_engine::runs::{Run, Runs};
+use planwright_engine::runs::{self, Run, Runs};
 use planwright_engine::store::{self, Text};
 use planwright_engine::{Project, project, versions};
 
@@ -118,8 +118,10 @@ impl Case {
             return Err(store::Error::Exists { path: self.file() }.into());
         }
         let max = self.project.config.replan.max as usize;
-        if place >= max {
-            return Err(self.give_up(place, out));
+        // Files of earlier versions may be gone; what was recorded of them is not.
+        let times = place.max(self.setbacks.len());
+        if times >= max {
+            return Err(self.give_up(times, out));
         }
         let Some(step) = self.failed.map(|place| &self.ids[place]).filter(|_| args.from.is_none()) else {
             return Ok(());
@@ -151,20 +153,29 @@ impl Case {
     fn give_up(&self, times: usize, out: &mut Out<'_>) -> Failure {
         let word = if times == 1 { "once" } else { "often enough" };
         let why = format!("the plan was made anew {times} times, which is the most (`replan.max`)");
-        let live = self.run.as_ref().filter(|run| run.state.outcome().is_none() && agent_sign().is_none());
-        if let Some(run) = live {
-            match Runs::open(&self.project).and_then(|runs| {
-                runs.end(run, Outcome::Failed, &why)?;
-                runs.mirror(run.row.id, &self.path)
-            }) {
+        if agent_sign().is_none() {
+            match self.end_runs(&why) {
                 Ok(complaints) => out.warn_all(&complaints),
-                Err(error) => out.warn(&format!("its run could not be ended: {error}")),
+                Err(error) => out.warn(&format!("its runs could not be ended: {error}")),
             }
         }
         let message = format!("{} was made anew {word}: {why}", self.name);
         Failure::new(Exit::No, message)
             .hint("the plan has failed; write another one, or raise `replan.max`")
             .next(Next::new(["planwright", "history", shown(&self.path).as_str()]))
+    }
+
+    /// Ends the runs of all versions that still wait; what could not be written into their files is returned.
+    fn end_runs(&self, why: &str) -> Result<Vec<String>, runs::Error> {
+        let runs = Runs::open(&self.project)?;
+        let mut complaints = Vec::new();
+        for version in &self.chain {
+            if let Some(run) = runs.latest(version)?.filter(|run| run.state.outcome().is_none()) {
+                runs.end(&run, Outcome::Failed, why)?;
+                complaints.extend(runs.mirror(run.row.id, version)?);
+            }
+        }
+        Ok(complaints)
     }
 
     /// The version that says the same as this text.
@@ -237,13 +248,24 @@ fn finished(draft: &Draft, ids: &[String], run: Option<&Run>) -> BTreeSet<usize>
     passed.filter_map(|step| ids.iter().position(|id| *id == step.id)).collect()
 }
 
-/// Why there were versions before, the oldest first.
+/// Why there were versions before, the oldest first. The record leads on where the file of an earlier version is gone.
 fn setbacks(project: &Project, chain: &[PathBuf]) -> Result<Vec<Setback>, Failure> {
     let Some(decisions) = Decisions::open_existing(project)? else { return Ok(Vec::new()) };
+    let mut seen: BTreeSet<String> = chain.iter().map(|version| project::name(version)).collect();
+    let mut rest = chain.to_vec();
     let mut setbacks = Vec::new();
-    for version in chain {
-        let drafts = decisions.case(version)?.standing.drafts;
-        setbacks.extend(drafts.into_iter().filter_map(|drafted| drafted.drafting.after));
+    while let Some(version) = rest.pop() {
+        let drafts = decisions.case(&version)?.standing.drafts;
+        let after: Vec<Setback> = drafts.into_iter().filter_map(|drafted| drafted.drafting.after).collect();
+        if rest.is_empty() {
+            let earlier = after.iter().find(|setback| seen.insert(setback.previous.clone()));
+            let ending = version.extension().unwrap_or_default().to_string_lossy().into_owned();
+            rest.extend(
+                earlier.map(|setback| version.with_file_name(format!("{}.{ending}", setback.previous))),
+            );
+        }
+        setbacks.extend(after.into_iter().rev());
     }
+    setbacks.reverse();
     Ok(setbacks)
 }
