@@ -2,6 +2,7 @@
 //! never starts a process, looks at a disk, or decides what to complain about.
 
 mod demand;
+mod expansion;
 mod gauge;
 mod look;
 mod operand;
