@@ -256,14 +256,22 @@ impl Scope {
         let script = call.script.as_ref()?;
         let told = shell::analyse(script);
         let written = told.paths.iter().filter(|path| path.role == Role::Written);
-        written.map(|path| Place::of(&self.root, &call.folder, &path.path)).find_map(|place| match &place {
-            Place::Outside(path)
-                if is_passing(path)
-                    && !self.closed.iter().any(|closed| place.is_at_or_below(closed, &self.root)) =>
-            {
-                None
-            }
-            Place::Inside(_) | Place::Outside(_) => self.fault_of(&place),
+        let fault =
+            written.map(|path| Place::of(&self.root, &call.folder, &path.path)).find_map(
+                |place| match &place {
+                    Place::Outside(path)
+                        if is_passing(path)
+                            && !self.closed.iter().any(|closed| place.is_at_or_below(closed, &self.root)) =>
+                    {
+                        None
+                    }
+                    Place::Inside(_) | Place::Outside(_) => self.fault_of(&place),
+                },
+            );
+        let adrift = told.adrift.filter(|_| self.touches.is_some());
+        fault.or_else(|| {
+            let path = adrift?;
+            Some(format!("it can't be told in which folder `{path}` would be written: name it from the workspace, without `cd`"))
         })
     }
 }
