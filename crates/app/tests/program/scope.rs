@@ -91,6 +91,10 @@ fn guarded_tools_need_a_plan_in_sessions_of_people() {
     place.write("planwright.toml", "[guard]\ntools = [\"gmail_send\"]\n");
     asked("gmail_send").expect(2, &["Tool gmail_send is guarded", "plan_propose", "planwright propose"]);
     asked("gmail_search").expect(0, &[]);
+    // The hook may be started anywhere: where the session stands, the agent says.
+    let elsewhere = json!({"toolName": "gw-gmail_send", "toolArgs": "{}", "cwd": place.project()});
+    place.write("../home/call.json", elsewhere.to_string());
+    place.bash("cd / && planwright hook pre-tool <\"$HOME/call.json\"").expect(2, &["gmail_send is guarded"]);
     place.write("planwright.toml", "[guard]\ntools = [\"gmail_send\"]\nmode = \"log\"\n");
     asked("gmail_send").expect(0, &[]);
     place.write("planwright.toml", "").write(".pi/plans.json", "{\"guardedTools\": [\"odoo_create\"]}");
