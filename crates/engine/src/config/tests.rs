@@ -192,7 +192,7 @@ fn the_environment_sets_single_values_and_a_slip_is_said() {
 #[test]
 fn the_defaults_are_those_of_the_parts_that_use_them() {
     let config = Config::default();
-    assert_eq!(config.run.limits(), decide::Limits::default());
+    assert_eq!(config.run_limits(), decide::Limits::default());
     assert_eq!(config.limits.retries, planwright_core::verify::Limits::default().retries_max);
     for setting in SETTINGS {
         if let (Kind::Number { default, min, max }, Some(Value::Number(shown))) =
