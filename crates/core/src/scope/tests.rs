@@ -328,6 +328,10 @@ fn guarded_tools_are_meant_by_their_exact_names() {
 fn real_changes_are_compared_with_the_scope() {
     let changed = ["src/a.rs", "docs/a.md", "tests/x.rs", "Cargo.toml"].map(str::to_owned);
     assert_eq!(scope().outside(&changed), ["docs/a.md", "tests/x.rs"]);
+    let git = [".git/HEAD", ".git/config", ".git/hooks/post-commit", "src/.git/hooks/x"].map(str::to_owned);
+    let all = Scope { touches: Some(vec!["**".to_owned()]), ..scope() };
+    assert_eq!(all.outside(&git), [".git/config", ".git/hooks/post-commit"]);
+    assert_eq!(Scope::open(Mode::Block, ROOT).outside(&git).len(), 2, "whatever a step may touch");
     assert_eq!(Scope::open(Mode::Block, ROOT).outside(&changed), Vec::<String>::new());
     assert_eq!(Place::of("/", "/", "a"), Place::Inside("a".to_owned()));
 }

@@ -268,7 +268,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "guard.tools",
         kind: Kind::List,
-        meaning: "exact names of tools that need an approved plan, in your own sessions",
+        meaning: "names of tools that need an approved plan, in your own sessions",
     },
     Setting {
         name: "guard.mode",
