@@ -188,6 +188,7 @@ pub(crate) const fn reason_words(reason: Reason) -> &'static str {
         Reason::Parked => "the agent can't be had",
         Reason::Stalled => "nobody has driven it for a long time",
         Reason::Question => "the agent has a question",
+        Reason::Strayed => "an attempt changed what it may not touch",
     }
 }
 
@@ -201,6 +202,7 @@ pub(crate) const fn reason_word(reason: Reason) -> &'static str {
         Reason::Parked => "parked",
         Reason::Stalled => "stalled",
         Reason::Question => "question",
+        Reason::Strayed => "strayed",
     }
 }
 

@@ -145,6 +145,7 @@ fn is_fit(command: &str) -> bool {
         && script.fault.is_none()
         && script.weakened.is_none()
         && script.outcome == shell::Outcome::Open
+        && script.adrift.is_none()
         && script.paths.iter().all(|used| used.role != shell::Role::Written)
 }
 

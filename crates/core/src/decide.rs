@@ -19,6 +19,8 @@ pub struct Limits {
     pub parked_max: u32,
     /// The share of a budget, in percent, at which people are warned.
     pub warn_percent: u64,
+    /// Whether a step whose attempts changed what they may not touch waits for a person.
+    pub is_straying_asked: bool,
     /// The steps that may be begun, as places in the plan; `None`: all of them.
     pub steps: Option<BTreeSet<usize>>,
 }
@@ -31,7 +33,7 @@ impl Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { jobs: 1, lost_max: 3, parked_max: 20, warn_percent: 80, steps: None }
+        Self { jobs: 1, lost_max: 3, parked_max: 20, warn_percent: 80, is_straying_asked: false, steps: None }
     }
 }
 
@@ -233,6 +235,9 @@ fn ask_about(plan: &Plan, state: &RunState, limits: &Limits, place: usize) -> Op
         Reason::Question
     } else if is_spent(step, now) {
         Reason::AttemptsSpent
+    } else if limits.is_straying_asked && !now.strayed.is_empty() {
+        // Its contract is run for nobody until a person has seen it: more attempts would be spent for nothing.
+        Reason::Strayed
     } else if now.lost > limits.lost_max {
         Reason::Lost
     } else if now.parked_until == Some(u64::MAX) || now.parked > limits.parked_max {

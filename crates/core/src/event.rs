@@ -357,6 +357,8 @@ pub enum Reason {
     Stalled,
     /// The agent has a question, and the contract failed.
     Question,
+    /// An attempt changed what it may not touch, and that is to count: no later one takes it back.
+    Strayed,
 }
 
 /// What a person says to an ask.

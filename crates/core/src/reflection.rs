@@ -208,7 +208,7 @@ const fn ended(outcome: Outcome) -> State {
 
 const fn waits_for(reason: Reason) -> state::Reason {
     match reason {
-        Reason::AttemptsSpent => state::Reason::Failed,
+        Reason::AttemptsSpent | Reason::Strayed => state::Reason::Failed,
         Reason::Manual | Reason::Question => state::Reason::Question,
         Reason::Budget => state::Reason::Budget,
         Reason::Lost | Reason::Parked | Reason::Stalled => state::Reason::Stalled,

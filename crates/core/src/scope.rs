@@ -167,6 +167,9 @@ impl Scope {
             ));
         }
         let path = match place {
+            Place::Inside(path) if is_run_by_git(path) => {
+                return Some(format!("`{path}` steers your own git, and no agent may change it"));
+            }
             Place::Inside(path) => path,
             Place::Outside(path) => {
                 let touches = self.touches.as_ref()?;
@@ -256,14 +259,22 @@ impl Scope {
         let script = call.script.as_ref()?;
         let told = shell::analyse(script);
         let written = told.paths.iter().filter(|path| path.role == Role::Written);
-        written.map(|path| Place::of(&self.root, &call.folder, &path.path)).find_map(|place| match &place {
-            Place::Outside(path)
-                if is_passing(path)
-                    && !self.closed.iter().any(|closed| place.is_at_or_below(closed, &self.root)) =>
-            {
-                None
-            }
-            Place::Inside(_) | Place::Outside(_) => self.fault_of(&place),
+        let fault =
+            written.map(|path| Place::of(&self.root, &call.folder, &path.path)).find_map(
+                |place| match &place {
+                    Place::Outside(path)
+                        if is_passing(path)
+                            && !self.closed.iter().any(|closed| place.is_at_or_below(closed, &self.root)) =>
+                    {
+                        None
+                    }
+                    Place::Inside(_) | Place::Outside(_) => self.fault_of(&place),
+                },
+            );
+        let adrift = told.adrift.filter(|_| self.touches.is_some());
+        fault.or_else(|| {
+            let path = adrift?;
+            Some(format!("it can't be told in which folder `{path}` would be written: name it from the workspace, without `cd`"))
         })
     }
 }
@@ -313,6 +324,22 @@ fn is_meant(patterns: &[String], path: &str) -> bool {
         Ok(glob) => glob.matches(path),
         Err(_) => pattern == path,
     })
+}
+
+/// What of the git folder of a workspace runs code as whoever works there, or leads git to what does, or hides files from them.
+/// Everything else there changes with every commit.
+pub const STEERING_GIT: &[&str] = &[
+    ".git",
+    ".git/hooks",
+    ".git/config",
+    ".git/config.worktree",
+    ".git/commondir",
+    ".git/info/attributes",
+    ".git/info/exclude",
+];
+
+fn is_run_by_git(path: &str) -> bool {
+    STEERING_GIT.contains(&path) || path.starts_with(".git/hooks/")
 }
 
 /// Files that come and go with a process.

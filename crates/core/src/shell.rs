@@ -2,6 +2,7 @@
 //! never starts a process, looks at a disk, or decides what to complain about.
 
 mod demand;
+mod expansion;
 mod gauge;
 mod look;
 mod operand;
@@ -15,6 +16,7 @@ use std::collections::BTreeSet;
 
 pub use demand::{Demand, Nature, Place, Single, demands};
 pub use look::{beyond_looking, is_single_call, lookers};
+pub(crate) use walk::flat;
 
 use crate::source::Span;
 
@@ -29,6 +31,8 @@ pub struct Script {
     pub functions: BTreeSet<String>,
     /// The files that it names.
     pub paths: Vec<PathUse>,
+    /// A file that it writes from a folder that can't be told, as it is written there.
+    pub adrift: Option<String>,
     /// The exit codes that it can end with.
     pub outcome: Outcome,
     /// A command that turns off what makes every failure count: `set +e` or `set +o pipefail`.
@@ -112,6 +116,7 @@ pub fn analyse(script: &str) -> Script {
                 calls: Vec::new(),
                 functions: BTreeSet::new(),
                 paths: Vec::new(),
+                adrift: None,
                 outcome: Outcome::Open,
                 weakened: None,
                 tests: None,
@@ -125,6 +130,7 @@ pub fn analyse(script: &str) -> Script {
         calls: found.calls,
         functions: found.functions,
         paths: found.paths,
+        adrift: found.adrift,
         outcome,
         weakened: found.weakened,
         tests: walk::only_tests(&tree),

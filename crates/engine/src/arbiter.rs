@@ -59,7 +59,7 @@ pub fn gather(project: &Project, path: &Path, file: Option<&Plan>) -> Result<Opt
     let agents = agents(project, &plan, runs.as_ref())?;
     let begun = arbiter::begun(&plan);
     let state = run.as_ref().map_or(&begun, |run| &run.state);
-    let limits = project.config.run.limits();
+    let limits = project.config.run_limits();
     let table = arbiter::table(&plan, state, &agents, (&limits, now()));
     let events = || run.iter().flat_map(|run| run.events.iter().map(|recorded| &recorded.event));
     let history = arbiter::history(&plan, events());

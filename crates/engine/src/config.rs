@@ -194,14 +194,15 @@ pub struct Retention {
     pub days: u64,
 }
 
-impl Run {
+impl Config {
     /// The limits that `decide` goes by.
-    pub fn limits(&self) -> decide::Limits {
+    pub fn run_limits(&self) -> decide::Limits {
         decide::Limits {
-            jobs: self.jobs,
-            lost_max: self.lost_max,
-            parked_max: self.parked_max,
-            warn_percent: self.warn_percent,
+            jobs: self.run.jobs,
+            lost_max: self.run.lost_max,
+            parked_max: self.run.parked_max,
+            warn_percent: self.run.warn_percent,
+            is_straying_asked: self.scope.violation == Violation::Fail,
             steps: None,
         }
     }

@@ -530,6 +530,7 @@ const fn reason(reason: planwright_core::event::Reason) -> &'static str {
         Reason::Parked => "no agent could be had",
         Reason::Stalled => "nobody drives it",
         Reason::Question => "the agent has a question",
+        Reason::Strayed => "an attempt changed what it may not touch",
     }
 }
 

@@ -370,10 +370,18 @@ impl Host for Embedded {
             }
             (_, Reason::Budget) => format!("The budget is spent: {}.", outlook(self.plan(), state)),
             (Some(place), Reason::Question) => state.steps[*place].question.clone().unwrap_or_default(),
-            (_, Reason::Stalled)
-            | (None, Reason::AttemptsSpent | Reason::Manual | Reason::Parked | Reason::Question) => {
-                String::new()
+            (Some(place), Reason::Strayed) => {
+                let paths: Vec<&str> = state.steps[*place].strayed.iter().map(String::as_str).collect();
+                format!(
+                    "An attempt changed what it may not touch: {}. Put back what should not stay; no contract is run before you answer.",
+                    paths.join(", ")
+                )
             }
+            (_, Reason::Stalled)
+            | (
+                None,
+                Reason::AttemptsSpent | Reason::Manual | Reason::Parked | Reason::Question | Reason::Strayed,
+            ) => String::new(),
         })
     }
 

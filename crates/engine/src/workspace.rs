@@ -1,6 +1,8 @@
 //! The place where the work is done. Tells what an attempt changed, by looking at the files themselves: git is not asked,
 //! because in a folder that an agent can write to, git runs what the agent configured.
 
+mod git;
+
 use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -30,18 +32,18 @@ pub struct Snapshot {
     rules: Rules,
 }
 
-/// What a file looks like from outside. The time of the last change of an inode can't be set back by whoever may write to it.
+/// What is seen of a file.
 #[derive(PartialEq, Eq)]
-struct Look {
-    size: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
-    inode: u64,
+enum Look {
+    /// Its outside. The time of the last change of an inode can't be set back by whoever may write to it.
+    Outside { size: u64, modified: (i64, i64), changed: (i64, i64), inode: u64 },
+    /// What it says that counts, line by line.
+    Lines(Vec<String>),
 }
 
 impl Look {
     fn of(data: &Metadata) -> Self {
-        Self {
+        Self::Outside {
             size: data.size(),
             modified: (data.mtime(), data.mtime_nsec()),
             changed: (data.ctime(), data.ctime_nsec()),
@@ -51,7 +53,7 @@ impl Look {
 }
 
 impl Snapshot {
-    /// Looks at every file that the project's own `.gitignore` files do not ignore.
+    /// Looks at every file that the project's own `.gitignore` files do not ignore, and at what steers its git.
     pub fn of(root: &Path) -> Self {
         Self::look(root, None)
     }
@@ -68,7 +70,8 @@ impl Snapshot {
         let above =
             root.ancestors().skip(1).filter(|folder| tree.is_some_and(|tree| folder.starts_with(tree)));
         let mut rules: Rules = above.filter_map(rules_in).collect();
-        let mut files = BTreeMap::new();
+        let mut files = git::steering(root);
+        let own_git = root.join(".git");
         let mut folders = vec![root.to_owned()];
         while let Some(folder) = folders.pop() {
             rules.extend(tree.and_then(|_| rules_in(&folder)));
@@ -78,7 +81,7 @@ impl Snapshot {
                 let Ok(data) = path.symlink_metadata() else { continue };
                 let name = entry.file_name();
                 let is_filled = || data.is_dir() && FILLED.iter().any(|filled| name == *filled);
-                let is_hidden = name == ".git"
+                let is_hidden = path == own_git
                     || is_ignored((&path, data.is_dir()), earlier.unwrap_or(&rules), root)
                     || is_filled() && is_ignored((&path, true), &rules, Path::new("/"));
                 if is_hidden || files.len() >= FILES_MAX {

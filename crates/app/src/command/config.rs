@@ -152,6 +152,7 @@ fn taken(entry: &Entry) -> String {
             format!("a whole number from {min} to {max}, {default} by default")
         }
         Kind::Text => "a text".to_owned(),
+        Kind::Agent => "a known agent".to_owned(),
         Kind::Words => "a command line: a list of words".to_owned(),
         Kind::Choice { of, .. } => format!("one of {}", of.join(", ")),
         Kind::List => "a list of texts".to_owned(),

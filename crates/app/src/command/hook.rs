@@ -2,7 +2,7 @@
 //! exit 0 lets it happen, exit 2 with a reason on stderr does not.
 
 use std::io::Read;
-use std::path::Path;
+use std::path::PathBuf;
 
 use planwright_engine::hook::{self, Event, Reply};
 use schemars::JsonSchema;
@@ -35,7 +35,10 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let mut input = Vec::new();
     // What can't be read is as good as rubbish, and is answered so.
     std::io::stdin().take(hook::INPUT_BYTES_MAX).read_to_end(&mut input).ok();
-    let answered = hook::answer(event, &String::from_utf8_lossy(&input), Path::new("."));
+    let input = String::from_utf8_lossy(&input);
+    // Agents start hooks in folders of their choice, and say where the session stands.
+    let folder = hook::folder_in(&input).unwrap_or_else(|| PathBuf::from("."));
+    let answered = hook::answer(event, &input, &folder);
     out.warn_all(&answered.complaints);
     let data = |allowed: bool, text: &str| Hooked {
         event: word(answered.event).to_owned(),

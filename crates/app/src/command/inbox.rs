@@ -34,7 +34,7 @@ pub(crate) struct AskData {
     pub(crate) run: i64,
     /// The step that waits for it; `None` where the whole run does.
     pub(crate) step: Option<String>,
-    /// `attempts-spent`, `manual`, `budget`, `lost` or `parked`.
+    /// `attempts-spent`, `manual`, `budget`, `lost`, `parked`, `stalled`, `question` or `strayed`.
     pub(crate) reason: String,
     /// Since when, in milliseconds since 1970.
     pub(crate) since_ms: u64,

@@ -329,7 +329,7 @@ fn carry_out(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<An
             (approve::begin(subject, runs, old, out)?, 0)
         }
     };
-    let usual = subject.project.config.run.limits();
+    let usual = subject.project.config.run_limits();
     let jobs = subject.args.jobs.unwrap_or(usual.jobs);
     let workers = subject.args.workers.unwrap_or(jobs);
     if workers == 0 {

@@ -112,7 +112,7 @@ pub(crate) struct CurrentData {
 pub(crate) struct AskData {
     /// The step that waits for it; `None` where the whole run does.
     pub(crate) step: Option<String>,
-    /// `attempts-spent`, `manual`, `budget`, `lost` or `parked`.
+    /// `attempts-spent`, `manual`, `budget`, `lost`, `parked`, `stalled`, `question` or `strayed`.
     pub(crate) reason: String,
     /// The same in words.
     pub(crate) words: String,

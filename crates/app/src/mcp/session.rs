@@ -66,7 +66,7 @@ impl Drivers {
     /// Drives a run in the background.
     pub(super) fn drive(&self, project: &Project, run: RunId, path: PathBuf) -> Result<(), Trouble> {
         let runs = Runs::open(project)?;
-        let limits = project.config.run.limits();
+        let limits = project.config.run_limits();
         let workers = limits.jobs;
         let drive = Drive::together(limits, workers, self.leave.clone());
         let thread = thread::spawn(move || {

@@ -91,6 +91,10 @@ fn guarded_tools_need_a_plan_in_sessions_of_people() {
     place.write("planwright.toml", "[guard]\ntools = [\"gmail_send\"]\n");
     asked("gmail_send").expect(2, &["Tool gmail_send is guarded", "plan_propose", "planwright propose"]);
     asked("gmail_search").expect(0, &[]);
+    // The hook may be started anywhere: where the session stands, the agent says.
+    let elsewhere = json!({"toolName": "gw-gmail_send", "toolArgs": "{}", "cwd": place.project()});
+    place.write("../home/call.json", elsewhere.to_string());
+    place.bash("cd / && planwright hook pre-tool <\"$HOME/call.json\"").expect(2, &["gmail_send is guarded"]);
     place.write("planwright.toml", "[guard]\ntools = [\"gmail_send\"]\nmode = \"log\"\n");
     asked("gmail_send").expect(0, &[]);
     place.write("planwright.toml", "").write(".pi/plans.json", "{\"guardedTools\": [\"odoo_create\"]}");
@@ -210,7 +214,9 @@ fn a_violation_counts_until_a_person_has_seen_it() {
     let once = "cat >/dev/null; mkdir -p src docs; echo x >src/a.txt; test -e docs/z.md || echo y >docs/z.md";
     let fields = "**touches:** src/**\n**on_fail:** retry(1), then escalate";
     let (place, ran) = attempt_by(once, "[scope]\nviolation = \"fail\"\n", fields);
-    ran.expect(3, &["attempt 2 of 2", "the attempt changed what it may not touch: docs/z.md"]);
+    // The next attempt could not pass whatever it does, so there is none before a person has answered.
+    ran.expect(3, &["An attempt changed what it may not touch: docs/z.md."]);
+    assert!(!ran.said().contains("attempt 2"), "{ran:#?}");
     place.run(&["answer", "it/a", "--retry"]).expect(0, &[]);
     place.run(&["run", "it"]).expect(0, &["1 of 1 steps settled"]);
 }
@@ -224,9 +230,35 @@ fn no_change_outside_is_hidden() {
                   echo target >.gitignore; echo built >target/built\n\
                   cp -p agent.sh same; printf '####' | dd of=agent.sh conv=notrunc status=none; touch -r same agent.sh; rm same";
     let (place, ran) = attempt_by(hiding, "[scope]\nviolation = \"fail\"\n", "**touches:** src/**");
-    ran.expect(3, &["the attempt changed what it may not touch: .gitignore"]);
-    let expected = json!([".gitignore", ".ignore", "agent.sh", "docs/.gitignore", "docs/link", "docs/z.md"]);
+    ran.expect(3, &["hanged what it may not touch: .git/info/exclude, .gitignore"]);
+    let expected = json!([
+        ".git/info/exclude",
+        ".gitignore",
+        ".ignore",
+        "agent.sh",
+        "docs/.gitignore",
+        "docs/link",
+        "docs/z.md"
+    ]);
     assert_eq!(account(&place)["outside"], expected);
+}
+
+// C-16: what runs in the user's own git is flagged whatever a step may touch, and what git does by itself is not.
+#[test]
+fn what_steers_git_is_flagged_and_commits_are_not() {
+    let honest = "cat >/dev/null; mkdir -p src; echo x >src/a.txt; git init -q .; git checkout -q -b work\n\
+                  git config user.name a; git config user.email a@b.c; git add src; git commit -qm a\n\
+                  git branch next; git config branch.next.remote .; git config branch.next.merge refs/heads/work";
+    let (place, ran) = attempt_by(honest, "", "**touches:** src/**");
+    ran.expect(0, &["1 of 1 steps settled"]);
+    assert_eq!(account(&place)["outside"], Value::Null);
+    let hostile = "cat >/dev/null; mkdir -p src vendor/.git; echo x >src/a.txt; git init -q .\n\
+                   echo 'touch P' >.git/hooks/post-commit; git config core.fsmonitor ./x; echo x >vendor/.git/x.sh";
+    let (place, _) = attempt_by(hostile, "", "**touches:** src/**, .git/**");
+    assert_eq!(
+        account(&place)["outside"],
+        json!([".git/config", ".git/hooks/post-commit", "vendor/.git/x.sh"])
+    );
 }
 
 // C-18, C-19, C-30: the inventory, and a plan that asks for a tool that is not in it.

@@ -211,21 +211,22 @@ impl Call {
     /// A call of a tool with these arguments.
     pub fn new(tool: &str, arguments: &Value, folder: &str) -> Self {
         let mut family = family(tool);
-        // One tool for looking and changing: the command says which.
-        if family == Family::Edit && arguments["command"].as_str() == Some("view") {
+        // One tool for looking and changing: the command says which. To other tools it says nothing.
+        let is_both = tool.to_lowercase().starts_with("str_replace");
+        if is_both && arguments["command"].as_str() == Some("view") {
             family = Family::Read;
         }
         let script = (family == Family::Shell).then(|| script(arguments)).flatten();
-        let patch = PATCH_KEYS.iter().filter_map(|key| arguments[*key].as_str()).find_map(patched);
+        let patches = PATCH_KEYS.iter().filter_map(|key| arguments[*key].as_str());
         // codex applies patches by a command as well.
-        let patch = patch
-            .or_else(|| script.as_deref().and_then(patched))
-            .or_else(|| arguments.as_str().and_then(patched));
-        if family == Family::Shell && patch.is_some() && script.as_deref().is_some_and(only_patches) {
+        let patches = patches.chain(script.as_deref()).chain(arguments.as_str());
+        let patched: Vec<String> = patches.filter_map(patched).flatten().collect();
+        if family == Family::Shell && !patched.is_empty() && script.as_deref().is_some_and(only_patches) {
             family = Family::Edit;
         }
         let paths = match family {
-            Family::Edit => patch.unwrap_or_else(|| files(arguments)),
+            // Nobody knows which of its arguments the tool goes by.
+            Family::Edit => named_once(patched.into_iter().chain(files(arguments))),
             Family::Read | Family::Shell | Family::Web | Family::Mcp | Family::Own | Family::Other => {
                 Vec::new()
             }
@@ -309,15 +310,31 @@ impl Call {
             })
     }
 
-    /// Whether this is exactly the tool with this name, whatever server has it.
+    /// Whether this is the tool with this name, whatever server has it. `mcp__server__name` tells where the name begins; agents that
+    /// put a server in front in another way (`server_name`, `server-name`) do not, so that any such border counts.
     pub(super) fn is_exactly(&self, name: &str) -> bool {
-        let parts = ["__", "-", "_"];
-        self.tool == name
-            || (self.family == Family::Mcp
-                && parts
-                    .iter()
-                    .any(|part| self.tool.strip_suffix(name).is_some_and(|front| front.ends_with(part))))
+        if self.tool == name {
+            return true;
+        }
+        let is_foreign = matches!(self.family, Family::Mcp | Family::Other);
+        match self.tool.strip_prefix("mcp__") {
+            Some(rest) => rest.strip_suffix(name).is_some_and(|front| front.ends_with("__")),
+            None => {
+                is_foreign && self.tool.strip_suffix(name).is_some_and(|front| front.ends_with(['_', '-']))
+            }
+        }
     }
+}
+
+/// The same paths, each of them once.
+fn named_once(paths: impl Iterator<Item = String>) -> Vec<String> {
+    let mut once = Vec::new();
+    for path in paths {
+        if !once.contains(&path) {
+            once.push(path);
+        }
+    }
+    once
 }
 
 /// Arguments as an object: copilot gives them as text.
@@ -392,6 +409,7 @@ fn only_patches(script: &str) -> bool {
         && told.functions.is_empty()
         && !told.calls.is_empty()
         && told.calls.iter().all(is_patch)
+        && told.adrift.is_none()
         && told.paths.iter().all(|path| path.role != shell::Role::Written)
 }
 

@@ -1,5 +1,7 @@
 //! Where a path lies, seen from the workspace. Text alone: links are followed by whoever has a disk.
 
+use crate::shell::flat;
+
 /// Where a path lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
@@ -37,19 +39,4 @@ impl Place {
         own.strip_prefix(whole.trim_end_matches('/'))
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
-}
-
-/// An absolute path without `.`, `..` and double slashes.
-fn flat(path: &str) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for name in path.split('/') {
-        match name {
-            "" | "." => {}
-            ".." => {
-                names.pop();
-            }
-            name => names.push(name),
-        }
-    }
-    format!("/{}", names.join("/"))
 }

@@ -90,6 +90,17 @@ fn calls_are_read_in_every_shape() {
             "",
         ),
         (
+            json!({"tool_name": "Write", "tool_input": {"file_path": "/x/a", "diff": "*** Add File: src/a"}}),
+            &["src/a", "/x/a"],
+            "",
+        ),
+        (json!({"tool_name": "write", "tool_input": {"path": "a", "command": "view"}}), &["a"], ""),
+        (
+            json!({"tool_name": "str_replace_editor", "tool_input": {"path": "a", "command": "create"}}),
+            &["a"],
+            "",
+        ),
+        (
             json!({"tool_name": "MultiEdit", "tool_input": {"file_path": "a", "edits": [{"file_path": "b"}]}}),
             &["a", "b"],
             "",
@@ -104,6 +115,8 @@ fn calls_are_read_in_every_shape() {
         );
         assert_eq!(call.family, Family::Edit, "{input}");
     }
+    let view = Call::new("str_replace_based_edit_tool", &json!({"path": "a", "command": "view"}), ROOT);
+    assert_eq!((view.family, view.paths.len()), (Family::Read, 0));
     let shell = |input: &Value| Call::new("shell", input, ROOT);
     assert_eq!(shell(&json!({"command": ["bash", "-lc", "ls; rm x"]})).script.as_deref(), Some("ls; rm x"));
     assert_eq!(shell(&json!({"command": ["rm", "a b"]})).script.as_deref(), Some("rm 'a b'"));
@@ -169,6 +182,20 @@ fn what_a_script_plainly_writes_is_held_to_it_too() {
     assert!(bash("cd docs && echo a >> a.md").starts_with("`docs/a.md` lies outside"));
     assert!(bash("true; cat > ../x <<EOF\na\nEOF").starts_with("`/project/x` lies outside"));
     assert!(bash("echo a > tests/x").starts_with("`tests/x` is sealed"));
+    assert!(bash("cd /project/repo && echo a > docs/a.md").starts_with("`docs/a.md` lies outside"));
+    assert!(bash("cd /project/repo && echo a > tests/x").starts_with("`tests/x` is sealed"));
+    assert!(bash("cd src && echo a > ../o.txt").starts_with("`o.txt` lies outside"));
+    assert!(bash("cd /var && echo a > o.txt").starts_with("`/var/o.txt` lies outside"));
+    assert!(bash("cd / && echo a > o.txt").starts_with("`/o.txt` lies outside"));
+    assert!(bash("echo a > /dev/../etc/x").starts_with("`/etc/x` lies outside"));
+    assert!(bash("echo a > /proc/self/cwd/docs/a.md").contains("lies outside"));
+    assert_eq!(bash("cd /project/repo/src && echo a > a.rs && cd .. && echo a > Cargo.toml"), "");
+    assert_eq!(bash("cd /tmp && echo a > x; cd \"$x\" && ls > /dev/null"), "");
+    let adrift =
+        "it can't be told in which folder `x` would be written: name it from the workspace, without `cd`";
+    assert_eq!(bash("cd \"$DIR\" && echo a > x"), adrift);
+    let open = Scope { touches: None, ..scope() };
+    assert_eq!(why(&open, &call("Bash", &json!({"command": "cd \"$DIR\" && echo a > x"}))), "");
     assert!(bash("echo a > /state/planwright/x").contains("belongs to the harness"));
 }
 
@@ -282,13 +309,17 @@ fn a_scope_that_only_notes_stops_nothing() {
 // C-15
 #[test]
 fn guarded_tools_are_meant_by_their_exact_names() {
-    let guard = |mode| Guard { tools: vec!["gmail_send".to_owned()], mode };
+    let guard = |mode| Guard { tools: vec!["gmail_send".to_owned(), "bash".to_owned()], mode };
     let ruled = |mode, tool: &str| guard(mode).ruling(&call(tool, &json!({})));
     let why = "Tool gmail_send is guarded: it needs an approved plan. Call plan_propose (or run `planwright propose`) first.";
     assert_eq!(ruled(Mode::Block, "gmail_send"), Ruling::Denied(why.to_owned()));
     assert_eq!(ruled(Mode::Block, "mcp__mail__gmail_send"), Ruling::Denied(why.to_owned()));
     assert_eq!(ruled(Mode::Log, "gmail_send"), Ruling::Noted(why.to_owned()));
-    for tool in ["gmail_sender", "gmail", "Gmail_Send", "xgmail_send"] {
+    for tool in ["gw_gmail_send", "gw-gmail_send", "mcp_gw_gmail_send", "mcp__my__gw__gmail_send"] {
+        assert_eq!(ruled(Mode::Block, tool), Ruling::Denied(why.to_owned()), "{tool}");
+    }
+    let others = ["mcp__gw__re_gmail_send", "mcp__gw_gmail_send", "read_bash"];
+    for tool in ["gmail_sender", "gmail", "Gmail_Send", "xgmail_send"].into_iter().chain(others) {
         assert_eq!(ruled(Mode::Block, tool), Ruling::Allowed, "{tool}");
     }
 }
@@ -297,6 +328,10 @@ fn guarded_tools_are_meant_by_their_exact_names() {
 fn real_changes_are_compared_with_the_scope() {
     let changed = ["src/a.rs", "docs/a.md", "tests/x.rs", "Cargo.toml"].map(str::to_owned);
     assert_eq!(scope().outside(&changed), ["docs/a.md", "tests/x.rs"]);
+    let git = [".git/HEAD", ".git/config", ".git/hooks/post-commit", "src/.git/hooks/x"].map(str::to_owned);
+    let all = Scope { touches: Some(vec!["**".to_owned()]), ..scope() };
+    assert_eq!(all.outside(&git), [".git/config", ".git/hooks/post-commit"]);
+    assert_eq!(Scope::open(Mode::Block, ROOT).outside(&git).len(), 2, "whatever a step may touch");
     assert_eq!(Scope::open(Mode::Block, ROOT).outside(&changed), Vec::<String>::new());
     assert_eq!(Place::of("/", "/", "a"), Place::Inside("a".to_owned()));
 }

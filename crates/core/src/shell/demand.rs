@@ -329,7 +329,7 @@ fn simple(assignments: &[Word], words: &[Word]) -> Nature {
 }
 
 /// What `set` does to the options that contracts run with.
-fn setting(words: &[Word]) -> Nature {
+pub(super) fn setting(words: &[Word]) -> Nature {
     let mut rest = words.iter().skip(1).map(Word::literal);
     let mut nature = None;
     while let Some(word) = rest.next() {

@@ -1,6 +1,10 @@
 //! Whether a script only looks: every command in it, however deep, is on a list of those that read and print. A list of what is
 //! allowed, since no list of what is harmful is whole; what can't be read or told is refused.
 
+use std::cell::Cell;
+
+use super::demand::{self, Nature};
+use super::expansion;
 use super::operand;
 use super::probe;
 use super::tree::{self, Command, Condition, Kind, Redirect, Way};
@@ -58,7 +62,6 @@ pub(super) const FREE: &[&str] = &[
     "realpath",
     "rev",
     "seq",
-    "set",
     "sha1sum",
     "sha256sum",
     "sleep",
@@ -88,27 +91,29 @@ const BOUND: &[Looker] = &[
     looker("printf", "v", &[]),
     looker("rg", "", &["--pre", "--hostname-bin"]),
     looker("sort", "o", &["--output", "--compress-program"]),
-    looker("tree", "o", &["--output"]),
+    looker("tree", "oR", &["--output"]),
     Looker { name: "uniq", letters: "", words: &[], operands_max: 1 },
 ];
 
-/// What git may be asked, and the words of each that would have it do more.
-const GIT: &[(&str, &[&str])] = &[
-    ("blame", &[]),
-    ("cat-file", &["--textconv", "--filters"]),
-    ("describe", &[]),
-    ("diff", &["--output", "--ext-diff"]),
-    ("grep", &["--open-files-in-pager", "-O"]),
-    ("log", &["--output", "--ext-diff"]),
-    ("ls-files", &[]),
-    ("ls-tree", &[]),
-    ("merge-base", &[]),
-    ("rev-list", &[]),
-    ("rev-parse", &[]),
-    ("shortlog", &["--output"]),
-    ("show", &["--output", "--ext-diff"]),
-    ("status", &[]),
+/// What git may be asked, and the short options of each that would have it do more.
+const GIT: &[(&str, &str)] = &[
+    ("blame", ""),
+    ("cat-file", ""),
+    ("describe", ""),
+    ("diff", ""),
+    ("grep", "O"),
+    ("log", ""),
+    ("ls-files", ""),
+    ("ls-tree", ""),
+    ("merge-base", ""),
+    ("rev-list", ""),
+    ("rev-parse", ""),
+    ("shortlog", ""),
+    ("show", ""),
+    ("status", ""),
 ];
+/// The words that have any of these do more: whatever goes through revisions takes the options of `diff` as well.
+const GIT_WORDS: &[&str] = &["--output", "--ext-diff", "--open-files-in-pager", "--textconv", "--filters"];
 /// What git may be asked with one of these words behind it, and no others.
 const GIT_LISTS: &[(&str, &[&str])] = &[
     ("branch", &["", "-a", "-r", "-v", "-vv", "-av", "--all", "--list", "--show-current"]),
@@ -131,14 +136,22 @@ pub fn beyond_looking(script: &str) -> Option<String> {
     if script.contains("<>") {
         return Some("`<>` opens a file for writing".to_owned());
     }
-    Look { script }.command(&tree).err()
+    // bash drops a broken line before it reads anything, and the tree does not: `$\` and `(rm x)` on the next line are one word.
+    let mut breaks = script.match_indices("\\\n");
+    if breaks.any(|(at, _)| script[..at].ends_with(|sign: char| !sign.is_whitespace())) {
+        return Some("a word in it is broken over two lines".to_owned());
+    }
+    if let Some(name) = descriptor_variable(script) {
+        return Some(format!("it sets `{name}`"));
+    }
+    Look { script, judged: Cell::new(0) }.command(&tree).err()
 }
 
 /// Whether a script is one plain command: nothing else is run, nothing is written to a file by the shell.
 pub fn is_single_call(script: &str) -> bool {
     let Ok(tree) = tree::read(script) else { return false };
-    let is_plain = |word: &Word| word.literal().is_some() && !may_expand(word);
-    matches!(&tree.kind, Kind::Simple { assignments, words } if assignments.is_empty() && words.iter().all(is_plain))
+    let is_known = |word: &Word| word.literal().is_some();
+    matches!(&tree.kind, Kind::Simple { assignments, words } if assignments.is_empty() && words.iter().all(is_known))
         && tree.redirects.is_empty()
 }
 
@@ -150,6 +163,8 @@ pub fn lookers() -> Vec<&'static str> {
 
 struct Look<'s> {
     script: &'s str,
+    /// How many commands were found in words so far, those that only look like one included.
+    judged: Cell<usize>,
 }
 
 type Looks = Result<(), String>;
@@ -177,7 +192,11 @@ impl Look<'_> {
                 self.command(condition)?;
                 self.command(body)
             }
-            Kind::For { words, body, .. } | Kind::Select { words, body } => {
+            Kind::For { words, body, is_arithmetic: true } => {
+                words.iter().try_for_each(|word| arithmetic(word))?;
+                self.command(body)
+            }
+            Kind::For { words, body, is_arithmetic: false } | Kind::Select { words, body } => {
                 self.variables()?;
                 self.words(words)?;
                 self.command(body)
@@ -190,7 +209,7 @@ impl Look<'_> {
                 self.command(body)
             }
             Kind::Condition(condition) => self.condition(condition),
-            Kind::Arithmetic(word) => self.word(word),
+            Kind::Arithmetic(word) => arithmetic(word),
             // A function may take the name of a program; a coprocess is talked to by names that are not seen here.
             Kind::Function { name, .. } => Err(format!("it defines the function `{name}`")),
             Kind::Coprocess(_) => Err("it starts a coprocess".to_owned()),
@@ -209,14 +228,16 @@ impl Look<'_> {
 
     /// Everything that is run to expand a word.
     fn word(&self, word: &Word) -> Looks {
-        self.all(&word.substitutions)?;
         let raw = word.raw.as_str();
-        let is_quoted = raw.len() > 1
-            && raw.starts_with('\'')
-            && raw.ends_with('\'')
-            && !raw[1..raw.len() - 1].contains('\'');
-        let runs = ["$(", "`", "<(", ">("].iter().any(|sign| raw.replace("$((", "").contains(sign));
-        if runs && word.substitutions.is_empty() && !is_quoted {
+        let before = self.judged.get();
+        if word.literal().is_some() && word.substitutions.is_empty() {
+            self.judged.set(before + expansion::commands(raw));
+            return Ok(());
+        }
+        self.judged.set(before + word.substitutions.len());
+        self.all(&word.substitutions)?;
+        // A command that the tree has not found is one that nobody looked at.
+        if !expansion::is_plain(raw) || expansion::commands(raw) > self.judged.get() - before {
             return Err(format!("what `{raw}` runs can't be told"));
         }
         Ok(())
@@ -228,6 +249,10 @@ impl Look<'_> {
         // A subscript is expanded, even one in quotes.
         if !is_own_variable(name) || !probe::is_name(name.strip_suffix('+').unwrap_or(name)) {
             return Err(format!("it sets `{name}`"));
+        }
+        // The places of a list are arithmetic: `a=([x]=1)`.
+        if word.raw[name.len()..].starts_with("=(") && word.raw.contains('[') {
+            return Err(format!("what `{}` runs can't be told", word.raw));
         }
         self.word(word)
     }
@@ -282,11 +307,27 @@ impl Look<'_> {
     }
 }
 
+/// Arithmetic as a command.
+fn arithmetic(word: &Word) -> Looks {
+    match expansion::is_sum(&word.raw) {
+        true => Ok(()),
+        false => Err(format!("what `{}` runs as arithmetic can't be told", word.raw)),
+    }
+}
+
+/// The variable that is set to the number of a descriptor: `{x}<file`.
+fn descriptor_variable(script: &str) -> Option<&str> {
+    let ends = script.match_indices('}').filter(|(at, _)| script[at + 1..].starts_with(['<', '>']));
+    ends.map(|(at, _)| &script[..at]).find_map(|front| {
+        let is_border = |sign: char| sign.is_whitespace() || ";&|()`".contains(sign);
+        front.rsplit(is_border).next()?.strip_prefix('{')
+    })
+}
+
 /// One command with its words.
 fn simple(words: &[Word]) -> Looks {
     let Some(first) = words.first() else { return Ok(()) };
-    let named = first.literal().filter(|_| !may_expand(first));
-    let Some(name) = named else { return Err(format!("what `{}` runs can't be told", first.raw)) };
+    let Some(name) = first.literal() else { return Err(format!("what `{}` runs can't be told", first.raw)) };
     let name = name.strip_prefix("/usr/bin/").or(name.strip_prefix("/bin/")).unwrap_or(name);
     let rest = &words[1..];
     if matches!(name, "test" | "[") {
@@ -296,29 +337,48 @@ fn simple(words: &[Word]) -> Looks {
         return Ok(());
     }
     if let Some(looker) = BOUND.iter().find(|looker| looker.name == name) {
-        return options(name, rest, looker);
+        options(name, rest, looker)?;
     }
+    let unlisted = || Err(format!("`{name}` with these words is not on the list of commands that only read"));
     match name {
+        "date" if rest.iter().any(is_clock_time) => Err("`date` with a time sets the clock".to_owned()),
+        "printf" => probe::printf(rest),
+        _ if BOUND.iter().any(|looker| looker.name == name) => Ok(()),
         "git" => git(rest),
         "sed" => sed(rest),
         "read" => probe::read(rest),
+        // Others change what words mean: `set -k` makes variables of them.
+        "set" if matches!(demand::setting(words), Nature::Tightens | Nature::Loosens) => Ok(()),
+        "set" => unlisted(),
         // The program, and not the word of bash: it writes to a file if it is told to.
         "time" if rest.first().and_then(Word::literal).is_none_or(|word| word.starts_with('-')) => {
             Err("`time` with options is not on the list of commands that only read".to_owned())
         }
         "command" if matches!(rest.first().and_then(Word::literal), Some("-v" | "-V")) => Ok(()),
-        "xargs" => match operand::wrapped(words).and_then(|at| words[at].literal()) {
+        "xargs" => {
+            let (front, inner) = wrapped(words)?;
+            options(name, front, &looker("xargs", "", &["--process-slot-var"]))?;
             // What comes in may be any option.
-            Some(inner) if FREE.contains(&inner) => Ok(()),
-            Some(inner) => Err(format!("`xargs {inner}` is not on the list of commands that only read")),
-            None => Err("what `xargs` runs can't be told".to_owned()),
-        },
-        _ if WRAPPERS.contains(&name) => match operand::wrapped(words) {
-            Some(at) => simple(&words[at..]),
-            None => Err(format!("what `{name}` runs can't be told")),
-        },
+            if inner[0].literal().is_some_and(|inner| FREE.contains(&inner)) { Ok(()) } else { unlisted() }
+        }
+        _ if WRAPPERS.contains(&name) => simple(wrapped(words)?.1),
         _ => Err(format!("`{name}` is not on the list of commands that only read")),
     }
+}
+
+/// The words of a wrapper behind its name, and the command that it runs.
+fn wrapped(words: &[Word]) -> Result<(&[Word], &[Word]), String> {
+    let at = operand::wrapped(words).filter(|&at| words[..at].iter().all(|word| word.literal().is_some()));
+    match at {
+        Some(at) => Ok((&words[1..at], &words[at..])),
+        None => Err(format!("what `{}` runs can't be told", words[0].raw)),
+    }
+}
+
+/// Whether `date` takes a word for a time to set: `MMDDhhmm`.
+fn is_clock_time(word: &Word) -> bool {
+    let is_digit = |sign: char| sign.is_ascii_digit() || sign == '.';
+    word.literal().is_some_and(|text| text.len() >= 8 && text.chars().all(is_digit))
 }
 
 /// A name that no program looks at.
@@ -326,27 +386,24 @@ fn is_own_variable(name: &str) -> bool {
     !name.is_empty() && !name.chars().any(char::is_uppercase)
 }
 
-/// Whether bash makes something else of a word although it has no sign of an expansion: `{-a,-b}`.
-fn may_expand(word: &Word) -> bool {
-    word.raw.contains('{') && (word.raw.contains(',') || word.raw.contains(".."))
-}
-
-/// Whether a word that nobody knows yet may become an option.
+/// Whether a word that nobody knows yet may become an option, or bring one along.
 fn may_be_option(word: &Word) -> bool {
-    let is_known = word.literal().is_some() && !may_expand(word);
-    let start = word.raw.trim_start_matches('"').chars().next();
-    !is_known
-        && (word.text == Text::Loose || start != Some('\''))
-        && start.is_none_or(|sign| "$`*?[{-\"".contains(sign))
+    let start = word.raw.trim_start_matches(['"', '\'', '\\']).chars().next();
+    match word.text {
+        Text::Literal(_) => false,
+        Text::One => start.is_none_or(|sign| "$`-".contains(sign)),
+        // A pattern such as `src/*` becomes files, and no option; a value may be split at its spaces.
+        Text::Loose => word.raw.contains(['$', '`', '{']) || start.is_none_or(|sign| "*?[-".contains(sign)),
+    }
 }
 
 fn options(name: &str, rest: &[Word], looker: &Looker) -> Looks {
     let refused = |word: &Word| Err(format!("`{name} {}` does more than look", word.raw));
     let mut operands = 0;
     for word in rest {
-        let Some(text) = word.literal().filter(|_| !may_be_option(word)) else {
-            // A pattern such as `src/*` becomes files, and no option.
-            if may_be_option(word) {
+        let Some(text) = word.literal() else {
+            let is_many = word.text == Text::Loose && looker.operands_max < usize::MAX;
+            if is_many || may_be_option(word) {
                 return Err(format!("what `{}` means to `{name}` can't be told", word.raw));
             }
             operands += 1;
@@ -372,7 +429,7 @@ fn git(rest: &[Word]) -> Looks {
     // Options in front of the verb that only say where to look and how to print.
     loop {
         match rest.first().and_then(Word::literal) {
-            Some("-C") if rest.len() > 1 => rest = &rest[2..],
+            Some("-C") if rest.get(1).is_some_and(|folder| folder.text != Text::Loose) => rest = &rest[2..],
             Some("--no-pager" | "-P" | "--no-optional-locks") => rest = &rest[1..],
             Some(_) | None => break,
         }
@@ -381,13 +438,8 @@ fn git(rest: &[Word]) -> Looks {
         return Err("what `git` is asked can't be told".to_owned());
     };
     let rest = &rest[1..];
-    if let Some((_, words)) = GIT.iter().find(|(known, _)| *known == verb) {
-        let letters = if verb == "grep" { "O" } else { "" };
-        return options(
-            &format!("git {verb}"),
-            rest,
-            &Looker { name: "git", letters, words, operands_max: usize::MAX },
-        );
+    if let Some((_, letters)) = GIT.iter().find(|(known, _)| *known == verb) {
+        return options(&format!("git {verb}"), rest, &looker("git", letters, GIT_WORDS));
     }
     let typed = rest.first().map_or(Some(""), Word::literal);
     let is_listing = |allowed: &[&str]| rest.len() < 2 && typed.is_some_and(|word| allowed.contains(&word));
@@ -405,11 +457,12 @@ fn sed(rest: &[Word]) -> Looks {
             !lines.is_empty() && lines.chars().all(|sign| sign.is_ascii_digit() || matches!(sign, ',' | '$'))
         })
     };
+    let is_file = |word: &Word| word.literal().map_or(!may_be_option(word), |text| !text.starts_with('-'));
     match rest {
         [quiet, script, files @ ..]
             if quiet.literal() == Some("-n")
                 && script.literal().is_some_and(is_address)
-                && files.iter().all(|word| !may_be_option(word) && !word.raw.starts_with('-')) =>
+                && files.iter().all(is_file) =>
         {
             Ok(())
         }

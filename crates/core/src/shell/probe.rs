@@ -80,6 +80,23 @@ pub(super) fn read(rest: &[Word]) -> Looks {
     Ok(())
 }
 
+/// A call of `printf`, without its name: `%n` sets a variable.
+pub(super) fn printf(rest: &[Word]) -> Looks {
+    let format = rest.iter().find(|word| word.literal() != Some("--"));
+    let sets = |format: &str| {
+        let behind = |part: &str| {
+            part.trim_start_matches(|sign: char| !sign.is_ascii_alphabetic() || "hjlLtz".contains(sign))
+                .starts_with('n')
+        };
+        format.replace("%%", "").split('%').skip(1).any(behind)
+    };
+    match format.map(Word::literal) {
+        None => Ok(()),
+        Some(Some(format)) if !sets(format) => Ok(()),
+        Some(_) => Err("what `printf` sets can't be told".to_owned()),
+    }
+}
+
 /// Something that is asked about: no subscript with a command in it, whatever it is quoted in.
 fn operand(word: &Word) -> Looks {
     let hides = |text: &str| text.contains('[') && (text.contains("$(") || text.contains('`'));

@@ -137,7 +137,7 @@ fn every_program_is_found_wherever_it_is_called() {
 
 #[test]
 fn files_are_found_only_where_it_is_sure_that_they_are_files() {
-    let cases: [(&str, &[&str]); 34] = [
+    let cases: [(&str, &[&str]); 38] = [
         ("test -e a; [ -s b ]; [[ -x c ]]", &["tests a", "tests b", "tests c"]),
         ("[ -f a -a ! -d b ]; [[ a -nt b ]]", &["tests a", "tests a", "tests b"]),
         ("! test -f a; [[ ! -e b ]]; test ! -f c", &[]),
@@ -165,7 +165,17 @@ fn files_are_found_only_where_it_is_sure_that_they_are_files() {
         ("cd app && ./run && test -f x; cat ./y", &["runs app/run", "tests app/x", "reads app/y"]),
         ("(cd app; cat a); cat b", &["reads app/a", "reads b"]),
         ("cd \"$x\"; cat a; ./run; cat /b", &["reads /b"]),
-        ("cd app; cd ..; cat a", &[]),
+        ("cd app; cd ..; cat a", &["reads a"]),
+        ("cd /app; cat a; ./run; echo > b", &["writes /app/b"]),
+        ("cd ..; cat a; echo > b; cd app/..; echo > /c/../d", &["writes ../b", "writes /c/../d"]),
+        (
+            "cd app && echo > ../b; cd / && echo > c; { cd \"$x\"; } > d",
+            &["writes b", "writes /c", "writes /d"],
+        ),
+        (
+            "echo > /dev/../a; echo > /proc/self/cwd/a; echo > -b",
+            &["writes /dev/../a", "writes /proc/self/cwd/a", "writes -b"],
+        ),
         ("if x; then cd app; fi; cat a", &[]),
         ("bash -c 'cd app; cat a'; cat b", &["reads app/a", "reads b"]),
         ("find . -exec cat a {} \\;", &[]),

@@ -16,19 +16,20 @@ pub(super) struct Found {
     pub(super) functions: BTreeSet<String>,
     pub(super) paths: Vec<PathUse>,
     pub(super) weakened: Option<Span>,
+    pub(super) adrift: Option<String>,
 }
 
 /// Collects everything from a script.
 pub(super) fn walk(tree: &Command) -> Found {
     let mut walk = Walk { found: Found::default(), folder: Folder::Known(String::new()), is_negated: false };
     walk.command(tree);
-    let Found { mut calls, functions, mut paths, weakened } = walk.found;
+    let Found { mut calls, functions, mut paths, weakened, adrift } = walk.found;
     calls.retain(|call| !functions.contains(&call.name));
     // A word's substitutions are walked before its command is.
     calls.sort_by_key(|call| call.span.start);
     paths.sort_by_key(|path| path.span.start);
     paths.dedup();
-    Found { calls, functions, paths, weakened }
+    Found { calls, functions, paths, weakened, adrift }
 }
 
 /// The paths that a script tests, if it is nothing but a conjunction of plain tests that paths are there.
@@ -120,35 +121,61 @@ fn weakened(words: &[Word]) -> Option<Span> {
 enum Folder {
     /// This one; empty for the workspace itself.
     Known(String),
+    /// One that lies outside of the workspace, or may: a whole path, or one that leads upwards. What is written from there counts; what
+    /// is read there is no file of the plan.
+    Elsewhere(String),
     /// It cannot be told.
     Unknown,
 }
 
 impl Folder {
-    fn join(&self, path: &str) -> Option<String> {
-        if path.starts_with('/') {
-            return Some(path.to_owned());
-        }
+    /// Where a path leads from here; `None` where that can't be told.
+    fn lead(&self, path: &str) -> Option<String> {
         match self {
+            _ if path.starts_with('/') => Some(path.to_owned()),
             Self::Known(folder) if folder.is_empty() => Some(path.to_owned()),
-            Self::Known(folder) => {
-                let path = path.trim_start_matches("./");
-                (!path.split('/').any(|part| part == "..")).then(|| format!("{folder}/{path}"))
-            }
+            Self::Known(folder) | Self::Elsewhere(folder) => Some(flat(&format!("{folder}/{path}"))),
             Self::Unknown => None,
         }
     }
 
+    /// The same, for what is named from a folder of the workspace alone.
+    fn join(&self, path: &str) -> Option<String> {
+        let is_elsewhere = matches!(self, Self::Elsewhere(_)) && !path.starts_with('/');
+        self.lead(path).filter(|_| !is_elsewhere)
+    }
+
     fn enter(&self, target: Option<&str>) -> Self {
-        let target = target.map(|path| path.trim_end_matches('/').trim_start_matches("./"));
         match target {
-            Some("." | "") => self.clone(),
-            Some(path) if !path.starts_with(['/', '-']) && !path.split('/').any(|part| part == "..") => {
-                self.join(path).map_or(Self::Unknown, Self::Known)
-            }
+            Some("") => self.clone(),
+            // `cd -` goes back to where the shell was before.
+            Some(path) if !path.starts_with('-') => match self.lead(path).map(|path| flat(&path)) {
+                Some(path) if path.starts_with('/') || path.split('/').next() == Some("..") => {
+                    Self::Elsewhere(path)
+                }
+                Some(path) => Self::Known(path),
+                None => Self::Unknown,
+            },
             Some(_) | None => Self::Unknown,
         }
     }
+}
+
+/// A path without `.`, double slashes, and those `..` that something stands in front of.
+pub(crate) fn flat(path: &str) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    let root = if path.starts_with('/') { "/" } else { "" };
+    for name in path.split('/') {
+        match name {
+            "" | "." => {}
+            ".." if names.last().is_some_and(|last| *last != "..") => {
+                names.pop();
+            }
+            ".." if !root.is_empty() => {}
+            name => names.push(name),
+        }
+    }
+    format!("{root}{}", names.join("/"))
 }
 
 struct Walk {
@@ -160,6 +187,8 @@ struct Walk {
 
 impl Walk {
     fn command(&mut self, command: &Command) {
+        // bash opens files before it does anything, a `cd` in the command included.
+        command.redirects.iter().for_each(|redirect| self.redirect(redirect));
         match &command.kind {
             Kind::Simple { assignments, words } => {
                 self.words(assignments);
@@ -211,7 +240,6 @@ impl Walk {
             Kind::Arithmetic(word) => self.words(std::slice::from_ref(word)),
             Kind::Nothing => {}
         }
-        command.redirects.iter().for_each(|redirect| self.redirect(redirect));
     }
 
     /// A command in a process of its own: its `cd` ends with it.
@@ -377,18 +405,25 @@ impl Walk {
     }
 
     fn path(&mut self, word: &Word, role: Role) {
-        let Some(text) = word.literal() else { return };
+        let Some(text) = word.literal().filter(|text| !text.is_empty()) else { return };
+        if role == Role::Written {
+            return self.written(text, word.span);
+        }
         let is_device = text.starts_with("/dev/") || text.starts_with("/proc/");
-        if text.is_empty()
-            || text.starts_with('-')
-            || is_device
-            || text.contains(['\n', '\0'])
-            || text.contains("://")
-        {
+        if text.starts_with('-') || is_device || text.contains(['\n', '\0']) || text.contains("://") {
             return;
         }
         if let Some(path) = self.folder.join(text) {
             self.found.paths.push(PathUse { path, span: word.span, role });
+        }
+    }
+
+    /// A file that is written, whatever it is called.
+    fn written(&mut self, text: &str, span: Span) {
+        match self.folder.lead(text) {
+            Some(path) if flat(&path).starts_with("/dev/") => {}
+            Some(path) => self.found.paths.push(PathUse { path, span, role: Role::Written }),
+            None => self.found.adrift = Some(text.to_owned()),
         }
     }
 }

@@ -63,6 +63,8 @@ pub(super) struct Unquoter {
     is_single: bool,
     is_loose: bool,
     has_bracket: bool,
+    /// How many braces are open.
+    braces: usize,
     is_escaped: bool,
     is_started: bool,
 }
@@ -75,6 +77,7 @@ impl Unquoter {
             is_single: false,
             is_loose: false,
             has_bracket: false,
+            braces: 0,
             is_escaped: false,
             is_started: false,
         }
@@ -161,6 +164,13 @@ impl Unquoter {
             '`' | '*' | '?' | '(' => self.is_loose = true,
             '~' if !self.is_started => self.is_loose = true,
             '$' if next.is_some_and(begins_expansion) => self.is_loose = true,
+            // `{a,b}` and `{1..3}` become several words.
+            ',' if self.braces > 0 => self.is_loose = true,
+            '.' if self.braces > 0 && next == Some('.') => self.is_loose = true,
+            '{' | '}' => {
+                self.braces = if character == '{' { self.braces + 1 } else { self.braces.saturating_sub(1) };
+                self.text.push(character);
+            }
             '[' => {
                 self.has_bracket = true;
                 self.text.push(character);

@@ -6,8 +6,8 @@ use planwright_core::plan::Plan;
 use planwright_core::run::RunState;
 
 use crate::happened::{
-    answered, asked, ended, exited, exited_asking, judged, parked, resumed, retry, skip, spent, started,
-    stopped, warned,
+    answered, asked, ended, exited, exited_asking, exited_straying, judged, parked, resumed, retry, skip,
+    spent, started, stopped, warned,
 };
 use crate::sample::{plan, run_started};
 
@@ -433,6 +433,27 @@ fn a_retry_grants_an_attempt_only_where_all_are_spent() {
     walk.expect("ask a/2 AttemptsSpent");
     walk.takes(&[asked("a/2", Some("a"), Reason::AttemptsSpent), answered("a/2", retry())]);
     walk.tries("a", 4, 1).expect("ask a/3 AttemptsSpent");
+}
+
+// C-16: no later attempt takes back what one changed, so none is spent on it.
+#[test]
+fn a_person_is_asked_at_once_where_straying_counts() {
+    let strays = |is_straying_asked: bool| {
+        let mut walk = Walk::new("a retry=2");
+        walk.limits.is_straying_asked = is_straying_asked;
+        walk.takes(&[started("a", 1), exited_straying("a", 1)]).expect("contract a@1");
+        walk.takes(&[judged("a", 1, 1)]);
+        walk
+    };
+    strays(false).expect("attempt a@2");
+    let mut walk = strays(true);
+    walk.expect("ask a/1 Strayed");
+    walk.takes(&[asked("a/1", Some("a"), Reason::Strayed), answered("a/1", retry())]);
+    walk.expect("attempt a@2");
+    walk.tries("a", 2, 1).tries("a", 3, 1).expect("ask a/2 AttemptsSpent");
+    let mut spent = strays(true);
+    spent.takes(&[asked("a/1", Some("a"), Reason::Strayed), answered("a/1", Answer::TakeOver)]);
+    spent.expect("contract a@2");
 }
 
 // "N steps left, need about X more".

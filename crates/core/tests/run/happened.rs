@@ -43,6 +43,15 @@ pub(crate) fn exited_asking(step: &str, attempt: u32) -> Event {
     event
 }
 
+/// An attempt that ended by itself, and changed a file that it may not touch.
+pub(crate) fn exited_straying(step: &str, attempt: u32) -> Event {
+    let mut event = exited(step, attempt);
+    if let Event::AttemptFinished { account, .. } = &mut event {
+        account.outside.push("docs/a.md".to_owned());
+    }
+    event
+}
+
 pub(crate) fn parked(step: &str, attempt: u32, until: Option<u64>) -> Event {
     ended(step, attempt, AttemptEnd::Parked { why: "out of quota".to_owned(), until })
 }

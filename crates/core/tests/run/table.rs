@@ -192,6 +192,8 @@ fn an_answer_that_a_face_lets_through_is_one_that_the_table_takes() {
             Reason::Lost,
             Reason::Parked,
             Reason::Stalled,
+            Reason::Question,
+            Reason::Strayed,
         ] {
             // A step never asks for money, and a run never for anything but that and somebody to drive it.
             if step.is_none() != matches!(reason, Reason::Budget | Reason::Stalled) {
@@ -210,7 +212,7 @@ fn an_answer_that_a_face_lets_through_is_one_that_the_table_takes() {
             }
         }
     }
-    assert_eq!(taken, 4 * 4 + 4 * 4 + 2 + 2);
+    assert_eq!(taken, 6 * 4 + 6 * 4 + 2 + 2);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use planwright_core::agent::{self, PROFILES};
 use planwright_core::suggest;
 use serde::Serialize;
 
@@ -52,6 +53,8 @@ pub enum Kind {
     },
     /// A list of texts, in any order.
     List,
+    /// The name of an agent that planwright knows.
+    Agent,
 }
 
 /// The value of a setting.
@@ -209,7 +212,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "agents.NAME.like",
-        kind: Kind::Text,
+        kind: Kind::Agent,
         meaning: "the known agent that this one is like: its output is read so, and its command line is taken where none is said",
     },
     Setting {
@@ -265,7 +268,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "guard.tools",
         kind: Kind::List,
-        meaning: "exact names of tools that need an approved plan, in your own sessions",
+        meaning: "names of tools that need an approved plan, in your own sessions",
     },
     Setting {
         name: "guard.mode",
@@ -384,7 +387,7 @@ impl Setting {
         match self.kind {
             Kind::Number { default, .. } => Some(Value::Number(default)),
             Kind::Choice { default, .. } => Some(Value::Text(default.to_owned())),
-            Kind::Text | Kind::Words | Kind::List => None,
+            Kind::Text | Kind::Words | Kind::List | Kind::Agent => None,
         }
     }
 
@@ -410,6 +413,16 @@ impl Setting {
             (Kind::Choice { of, .. }, _) => must(&format!("one of {}", of.join(", "))),
             (Kind::List, Value::Words(texts)) if is_list(texts) => Ok(value),
             (Kind::List, _) => must("a list of texts: [\"one\", \"another\"]"),
+            (Kind::Agent, Value::Text(text)) if agent::profile(text).is_some() => Ok(value),
+            (Kind::Agent, _) => {
+                let known: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
+                let near = match &value {
+                    Value::Text(text) => suggest::nearest(text, known.iter().copied()),
+                    Value::Number(_) | Value::Words(_) => None,
+                };
+                let meant = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+                must(&format!("a known agent ({})", known.join(", "))).map_err(|why| format!("{why}{meant}"))
+            }
         }
     }
 
@@ -417,7 +430,7 @@ impl Setting {
     pub fn parse(&self, path: &[String], text: &str) -> Result<Value, String> {
         let value = match self.kind {
             Kind::Number { .. } => text.parse().map(Value::Number).unwrap_or(Value::Text(text.to_owned())),
-            Kind::Text | Kind::Choice { .. } => Value::Text(text.to_owned()),
+            Kind::Text | Kind::Choice { .. } | Kind::Agent => Value::Text(text.to_owned()),
             Kind::Words | Kind::List => match text.parse::<toml_edit::Value>() {
                 Ok(toml_edit::Value::Array(list)) => Value::Words(
                     list.iter().map(|word| word.as_str().unwrap_or_default().to_owned()).collect(),

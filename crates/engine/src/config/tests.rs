@@ -131,6 +131,9 @@ fn a_value_of_another_type_or_out_of_its_bounds_is_refused() {
             "`agents.shell.command` can't be set: `shell` is planwright's own",
         ),
         ("[roles]\nhuman = 'x'\n", "`roles.human` can't be set"),
+        ("[agents.a]\nlike = 'claud'\n", "`agents.a.like` must be a known agent (claude, codex, "),
+        ("[agents.a]\nlike = 'claud'\n", "not `claud`; did you mean `claude`?"),
+        ("[agents.a]\nlike = ['claude']\n", "must be a known agent"),
     ];
     for (text, expected) in cases {
         desk.write(FILE, text);
@@ -189,7 +192,7 @@ fn the_environment_sets_single_values_and_a_slip_is_said() {
 #[test]
 fn the_defaults_are_those_of_the_parts_that_use_them() {
     let config = Config::default();
-    assert_eq!(config.run.limits(), decide::Limits::default());
+    assert_eq!(config.run_limits(), decide::Limits::default());
     assert_eq!(config.limits.retries, planwright_core::verify::Limits::default().retries_max);
     for setting in SETTINGS {
         if let (Kind::Number { default, min, max }, Some(Value::Number(shown))) =
@@ -256,6 +259,7 @@ fn the_page_holds_every_setting_and_no_other() {
             let (kind, default) = match setting.kind {
                 Kind::Number { default, min, max } => (format!("{min} to {max}"), default.to_string()),
                 Kind::Text => ("a text".to_owned(), String::new()),
+                Kind::Agent => ("a known agent".to_owned(), String::new()),
                 Kind::Words => ("a list of words".to_owned(), String::new()),
                 Kind::Choice { default, of } => (of.join(" or "), default.to_owned()),
                 Kind::List => ("a list of texts".to_owned(), String::new()),

@@ -495,7 +495,8 @@ impl World {
                 | Reason::Lost
                 | Reason::Parked
                 | Reason::Stalled
-                | Reason::Question,
+                | Reason::Question
+                | Reason::Strayed,
                 true,
             ) => {
                 let retry = Answer::Retry { hint: "look again".to_owned() };
@@ -507,7 +508,8 @@ impl World {
                 | Reason::Lost
                 | Reason::Parked
                 | Reason::Stalled
-                | Reason::Question,
+                | Reason::Question
+                | Reason::Strayed,
                 false,
             ) => skip,
         }
@@ -521,9 +523,12 @@ impl World {
             Reason::Budget => Answer::Budget { micro_dollars: 1 << 40, tokens: 1 << 40, seconds: 1 << 40 },
             Reason::Manual => judge,
             Reason::AttemptsSpent if asked > 1 => Answer::Skip { reason: "not needed".to_owned() },
-            Reason::AttemptsSpent | Reason::Lost | Reason::Parked | Reason::Stalled | Reason::Question => {
-                Answer::Retry { hint: "look again".to_owned() }
-            }
+            Reason::AttemptsSpent
+            | Reason::Lost
+            | Reason::Parked
+            | Reason::Stalled
+            | Reason::Question
+            | Reason::Strayed => Answer::Retry { hint: "look again".to_owned() },
         }
     }
 }

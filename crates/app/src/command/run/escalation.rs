@@ -44,7 +44,8 @@ pub(super) fn print(
             | Reason::Lost
             | Reason::Parked
             | Reason::Stalled
-            | Reason::Question,
+            | Reason::Question
+            | Reason::Strayed,
         ) => {
             print_lines("asks", clean(text.trim_end()).lines(), out);
         }
