@@ -143,7 +143,9 @@ impl ReviewData {
 
 /// Every plan that waits for a yes or a no, the oldest first. What time has ended meanwhile is ended first, and said.
 pub(crate) fn reviews(project: &Project, out: &mut Out<'_>) -> Result<Vec<ReviewData>, Failure> {
-    desk::settle(project).map_err(|error| crate::desk::failure(error, crate::desk::Tongue::Planwright))?;
+    for error in desk::settle(project) {
+        crate::desk::warn(error, out);
+    }
     let Some(decisions) = Decisions::open_existing(project)? else { return Ok(Vec::new()) };
     for expired in decisions.sweep()? {
         out.warn(&format!("{}: {}", expired.plan.display(), expired.text));
