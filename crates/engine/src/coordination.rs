@@ -196,6 +196,13 @@ pub fn hindrance(project: &Project, (plan, draft): (&Path, &Draft)) -> Result<Op
 
 /// Whether the work of a plan is where others begin: it was done there, or its branch has been merged. What can't be told
 /// holds nobody up.
+        if let Some(unbounded) = together.unbounded.first() {
+            // Whoever does not say what it touches is never taken for safe.
+            let own = &board.cards[own].entry.name;
+            let who = if unbounded.entry == other { " and" } else { &format!(", and {own}") };
+            let why = format!("is at work{who} may change any file: {}", unbounded.why);
+            return Ok(Some(Hindrance { plan: card.entry.name.clone(), why }));
+        }
 fn has_landed(project: &Project, name: &str) -> bool {
     let landed = || -> Result<bool, keep::Error> {
         let Some(keep) = Keep::find(&project.root)? else { return Ok(true) };
