@@ -20,6 +20,7 @@ use planwright_core::view::Summary;
 
 use crate::config::{self, Config, Settings, Sources};
 use crate::seen::{self, Known, Seen, Stamp};
+use crate::coordination::is_put_away;
 use crate::store::{self, Reading, Text, state};
 use crate::{base, desk, facts, policy, process, red};
 
@@ -343,7 +344,7 @@ impl Project {
         let plan = store::plan_at(path, self.dialect);
         let home = plan.parent().and_then(Path::file_name).unwrap_or_default();
         // Plans that are over, and plans that nobody has put in their place yet.
-        if home == store::ARCHIVE || home == store::STAGED {
+        if home == store::ARCHIVE || home == store::STAGED || is_put_away(&plan) {
             return None;
         }
         let data = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
