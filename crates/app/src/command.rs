@@ -268,6 +268,11 @@ pub(crate) fn here() -> Result<Project, Failure> {
     project_of(Path::new("."))
 }
 
+/// The project of a folder that somebody names; without one, the project that the user stands in.
+pub(crate) fn project_at(folder: Option<&Path>) -> Result<Project, Failure> {
+    Ok(Project::find_in(folder.unwrap_or(Path::new(".")), typed_settings())?)
+}
+
 /// The project that a plan belongs to, which need not be the one that the user stands in.
 pub(crate) fn project_of(plan: &Path) -> Result<Project, Failure> {
     let dialect = DIALECT.get().copied().flatten();
@@ -522,6 +527,8 @@ impl From<project::Error> for Failure {
             | project::Error::Base(_)
             | project::Error::Search { .. }
             | project::Error::Stream { .. } => failure(Exit::Machine),
+            project::Error::NoFolder { .. } | project::Error::Crowded { .. } => failure(Exit::Usage)
+                .hint("a project is the folder with .git or planwright.toml: stand in one"),
             project::Error::NoPlan { meant: Some(ref meant), .. } => failure(Exit::Usage)
                 .hint(format!("did you mean `{meant}`?"))
                 .next(Next::new(["planwright", "list"])),
