@@ -70,13 +70,19 @@ impl Named {
 
     /// The same for a command that knows plans by their paths from the root of the project.
     pub(crate) fn narrow_row(&self, plan: &mut Option<String>) -> Result<(), Failure> {
-        if plan.is_some() && self.name.is_none() {
-            return Ok(());
-        }
-        self.narrow(plan)?;
+        let by = self.narrow(plan)?;
         if let Some(plan) = plan {
             let project = here()?;
-            let path = project.plan(plan)?;
+            let path = match project.plan(plan) {
+                Ok(path) => path,
+                // What was run is known by its name, also where its file is gone; and several may begin in this way.
+                Err(project::Error::NoPlan { .. } | project::Error::Ambiguous { .. })
+                    if by == By::Argument =>
+                {
+                    return Ok(());
+                }
+                Err(error) => return Err(error.into()),
+            };
             let path = binding::real(&path);
             *plan = path.strip_prefix(&project.root).unwrap_or(&path).to_string_lossy().into_owned();
         }
