@@ -342,7 +342,7 @@ fn meant(slug: &Slug, entries: &[Entry]) -> Option<String> {
 /// Whether a file of the harness folder has to do with plans, or could be taken for one where case is not told apart.
 pub fn is_like_plan(file_name: &str) -> bool {
     let small = file_name.to_lowercase();
-    small == "plan.md" || small.starts_with("plan-") && small.ends_with(".md")
+    small.strip_suffix(".md").is_some_and(|stem| stem == "plan" || stem.starts_with("plan-"))
 }
 
 /// The plans of a harness folder: the one without a name first, then by name. Archives, conflict copies and what is no file are

@@ -148,12 +148,17 @@ pub fn of_marker(project: &Project) -> Result<Option<Binding>, Error> {
 
 /// Checks a choice against what lies in the harness folder, and among the plans that are staged there.
 fn check_in(folder: &Path, choice: &Choice, want: Want<'_>, entries: &[Entry]) -> Result<(), Fault> {
-    check(choice, want, entries).map_err(|fault| match fault {
-        Fault::Absent(by, slug, _) if store::is_there(&folder.join(STAGED).join(choice.plan_file())) => {
-            Fault::Staged(by, slug)
-        }
-        fault => fault,
-    })
+    let fault = match check(choice, want, entries) {
+        Ok(()) => return Ok(()),
+        Err(fault) => fault,
+    };
+    let is_staged = || store::is_there(&folder.join(STAGED).join(choice.plan_file()));
+    if let Fault::Absent(by, slug, _) = &fault
+        && is_staged()
+    {
+        return Err(Fault::Staged(*by, slug.clone()));
+    }
+    Err(fault)
 }
 
 fn bound(folder: &Path, choice: &Choice) -> Binding {
@@ -200,7 +205,7 @@ pub fn clear_marker(root: &Path) -> Result<bool, Error> {
         // A link is removed by its own name, unless it is the folder that is one.
         Marker::Link if !root.join(FOLDER).is_symlink() => {}
         Marker::Link | Marker::NotAFile(_) | Marker::Bytes(_) | Marker::TooLong | Marker::Unreadable(_) => {
-            refuse_other(root)?
+            refuse_other(root)?;
         }
     }
     match std::fs::remove_file(&path) {
