@@ -110,7 +110,7 @@ fn act(verb: Verb, out: &mut Out<'_>) -> Result<Answer, Failure> {
             out.line(&text);
         }
         Verb::Plan(Act::RemoveThread { thread_id }) => {
-            say_dropped(&desk::drop_thread(&project, &thread_id).map_err(failed)?, out);
+            say_dropped(desk::drop_thread(&project, &thread_id).map_err(failed)?, out);
         }
         Verb::Plan(Act::ClearCurrent) => {
             let thread = desk::clear(&project).map_err(failed)?;

@@ -253,12 +253,13 @@ fn without_prefix(mut words: Vec<OsString>) -> Vec<OsString> {
 /// Settles which plan a command works on, where that was not typed: see [`crate::named`].
 fn settle(command: &mut Command) -> Result<(), Failure> {
     if let Command::Run(args) = command {
-        let step = args.named.work_on_task(&mut args.plan, &args.task)?;
+        let (by, step) = args.named.work_on_task(&mut args.plan, &args.task)?;
+        args.by = by;
         args.only = step.or(args.only.take());
     }
     if let Command::Show(show::Args { named, plan, task, .. })
     | Command::Log(log::Args { named, plan, task, .. }) = command
-        && let Some(step) = named.work_on_task(plan, task)?
+        && let (_, Some(step)) = named.work_on_task(plan, task)?
     {
         *plan = format!("{plan}/{step}");
     }
@@ -274,7 +275,7 @@ fn settle(command: &mut Command) -> Result<(), Failure> {
         Named::of(name.as_deref()).work_all(plans)?;
     }
     if let Command::Review(args) = command {
-        args.named.narrow(&mut args.plan)?;
+        args.by = args.named.narrow(&mut args.plan)?;
     }
     if let Command::Status(args) = command {
         args.named.narrow_row(&mut args.plan)?;

@@ -143,7 +143,9 @@ impl ReviewData {
 
 /// Every plan that waits for a yes or a no, the oldest first. What time has ended meanwhile is ended first, and said.
 pub(crate) fn reviews(project: &Project, out: &mut Out<'_>) -> Result<Vec<ReviewData>, Failure> {
-    desk::settle(project).map_err(|error| crate::desk::failure(error, crate::desk::Tongue::Planwright))?;
+    for error in desk::settle(project) {
+        crate::desk::warn(error, out);
+    }
     let Some(decisions) = Decisions::open_existing(project)? else { return Ok(Vec::new()) };
     for expired in decisions.sweep()? {
         out.warn(&format!("{}: {}", expired.plan.display(), expired.text));
@@ -264,6 +266,11 @@ pub(crate) fn typed_settings() -> &'static [String] {
 /// The project that the user stands in.
 pub(crate) fn here() -> Result<Project, Failure> {
     project_of(Path::new("."))
+}
+
+/// The project of a folder that somebody names; without one, the project that the user stands in.
+pub(crate) fn project_at(folder: Option<&Path>) -> Result<Project, Failure> {
+    Ok(Project::find_in(folder.unwrap_or(Path::new(".")), typed_settings())?)
 }
 
 /// The project that a plan belongs to, which need not be the one that the user stands in.
@@ -520,6 +527,8 @@ impl From<project::Error> for Failure {
             | project::Error::Base(_)
             | project::Error::Search { .. }
             | project::Error::Stream { .. } => failure(Exit::Machine),
+            project::Error::NoFolder { .. } | project::Error::Crowded { .. } => failure(Exit::Usage)
+                .hint("a project is the folder with .git or planwright.toml: stand in one"),
             project::Error::NoPlan { meant: Some(ref meant), .. } => failure(Exit::Usage)
                 .hint(format!("did you mean `{meant}`?"))
                 .next(Next::new(["planwright", "list"])),

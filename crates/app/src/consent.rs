@@ -4,6 +4,7 @@
 use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::Path;
 
+use planwright_engine::core::binding::By;
 use planwright_engine::core::ledger::Who;
 use planwright_engine::core::plan::{Contract, Plan};
 use planwright_engine::runs::user;
@@ -35,6 +36,8 @@ pub(crate) struct Matter<'a> {
     pub(crate) plan: &'a Plan,
     /// The digest that was typed.
     pub(crate) rev: Option<&'a str>,
+    /// By what the plan was chosen.
+    pub(crate) by: By,
 }
 
 /// In which way a person said yes.
@@ -58,11 +61,14 @@ pub(crate) fn consent(matter: &Matter<'_>, out: &mut Out<'_>) -> Result<Way, Fai
                 .next(Next::new(command.iter().copied()))),
         };
     }
+    let unapproved = || Failure::new(*exit, format!("nobody has approved {what} {short}"));
+    // A marker lies within reach of agents: nobody is led by one to a yes.
+    if matter.by != By::Argument {
+        return Err(unapproved().hint("a person decides about a plan that the person names").next(by_hand));
+    }
     // With --json nothing was shown that could be approved.
     if !io::stdin().is_terminal() || out.settings().is_json {
-        return Err(Failure::new(*exit, format!("nobody has approved {what} {short}"))
-            .hint(*hint)
-            .next(by_hand));
+        return Err(unapproved().hint(*hint).next(by_hand));
     }
     for _ in 0..QUESTIONS_MAX {
         out.complain(&format!("Nobody has approved {short}. {question}  [y]es  [n]o  [d]etail  "));

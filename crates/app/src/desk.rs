@@ -1,6 +1,7 @@
 //! How a planner's session is told of: what `planwright session` and `agentctl` share.
 
 use planwright_engine::core::desk::{Refusal, Thread};
+use planwright_engine::core::diagnostic::{Diagnostic, Severity};
 use planwright_engine::core::ledger::Who;
 use planwright_engine::core::overseer::{PROGRAM, TOPIC_CHARS_MAX};
 use planwright_engine::desk::{self, Came, Commit, Error, Fault, Outcome, VARIABLE, Wrong};
@@ -127,12 +128,15 @@ pub(crate) fn thread_data(thread: &Thread, stood: Option<&desk::Stood>, current:
 }
 
 /// Says that a thread was removed, and what that means for a plan of it that waits for a person.
-pub(crate) fn say_dropped(thread: &Thread, out: &mut Out<'_>) {
-    out.talk(&format!(
-        "removed {} with {}",
-        clean_line(&thread.id),
-        clean_line(&thread.folder.to_string_lossy())
-    ));
+pub(crate) fn say_dropped((thread, left): (Thread, Option<Error>), out: &mut Out<'_>) {
+    let id = clean_line(&thread.id);
+    match left {
+        None => out.talk(&format!("removed {id} with {}", clean_line(&thread.folder.to_string_lossy()))),
+        Some(error) => {
+            out.talk(&format!("removed {id}"));
+            warn(error, out);
+        }
+    }
     if let Some(plan) = &thread.plan {
         out.talk(&format!("the next commit takes `{}` back, if nobody decided about it", clean_line(plan)));
     }
@@ -235,8 +239,12 @@ fn text_of(verified: &Verified, render: impl Fn(&[Checked<'_>]) -> String) -> St
 
 fn problems(fault: &Fault, tongue: Tongue) -> Vec<Problem> {
     let messages: Vec<String> = match &fault.wrong {
+        // What is only warned of holds no commit up.
         Wrong::Unclean(verified) => {
-            text_of(verified, diagnostics::short).lines().map(str::to_owned).collect()
+            let is_wrong = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Error;
+            let wrong: Vec<Diagnostic> = verified.diagnostics.iter().filter(is_wrong).cloned().collect();
+            let checked = Checked { source: &verified.source, diagnostics: &wrong };
+            diagnostics::short(&[checked]).lines().map(str::to_owned).collect()
         }
         Wrong::Missing { .. } | Wrong::Link(_) | Wrong::Taken { .. } => {
             let (message, help) = words(fault, tongue);
@@ -277,6 +285,13 @@ fn words(fault: &Fault, tongue: Tongue) -> (String, String) {
     }
 }
 
+/// Says what could not be finished at a desk and holds up nobody.
+pub(crate) fn warn(error: Error, out: &mut Out<'_>) {
+    let Failure { message, causes, .. } = failure(error, Tongue::Planwright);
+    let whole: Vec<String> = std::iter::once(message).chain(causes).collect();
+    out.warn(&format!("{}; `planwright doctor` says what helps", clean_line(&whole.join(": "))));
+}
+
 /// What is said when a verb fails.
 pub(crate) fn failure(error: Error, tongue: Tongue) -> Failure {
     match error {
@@ -289,7 +304,7 @@ pub(crate) fn failure(error: Error, tongue: Tongue) -> Failure {
             .next(Next::new(["planwright", "config", "session.plans"])),
         Error::Astray { .. } => Failure::from_error(Exit::No, &error)
             .hint("remove what lies there: the folder is made again"),
-        Error::Record { .. } | Error::Folder { .. } | Error::State(_) => {
+        Error::Record { .. } | Error::Folder { .. } | Error::Undiscarded { .. } | Error::State(_) => {
             Failure::from_error(Exit::Machine, &error)
         }
     }

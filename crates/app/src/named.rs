@@ -3,8 +3,8 @@
 //! person may say is said of a plan that the person named: a marker lies within reach of agents.
 
 use planwright_engine::binding::{self, Binding};
-use planwright_engine::core::binding::{Want, task};
-use planwright_engine::{store, trees};
+use planwright_engine::core::binding::{By, Want, task};
+use planwright_engine::{project, store, trees};
 
 use crate::command::{here, shown};
 use crate::out::{Exit, Failure, Next};
@@ -47,35 +47,42 @@ impl Named {
     }
 
     /// The plan that was named, else the one that this worktree is bound to.
-    fn chosen(&self, plan: Option<&str>) -> Result<Option<String>, Failure> {
+    fn chosen(&self, plan: Option<&str>) -> Result<Option<(String, By)>, Failure> {
         match self.said(plan)? {
-            Some(said) => Ok(Some(said)),
+            Some(said) => Ok(Some((said, By::Argument))),
             None => {
                 let project = here()?;
                 let plan = match binding::of_marker(&project)? {
                     Some(bound) => Some(bound.plan),
                     None => trees::plan_of(&project.root)?,
                 };
-                Ok(plan.map(|plan| shown(&plan)))
+                Ok(plan.map(|plan| (shown(&plan), By::Marker)))
             }
         }
     }
 
-    /// Settles which plan is worked on, where a command without one is about all of them.
-    pub(crate) fn narrow(&self, plan: &mut Option<String>) -> Result<(), Failure> {
-        *plan = self.chosen(plan.as_deref())?;
-        Ok(())
+    /// Settles which plan is worked on, where a command without one is about all of them; says by what it was chosen.
+    pub(crate) fn narrow(&self, plan: &mut Option<String>) -> Result<By, Failure> {
+        let (chosen, by) = self.chosen(plan.as_deref())?.unzip();
+        *plan = chosen;
+        Ok(by.unwrap_or(By::Default))
     }
 
     /// The same for a command that knows plans by their paths from the root of the project.
     pub(crate) fn narrow_row(&self, plan: &mut Option<String>) -> Result<(), Failure> {
-        if plan.is_some() && self.name.is_none() {
-            return Ok(());
-        }
-        self.narrow(plan)?;
+        let by = self.narrow(plan)?;
         if let Some(plan) = plan {
             let project = here()?;
-            let path = project.plan(plan)?;
+            let path = match project.plan(plan) {
+                Ok(path) => path,
+                // What was run is known by its name, also where its file is gone; and several may begin in this way.
+                Err(project::Error::NoPlan { .. } | project::Error::Ambiguous { .. })
+                    if by == By::Argument =>
+                {
+                    return Ok(());
+                }
+                Err(error) => return Err(error.into()),
+            };
             let path = binding::real(&path);
             *plan = path.strip_prefix(&project.root).unwrap_or(&path).to_string_lossy().into_owned();
         }
@@ -85,7 +92,7 @@ impl Named {
     /// The same for a command that takes several plans.
     pub(crate) fn narrow_all(&self, plans: &mut Vec<String>) -> Result<(), Failure> {
         match plans.first() {
-            None => plans.extend(self.chosen(None)?),
+            None => plans.extend(self.chosen(None)?.map(|(plan, _)| plan)),
             Some(first) => drop(self.said(Some(first))?),
         }
         Ok(())
@@ -95,23 +102,23 @@ impl Named {
     pub(crate) fn work_all(&self, plans: &mut Vec<String>) -> Result<(), Failure> {
         self.narrow_all(plans)?;
         if plans.is_empty() {
-            plans.push(self.address(None)?);
+            plans.push(self.address(None)?.0);
         }
         Ok(())
     }
 
     /// Settles which plan is worked on.
     pub(crate) fn work(&self, plan: &mut String) -> Result<(), Failure> {
-        *plan = self.address(typed(plan))?;
+        *plan = self.address(typed(plan))?.0;
         Ok(())
     }
 
-    /// Settles which plan is worked on, and returns the step that the words `task N` behind it name.
+    /// Settles which plan is worked on, and returns by what it was chosen and the step that the words `task N` behind it name.
     pub(crate) fn work_on_task(
         &self,
         plan: &mut String,
         words: &[String],
-    ) -> Result<Option<String>, Failure> {
+    ) -> Result<(By, Option<String>), Failure> {
         let words: Vec<String> =
             typed(plan).map(str::to_owned).into_iter().chain(words.iter().cloned()).collect();
         let (before, step) = match task(&words) {
@@ -122,12 +129,13 @@ impl Named {
             let message = format!("`{}` is no plan", words.join(" "));
             return Err(Failure::new(Exit::Usage, message).hint("say PLAN, or PLAN task N").next(list()));
         };
-        *plan = self.address(before.first().map(String::as_str))?;
-        Ok(step)
+        let (chosen, by) = self.address(before.first().map(String::as_str))?;
+        *plan = chosen;
+        Ok((by, step))
     }
 
     /// The plan to work on: the one that was named, else the one that this worktree is bound to, else the one without a name.
-    fn address(&self, plan: Option<&str>) -> Result<String, Failure> {
+    fn address(&self, plan: Option<&str>) -> Result<(String, By), Failure> {
         if let Some(chosen) = self.chosen(plan)? {
             return Ok(chosen);
         }
@@ -136,7 +144,7 @@ impl Named {
             Err(binding::Error::NoFolder { .. }) => None,
             Err(error) => return Err(error.into()),
         };
-        unnamed.map(|plan| shown(&plan)).ok_or_else(|| {
+        unnamed.map(|plan| (shown(&plan), By::Default)).ok_or_else(|| {
             Failure::new(Exit::Usage, "no plan is named, and this worktree is bound to none")
                 .hint("name a plan, or bind this worktree to one: planwright use PLAN")
                 .next(list())

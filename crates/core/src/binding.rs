@@ -29,10 +29,19 @@ pub enum Marker {
     TooLong,
     /// A link, or something behind one: no binding of this worktree alone.
     Link,
-    /// A folder, a pipe or a device.
-    NotAFile,
+    /// This, which is no file.
+    NotAFile(Thing),
     /// Something that can't be read, and why.
     Unreadable(String),
+}
+
+/// Something that is neither a file nor a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Thing {
+    /// A folder.
+    Folder,
+    /// A pipe, a socket or a device.
+    Device,
 }
 
 /// Something in the harness folder.
@@ -114,17 +123,19 @@ pub enum Fault {
     /// The marker is a link, or lies behind one.
     Link,
     /// The marker is no file.
-    NotAFile,
+    NotAFile(Thing),
     /// The marker can't be read, for this reason.
     Unreadable(String),
     /// The plan is not there; perhaps another one was meant.
     Absent(By, Slug, Option<String>),
+    /// The plan waits to be put in its place.
+    Staged(By, Slug),
     /// The plan says nothing.
     Blank(By, Slug),
     /// What has the name of the plan is no file of its own.
     Astray(By, Slug),
     /// Several files could be the plan: some of the machines that share them can't tell their names apart.
-    Ambiguous(By, Slug, Vec<String>),
+    Ambiguous(By, Name, Vec<String>),
 }
 
 impl Fault {
@@ -137,9 +148,13 @@ impl Fault {
             | Self::NotText
             | Self::TooLong
             | Self::Link
-            | Self::NotAFile
+            | Self::NotAFile(_)
             | Self::Unreadable(_) => By::Marker,
-            Self::Absent(by, ..) | Self::Blank(by, _) | Self::Astray(by, _) | Self::Ambiguous(by, ..) => *by,
+            Self::Absent(by, ..)
+            | Self::Staged(by, _)
+            | Self::Blank(by, _)
+            | Self::Astray(by, _)
+            | Self::Ambiguous(by, ..) => *by,
         }
     }
 
@@ -147,32 +162,42 @@ impl Fault {
     pub fn slug(&self) -> Option<&Slug> {
         match self {
             Self::Absent(_, slug, _)
+            | Self::Staged(_, slug)
             | Self::Blank(_, slug)
-            | Self::Astray(_, slug)
-            | Self::Ambiguous(_, slug, _) => Some(slug),
+            | Self::Astray(_, slug) => Some(slug),
+            Self::Ambiguous(_, name, _) => name.slug(),
             Self::Argument(_)
             | Self::Marker(_)
             | Self::Lines
             | Self::NotText
             | Self::TooLong
             | Self::Link
-            | Self::NotAFile
+            | Self::NotAFile(_)
             | Self::Unreadable(_) => None,
         }
     }
 
     /// What helps.
     pub fn way_out(&self) -> String {
-        let rename = match self {
+        let first = match self {
+            Self::Ambiguous(_, Name::Unnamed, names) => return format!("rename one of {}", names.join(", ")),
+            // Neither is written over nor removed by us: nobody knows what else it is for.
+            Self::NotAFile(Thing::Folder) => return format!("remove it: rmdir {MARKER}"),
+            Self::NotAFile(Thing::Device) => return format!("remove it: rm {MARKER}"),
+            Self::Link => {
+                return format!(
+                    "remove the link: `planwright use --clear`, or, where {FOLDER} itself is one, `rm {FOLDER}`; plans in a \
+                     shared folder are found by the setting `plans.harness`"
+                );
+            }
             Self::Ambiguous(_, _, names) => format!("rename one of {}; ", names.join(", ")),
             Self::Absent(_, _, Some(meant)) => format!("did you mean `{meant}`? "),
+            Self::Staged(_, slug) => format!("put it in its place (`planwright activate {slug}`), or "),
             Self::Argument(_)
             | Self::Marker(_)
             | Self::Lines
             | Self::NotText
             | Self::TooLong
-            | Self::Link
-            | Self::NotAFile
             | Self::Unreadable(_)
             | Self::Absent(_, _, None)
             | Self::Blank(..)
@@ -180,10 +205,10 @@ impl Fault {
         };
         match self.by() {
             By::Argument | By::Default => {
-                format!("{rename}name a plan by its slug, `PLAN-<slug>` or `PLAN-<slug>.md`")
+                format!("{first}name a plan by its slug, `PLAN-<slug>` or `PLAN-<slug>.md`")
             }
             By::Marker => format!(
-                "{rename}bind this worktree to a plan that is there (`planwright use PLAN`), or to none \
+                "{first}bind this worktree to a plan that is there (`planwright use PLAN`), or to none \
                  (`planwright use --clear`), which is PLAN.md"
             ),
         }
@@ -206,10 +231,14 @@ impl fmt::Display for Fault {
                 write!(f, "{MARKER} names no plan: it is longer than {MARKER_BYTES_MAX} bytes")
             }
             Self::Link => write!(f, "{MARKER} leads elsewhere: a link binds more than this worktree"),
-            Self::NotAFile => write!(f, "{MARKER} is no file"),
+            Self::NotAFile(Thing::Folder) => write!(f, "{MARKER} is no file: a folder lies there"),
+            Self::NotAFile(Thing::Device) => write!(f, "{MARKER} is no file: a pipe or a device lies there"),
             Self::Unreadable(why) => write!(f, "{MARKER} can't be read: {why}"),
             Self::Absent(by, slug, _) => {
                 write!(f, "{}, and there is no {}", names(by, slug), plan_file(Some(slug)))
+            }
+            Self::Staged(by, slug) => {
+                write!(f, "{}, and {} is staged", names(by, slug), plan_file(Some(slug)))
             }
             Self::Blank(by, slug) => {
                 write!(f, "{}, and {} is empty", names(by, slug), plan_file(Some(slug)))
@@ -217,8 +246,11 @@ impl fmt::Display for Fault {
             Self::Astray(by, slug) => {
                 write!(f, "{}, and {} is no file of its own", names(by, slug), plan_file(Some(slug)))
             }
-            Self::Ambiguous(by, slug, all) => {
+            Self::Ambiguous(by, Name::Named(slug), all) => {
                 write!(f, "{}, and that could be any of {}", names(by, slug), all.join(", "))
+            }
+            Self::Ambiguous(_, Name::Unnamed, all) => {
+                write!(f, "the plan without a name could be any of {}", all.join(", "))
             }
         }
     }
@@ -242,7 +274,7 @@ pub fn marked(marker: &Marker) -> Result<Option<Slug>, Fault> {
         Marker::Bytes(bytes) => bytes,
         Marker::TooLong => return Err(Fault::TooLong),
         Marker::Link => return Err(Fault::Link),
-        Marker::NotAFile => return Err(Fault::NotAFile),
+        Marker::NotAFile(thing) => return Err(Fault::NotAFile(*thing)),
         Marker::Unreadable(why) => return Err(Fault::Unreadable(why.clone())),
     };
     let text = std::str::from_utf8(bytes).map_err(|_| Fault::NotText)?.trim();
@@ -278,15 +310,16 @@ pub fn choose(want: Want<'_>, marker: &Marker) -> Result<Choice, Fault> {
 /// Checks a choice against what lies in the harness folder. A plan that was named for a new one may be missing or empty; one that
 /// the marker names must be there, be a file and say something; and no plan may be mistaken for another.
 pub fn check(choice: &Choice, want: Want<'_>, entries: &[Entry]) -> Result<(), Fault> {
-    let Name::Named(slug) = &choice.plan else { return Ok(()) };
     let file = choice.plan_file();
     let folded = file.to_lowercase();
     let alike: Vec<&Entry> = entries.iter().filter(|entry| entry.name.to_lowercase() == folded).collect();
     if alike.len() > 1 {
         let mut names: Vec<String> = alike.iter().map(|entry| entry.name.clone()).collect();
         names.sort();
-        return Err(Fault::Ambiguous(choice.by, slug.clone(), names));
+        return Err(Fault::Ambiguous(choice.by, choice.plan.clone(), names));
     }
+    // The plan without a name is what is meant where there is no other: it need not be there.
+    let Name::Named(slug) = &choice.plan else { return Ok(()) };
     let may_be_new = matches!(want, Want::New(_));
     match alike.first().filter(|entry| entry.name == file).map(|entry| entry.kind) {
         Some(Kind::File) => Ok(()),
@@ -304,6 +337,12 @@ fn meant(slug: &Slug, entries: &[Entry]) -> Option<String> {
     // Where only the case differs nothing is misspelt, and yet it is another file.
     let same = slugs().find(|known| known.to_lowercase() == slug.as_str().to_lowercase());
     same.or_else(|| crate::suggest::nearest(slug.as_str(), slugs())).map(str::to_owned)
+}
+
+/// Whether a file of the harness folder has to do with plans, or could be taken for one where case is not told apart.
+pub fn is_like_plan(file_name: &str) -> bool {
+    let small = file_name.to_lowercase();
+    small.strip_suffix(".md").is_some_and(|stem| stem == "plan" || stem.starts_with("plan-"))
 }
 
 /// The plans of a harness folder: the one without a name first, then by name. Archives, conflict copies and what is no file are

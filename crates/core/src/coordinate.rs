@@ -371,7 +371,7 @@ fn patterns(entry: &Entry) -> Result<Vec<Glob>, String> {
 fn overlap((a, a_globs): (usize, &[Glob]), (b, b_globs): (usize, &[Glob])) -> Option<Overlap> {
     a_globs.iter().find_map(|left| {
         b_globs.iter().find_map(|right| {
-            let path = glob::intersection(left, right)?;
+            let path = glob::collision(left, right)?;
             let patterns = (left.pattern().to_owned(), right.pattern().to_owned());
             Some(Overlap { plans: (a, b), patterns, path })
         })

@@ -304,7 +304,7 @@ fn meet(plan: &Plan, one: usize, other: usize) -> bool {
     }
     match (patterns(one), patterns(other)) {
         (Some(one), Some(other)) => {
-            one.iter().any(|one| other.iter().any(|other| glob::intersection(one, other).is_some()))
+            one.iter().any(|one| other.iter().any(|other| glob::collision(one, other).is_some()))
         }
         (None, _) | (_, None) => true,
     }

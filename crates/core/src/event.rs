@@ -408,3 +408,14 @@ pub enum Outcome {
     /// A person cancelled it.
     Cancelled,
 }
+
+impl Outcome {
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}

@@ -27,6 +27,8 @@ pub const STATES_MAX: usize = 1_024;
 /// | `\*` | the character itself |
 /// | `src/` | everything below `src` |
 ///
+/// A `!` in front is refused: where it means "all but", what it stands for would be taken for the opposite.
+///
 /// A name without a slash behind it is that path alone, since only the disk knows whether it is a directory. Paths are those
 /// that a file can have: no `/` in front, behind or twice in a row, no `.` or `..` between them. A leading `./` is dropped.
 #[derive(Debug, Clone)]
@@ -54,6 +56,8 @@ pub enum Error {
     EmptySegment,
     /// A name is `.` or `..`.
     DotSegment,
+    /// It begins with `!`: there is no "all but".
+    Negation,
     /// A `{` without its `}`.
     UnclosedBrace,
     /// A `[` without its `]`.
@@ -74,6 +78,9 @@ impl fmt::Display for Error {
             Self::Empty => f.write_str("the pattern is empty"),
             Self::EmptySegment => f.write_str("a name is missing in front of a `/`"),
             Self::DotSegment => f.write_str("`.` and `..` are not taken inside a pattern"),
+            Self::Negation => {
+                f.write_str("a `!` in front is not taken: say what is meant, or `\\!` for the character")
+            }
             Self::UnclosedBrace => f.write_str("a `{` has no `}`"),
             Self::UnclosedClass => f.write_str("a `[` has no `]`"),
             Self::ReversedRange => f.write_str("a range in `[…]` runs backwards"),
@@ -94,6 +101,7 @@ impl Glob {
         let plain = without_dot(pattern);
         let whole = match (pattern, plain) {
             ("", _) => return Err(Error::Empty),
+            (_, plain) if plain.starts_with('!') => return Err(Error::Negation),
             (_, "" | ".") => "**",
             (_, plain) => plain,
         };
@@ -177,6 +185,28 @@ pub fn intersection(a: &Glob, b: &Glob) -> Option<String> {
         (end > 0 && a.matches(&path) && b.matches(&path)).then_some(path)
     };
     below(a, from_b).or_else(|| below(b, from_a)).or_else(|| a.automaton.meet(&b.automaton))
+}
+
+/// Returns a short path that work on both patterns comes down to, or `None` if the work can't meet: a path that both mean, or one
+/// that the one means in a folder that the other names. Of a name alone only the disk knows which it is.
+pub fn collision(a: &Glob, b: &Glob) -> Option<String> {
+    intersection(a, b).or_else(|| below(a, b)).or_else(|| below(b, a))
+}
+
+/// A path that `other` means below the one that `name` means, if that is one alone.
+fn below(name: &Glob, other: &Glob) -> Option<String> {
+    if !name.is_literal || part_in_front(&name.prefix, &other.prefix) {
+        return None;
+    }
+    if other.is_literal {
+        let is_below = other.prefix.strip_prefix(&name.prefix).is_some_and(|rest| rest.starts_with('/'));
+        return is_below.then(|| other.prefix.clone());
+    }
+    match Glob::new(&format!("{}/**", name.pattern)) {
+        Ok(folder) => intersection(&folder, other),
+        // One that is too long for that is not known to be apart.
+        Err(_) => Some(name.prefix.clone()),
+    }
 }
 
 /// Whether every path that `inner` means is meant by one of `outer`: proven, not guessed. A pattern that means no path at all is

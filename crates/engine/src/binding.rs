@@ -6,17 +6,19 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use planwright_core::binding::gate::{self, Breach, Evidence};
+use planwright_core::binding::gate::{self, Breach, Evidence, Script};
 use planwright_core::binding::told::{Plans, Shell, block};
 use planwright_core::binding::{
-    By, Choice, Entry, FOLDER, Fault, Kind, MARKER, MARKER_BYTES_MAX, Marker, Want, check, choose, marked,
-    plans,
+    By, Choice, Entry, FOLDER, Fault, Kind, MARKER, MARKER_BYTES_MAX, Marker, Thing, Want, check, choose,
+    is_like_plan, marked, plans,
 };
-use planwright_core::dialect::named::{Name, Slug, conflict_copy, plan_file, plan_of, progress_file};
+use planwright_core::dialect::named::{
+    ARCHIVED, Name, Slug, conflict_copy, plan_file, plan_of, progress_file,
+};
 
 use crate::config;
 use crate::project::Project;
-use crate::store::{self, state};
+use crate::store::{self, STAGED, state};
 
 /// How much of a plan is read to see whether it says anything.
 const PLAN_BYTES_MAX: u64 = 1 << 16;
@@ -130,7 +132,7 @@ pub fn real(plan: &Path) -> PathBuf {
 pub fn resolve(project: &Project, want: Want<'_>) -> Result<Binding, Error> {
     let choice = choose(want, &marker(&project.root))?;
     let (folder, entries) = look(project)?;
-    check(&choice, want, &entries)?;
+    check_in(&folder, &choice, want, &entries)?;
     Ok(bound(&folder, &choice))
 }
 
@@ -138,10 +140,25 @@ pub fn resolve(project: &Project, want: Want<'_>) -> Result<Binding, Error> {
 pub fn of_marker(project: &Project) -> Result<Option<Binding>, Error> {
     match marker(&project.root) {
         Marker::Unset => Ok(None),
-        Marker::Bytes(_) | Marker::TooLong | Marker::Link | Marker::NotAFile | Marker::Unreadable(_) => {
+        Marker::Bytes(_) | Marker::TooLong | Marker::Link | Marker::NotAFile(_) | Marker::Unreadable(_) => {
             resolve(project, Want::Any).map(Some)
         }
     }
+}
+
+/// Checks a choice against what lies in the harness folder, and among the plans that are staged there.
+fn check_in(folder: &Path, choice: &Choice, want: Want<'_>, entries: &[Entry]) -> Result<(), Fault> {
+    let fault = match check(choice, want, entries) {
+        Ok(()) => return Ok(()),
+        Err(fault) => fault,
+    };
+    let is_staged = || store::is_there(&folder.join(STAGED).join(choice.plan_file()));
+    if let Fault::Absent(by, slug, _) = &fault
+        && is_staged()
+    {
+        return Err(Fault::Staged(*by, slug.clone()));
+    }
+    Err(fault)
 }
 
 fn bound(folder: &Path, choice: &Choice) -> Binding {
@@ -162,7 +179,7 @@ pub fn list(project: &Project) -> Result<Listing, Error> {
         Err(fault) => Some(Err(fault)),
         Ok(Some(slug)) => {
             let choice = Choice { by: By::Marker, plan: Name::Named(slug.clone()) };
-            Some(check(&choice, Want::Any, &entries).map(|()| slug))
+            Some(check_in(&folder, &choice, Want::Any, &entries).map(|()| slug))
         }
     };
     let is_copy = |entry: &&Entry| conflict_copy(&entry.name).is_some();
@@ -173,6 +190,7 @@ pub fn list(project: &Project) -> Result<Listing, Error> {
 
 /// Binds the worktree at `root` to a plan. Whether the plan is there is not asked: see [`resolve`].
 pub fn write_marker(root: &Path, slug: &Slug) -> Result<PathBuf, Error> {
+    refuse_other(root)?;
     let folder = store::folder_within(root, Path::new(FOLDER))?;
     let path = folder.join(Path::new(MARKER).file_name().unwrap_or_default());
     store::fill_or_create(&path, &format!("{slug}\n"))?;
@@ -182,19 +200,29 @@ pub fn write_marker(root: &Path, slug: &Slug) -> Result<PathBuf, Error> {
 /// Binds the worktree at `root` to no plan, and says whether it was bound to one. What is no file of its own is left alone.
 pub fn clear_marker(root: &Path) -> Result<bool, Error> {
     let path = root.join(MARKER);
-    let astray = || Error::Store(store::Error::Astray { path: path.clone() });
     match marker(root) {
         Marker::Unset => return Ok(false),
-        Marker::NotAFile => return Err(astray()),
         // A link is removed by its own name, unless it is the folder that is one.
-        Marker::Link if root.join(FOLDER).is_symlink() => return Err(astray()),
-        Marker::Link | Marker::Bytes(_) | Marker::TooLong | Marker::Unreadable(_) => {}
+        Marker::Link if !root.join(FOLDER).is_symlink() => {}
+        Marker::Link | Marker::NotAFile(_) | Marker::Bytes(_) | Marker::TooLong | Marker::Unreadable(_) => {
+            refuse_other(root)?;
+        }
     }
     match std::fs::remove_file(&path) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => {
             Err(Error::Store(store::Error::Write { path, source }))
         }
         Ok(()) | Err(_) => Ok(true),
+    }
+}
+
+/// Refuses to write where something else than a marker lies.
+fn refuse_other(root: &Path) -> Result<(), Fault> {
+    match marker(root) {
+        _ if root.join(FOLDER).is_symlink() => Err(Fault::Link),
+        Marker::Link => Err(Fault::Link),
+        Marker::NotAFile(thing) => Err(Fault::NotAFile(thing)),
+        Marker::Unset | Marker::Bytes(_) | Marker::TooLong | Marker::Unreadable(_) => Ok(()),
     }
 }
 
@@ -210,7 +238,7 @@ pub fn marker(root: &Path) -> Marker {
         return Marker::Link;
     }
     if !data.is_file() {
-        return Marker::NotAFile;
+        return Marker::NotAFile(if data.is_dir() { Thing::Folder } else { Thing::Device });
     }
     let read = || -> io::Result<Vec<u8>> {
         // Somebody may have laid a link or a pipe there since.
@@ -252,7 +280,7 @@ fn look(project: &Project) -> Result<(PathBuf, Vec<Entry>), Error> {
         let entry = entry.map_err(failed)?;
         // No plan has a name that is no text.
         let Ok(name) = entry.file_name().into_string() else { continue };
-        if plan_of(&name).is_some() || conflict_copy(&name).is_some() {
+        if is_like_plan(&name) || conflict_copy(&name).is_some() {
             let kind = kind(&entry.path());
             entries.push(Entry { name, kind });
         }
@@ -276,24 +304,42 @@ fn kind(path: &Path) -> Kind {
 /// Everything that would lead a worker of this project to the wrong plan again; `words` are those that the program knows. Documents
 /// are the markdown files of the project, but for plans, what happened to them, and what is over.
 pub fn breaches(project: &Project, words: &[String]) -> Result<Vec<Breach>, crate::project::Error> {
-    let scripts: Vec<(Shell, Option<String>)> = Shell::ALL
-        .into_iter()
-        .map(|shell| (shell, store::read_text(&project.root.join(shell.file()), DOCUMENT_BYTES_MAX).ok()))
-        .collect();
+    let scripts = Shell::ALL.map(|shell| (shell, script(&project.root.join(shell.file()))));
+    let files = project.files()?;
     let mut documents = Vec::new();
-    for name in project.files()?.into_iter().filter(|name| is_document(name)) {
+    for name in files.iter().filter(|name| is_document(name, &files)) {
         // What is no text says nothing to a reader.
-        if let Ok(text) = store::read_text(&project.root.join(&name), DOCUMENT_BYTES_MAX) {
-            documents.push((name, text));
+        if let Ok(text) = store::read_text(&project.root.join(name), DOCUMENT_BYTES_MAX) {
+            documents.push((name.clone(), text));
         }
     }
     Ok(gate::breaches(&Evidence { words, scripts: &scripts, documents: &documents }))
 }
 
-fn is_document(name: &str) -> bool {
+fn script(path: &Path) -> Script {
+    match store::read_text(path, DOCUMENT_BYTES_MAX) {
+        Ok(text) => Script::Text(text),
+        Err(error) if is_missing(&error) => Script::Missing,
+        Err(_) => Script::Unreadable,
+    }
+}
+
+/// Whether a file is a document, among all files of the project.
+fn is_document(name: &str, files: &[String]) -> bool {
     let path = Path::new(name);
     let file = path.file_name().unwrap_or_default().to_string_lossy();
-    let is_of_plan = ["PLAN", "progress", "CHANGELOG"].iter().any(|start| file.starts_with(start));
-    let is_over = path.components().any(|part| part.as_os_str() == store::ARCHIVE);
-    path.extension().is_some_and(|ending| ending == "md") && !is_of_plan && !is_over
+    let is_markdown = path.extension().is_some_and(|ending| ending == "md" || ending == "markdown");
+    let is_over =
+        path.components().any(|part| part.as_os_str() == store::ARCHIVE) || file.starts_with(ARCHIVED);
+    let is_of_plan = plan_of(&file).is_some() || conflict_copy(&file).is_some() || is_progress(&file, files);
+    is_markdown && !is_of_plan && !is_over && !file.starts_with("CHANGELOG")
+}
+
+/// Whether a file tells what happened to a plan. A report on progress may be called so, too: there is no such plan.
+fn is_progress(file: &str, files: &[String]) -> bool {
+    let Some(name) = file.strip_prefix("progress").and_then(|rest| rest.strip_suffix(".md")) else {
+        return false;
+    };
+    let plan = format!("PLAN{name}.md");
+    name.is_empty() || files.iter().any(|other| Path::new(other).file_name() == Some(plan.as_ref()))
 }

@@ -36,9 +36,6 @@ use crate::store::{self, ARCHIVE, STAGED, Text};
 /// How much of the end of a progress file is looked at.
 const PROGRESS_BYTES_MAX: u64 = 1 << 16;
 
-/// What the names of plans begin with that document D's tools put away beside the others.
-const ARCHIVED: &str = "PLAN.archive.";
-
 /// Plans that are compared with each other are not more than this.
 const ALIKE_MAX: usize = 200;
 
@@ -50,7 +47,15 @@ pub struct Board {
     /// What should not be there: conflict copies of plans, pointers that lead nowhere.
     pub faults: Vec<String>,
     /// Plans that are archived.
-    archived: Vec<Entry>,
+    archived: Vec<Archived>,
+}
+
+/// A plan that is over.
+struct Archived {
+    /// Its file, relative to the root of the project.
+    path: PathBuf,
+    /// The plan, for those that depend on it.
+    entry: Entry,
 }
 
 /// One plan.
@@ -78,7 +83,8 @@ impl Board {
     /// like.
     pub fn entries(&self) -> Vec<Entry> {
         let is_called = |entry: &&Entry| self.cards.iter().any(|card| card.entry.name == entry.name);
-        let archived = self.archived.iter().filter(|entry| !is_called(entry)).cloned();
+        let archived = self.archived.iter().map(|archived| &archived.entry);
+        let archived = archived.filter(|entry| !is_called(entry)).cloned();
         self.cards.iter().map(|card| card.entry.clone()).chain(archived).collect()
     }
 
@@ -188,6 +194,13 @@ pub fn hindrance(project: &Project, (plan, draft): (&Path, &Draft)) -> Result<Op
         let together = coordinate::safe_together(&entries, &[other, own]);
         if let Some(overlap) = together.overlaps.first() {
             let why = format!("is at work and may change the same file: {}", overlap.path);
+            return Ok(Some(Hindrance { plan: card.entry.name.clone(), why }));
+        }
+        if let Some(unbounded) = together.unbounded.first() {
+            // Whoever does not say what it touches is never taken for safe.
+            let own = &board.cards[own].entry.name;
+            let who = if unbounded.entry == other { " and" } else { &format!(", and {own}") };
+            let why = format!("is at work{who} may change any file: {}", unbounded.why);
             return Ok(Some(Hindrance { plan: card.entry.name.clone(), why }));
         }
     }
@@ -316,7 +329,7 @@ fn aside(project: &Project) -> Result<(Vec<PathBuf>, Vec<PathBuf>), project::Err
         match folder.to_str() {
             Some(STAGED) => found.0.push(plan),
             Some(ARCHIVE) => found.1.push(plan),
-            _ if file.starts_with(ARCHIVED) => found.1.push(plan),
+            _ if is_put_away(path) => found.1.push(plan),
             Some(_) | None => {}
         }
     })?;
@@ -324,6 +337,7 @@ fn aside(project: &Project) -> Result<(Vec<PathBuf>, Vec<PathBuf>), project::Err
     let harness = binding::real(&binding::folder(project));
     staged.extend(named_in(&harness.join(STAGED)));
     archived.extend(named_in(&harness.join(ARCHIVE)));
+    archived.extend(files_in(&harness).filter(|path| is_put_away(path)));
     for list in [&mut staged, &mut archived] {
         // A plan that is a folder was met once for each of its files.
         list.sort();
@@ -334,18 +348,29 @@ fn aside(project: &Project) -> Result<(Vec<PathBuf>, Vec<PathBuf>), project::Err
 
 /// The named plans of a folder, which need not be there.
 fn named_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
-    let paths = folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
     let is_plan = |path: &PathBuf| {
         path.file_name().is_some_and(|file| named::plan_of(&file.to_string_lossy()).is_some())
     };
-    paths.filter(move |path| is_plan(path) && path.is_file())
+    files_in(folder).filter(is_plan)
+}
+
+/// The files of a folder, which need not be there.
+fn files_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let paths = folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
+    paths.filter(|path| path.is_file())
+}
+
+/// Whether document D's tools put a plan away, beside the others.
+pub(crate) fn is_put_away(plan: &Path) -> bool {
+    plan.file_name().is_some_and(|file| file.to_string_lossy().starts_with(named::ARCHIVED))
 }
 
 /// What an archived plan was called: `auth` for `archive/PLAN-auth.md` and for `PLAN.archive.20260612-auth.md`.
 fn archived_name(plan: &Path) -> String {
     let name = name_of(plan);
-    let dated =
-        name.strip_prefix(ARCHIVED).map(|rest| rest.trim_start_matches(|digit: char| digit.is_ascii_digit()));
+    let dated = name
+        .strip_prefix(named::ARCHIVED)
+        .map(|rest| rest.trim_start_matches(|digit: char| digit.is_ascii_digit()));
     dated.map_or_else(|| name.clone(), |rest| rest.trim_start_matches('-').to_owned())
 }
 
@@ -475,7 +500,7 @@ impl<'a> Known<'a> {
     }
 
     /// An archived plan, for those that depend on it.
-    fn archived(&self, project: &Project, path: &Path) -> Result<Entry, Error> {
+    fn archived(&self, project: &Project, path: &Path) -> Result<Archived, Error> {
         let plan = path.strip_prefix(&project.root).unwrap_or(path);
         let outcome = self.newest(plan)?.map(|run| run.tally.phase);
         let status = match outcome {
@@ -484,7 +509,9 @@ impl<'a> Known<'a> {
             Some(Phase::Finished(Outcome::Cancelled)) => Status::Cancelled,
             Some(Phase::New | Phase::Running | Phase::Stopped) | None => Status::Claimed,
         };
-        Ok(Entry { name: archived_name(path), status, depends_on: Vec::new(), touches: None, size: 0 })
+        let name = archived_name(path);
+        let entry = Entry { name, status, depends_on: Vec::new(), touches: None, size: 0 };
+        Ok(Archived { path: plan.to_owned(), entry })
     }
 }
 

@@ -68,6 +68,15 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
+    /// A plan folder that was given back is still there.
+    #[error("cannot remove the plan folder {}", path.display())]
+    Undiscarded {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
     /// The state folder.
     #[error(transparent)]
     State(#[from] state::Error),
@@ -147,14 +156,15 @@ pub fn add(project: &Project) -> Result<Thread, Error> {
     Ok(thread)
 }
 
-/// Takes back the folder of a further thread, with all that lies in it.
-pub fn drop_thread(project: &Project, id: &str) -> Result<Thread, Error> {
+/// Takes back the folder of a further thread, with all that lies in it. Says why that is still there, where it can't be removed.
+pub fn drop_thread(project: &Project, id: &str) -> Result<(Thread, Option<Error>), Error> {
     let mut held = Held::take(project)?;
     let thread = held.record.desk.drop_thread(id)?;
     held.record.discarded.push(thread.folder.clone());
     held.save()?;
-    held.settle(project)?;
-    Ok(thread)
+    let is_it = |error: &Error| matches!(error, Error::Undiscarded { path, .. } if *path == thread.folder);
+    let left = held.settle(project)?.into_iter().find(is_it);
+    Ok((thread, left))
 }
 
 /// Removes the plan from the folder of the current thread; the folder stays.
@@ -164,8 +174,11 @@ pub fn clear(project: &Project) -> Result<Thread, Error> {
     held.record.is_clearing = true;
     held.record.desk.current.is_cleared = true;
     held.save()?;
-    held.settle(project)?;
-    Ok(held.record.desk.current)
+    let is_other = |error: &Error| matches!(error, Error::Undiscarded { .. });
+    match held.settle(project)?.into_iter().find(|error| !is_other(error)) {
+        Some(error) => Err(error),
+        None => Ok(held.record.desk.current),
+    }
 }
 
 /// Says what the session is about.
@@ -181,12 +194,22 @@ pub fn commit(project: &Project, by: &Who) -> Result<Commit, Error> {
     commit::commit(&mut Held::take(project)?, project, by)
 }
 
-/// Finishes what processes that died had begun at any desk of this project, so that people find what was committed.
-pub fn settle(project: &Project) -> Result<(), Error> {
+/// Finishes what processes that died had begun at any desk of this project, so that people find what was committed. Returns what
+/// could not be finished.
+pub fn settle(project: &Project) -> Vec<Error> {
     record::settle_all(project)
 }
 
-/// How many desks of this project have something to finish that nobody is at. Finishes nothing.
-pub fn abandoned(project: &Project) -> Result<usize, Error> {
-    Ok(record::abandoned(project)?.len())
+/// What is to be finished at desks that nobody is at.
+#[derive(Debug, Default)]
+pub struct Unfinished {
+    /// How many desks the next command has something to finish at.
+    pub desks: usize,
+    /// Plan folders that were given back and are still there.
+    pub folders: Vec<PathBuf>,
+}
+
+/// What is to be finished at desks of this project that nobody is at. Finishes nothing.
+pub fn abandoned(project: &Project) -> Result<Unfinished, Error> {
+    record::abandoned(project)
 }

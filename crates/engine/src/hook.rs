@@ -6,12 +6,23 @@ mod tool;
 
 pub(crate) use tool::followed;
 
+use std::io::{self, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 /// The most bytes of a question that are read: whoever writes a large file says all of it here.
-pub const INPUT_BYTES_MAX: u64 = 16 << 20;
+const INPUT_BYTES_MAX: usize = 16 << 20;
+
+/// How long a session waits for what its agent says of it: it begins whatever that is.
+pub const SESSION_PATIENCE: Duration = Duration::from_secs(1);
+/// How long anything else is waited for.
+pub const PATIENCE: Duration = Duration::from_mins(1);
+/// How much is read at once.
+const CHUNK_BYTES: usize = 1 << 16;
 
 /// What an agent is told that takes silence for a no.
 pub const GRANT: &str = r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","permissionDecisionReason":"in scope"}}"#;
@@ -80,6 +91,39 @@ pub struct Answered {
     pub reply: Reply,
     /// What the user should know of, and the agent need not.
     pub complaints: Vec<String>,
+}
+
+/// What an agent says on its standard input, up to the end, to the first whole object, or until patience is spent: some agents never
+/// close it. Nothing is read from a terminal, where nobody knows that something is waited for.
+pub fn heard(patience: Duration) -> String {
+    if io::stdin().is_terminal() {
+        return String::new();
+    }
+    let (sender, receiver) = mpsc::sync_channel::<Vec<u8>>(1);
+    // It is left behind where it waits for what nobody says, and ends with the process.
+    std::thread::spawn(move || {
+        let mut stdin = io::stdin().lock();
+        let mut chunk = vec![0; CHUNK_BYTES];
+        // What can't be read is as good as the end.
+        while let Ok(count @ 1..) = stdin.read(&mut chunk) {
+            if sender.send(chunk[..count].to_vec()).is_err() {
+                return;
+            }
+        }
+    });
+    let (begin, mut input) = (Instant::now(), Vec::new());
+    while let Ok(chunk) = receiver.recv_timeout(patience.saturating_sub(begin.elapsed())) {
+        input.extend(chunk);
+        if is_whole(&input) || input.len() > INPUT_BYTES_MAX {
+            break;
+        }
+    }
+    String::from_utf8_lossy(&input).into_owned()
+}
+
+/// Whether an object is said to its end. Most pieces of one do not end like it, and are not looked at further.
+fn is_whole(input: &[u8]) -> bool {
+    input.trim_ascii_end().ends_with(b"}") && serde_json::from_slice::<IgnoredAny>(input).is_ok()
 }
 
 /// The folder in which the session of an agent stands, as its question says; `None` where it does not, or where there is none.

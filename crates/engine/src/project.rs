@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ignore::{WalkBuilder, WalkState};
 use planwright_core::diagnostic::{Diagnostic, Severity};
@@ -19,6 +20,7 @@ use planwright_core::verify::{self, Facts, Study};
 use planwright_core::view::Summary;
 
 use crate::config::{self, Config, Settings, Sources};
+use crate::coordination::is_put_away;
 use crate::seen::{self, Known, Seen, Stamp};
 use crate::store::{self, Reading, Text, state};
 use crate::{base, desk, facts, policy, process, red, walk};
@@ -28,6 +30,8 @@ const POINTER: &str = ".rawko/current-task.yaml";
 const POINTER_BYTES_MAX: u64 = 1 << 16;
 /// How deep folders are searched for plans.
 const DEPTH_MAX: usize = 32;
+/// How many files and folders are looked at. Where there are more, it is a disk that is searched, and no project.
+const ENTRIES_MAX: usize = 1_000_000;
 /// Where proposals have settings of their own.
 pub const PROPOSAL_SETTINGS: &str = ".pi/plans.json";
 const SETTINGS_BYTES_MAX: u64 = 1 << 20;
@@ -66,6 +70,18 @@ pub enum Error {
         /// Why.
         #[source]
         source: ignore::Error,
+    },
+    /// Somebody names a folder that is none. What is misspelt lies in some project all the same, and nobody means that one.
+    #[error("{} is no folder", path.display())]
+    NoFolder {
+        /// What was named.
+        path: PathBuf,
+    },
+    /// A folder holds more than a project does.
+    #[error("more than {ENTRIES_MAX} files lie below {}, too many to search", root.display())]
+    Crowded {
+        /// The folder.
+        root: PathBuf,
     },
     /// A stream can't be read.
     #[error("cannot read {name}")]
@@ -180,6 +196,14 @@ impl Project {
     /// The project that `start` lies in: the nearest folder above it with `planwright.toml` or `.git`, or `start` itself.
     pub fn find(start: &Path) -> Result<Self, Error> {
         Self::find_with(start, &[])
+    }
+
+    /// The project of a folder that somebody names, with settings that were typed.
+    pub fn find_in(folder: &Path, flags: &[String]) -> Result<Self, Error> {
+        match folder.is_dir() {
+            true => Self::find_with(folder, flags),
+            false => Err(Error::NoFolder { path: folder.to_owned() }),
+        }
     }
 
     /// The project that `start` lies in, with settings (`KEY=VALUE`) that were typed with the command.
@@ -343,7 +367,7 @@ impl Project {
         let plan = store::plan_at(path, self.dialect);
         let home = plan.parent().and_then(Path::file_name).unwrap_or_default();
         // Plans that are over, and plans that nobody has put in their place yet.
-        if home == store::ARCHIVE || home == store::STAGED {
+        if home == store::ARCHIVE || home == store::STAGED || is_put_away(&plan) {
             return None;
         }
         let data = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
@@ -375,6 +399,7 @@ impl Project {
     /// project; hidden folders are searched, since some tools keep their plans there.
     pub(crate) fn walk(&self, see: &(dyn Fn(&Path) + Sync)) -> Result<(), Error> {
         let failed: Mutex<Option<ignore::Error>> = Mutex::default();
+        let count = AtomicUsize::new(0);
         let build = |folder: &Path| {
             let mut build = WalkBuilder::new(folder);
             build.hidden(false).max_depth(Some(DEPTH_MAX));
@@ -389,12 +414,16 @@ impl Project {
                         Err(error) if error.depth() == Some(0) => *lock(&failed) = Some(error),
                         Err(_) => {}
                     }
-                    WalkState::Continue
+                    match count.fetch_add(1, Ordering::Relaxed) < ENTRIES_MAX {
+                        true => WalkState::Continue,
+                        false => WalkState::Quit,
+                    }
                 })
             });
         });
         match lock(&failed).take() {
             Some(source) => Err(Error::Search { path: self.root.clone(), source }),
+            None if count.into_inner() > ENTRIES_MAX => Err(Error::Crowded { root: self.root.clone() }),
             None => Ok(()),
         }
     }

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use planwright_engine::core::binding::Want;
 use planwright_engine::core::dialect::named::Slug;
-use planwright_engine::{Project, binding, store};
+use planwright_engine::{binding, store};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{shown, typed_settings};
+use super::{project_at, shown};
 use crate::out::{Answer, Failure, Next, Out};
 
 #[derive(Debug, clap::Args)]
@@ -38,8 +38,7 @@ pub(crate) struct Active {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
-    let root = args.project_root.as_deref().unwrap_or(Path::new("."));
-    let project = Project::find_with(root, typed_settings())?;
+    let project = project_at(args.project_root.as_deref())?;
     let said = args.plan.as_deref().or(args.named.as_deref());
     let bound = binding::resolve(&project, said.map_or(Want::Any, Want::New))?;
     let text = |path: &Path| path.to_string_lossy().into_owned();

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use planwright_engine::core::binding::By;
 use planwright_engine::decisions::{Approved, Decisions, Yes};
 use planwright_engine::project;
 use planwright_engine::store::Text;
@@ -82,6 +83,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         command: &command,
         plan,
         rev: args.rev.as_deref(),
+        by: By::Argument,
     };
     let way = consent(&matter, out)?;
     if !decisions.is_proposed(&path, &subject.digest)? {

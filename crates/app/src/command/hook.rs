@@ -1,7 +1,6 @@
 //! `hook`: what agents call before they use a tool and when a session begins, is compacted or ends. Reads their JSON on stdin;
 //! exit 0 lets it happen, exit 2 with a reason on stderr does not.
 
-use std::io::Read;
 use std::path::PathBuf;
 
 use planwright_engine::hook::{self, Event, Reply};
@@ -32,10 +31,12 @@ pub(crate) struct Hooked {
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let event = args.event.as_deref().map(event).transpose()?;
-    let mut input = Vec::new();
+    let patience = match event {
+        Some(Event::SessionStart) => hook::SESSION_PATIENCE,
+        Some(Event::PreTool | Event::PreCompact | Event::Stop) | None => hook::PATIENCE,
+    };
     // What can't be read is as good as rubbish, and is answered so.
-    std::io::stdin().take(hook::INPUT_BYTES_MAX).read_to_end(&mut input).ok();
-    let input = String::from_utf8_lossy(&input);
+    let input = hook::heard(patience);
     // Agents start hooks in folders of their choice, and say where the session stands.
     let folder = hook::folder_in(&input).unwrap_or_else(|| PathBuf::from("."));
     let answered = hook::answer(event, &input, &folder);

@@ -1,8 +1,7 @@
 //! `list-plans`: the plans of the harness folder and the one that this worktree is bound to, for scripts, sessions and the naming gate. A
 //! marker that leads nowhere is shown, and never fatal here.
 
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use planwright_engine::binding::{self, Listing};
 use planwright_engine::core::dialect::named::Slug;
@@ -10,7 +9,7 @@ use planwright_engine::{Project, hook, session};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{shown, typed_settings};
+use super::{project_at, shown};
 use crate::cli;
 use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean, clean_line};
 
@@ -76,8 +75,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     if args.session {
         return Ok(tell(args, out));
     }
-    let root = args.project_root.as_deref().unwrap_or(Path::new("."));
-    let project = Project::find_with(root, typed_settings())?;
+    let project = project_at(args.project_root.as_deref())?;
     if args.gate {
         return gate(&project, out);
     }
@@ -128,17 +126,13 @@ fn data(listing: &Listing) -> Plans {
 
 /// Tells a session of the plans. A session begins whatever is wrong here, and an agent of ours knows its task and no plan.
 fn tell(args: &Args, out: &mut Out<'_>) -> Answer {
-    let mut input = Vec::new();
-    // What can't be read is as good as nothing.
-    std::io::stdin().take(hook::INPUT_BYTES_MAX).read_to_end(&mut input).ok();
-    let said = hook::folder_in(&String::from_utf8_lossy(&input));
-    let root = args.project_root.clone().or(said).unwrap_or_else(|| PathBuf::from("."));
+    let said = hook::folder_in(&hook::heard(hook::SESSION_PATIENCE));
+    let root = args.project_root.clone().or(said);
     if session::is_attempt() {
         return Answer::done("list-plans", &Plans::default());
     }
-    let listing = Project::find_with(&root, typed_settings())
-        .map_err(Failure::from)
-        .and_then(|project| binding::list(&project).map_err(Failure::from));
+    let listing =
+        project_at(root.as_deref()).and_then(|project| binding::list(&project).map_err(Failure::from));
     match listing {
         Ok(listing) => {
             let data = data(&listing);

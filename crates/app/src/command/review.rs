@@ -9,6 +9,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use planwright_engine::Project;
+use planwright_engine::core::binding::By;
 use planwright_engine::core::review::Review;
 use planwright_engine::core::state::{Reason, State};
 use planwright_engine::decisions::{Asked, Decisions, Reviewed, Yes};
@@ -32,6 +33,9 @@ pub(crate) struct Args {
     pub(crate) plan: Option<String>,
     #[command(flatten)]
     pub(crate) named: Named,
+    /// By what the plan was chosen: a person is asked only about one that was named
+    #[arg(skip = By::Argument)]
+    pub(crate) by: By,
     /// The revision to compare with, such as r2; otherwise the one that you read last
     #[arg(long, value_name = "REVISION", value_parser = revision)]
     since: Option<u32>,
@@ -96,7 +100,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Ended, Failure> {
         Format::Markdown => out.data(&markdown::page(&reviewed.review, reviewed.source.text())),
         Format::Json => {}
     }
-    if args.format == Format::Text && may_ask(&reviewed, out) {
+    if args.format == Format::Text && args.by == By::Argument && may_ask(&reviewed, out) {
         return ask(&Asking { decisions: &decisions, path: &path, reviewed: &reviewed }, out);
     }
     Ok(Answer::done("review", &reviewed.review).next(next(&path, &reviewed)).into())

@@ -16,6 +16,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use planwright_engine::coordination::Hindrance;
+use planwright_engine::core::binding::By;
 use planwright_engine::core::decide::Limits;
 use planwright_engine::core::digest::Digest;
 use planwright_engine::core::event::Outcome;
@@ -82,6 +83,9 @@ pub(crate) struct Args {
     /// Whether a plan that failed is tried again, on the strength of the approval that it has
     #[arg(skip)]
     again: bool,
+    /// By what the plan was chosen: a person is asked only about one that was named
+    #[arg(skip = By::Argument)]
+    pub(crate) by: By,
 }
 
 impl Args {
@@ -102,6 +106,7 @@ impl Args {
             plain: false,
             dry_run: false,
             again: false,
+            by: By::Argument,
         }
     }
 

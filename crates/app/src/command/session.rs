@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
             show
         }
         Act::Drop { thread } => {
-            say_dropped(&desk::drop_thread(&project, thread).map_err(failed)?, out);
+            say_dropped(desk::drop_thread(&project, thread).map_err(failed)?, out);
             Tongue::Planwright.commit()
         }
         Act::Clear => {

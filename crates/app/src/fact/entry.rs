@@ -1,6 +1,5 @@
 //! How what was said about a plan is said on one line.
 
-use planwright_engine::core::event::Outcome;
 use planwright_engine::core::ledger::Entry;
 
 use super::words;
@@ -66,7 +65,7 @@ pub(crate) fn fields(entry: &Entry) -> String {
         Entry::Lapsed { moved } => vec![("moved", moved.join("; "))],
         Entry::Started { run, .. } => vec![("run", run.to_string())],
         Entry::Ended { run, outcome, .. } => {
-            vec![("run", run.to_string()), ("outcome", outcome_word(*outcome).to_owned())]
+            vec![("run", run.to_string()), ("outcome", outcome.word().to_owned())]
         }
         Entry::Undone { seq, .. } => vec![("seq", seq.to_string())],
         Entry::Merged { into, commit, .. } => vec![("into", into.clone()), ("commit", short(commit))],
@@ -86,14 +85,6 @@ pub(crate) fn fields(entry: &Entry) -> String {
     };
     fields.extend(entry.by().map(|by| ("by", by.to_string())));
     words(&fields)
-}
-
-fn outcome_word(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Done => "done",
-        Outcome::Failed => "failed",
-        Outcome::Cancelled => "cancelled",
-    }
 }
 
 #[cfg(test)]

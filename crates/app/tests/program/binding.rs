@@ -8,6 +8,7 @@
 use serde_json::Value;
 
 use crate::place::{Place, Ran, repository};
+use crate::run_watched::Terminal;
 
 fn text(title: &str) -> String {
     format!(
@@ -112,6 +113,7 @@ const BAD: &[(&[u8], &str)] = &[
 /// What is loud: code 2, nothing on stdout, the marker and a way out on stderr, and no other plan.
 #[track_caller]
 fn is_loud(place: &Place, said: &str) {
+    let helps = if said == "is no file" { "remove it: rm" } else { "planwright use --clear" };
     for words in [
         &["resolve-active-plan"][..],
         &["active"],
@@ -124,7 +126,7 @@ fn is_loud(place: &Place, said: &str) {
         &["log"],
     ] {
         let ran = place.run(words);
-        ran.expect(2, &[said, ".harness/active-plan", "planwright use --clear"]);
+        ran.expect(2, &[said, ".harness/active-plan", helps]);
         assert_eq!(ran.stdout, "", "{words:?}");
         assert!(!ran.stderr.contains('\u{1b}'), "{ran:#?}");
     }
@@ -311,19 +313,71 @@ fn a_worktree_is_bound_and_let_go() {
     place.run(&["use"]).expect(2, &[]);
     // A link would have another file written, or another worktree bound.
     place.link("../prey", ".harness/active-plan");
-    place.run(&["use", "foo"]).expect(5, &["leads elsewhere"]);
+    place.run(&["use", "foo"]).expect(2, &["leads elsewhere", "remove the link: `planwright use --clear`"]);
     assert_eq!(place.read("prey"), "mine\n");
     place.run(&["use", "--clear"]).expect(0, &["cleared"]);
     assert_eq!(place.read("prey"), "mine\n");
     place.bash("mv .harness shared").expect(0, &[]);
     place.link("shared", ".harness");
-    place.run(&["use", "foo"]).expect(5, &["leads elsewhere"]);
+    for words in [&["use", "foo"][..], &["active"]] {
+        place.bash("echo foo >shared/active-plan");
+        place.run(words).expect(2, &["leads elsewhere", "`rm .harness`"]);
+        place.bash("rm shared/active-plan");
+        place.run(&["use", "foo"]).expect(2, &["leads elsewhere", "`rm .harness`"]);
+    }
     assert!(!place.has("shared/active-plan"));
     assert_eq!(
         place.bash("ls -A shared").stdout.matches("active-plan").count(),
         0,
         "nothing half written stays"
     );
+}
+
+// D-10: what lies in the place of the marker is named, and what is said to help does.
+#[test]
+fn what_is_no_marker_is_removed_by_who_put_it_there() {
+    let place = project();
+    for (make, help) in [("mkdir", "rmdir .harness/active-plan"), ("mkfifo", "rm .harness/active-plan")] {
+        place.bash(&format!("{make} .harness/active-plan")).expect(0, &[]);
+        for words in [&["active"][..], &["use", "foo"], &["use", "--clear"]] {
+            place.run(words).expect(2, &["is no file", &format!("remove it: {help}")]);
+        }
+        place.bash("rm -r .harness/active-plan").expect(0, &[]);
+    }
+    place.run(&["use", "foo"]).expect(0, &["bound  foo"]);
+    // One that is staged is not lost.
+    place.run(&["stage", "foo"]).expect(0, &[]);
+    for words in [&["active"][..], &["use", "foo"]] {
+        place.run(words).expect(2, &["PLAN-foo.md is staged", "planwright activate foo"]);
+    }
+    place.run(&["list-plans"]).expect(0, &["DANGLING", "is staged"]);
+}
+
+// D-11: two files that differ in case alone are one to other machines, however they are spelled.
+#[test]
+fn names_that_differ_in_case_alone_are_not_told_apart() {
+    let place = project();
+    place.write(".harness/plan-foo.md", text("other"));
+    place.run(&["resolve-active-plan", "--plan", "foo"]).expect(2, &["PLAN-foo.md, plan-foo.md"]);
+    place.run(&["active"]).expect(0, &["PLAN.md"]);
+    place.write(".harness/plan.md", text("other"));
+    place.run(&["active"]).expect(2, &["could be any of PLAN.md, plan.md"]);
+    place.run(&["active", "bar"]).expect(0, &["PLAN-bar.md"]);
+}
+
+// A folder that is misspelt lies in some project all the same, and nobody means that one.
+#[test]
+fn a_project_root_that_is_no_folder_is_refused() {
+    let place = project();
+    for words in [&["active"][..], &["list-plans"], &["list-plans", "--gate"]] {
+        for root in ["sub/misspelt", "/nonexistent", "planwright.toml"] {
+            let words: Vec<&str> = words.iter().copied().chain(["--project-root", root]).collect();
+            let ran = place.run(&words);
+            assert_eq!(ran.expect(2, &["is no folder", root]).stdout, "", "{words:?}");
+        }
+    }
+    let ran = place.run(&["list-plans", "--session", "--project-root", "/nonexistent"]);
+    assert_eq!(ran.expect(0, &["/nonexistent is no folder"]).stdout, "");
 }
 
 fn digest(place: &Place, plan: &str) -> String {
@@ -394,6 +448,21 @@ fn no_marker_says_what_a_person_decides_about() {
         place.run(words).expect(2, &["no plan is named"]);
     }
     let rev = digest(&place, "foo");
+    // Nor is anybody led by one to a question: what is bound is shown, with the command that names it.
+    for (words, shown) in [
+        (&["review"][..], "next: planwright approve .harness/PLAN-foo.md --rev "),
+        (&["run"], "next: planwright run .harness/PLAN-foo.md --rev "),
+    ] {
+        let mut terminal = Terminal::started(&mut place.planwright(words));
+        terminal.type_in("a\ny\ny\n");
+        let (_, said) = terminal.end();
+        assert!(said.contains(shown), "{words:?}: {said}");
+        assert!(!said.contains("[a]pprove") && !said.contains("[y]es"), "{words:?}: {said}");
+    }
+    let mut terminal = Terminal::started(&mut place.planwright(&["run", "--name", "foo"]));
+    terminal.wait_for("[y]es");
+    terminal.type_in("n\n");
+    terminal.end();
     place.run(&["approve", "--name", "bar", "--rev", &rev]).expect(4, &[]);
     place.run(&["approve", "--name", "foo", "--rev", &rev]).expect(0, &["approved"]);
 }
@@ -484,6 +553,29 @@ fn the_scripts_of_both_shells_are_what_the_golden_files_say() {
         let ran = place.run(&["prompt", "session-start", "--shell", shell]);
         assert_eq!(ran.expect(0, &[]).stdout, golden(file), "{shell}");
         assert!(ran.stdout.contains("list-plans"), "{shell}");
+    }
+}
+
+// D-14: a session begins, also where its agent never closes what it says.
+#[test]
+fn a_session_does_not_wait_for_the_end_of_what_is_said() {
+    let place = project();
+    let elsewhere = Place::empty();
+    elsewhere.write(".harness/PLAN.md", text("elsewhere"));
+    let cwd = format!("{{\"cwd\":\"{}\"}}", elsewhere.project().display());
+    for (said, told) in [("", &place), (cwd.as_str(), &elsewhere)] {
+        for words in ["list-plans --session", "hook session-start"] {
+            // What the agent says stays open until the session has begun.
+            let script = format!(
+                "mkfifo in; {{ printf '%s' '{said}'; until [ -e begun ]; do sleep 0.01; done; }} >in & \
+                 planwright {words} <in; touch begun; wait; rm in begun"
+            );
+            let ran = place.bash(&script);
+            ran.expect(0, &[]);
+            if words.starts_with("list-plans") {
+                assert!(ran.stdout.contains(&told.path(".harness").display().to_string()), "{ran:#?}");
+            }
+        }
     }
 }
 
@@ -585,6 +677,11 @@ fn the_naming_gate_fails_for_each_fault_and_for_no_other() {
         (&envelope["ok"], &envelope["data"]["breaches"][0]["kind"]),
         (&false.into(), &"singleton".into())
     );
+    for name in ["PLANNING.md", "progress-report.md", "guide.markdown"] {
+        place.bash(&format!("mv docs/guide.md docs/{name}")).expect(0, &[]);
+        gate(&place).expect(1, &[&format!("singleton  docs/{name}:3")]);
+        place.bash(&format!("mv docs/{name} docs/guide.md")).expect(0, &[]);
+    }
     // Plans, what happened to them, and what is over may say what they like.
     place.bash("mkdir archive && cp docs/guide.md CHANGELOG.md && cp docs/guide.md .harness/progress-foo.md");
     place.bash("mv docs/guide.md archive/old.md").expect(0, &[]);
@@ -596,6 +693,12 @@ fn the_naming_gate_fails_for_each_fault_and_for_no_other() {
     place.bash("echo '# mine' >>.harness/session-start.ps1");
     gate(&place)
         .expect(1, &["drift  .harness/session-start.ps1 is not what planwright makes", "--shell powershell"]);
+    place.bash("rm .harness/session-start.*; printf '\\xff' >.harness/session-start.sh").expect(0, &[]);
+    gate(&place).expect(1, &["drift  .harness/session-start.sh"]);
+    place.bash("rm .harness/session-start.sh; mkdir .harness/session-start.sh").expect(0, &[]);
+    gate(&place).expect(1, &["drift  .harness/session-start.sh"]);
+    place.bash("rm -r .harness/session-start.sh").expect(0, &[]);
+    place.bash(make).expect(0, &[]);
     place.bash("rm .harness/session-start.ps1");
     gate(&place).expect(1, &["missing  .harness/session-start.ps1"]);
     place.bash(make).expect(0, &[]);

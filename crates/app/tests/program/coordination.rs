@@ -127,6 +127,41 @@ fn an_archived_plan_is_not_listed_and_counts_as_its_journal_says() {
     );
 }
 
+// D-06: what document D's tools put away beside the others is archived, and nothing else.
+#[test]
+fn a_plan_that_was_put_away_beside_the_others_is_archived() {
+    let place = Place::empty();
+    place
+        .write(".harness/PLAN-auth.md", named("auth", "", "a/**", "planning"))
+        .write(".harness/PLAN.archive.20260612-old.md", named("old", "", "o/**", "done"))
+        .write(".harness/queued-plans/PLAN-old.md", named("old", "", "o/**", "planning"));
+    let queue = data(&place, &["queue", "--json"]);
+    assert_eq!(names(&queue["ready"]), ["auth"]);
+    let ran = place.run(&["list"]);
+    assert!(!ran.expect(0, &["auth"]).stdout.contains("archive"), "{ran:#?}");
+    place.run(&["activate", "old"]).expect(3, &["it is archived as .harness/PLAN.archive.20260612-old.md"]);
+    // Neither Git nor a shared folder makes a difference.
+    place.write(".gitignore", ".harness\n");
+    place.run(&["activate", "old"]).expect(3, &["it is archived as .harness/PLAN.archive.20260612-old.md"]);
+}
+
+// D-08: the command that the queue names answers about the plan that it means.
+#[test]
+fn the_status_of_a_plan_is_asked_for_by_its_name() {
+    let place = Place::empty();
+    place.write(".harness/PLAN-m1.md", named("m1", "", "a/**", "planning"));
+    assert_eq!(carry_out(&place, "m1"), 0);
+    for words in [&["status", "m1"][..], &["status", "PLAN-m1"], &["status", "--name", "m1"]] {
+        let ran = place.run(words);
+        assert!(!ran.expect(0, &["m1"]).said().contains("was not run"), "{words:?}: {ran:#?}");
+    }
+    place.run(&["stage", "m1"]).expect(1, &["`m1` is done, and only a draft can be staged"]);
+    // What was run is known by its name, also where its file is gone.
+    place.bash("rm .harness/PLAN-m1.md").expect(0, &[]);
+    place.run(&["status", "PLAN-m1"]).expect(0, &["Done"]);
+    place.run(&["status", "nobody"]).expect(0, &["nobody was not run here yet"]);
+}
+
 // D-07, D-08
 #[test]
 fn what_may_run_together_is_proven_and_the_order_of_landing_is_one() {

@@ -187,6 +187,11 @@ fn one_bad_folder_and_nothing_is_submitted() {
         "nothing was committed: 2 threads have errors",
     ];
     ran.expect(1, &said);
+    let ran_json = place.run(&["session", "commit", "--json"]);
+    let envelope: Value = serde_json::from_str(&ran_json.expect(1, &[]).stdout).expect("an envelope");
+    let problems = envelope["data"]["problems"].as_array().cloned().unwrap_or_default();
+    let is_wrong = |problem: &Value| !problem["message"].as_str().is_none_or(|text| text.contains("warning"));
+    assert!(!problems.is_empty() && problems.iter().all(is_wrong), "{problems:#?}");
     for rule in ["PW0105", "PW0108", "PW0151", "PW0201", "PW0202", "PW0504"] {
         assert!(ran.stderr.contains(rule), "{rule}: {}", ran.stderr);
     }
@@ -460,4 +465,36 @@ fn no_folder_is_given_out_in_a_repository() {
     // The project's file may not say where: agents write it.
     place.write("planwright.toml", "[session]\nplans = \"/tmp\"\n");
     ask(&place, &["plan", "dir"]).expect(2, &["session.plans"]);
+}
+
+// E-10: a folder that nobody can remove is said, with its path, and holds nobody up.
+#[test]
+fn a_folder_that_stays_holds_nobody_up() {
+    let place = Place::empty();
+    let folder = current(&place);
+    write(&folder, "Good", TASK);
+    ask(&place, &["plan", "commit"]).expect(0, &[]);
+    let stuck = place.path("../home/stuck");
+    let mut command = agentctl(&place, &["plan", "request-thread-dir"]);
+    let ran = run(command.env("PLANWRIGHT_SESSION_PLANS", &stuck), b"");
+    let answer: Value = serde_json::from_str(&ran.expect(0, &[]).stdout).expect("JSON");
+    let (id, extra) = (answer["thread_id"].as_str().expect("a text"), answer["plan_dir"].as_str());
+    // Where a file lies in the place of the folder above, not even root removes anything.
+    fs::remove_dir_all(&stuck).expect("removed");
+    fs::write(&stuck, "").expect("written");
+    let extra = extra.expect("a text");
+    let ran = ask(&place, &["plan", "remove-thread", "--thread-id", id]);
+    ran.expect(0, &[&format!("removed {id}\n"), "warning: cannot remove the plan folder", extra]);
+    assert_eq!(current(&place), folder);
+    assert_eq!(threads(&place).len(), 1);
+    for words in ["inbox", "review", "status"] {
+        place.run(&[words]).expect(0, &["cannot remove the plan folder", extra]);
+    }
+    assert_eq!(waiting(&place), ["good r1"]);
+    let said = place.run(&["doctor"]).said();
+    assert!(said.contains(&format!("rm -r {extra}")), "{said}");
+    fs::remove_file(&stuck).expect("removed");
+    let ran = place.run(&["inbox"]);
+    assert!(!ran.expect(0, &["good"]).said().contains("cannot remove"), "{ran:#?}");
+    assert!(!place.run(&["doctor"]).said().contains("planners"));
 }

@@ -152,3 +152,35 @@ fn three_workers_that_are_killed_land_all_the_same() {
         assert_eq!(landed(&place), landed(&calm), "round {round}");
     }
 }
+
+// D-07: a plan that does not say what it touches is never taken for safe, neither the one that begins nor the one at work.
+#[test]
+fn a_plan_that_does_not_say_what_it_touches_is_waited_for() {
+    let place = Place::empty();
+    let wait = "touch \"$HOME/one-began\"; until [ -e \"$HOME/go\" ]; do sleep 0.01; done; echo one >one.txt";
+    let silent = |name: &str, script: &str, verification: &str| {
+        plan(name, "", &[(script, verification)]).replace("---\ntouches: []\n---\n", "")
+    };
+    place
+        .write("planwright.toml", SETTINGS)
+        .write(".harness/PLAN-one.md", silent("one", wait, "test -s one.txt"))
+        .write(".harness/PLAN-two.md", silent("two", "echo two >two.txt", "test -s two.txt"))
+        .write(
+            ".harness/PLAN-three.md",
+            plan("three", "\"docs/**\"", &[("mkdir -p docs; echo >docs/three", "test -e docs/three")]),
+        );
+    place.commit("plans");
+    for name in ["one", "two", "three"] {
+        place.run(&["worktree", "add", name]).expect(0, &[]);
+    }
+    let mut one = worker(&place, "one");
+    wait_until("the first one works", || place.printed("ls $HOME").contains("one-began"));
+    let mut two = worker(&place, "two");
+    wait_until("it waits", || said(&place, "two").contains("two waits for one, which is at work and may"));
+    // Whoever does not wait is told.
+    let tree = place.printed("planwright worktree path three");
+    let ran = place.bash(&format!("cd '{tree}' && planwright run --plain"));
+    ran.expect(3, &["warning: one is at work and may change any file", "`--wait` waits for it"]);
+    place.printed("touch $HOME/go");
+    assert_eq!((one.end(), two.end()), (0, 0), "{}", said(&place, "two"));
+}

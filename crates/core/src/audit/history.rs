@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::receipt::short;
-use crate::event::{Answer, Event, Outcome};
+use crate::event::{Answer, Event};
 use crate::finding;
 use crate::ledger::{Entry, Who};
 use crate::receipts::Bundle;
@@ -92,9 +92,7 @@ fn said(at_ms: u64, entry: &Entry) -> Happened {
         Entry::Cancelled { why, .. } => ("cancelled", String::new(), quoted(why)),
         Entry::Lapsed { moved } => ("lapsed", String::new(), moved.join(", ")),
         Entry::Started { run, .. } => ("began", format!("run {run}"), String::new()),
-        Entry::Ended { run, outcome, .. } => {
-            ("ended", format!("run {run}"), outcome_word(*outcome).to_owned())
-        }
+        Entry::Ended { run, outcome, .. } => ("ended", format!("run {run}"), outcome.word().to_owned()),
         Entry::Undone { seq, .. } => ("took back", format!("entry {seq}"), String::new()),
         Entry::Merged { into, commit, with, .. } => {
             let others = with.len().saturating_sub(1);
@@ -114,14 +112,6 @@ fn said(at_ms: u64, entry: &Entry) -> Happened {
         Entry::Deleted { .. } => ("deleted", String::new(), String::new()),
     };
     line(at_ms, who, what, (about, note))
-}
-
-const fn outcome_word(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Done => "done",
-        Outcome::Failed => "failed",
-        Outcome::Cancelled => "cancelled",
-    }
 }
 
 fn happened(at_ms: u64, run: i64, event: &Event) -> Option<Happened> {
@@ -166,7 +156,7 @@ fn happened(at_ms: u64, run: i64, event: &Event) -> Option<Happened> {
         }
         Event::RunFinished { outcome, why } => {
             let about = (format!("run {run}"), why.clone());
-            line(at_ms, "harness", outcome_word(*outcome), about)
+            line(at_ms, "harness", outcome.word(), about)
         }
         Event::AttemptFinished { step: id, attempt, account, .. } => {
             let found: Vec<Finding> = report::findings(&account.report).cloned().collect();

@@ -12,10 +12,21 @@ pub const RESOLVERS: &[&str] = &["resolve-active-plan", "list-plans"];
 pub struct Evidence<'a> {
     /// The words that the program knows.
     pub words: &'a [String],
-    /// The session-start script for each shell, if the project has it.
-    pub scripts: &'a [(Shell, Option<String>)],
+    /// The session-start script for each shell.
+    pub scripts: &'a [(Shell, Script)],
     /// Documents with their names.
     pub documents: &'a [(String, String)],
+}
+
+/// What was found in the place of a session-start script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Script {
+    /// Nothing.
+    Missing,
+    /// Something that can't be read as text.
+    Unreadable,
+    /// A file that says this.
+    Text(String),
 }
 
 /// Something that the gate does not let through.
@@ -85,12 +96,13 @@ pub fn breaches(evidence: &Evidence<'_>) -> Vec<Breach> {
     let is_known = |word: &&&str| !evidence.words.iter().any(|known| known == **word);
     let mut breaches: Vec<Breach> =
         RESOLVERS.iter().filter(is_known).map(|word| Breach::NoResolver(word)).collect();
-    let has_any = evidence.scripts.iter().any(|(_, text)| text.is_some());
-    for (shell, text) in evidence.scripts {
-        breaches.extend(match text {
-            None => has_any.then_some(Breach::Missing(*shell)),
-            Some(text) if !asks(text) => Some(Breach::Unasked(*shell)),
-            Some(text) => (*text != script(*shell)).then_some(Breach::Drift(*shell)),
+    let has_any = evidence.scripts.iter().any(|(_, found)| *found != Script::Missing);
+    for (shell, found) in evidence.scripts {
+        breaches.extend(match found {
+            Script::Missing => has_any.then_some(Breach::Missing(*shell)),
+            Script::Unreadable => Some(Breach::Drift(*shell)),
+            Script::Text(text) if !asks(text) => Some(Breach::Unasked(*shell)),
+            Script::Text(text) => (*text != script(*shell)).then_some(Breach::Drift(*shell)),
         });
     }
     for (document, text) in evidence.documents {
@@ -113,7 +125,10 @@ fn asks(text: &str) -> bool {
 fn assertions(text: &str) -> impl Iterator<Item = (usize, &str)> {
     // What opened the fence that we are in; only as many of the same close it.
     let mut fence = "";
+    // The line before, if a sentence may go on from it.
+    let mut before = "";
     text.lines().enumerate().filter_map(move |(index, line)| {
+        let last = std::mem::take(&mut before);
         let (start, bare) = (line.trim_start(), line.trim());
         let sign = if start.starts_with('~') { '~' } else { '`' };
         let marks = &start[..start.len() - start.trim_start_matches(sign).len()];
@@ -126,17 +141,55 @@ fn assertions(text: &str) -> impl Iterator<Item = (usize, &str)> {
             fence = marks;
             return None;
         }
-        asserts(line).then_some((index + 1, bare))
+        before = if is_flowing(bare) { bare } else { "" };
+        let goes_on = || is_flowing(bare) && !asserts(last) && asserts(&format!("{last} {bare}"));
+        (asserts(line) || !last.is_empty() && goes_on()).then_some((index + 1, bare))
     })
 }
 
+/// Whether a line may be part of a sentence that is longer than it.
+fn is_flowing(bare: &str) -> bool {
+    !bare.is_empty() && !bare.starts_with(['#', '|'])
+}
+
+/// What comes before `PLAN.md` where it is taken for the one plan.
+const BEFORE: &[&str] = &[
+    "the ",
+    "always ",
+    "only ",
+    "singleton ",
+    "the project ",
+    "the project's ",
+    "the project’s ",
+    "the single ",
+    "the one ",
+    "plan is ",
+    "plan lives in ",
+    "plan is in ",
+    "plan is at ",
+];
+
+/// What says in the same breath as `PLAN.md` that it is the one plan.
+const BESIDE: &[&str] = &[
+    "plan.md's",
+    "plan.md’s",
+    "plan.md is the plan",
+    "plan.md is always",
+    "plan.md is the only",
+    "exactly one plan",
+    "only one plan",
+    "one plan per project",
+    "one plan per repository",
+];
+
 /// Whether a line says that there is one plan. Narrow on purpose: a gate that cries at any mention of `PLAN.md` is turned off.
 fn asserts(line: &str) -> bool {
-    const MARKS: [char; 5] = ['`', '*', '_', '"', '“'];
-    let plain: String = line.chars().filter(|sign| !MARKS.contains(sign)).collect();
+    if !line.contains("PLAN.md") {
+        return false;
+    }
     // Where the file lies makes no difference.
     let bare = |word: &str| word.rfind("/PLAN.md").map_or(word, |at| &word[at + 1..]).to_owned();
-    let plain = plain.split_whitespace().map(bare).collect::<Vec<_>>().join(" ");
+    let plain = unmarked(line).split_whitespace().map(bare).collect::<Vec<_>>().join(" ");
     // Whoever speaks of other plans in the same breath knows of them.
     let knows =
         ["PLAN-", "PLAN*", "named plan", "PLAN.archive", ".PLAN.md"].iter().any(|word| plain.contains(word));
@@ -144,14 +197,34 @@ fn asserts(line: &str) -> bool {
         return false;
     }
     let small = plain.to_lowercase();
-    let before = ["the ", "always ", "only ", "plan is ", "plan lives in ", "plan is in ", "plan is at "];
-    let is_before = before.iter().any(|words| {
+    let is_before = BEFORE.iter().any(|words| {
         small
             .match_indices(&format!("{words}plan.md"))
             .any(|(at, _)| small[..at].chars().next_back().is_none_or(|sign| !sign.is_alphanumeric()))
     });
-    is_before
-        || ["plan.md's", "plan.md’s", "plan.md is the plan", "plan.md is always", "plan.md is the only"]
-            .iter()
-            .any(|words| small.contains(words))
+    is_before || BESIDE.iter().any(|words| small.contains(words))
+}
+
+/// A line without what only says how it looks: emphasis, tags, and where links lead.
+fn unmarked(line: &str) -> String {
+    const MARKS: [char; 6] = ['`', '*', '_', '"', '“', '['];
+    let mut plain = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(sign) = rest.chars().next() {
+        let tag = rest.strip_prefix("</").or_else(|| rest.strip_prefix('<'));
+        let tag = tag.filter(|tag| tag.starts_with(|first: char| first.is_ascii_alphabetic()));
+        let hidden = match (tag, rest.strip_prefix("](")) {
+            (Some(tag), _) => tag.split_once('>'),
+            (None, Some(link)) => link.split_once(')'),
+            (None, None) => None,
+        };
+        rest = match hidden {
+            Some((_, behind)) => behind,
+            None => &rest[sign.len_utf8()..],
+        };
+        if hidden.is_none() && !MARKS.contains(&sign) {
+            plain.push(sign);
+        }
+    }
+    plain
 }

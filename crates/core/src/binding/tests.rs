@@ -1,6 +1,6 @@
 //! What markers mean, and which plan is meant.
 
-use super::gate::{Breach, Evidence, RESOLVERS, breaches};
+use super::gate::{Breach, Evidence, RESOLVERS, Script, breaches};
 use super::told::{Plans, Shell, block, script};
 use super::*;
 
@@ -41,7 +41,7 @@ fn what_was_said_comes_before_the_marker_and_the_marker_before_nothing() {
         (Want::New("PLAN-foo"), bytes(""), foo),
         (Want::Old("PLAN-foo.md"), Marker::Link, foo),
         (Want::New("PLAN.md"), bytes("bar"), "argument: PLAN.md progress.md"),
-        (Want::New("PLAN"), Marker::NotAFile, "argument: PLAN.md progress.md"),
+        (Want::New("PLAN"), Marker::NotAFile(Thing::Device), "argument: PLAN.md progress.md"),
         (Want::New("later"), Marker::Unset, "argument: PLAN-later.md progress-later.md"),
     ];
     for (want, marker, chosen) in cases {
@@ -62,6 +62,8 @@ fn a_marker_that_leads_to_no_plan_is_loud() {
         entry("PLAN-twin.md"),
         entry("PLAN-Loud.md"),
         entry("PLAN-foo (1).md"),
+        entry("PLAN-low.md"),
+        entry("plan-low.md"),
     ];
     let cases = [
         (bytes(""), "is there and names no plan"),
@@ -84,7 +86,8 @@ fn a_marker_that_leads_to_no_plan_is_loud() {
         (Marker::Bytes(vec![b'f', 0xff]), "it is no text"),
         (Marker::TooLong, "longer than 4096 bytes"),
         (Marker::Link, "leads elsewhere"),
-        (Marker::NotAFile, "is no file"),
+        (Marker::NotAFile(Thing::Folder), "is no file: a folder"),
+        (Marker::NotAFile(Thing::Device), "is no file: a pipe or a device"),
         (Marker::Unreadable("not allowed".to_owned()), "can't be read: not allowed"),
         (bytes("gone"), "binds this worktree to `gone`, and there is no PLAN-gone.md"),
         (bytes("loud"), "there is no PLAN-loud.md"),
@@ -92,16 +95,35 @@ fn a_marker_that_leads_to_no_plan_is_loud() {
         (bytes("folder"), "PLAN-folder.md is no file of its own"),
         (bytes("twin"), "could be any of PLAN-Twin.md, PLAN-twin.md"),
         (bytes("Twin"), "could be any of PLAN-Twin.md, PLAN-twin.md"),
+        (bytes("low"), "could be any of PLAN-low.md, plan-low.md"),
     ];
     for (marker, said) in cases {
         let fault = resolve(Want::Any, &marker, &here).expect_err("no plan is taken");
         assert!(fault.contains(said) && fault.contains(MARKER), "{marker:?}: {fault}");
         let fault = choose(Want::Any, &marker).and_then(|choice| check(&choice, Want::Any, &here));
         let way_out = fault.expect_err("no plan is taken").way_out();
-        assert!(way_out.contains("planwright use --clear"), "{way_out}");
+        let helps =
+            if matches!(marker, Marker::NotAFile(_)) { "remove it: rm" } else { "planwright use --clear" };
+        assert!(way_out.contains(helps), "{way_out}");
     }
     let fault = choose(Want::Any, &bytes("loud")).and_then(|choice| check(&choice, Want::Any, &here));
     assert!(fault.expect_err("another file").way_out().starts_with("did you mean `Loud`?"));
+}
+
+// D-11: the plan without a name is one file to machines that do not tell case apart, too.
+#[test]
+fn the_plan_without_a_name_is_not_taken_for_another() {
+    let here = [entry("PLAN.md"), entry("plan.md"), entry("PLAN-foo.md")];
+    for want in [Want::Any, Want::New("PLAN.md"), Want::Old("PLAN")] {
+        let fault = resolve(want, &Marker::Unset, &here).expect_err("no plan is taken");
+        assert_eq!(fault, "the plan without a name could be any of PLAN.md, plan.md");
+    }
+    assert!(resolve(Want::New("foo"), &Marker::Unset, &here).is_ok());
+    assert!(resolve(Want::Any, &Marker::Unset, &here[1..]).is_ok(), "it need not be there");
+    for name in ["PLAN.md", "plan.md", "Plan-x.md", "PLAN-X.MD"] {
+        assert!(is_like_plan(name), "{name}");
+    }
+    assert!(!is_like_plan("planning.md") && !is_like_plan("PLAN.archive.1-x.md"));
 }
 
 // D-11: a name that somebody says is held to the same rules; only a plan that is yet to be written may be missing.
@@ -230,7 +252,7 @@ fn the_scripts_of_all_shells_are_made_of_one_source() {
     ");
 }
 
-fn gate(words: &[&str], scripts: &[(Shell, Option<String>)], document: &str) -> Vec<&'static str> {
+fn gate(words: &[&str], scripts: &[(Shell, Script)], document: &str) -> Vec<&'static str> {
     let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
     let documents = [("guide.md".to_owned(), document.to_owned())];
     let found = breaches(&Evidence { words: &words, scripts, documents: &documents });
@@ -253,6 +275,14 @@ fn a_document_that_says_there_is_one_plan_does_not_pass() {
         "`PLAN.md` is the plan of the project.",
         "Look at the ./docs/PLAN.md",
         "````md\n```\n````\nRead the PLAN.md",
+        "There is exactly one plan: PLAN.md",
+        "the singleton PLAN.md",
+        "Read the project PLAN.md",
+        "one plan per project, `PLAN.md`",
+        "See the [PLAN.md](docs/PLAN.md) first.",
+        "See the [`PLAN.md`][plan]",
+        "the <code>PLAN.md</code>",
+        "Before you work, read the\n`PLAN.md`, and then begin.",
     ] {
         assert_eq!(gate(RESOLVERS, &[], line), ["singleton"], "{line}");
     }
@@ -265,6 +295,11 @@ fn a_document_that_says_there_is_one_plan_does_not_pass() {
         "| `PLAN.md` | the plan without a name |",
         "Without a marker it is PLAN.md.",
         "bathe PLAN.md",
+        "what the\n\nPLAN.md says",
+        "# The\nPLAN.md",
+        "Named plans are PLAN-<name>.md; the\nPLAN.md has none.",
+        "a < b, and [x](PLAN.md)",
+        "one plan per worker, or PLAN.md",
         "the plan",
         "```\nread the PLAN.md\n```",
         "````md\n```\nx\n```\nread the PLAN.md\n````",
@@ -286,15 +321,19 @@ fn a_document_that_says_there_is_one_plan_does_not_pass() {
 fn a_resolver_that_is_gone_and_scripts_that_drift_do_not_pass() {
     assert_eq!(gate(&["run", "list-plans"], &[], ""), ["no-resolver"]);
     assert_eq!(gate(&["resolve-active-plan"], &[], ""), ["no-resolver"]);
-    let made = |shell| (shell, Some(script(shell)));
+    let made = |shell| (shell, Script::Text(script(shell)));
+    let text = Script::Text;
     let (bash, other) = (Shell::Bash, Shell::PowerShell);
     assert_eq!(gate(RESOLVERS, &[made(bash), made(other)], ""), [""; 0]);
-    assert_eq!(gate(RESOLVERS, &[(bash, None), (other, None)], ""), [""; 0]);
-    assert_eq!(gate(RESOLVERS, &[made(bash), (other, None)], ""), ["missing"]);
-    assert_eq!(gate(RESOLVERS, &[(bash, Some(script(other))), made(other)], ""), ["drift"]);
+    assert_eq!(gate(RESOLVERS, &[(bash, Script::Missing), (other, Script::Missing)], ""), [""; 0]);
+    assert_eq!(gate(RESOLVERS, &[made(bash), (other, Script::Missing)], ""), ["missing"]);
+    assert_eq!(gate(RESOLVERS, &[(bash, Script::Unreadable), made(other)], ""), ["drift"]);
+    let alone = [(bash, Script::Unreadable), (other, Script::Missing)];
+    assert_eq!(gate(RESOLVERS, &alone, ""), ["drift", "missing"]);
+    assert_eq!(gate(RESOLVERS, &[(bash, text(script(other))), made(other)], ""), ["drift"]);
     let edited = script(other).replace("--quiet ", "");
-    assert_eq!(gate(RESOLVERS, &[made(bash), (other, Some(edited))], ""), ["drift"]);
+    assert_eq!(gate(RESOLVERS, &[made(bash), (other, text(edited))], ""), ["drift"]);
     // A comment asks nobody.
     let deaf = script(bash).replace("planwright --quiet list-plans", "# planwright list-plans");
-    assert_eq!(gate(RESOLVERS, &[(bash, Some(deaf)), made(other)], ""), ["unasked"]);
+    assert_eq!(gate(RESOLVERS, &[(bash, text(deaf)), made(other)], ""), ["unasked"]);
 }

@@ -132,6 +132,12 @@ fn plans_run_together_only_if_no_file_could_be_meant_by_both() {
         ["d: it does not say what it touches", "e: it touches `src/[z-a]`: a range in `[…]` runs backwards"]
     );
     assert_eq!(safe_together(&entries, &[1, 0]).plans, [1], "the order of the question decides");
+    // A name may be a folder, and "all but" is no pattern.
+    let entries = [touching("a", &["docs"]), touching("b", &["docs/x.md"]), touching("c", &["!src/**"])];
+    let together = safe_together(&entries, &[0, 1, 2]);
+    assert_eq!(together.plans, [0]);
+    assert_eq!(together.overlaps[0].path, "docs/x.md");
+    assert_eq!(together.unbounded[0].entry, 2);
 }
 
 // D-08

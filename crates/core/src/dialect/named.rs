@@ -15,7 +15,7 @@ mod status;
 mod step;
 
 pub use copies::conflict_copy;
-pub use slug::{BadSlug, Name, Slug, plan_file, plan_of, progress_file, slug};
+pub use slug::{ARCHIVED, BadSlug, Name, Slug, plan_file, plan_of, progress_file, slug};
 
 use crate::dialect::{Dialect, Home};
 use crate::draft::{Draft, Layout, Mark, Oddity};

@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, prop_assert, prop_assert_eq, proptest};
 use proptest::sample::select;
 
-use super::{ALTERNATIVES_MAX, Error, Glob, STATES_MAX, intersection, is_within};
+use super::{ALTERNATIVES_MAX, Error, Glob, STATES_MAX, collision, intersection, is_within};
 
 fn glob(pattern: &str) -> Glob {
     Glob::new(pattern).unwrap_or_else(|error| panic!("`{pattern}`: {error}"))
@@ -54,6 +54,27 @@ fn a_pattern_means_these_paths_and_not_those() {
 }
 
 #[test]
+fn a_name_may_be_a_folder_that_others_work_in() {
+    let cases = [
+        ("docs", "docs/x.md", Some("docs/x.md")),
+        ("docs/x.md", "./docs", Some("docs/x.md")),
+        ("src/auth", "src/auth/**", Some("src/auth/a")),
+        ("src/auth", "src/*/x.rs", Some("src/auth/x.rs")),
+        ("src/auth", "src/auth", Some("src/auth")),
+        ("docs", "docs2/x.md", None),
+        ("docs", "do/x", None),
+        ("src/a", "src/*.rs", None),
+        ("src/*", "src/a/b", None),
+        (r"\!docs", r"\!docs/x", Some("!docs/x")),
+    ];
+    for (one, other, path) in cases {
+        let (one, other) = (glob(one), glob(other));
+        assert_eq!(collision(&one, &other).as_deref(), path, "{} {}", one.pattern(), other.pattern());
+        assert_eq!(collision(&other, &one).as_deref(), path, "{} {}", other.pattern(), one.pattern());
+    }
+}
+
+#[test]
 fn a_text_that_is_no_pattern_says_why() {
     let cases = [
         ("", Error::Empty),
@@ -70,6 +91,8 @@ fn a_text_that_is_no_pattern_says_why() {
         ("a[]", Error::UnclosedClass),
         ("[z-a]", Error::ReversedRange),
         ("a\\", Error::TrailingEscape),
+        ("!src/**", Error::Negation),
+        ("./!a", Error::Negation),
     ];
     for (pattern, expected) in cases {
         assert_eq!(Glob::new(pattern).err(), Some(expected), "{pattern}");

@@ -53,7 +53,7 @@ impl When {
 fn may_touch(step: &Step, paths: &[Glob]) -> bool {
     let Some(touches) = &step.touches else { return true };
     touches.iter().any(|touched| match Glob::new(touched) {
-        Ok(touched) => paths.iter().any(|path| glob::intersection(&touched, path).is_some()),
+        Ok(touched) => paths.iter().any(|path| glob::collision(&touched, path).is_some()),
         Err(_) => true,
     })
 }

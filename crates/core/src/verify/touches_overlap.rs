@@ -38,7 +38,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
 fn overlap(subject: &Subject<'_>, earlier: (usize, &[(Glob, Span)]), later: (usize, &[(Glob, Span)])) -> Option<Diagnostic> {
     let mut pairs = later.1.iter().flat_map(|later| earlier.1.iter().map(move |earlier| (earlier, later)));
     let (first, second, path) =
-        pairs.find_map(|((first, at), (second, here))| Some((*at, *here, glob::intersection(first, second)?)))?;
+        pairs.find_map(|((first, at), (second, here))| Some((*at, *here, glob::collision(first, second)?)))?;
     let (one, other) = (subject.name(earlier.0), subject.name(later.0));
     Some(
         RULE.at(second, format!("{one} and {other} can run at the same time and may both change `{path}`"))

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use planwright_core::coordinate::{Status, key};
 use planwright_core::dialect::named::{self, BadSlug};
 
-use super::{Board, aside, board, name_of};
+use super::{Archived, Board, aside, board, name_of};
 use crate::project::{self, Project};
 use crate::runs::{self, Runs};
-use crate::store::{self, ARCHIVE, STAGED};
+use crate::store::{self, STAGED};
 
 /// What may be staged: a plan that nobody has been asked about, or that was sent back.
 const STAGEABLE: &[&str] = &["", "draft", "rejected"];
@@ -99,9 +99,13 @@ pub fn stage(project: &Project, plan: &Path) -> Result<Moved, Refused> {
         let path = runs.relative(plan);
         let ledgers = runs.store().ledgers().map_err(runs::Error::from)?;
         let said = ledgers.into_iter().find(|row| row.plan == path).map(|row| row.summary.state);
-        let live =
-            runs.latest(plan)?.filter(|run| run.state.outcome().is_none()).map(|_| "running".to_owned());
-        let state = live.or(said).unwrap_or_default();
+        let said = said.unwrap_or_default();
+        // How a run ended is written into the ledger by who comes to the plan next.
+        let state = match runs.latest(plan)?.map(|run| run.state.outcome()) {
+            Some(None) => "running".to_owned(),
+            Some(Some(outcome)) if said == "running" => outcome.word().to_owned(),
+            Some(Some(_)) | None => said,
+        };
         if !STAGEABLE.contains(&state.as_str()) {
             return Err(Refused::Busy { name, state });
         }
@@ -146,10 +150,10 @@ fn shipped(board: &Board, name: &str) -> Option<String> {
     let is_it = |own: &str| own == name;
     let done = board.cards.iter().find(|card| is_it(&card.entry.name) && card.entry.status == Status::Done);
     let done = done.map(|card| format!("the journal proves that {} is done", card.path.display()));
-    let archived = board.archived.iter().find(|entry| is_it(&entry.name));
-    let archived = archived.map(|entry| match entry.status == Status::Done {
-        true => format!("it is archived in {ARCHIVE}/, and the journal proves that it is done"),
-        false => format!("it is archived in {ARCHIVE}/"),
+    let archived = board.archived.iter().find(|archived| is_it(&archived.entry.name));
+    let archived = archived.map(|Archived { path, entry }| match entry.status == Status::Done {
+        true => format!("it is archived as {}, and the journal proves that it is done", path.display()),
+        false => format!("it is archived as {}", path.display()),
     });
     done.or(archived)
 }

@@ -40,9 +40,9 @@ pub fn twins(project: &Project, plan: &Path, draft: &Draft) -> Result<Vec<Twin>,
         };
         twins.push(Twin { name: card.entry.name.clone(), path: card.path.clone(), why });
     }
-    for entry in board.archived.iter().filter(|entry| entry.name == name) {
+    for archived in board.archived.iter().filter(|archived| archived.entry.name == name) {
         let why = "it is called the same, and is archived".to_owned();
-        twins.push(Twin { name: entry.name.clone(), path: PathBuf::from(crate::store::ARCHIVE), why });
+        twins.push(Twin { name: name.clone(), path: archived.path.clone(), why });
     }
     let is_it = |tree: &Tree| tree.plan.as_deref().map_or(tree.name == name, |plan| name_of(plan) == name);
     for tree in trees_of(project).into_iter().filter(is_it) {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use planwright_core::desk::{Desk, Refusal, Thread, session_name};
 use serde::{Deserialize, Serialize};
 
-use super::{Error, VARIABLE, commit, folder};
+use super::{Error, Unfinished, VARIABLE, commit, folder};
 use crate::project::Project;
 use crate::store::{self, state};
 
@@ -115,22 +115,29 @@ impl Held {
         store::put_private(&self.path, &text).map_err(failed)
     }
 
-    /// Finishes what was noted. Every part of it may be done twice.
-    pub(super) fn settle(&mut self, project: &Project) -> Result<(), Error> {
+    /// Finishes what was noted, and returns what could not be: a folder that can't be removed holds up nothing else. Every part
+    /// of it may be done twice.
+    pub(super) fn settle(&mut self, project: &Project) -> Result<Vec<Error>, Error> {
+        let mut left = Vec::new();
         let record = &mut self.record;
         if record.is_settled() {
-            return Ok(());
+            return Ok(left);
         }
         for path in std::mem::take(&mut record.discarded) {
-            store::remove_folder(&path).map_err(|source| Error::Folder { path, source })?;
+            if let Err(source) = store::remove_folder(&path) {
+                record.discarded.push(path.clone());
+                left.push(Error::Undiscarded { path, source });
+            }
         }
+        // Not tried again by itself: by then a new plan may lie there.
         if std::mem::take(&mut record.is_clearing) {
-            folder::clear(&record.desk.current.folder)?;
+            left.extend(folder::clear(&record.desk.current.folder).err());
         }
         if !record.moves.is_empty() {
             commit::settle(record, project)?;
         }
-        self.save()
+        self.save()?;
+        Ok(left)
     }
 
     fn settled(mut self, project: &Project) -> Result<Self, Error> {
@@ -139,30 +146,52 @@ impl Held {
     }
 }
 
-/// Finishes what is noted in any record of a project.
-pub(super) fn settle_all(project: &Project) -> Result<(), Error> {
-    for path in unsettled(project)? {
-        let lock = lock(&path)?;
-        if let Some(record) = read(&path)? {
-            Held { _lock: lock, path, record }.settle(project)?;
-        }
+/// Finishes what is noted in any record of a project, and returns what could not be: one desk holds up no other.
+pub(super) fn settle_all(project: &Project) -> Vec<Error> {
+    let paths = match all(project) {
+        Ok(paths) => paths,
+        Err(error) => return vec![error],
+    };
+    let settled = paths.into_iter().map(|path| settle_one(path, project));
+    settled.flat_map(|settled| settled.unwrap_or_else(|error| vec![error])).collect()
+}
+
+fn settle_one(path: PathBuf, project: &Project) -> Result<Vec<Error>, Error> {
+    // Most have nothing to finish: only one that has is waited for.
+    if read(&path)?.is_none_or(|record| record.is_settled()) {
+        return Ok(Vec::new());
     }
-    Ok(())
+    let lock = lock(&path)?;
+    match read(&path)? {
+        Some(record) => Held { _lock: lock, path, record }.settle(project),
+        None => Ok(Vec::new()),
+    }
 }
 
-/// The records with something to finish that nobody is at.
-pub(super) fn abandoned(project: &Project) -> Result<Vec<PathBuf>, Error> {
-    let mut all = unsettled(project)?;
-    // The lock file is there: whoever noted something had it.
-    all.retain(|path| {
+/// What is to be finished at desks that nobody is at.
+pub(super) fn abandoned(project: &Project) -> Result<Unfinished, Error> {
+    let mut unfinished = Unfinished::default();
+    for path in all(project)? {
+        let Some(mut record) = read(&path)?.filter(|record| !record.is_settled()) else { continue };
+        // The lock file is there: whoever noted something had it.
         let lock = OpenOptions::new().write(true).open(path.with_extension("lock"));
-        lock.is_ok_and(|lock| lock.try_lock().is_ok())
-    });
-    Ok(all)
+        if !lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
+            continue;
+        }
+        unfinished.folders.extend(record.discarded.extract_if(.., |folder| is_left(folder)));
+        // Whatever else is noted needs nothing but another command.
+        unfinished.desks += usize::from(!record.is_settled());
+    }
+    Ok(unfinished)
 }
 
-/// The records with something to finish. Most have nothing: only one that has is waited for.
-fn unsettled(project: &Project) -> Result<Vec<PathBuf>, Error> {
+/// Whether anything lies at a path, for all that can be seen.
+fn is_left(path: &Path) -> bool {
+    !path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
+/// The records of a project.
+fn all(project: &Project) -> Result<Vec<PathBuf>, Error> {
     let folder = folder_of(project)?;
     let failed = |source| Error::Record { path: folder.clone(), source };
     let entries = match folder.read_dir() {
@@ -172,9 +201,7 @@ fn unsettled(project: &Project) -> Result<Vec<PathBuf>, Error> {
     let mut found = Vec::new();
     for entry in entries {
         let path = entry.map_err(failed)?.path();
-        if path.extension().is_some_and(|ending| ending == "json")
-            && read(&path)?.is_some_and(|record| !record.is_settled())
-        {
+        if path.extension().is_some_and(|ending| ending == "json") {
             found.push(path);
         }
     }

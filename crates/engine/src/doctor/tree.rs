@@ -4,12 +4,13 @@ use planwright_core::event::Event;
 use planwright_core::trees::{Maker, Reclaim, State, typed};
 
 use super::{Finding, Repair};
+use crate::desk::{self, Unfinished};
 use crate::keep::{self, Keep};
 use crate::project::Project;
 use crate::store::journal::Store;
 use crate::store::state;
 use crate::trees::{self, Trees};
-use crate::{base, desk, facts, ground, integrate};
+use crate::{base, facts, ground, integrate};
 
 /// How many trees a sentence names.
 const NAMED_MAX: usize = 5;
@@ -115,11 +116,19 @@ pub(super) fn unfinished(project: &Project) -> Vec<Finding> {
         }
     }
     match desk::abandoned(project) {
-        Ok(0) => {}
-        Ok(count) => findings.push(Finding::warn(
-            format!("planners' sessions have something to finish that somebody died over: {count}"),
-            "planwright inbox",
-        )),
+        Ok(Unfinished { desks, folders }) => {
+            if desks > 0 {
+                let what =
+                    format!("planners' sessions have something to finish that somebody died over: {desks}");
+                findings.push(Finding::warn(what, "planwright inbox"));
+            }
+            findings.extend(folders.iter().map(|folder| {
+                let path = folder.to_string_lossy();
+                let what = format!("a plan folder that was given back is still there: {path}");
+                let (open, remove) = (["chmod", "-R", "u+rwx", &*path], ["rm", "-r", &*path]);
+                Finding::warn(what, format!("{} && {}", typed(&open), typed(&remove)))
+            }));
+        }
         Err(error) => findings.push(Finding::doubt("planners' sessions", &error, "planwright session show")),
     }
     findings

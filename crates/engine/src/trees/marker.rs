@@ -24,7 +24,7 @@ pub(super) fn dangling(project: &Project, root: &Path) -> Option<String> {
 fn said(root: &Path) -> String {
     match binding::marker(root) {
         Marker::Bytes(bytes) => String::from_utf8_lossy(&bytes).trim().to_owned(),
-        Marker::Unset | Marker::TooLong | Marker::Link | Marker::NotAFile | Marker::Unreadable(_) => {
+        Marker::Unset | Marker::TooLong | Marker::Link | Marker::NotAFile(_) | Marker::Unreadable(_) => {
             "(no name)".to_owned()
         }
     }

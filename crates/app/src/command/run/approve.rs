@@ -88,6 +88,7 @@ fn approve_now(
         command: &words.iter().map(String::as_str).collect::<Vec<_>>(),
         plan: subject.plan,
         rev: subject.args.rev.as_deref(),
+        by: subject.args.by,
     };
     let way = consent(&matter, out)?;
     if let Some(live) = live {
@@ -159,6 +160,7 @@ pub(super) fn renew(subject: &Subject<'_>, runs: &Runs, run: Run, out: &mut Out<
         command: &words.iter().map(String::as_str).collect::<Vec<_>>(),
         plan: subject.plan,
         rev: subject.args.rev.as_deref(),
+        by: subject.args.by,
     };
     let approval = Approval { way: consent(&matter, out)?, by: user() };
     runs.approve_agents(&run, &approval)?;

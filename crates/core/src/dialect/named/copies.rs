@@ -17,10 +17,13 @@ pub fn conflict_copy(file_name: &str) -> Option<&'static str> {
     if stem.contains(".sync-conflict-") {
         return Some("Syncthing");
     }
-    if is_of_plan(stem.strip_prefix("copy of ").unwrap_or_default()) {
-        return Some("Google Drive");
+    if let Some(mut original) = copied(stem) {
+        while let Some(before) = copied(original) {
+            original = before;
+        }
+        return is_of_plan(original).then_some("Google Drive");
     }
-    let (own, tail) = stem.split_once(' ')?;
+    let (own, tail) = stem.split_at(stem.find([' ', '('])?);
     if !is_of_plan(own) {
         return None;
     }
@@ -32,6 +35,14 @@ pub fn conflict_copy(file_name: &str) -> Option<&'static str> {
         return Some("OneDrive");
     }
     is_small_number(tail).then_some("iCloud")
+}
+
+/// What a file was copied from by its name: `copy of plan` or `copy (2) of plan`.
+fn copied(stem: &str) -> Option<&str> {
+    let (count, original) = stem.strip_prefix("copy ")?.split_once("of ")?;
+    let count = count.trim();
+    let is_count = count.is_empty() || bracketed(count, '(', ')').any(is_small_number);
+    is_count.then_some(original)
 }
 
 /// Whether a file without its ending is a plan or its progress, or was one before a copy was made.

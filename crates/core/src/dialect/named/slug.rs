@@ -117,6 +117,9 @@ impl Name {
     }
 }
 
+/// What the names of plans begin with that document D's tools put away beside the others: `PLAN.archive.20260612-auth.md`.
+pub const ARCHIVED: &str = "PLAN.archive.";
+
 /// Which plan a file is; `None` where it is none. `PLAN.archive.md` is no plan, and neither is a copy that a sync service
 /// left.
 pub fn plan_of(file_name: &str) -> Option<Name> {
