@@ -663,6 +663,8 @@ pub(crate) struct AgentSign {
     pub(crate) agent: String,
     /// What gives it away.
     pub(crate) sign: String,
+    /// What a person does who is taken for one.
+    way_out: Option<&'static str>,
 }
 
 /// Whether an agent is at this terminal. Whatever planwright itself has started is known for certain; of others a variable
@@ -671,19 +673,24 @@ pub(crate) fn agent_sign() -> Option<AgentSign> {
     let own = PROFILES.iter().flat_map(|profile| profile.signs.iter().map(|sign| (*sign, profile.name)));
     let mut all = own.chain(AGENT_VARIABLES.iter().map(|sign| (*sign, "an agent")));
     let set = all.find(|(sign, _)| std::env::var_os(sign).is_some());
-    let known = set.map(|(sign, agent)| AgentSign { agent: agent.to_owned(), sign: sign.to_owned() });
+    let known =
+        set.map(|(sign, agent)| AgentSign { agent: agent.to_owned(), sign: sign.to_owned(), way_out: None });
     known.or_else(|| {
-        let tag = process::job_above()?;
-        Some(AgentSign { agent: "an attempt".to_owned(), sign: format!("{}={tag}", process::TAG) })
+        let sign = process::job_above()?;
+        let agent = "an attempt".to_owned();
+        Some(AgentSign { agent, sign: sign.to_string(), way_out: sign.way_out() })
     })
 }
 
 /// Refuses to take an agent's word.
 pub(crate) fn refuse_agents(verb: &str) -> Result<(), Failure> {
     match agent_sign() {
-        Some(AgentSign { sign, .. }) => {
+        Some(AgentSign { sign, way_out, .. }) => {
             let message = format!("an agent is at this terminal ({sign}), and only a person may {verb}");
-            Err(Failure::new(Exit::Person, message))
+            let mut failure = Failure::new(Exit::Person, message);
+            // A cause: the help that a command has of its own is still to come.
+            failure.causes.extend(way_out.map(str::to_owned));
+            Err(failure)
         }
         None => Ok(()),
     }

@@ -7,6 +7,7 @@ pub(crate) mod found;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use planwright_engine::clock;
+use planwright_engine::config::{ADVISORY_JUDGE_KEY, ENVIRONMENT_KEY, GATE_JUDGE_KEY, LIKE_KEY, TOPICS_KEY};
 use planwright_engine::core::agent::Account;
 use planwright_engine::core::budget;
 use planwright_engine::core::decide;
@@ -124,6 +125,23 @@ pub(crate) fn spent(usage: Usage) -> String {
 /// A word as one types it into a shell.
 pub(crate) fn word(text: &str) -> String {
     shell_word(text)
+}
+
+/// What an approval names of those who do the work, as a sentence: command lines, and what else is said of an agent.
+pub(crate) fn named_work(key: &str, words: &[String]) -> String {
+    let line = words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
+    if let Some(target) = key.strip_prefix(ENVIRONMENT_KEY) {
+        return format!("the variables of {target}: {line}");
+    }
+    if let Some(target) = key.strip_prefix(LIKE_KEY) {
+        return format!("{target} is taken for an agent like {line}");
+    }
+    match key {
+        TOPICS_KEY => format!("topics come from: {line}"),
+        ADVISORY_JUDGE_KEY => format!("the judge, who only advises, is: {line}"),
+        GATE_JUDGE_KEY => format!("the judge, whose no counts, is: {line}"),
+        target => format!("{target} is done by: {line}"),
+    }
 }
 
 /// A text of others, set apart from what is ours.

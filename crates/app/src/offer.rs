@@ -4,7 +4,7 @@ use std::path::Path;
 
 use planwright_engine::core::ledger::{Role, Who};
 use planwright_engine::core::red::{Before, Red};
-use planwright_engine::decisions::{self, Decisions, Proposed};
+use planwright_engine::decisions::{self, Authorship, Decisions, Proposed};
 use planwright_engine::submission::UNRUN;
 use planwright_engine::{Verified, project};
 use schemars::JsonSchema;
@@ -44,7 +44,7 @@ pub(crate) fn propose(
     by: &Who,
 ) -> Result<Proposed, decisions::Error> {
     match by.role {
-        Role::Agent => decisions.propose_unrun(path, verified, by, UNRUN),
+        Role::Agent => decisions.propose_unrun(path, verified, (by, Authorship::Own), UNRUN),
         Role::Person | Role::Policy | Role::Age => decisions.propose(path, verified, by),
     }
 }

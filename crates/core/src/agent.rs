@@ -68,10 +68,6 @@ pub struct Profile {
     pub signs: &'static [&'static str],
     /// How a person signs in.
     pub sign_in: &'static str,
-    /// What of its counts goes on from one process of a session to the next.
-    pub counting: Counting,
-    /// How far this has been tried.
-    pub proof: Proof,
     /// Takes what one line of its standard output tells.
     pub read: Read,
     /// A file that it leaves in [`FOLDER`], and what takes that.
@@ -129,26 +125,6 @@ pub enum Credential {
     File(&'static str),
 }
 
-/// What of an agent's counts goes on from one process of a session to the next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Counting {
-    /// Nothing: each process counts from nothing.
-    PerProcess,
-    /// The cost.
-    CostGoesOn,
-    /// Tokens, and the cost where it is told.
-    AllGoesOn,
-}
-
-/// How far a profile has been tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Proof {
-    /// The real program was run by it.
-    Run,
-    /// It follows the documentation.
-    Documented,
-}
-
 impl Profile {
     /// The words that make a command line go on with a session; `None` where the agent can't.
     pub fn resume_words(&self, session: &str) -> Option<Vec<String>> {
@@ -167,9 +143,58 @@ pub fn profile(name: &str) -> Option<&'static Profile> {
     PROFILES.iter().find(|profile| profile.name == name)
 }
 
+/// The command line behind our own bridge to an agent that speaks the Agent Client Protocol, if a command line begins with that.
+fn behind_bridge(command: &[String]) -> Option<&[String]> {
+    let is_bridge = |words: &[String]| words.iter().zip(BRIDGE).all(|(word, known)| word == known);
+    let (bridge, behind) = command.split_at_checked(BRIDGE.len())?;
+    (is_bridge(bridge) && !behind.is_empty()).then_some(behind)
+}
+
 /// Whether a command line is our own bridge to an agent that speaks the Agent Client Protocol.
 pub fn is_bridged(command: &[String]) -> bool {
-    command.len() > BRIDGE.len() && command.iter().zip(BRIDGE).all(|(word, known)| word == known)
+    behind_bridge(command).is_some()
+}
+
+/// The program of an agent that has to be there: the one behind the bridge, where there is a bridge.
+pub fn program(command: &[String]) -> Option<&str> {
+    behind_bridge(command).unwrap_or(command).first().map(String::as_str)
+}
+
+/// What is known of the agent that a command line starts.
+#[derive(Debug, Clone, Copy)]
+pub struct Make {
+    /// The profile by which its output is read.
+    pub reader: Option<&'static Profile>,
+    /// Its own profile. Behind the bridge it is another one: there an agent speaks another protocol.
+    pub own: Option<&'static Profile>,
+    is_bridged: bool,
+}
+
+impl Make {
+    /// What is known of the agent of a command line, and of which profile somebody says that it is like.
+    pub fn of(command: &[String], like: Option<&str>) -> Self {
+        let behind = behind_bridge(command);
+        let own = match like {
+            Some(name) => profile(name),
+            None => match behind {
+                Some(behind) => profile_of(behind).or_else(|| profile_by_bridge(behind)),
+                None => profile_of(command),
+            },
+        };
+        let reader = if behind.is_some() { Some(&acp::PROFILE) } else { own };
+        Self { reader, own, is_bridged: behind.is_some() }
+    }
+
+    /// What makes it keep to a scope. Behind the bridge it takes other words, but has the same settings.
+    pub fn hold(&self, scope: &Scope, rig: &Rig<'_>) -> Additions {
+        let held = self.own.map(|own| (own.hold)(scope, rig)).unwrap_or_default();
+        if self.is_bridged { Additions { words: Vec::new(), ..held } } else { held }
+    }
+
+    /// How a person signs in.
+    pub fn sign_in(&self) -> Option<&'static str> {
+        self.own.or(self.reader).map(|profile| profile.sign_in)
+    }
 }
 
 /// The profile of the program that a command line starts.
@@ -179,6 +204,12 @@ pub fn profile_of(command: &[String]) -> Option<&'static Profile> {
     }
     let program = command.first()?.rsplit('/').next()?;
     PROFILES.iter().find(|profile| profile.program == program)
+}
+
+/// The profile of the agent that speaks the Agent Client Protocol by this program, which may be another one than its own.
+fn profile_by_bridge(behind: &[String]) -> Option<&'static Profile> {
+    let program = behind.first()?.rsplit('/').next()?;
+    PROFILES.iter().find(|profile| profile.acp.first() == Some(&program))
 }
 
 /// What is added to a command line for one attempt.
@@ -208,6 +239,9 @@ pub struct Account {
     /// The end of the agent's last message.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub said: String,
+    /// Why its model would not do the work, in its words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub declined: Option<String>,
     /// Files that it changed although the step does not touch them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,

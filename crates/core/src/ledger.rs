@@ -33,6 +33,9 @@ pub enum Entry {
         /// What the contracts say before the work.
         #[serde(default)]
         red: Vec<Red>,
+        /// Whether who asks wrote the text, and did not only find it there: an agent writes over its own texts alone.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_handed_in: bool,
     },
     /// Somebody who may says yes.
     #[serde(rename = "plan.approved")]

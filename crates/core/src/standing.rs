@@ -75,6 +75,8 @@ pub struct Revision {
     pub warnings: u32,
     /// What the contracts said before the work.
     pub red: Vec<Red>,
+    /// Whether who proposed it wrote the text.
+    pub is_handed_in: bool,
 }
 
 /// A remark.
@@ -217,6 +219,8 @@ pub enum Unfit {
     Twice(Who),
     /// It can't be taken back.
     Undo(String),
+    /// It is not an agent's to take back.
+    Theirs(State),
 }
 
 impl Standing {
@@ -265,6 +269,27 @@ impl Standing {
         let needed = self.approvals.iter().map(|approval| approval.needed).max()?;
         let said = self.approvals.iter().filter(holds).count();
         (said >= needed as usize).then_some(&self.approvals)
+    }
+
+    /// Whether something new may be said by whoever says it: an agent takes back only what an agent proposed, while no person has
+    /// decided about it. A ledger is folded without this: it tells what was said.
+    pub fn may_be_said(&self, entry: &Entry) -> Result<(), Unfit> {
+        let is_decided = self.approvals.iter().any(|approval| approval.by.role == Role::Person);
+        let is_agents = self.newest().is_some_and(|newest| newest.by.role == Role::Agent);
+        let is_theirs = match self.state {
+            State::Proposed => is_decided || (matches!(entry, Entry::Reopened { .. }) && !is_agents),
+            State::Approved => is_decided || matches!(entry, Entry::Reopened { .. }),
+            State::Draft
+            | State::Running
+            | State::Waiting(_)
+            | State::Done
+            | State::Failed
+            | State::Rejected
+            | State::Cancelled => matches!(entry, Entry::Reopened { .. }),
+        };
+        let takes_back = matches!(entry, Entry::Reopened { .. } | Entry::Proposed { .. });
+        let is_agent = entry.by().is_some_and(|by| by.role == Role::Agent);
+        if is_agent && takes_back && is_theirs { Err(Unfit::Theirs(self.state)) } else { Ok(()) }
     }
 
     /// Takes over one entry that was not taken back.
@@ -336,7 +361,9 @@ impl Standing {
     }
 
     fn propose(&mut self, said: &Said) -> Result<(), Unfit> {
-        let Entry::Proposed { revision, subject, by, text, dialect, warnings, red } = &said.entry else {
+        let Entry::Proposed { revision, subject, by, text, dialect, warnings, red, is_handed_in } =
+            &said.entry
+        else {
             return Ok(());
         };
         self.may_propose(*revision, subject, by)?;
@@ -350,6 +377,7 @@ impl Standing {
             dialect: dialect.clone(),
             warnings: *warnings,
             red: red.clone(),
+            is_handed_in: *is_handed_in,
         });
         self.reach(State::Proposed, said.at_ms);
         Ok(())
@@ -563,6 +591,12 @@ impl fmt::Display for Unfit {
             Self::Run(run) => write!(f, "run {run} is not the one that began last"),
             Self::Twice(who) => write!(f, "{who} has approved this revision already"),
             Self::Undo(why) => write!(f, "nothing can be taken back: {why}"),
+            Self::Theirs(state) => {
+                write!(
+                    f,
+                    "it is {state}, and an agent takes back only what an agent proposed and no person decided about"
+                )
+            }
         }
     }
 }

@@ -140,6 +140,55 @@ fn aider_says_its_tokens_in_a_sentence() {
     assert_eq!((heard.micro_dollars, heard.said.as_str()), (Some(1200), "I changed it.\n"));
 }
 
+// P-14: the class of the fault tells, whatever words the provider has for it.
+#[test]
+fn aider_names_the_class_of_a_fault() {
+    let cases = [
+        ("litellm.RateLimitError: AnthropicException - slow down", "limited"),
+        ("litellm.AuthenticationError: AnthropicException - x-api-key is missing", "signed out"),
+        ("litellm.InternalServerError: AnthropicException - it broke", "infrastructure"),
+        ("litellm.APIConnectionError: OllamaException - all attempts failed", "infrastructure"),
+        ("litellm.ServiceUnavailableError: VertexException - come back", "infrastructure"),
+        ("litellm.Timeout: APITimeoutError - Request timed out.", "infrastructure"),
+        ("litellm.BadRequestError: the model `x` does not exist", "none"),
+    ];
+    for (line, expected) in cases {
+        let mut listener = agent::profile("aider").expect("a profile").listener();
+        listener.hear(format!("{line}\nRetrying in 0.2 seconds...\n").as_bytes());
+        assert_eq!(word(listener.finish().trouble.as_ref()), expected, "{line}");
+    }
+}
+
+// What a model would not do is kept with the attempt; journals without it are read as before.
+#[test]
+fn a_refusal_goes_into_the_account() {
+    let mut listener = agent::profile("claude").expect("a profile").listener();
+    listener.hear(br#"{"type":"result","subtype":"success","is_error":false,"stop_reason":"refusal","result":"I will not."}"#);
+    let account = listener.finish().account();
+    assert_eq!(account.declined.as_deref(), Some("I will not."));
+    assert_eq!(heard("claude-ok").account().declined, None);
+    assert_eq!(
+        serde_json::from_str::<agent::Account>("{}").expect("an old account"),
+        agent::Account::default()
+    );
+}
+
+// The bridge is ours; what has to be there, and whose settings count, is the agent behind it.
+#[test]
+fn an_agent_behind_the_bridge_is_known() {
+    let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<String>>();
+    let names =
+        |make: agent::Make| [make.reader, make.own].map(|profile| profile.map(|profile| profile.name));
+    let bridged = words("planwright acp -- /opt/opencode acp");
+    assert_eq!(agent::program(&bridged), Some("/opt/opencode"));
+    assert_eq!(names(agent::Make::of(&bridged, None)), [Some("acp"), Some("opencode")]);
+    assert_eq!(names(agent::Make::of(&words("planwright acp -- x"), Some("pi"))), [Some("acp"), Some("pi")]);
+    assert_eq!(names(agent::Make::of(&words("pi -p"), None)), [Some("pi"), Some("pi")]);
+    let other = words("planwright acp -- claude-agent-acp");
+    assert_eq!(names(agent::Make::of(&other, None)), [Some("acp"), Some("claude")]);
+    assert_eq!(agent::program(&words("planwright acp --")), Some("planwright"));
+}
+
 #[test]
 fn an_agent_of_the_user_is_read_by_the_places_that_they_name() {
     let place = |text: &str| Some(text.to_owned());

@@ -33,6 +33,7 @@ fn proposed(revision: u32, digest: &str, by: Who) -> Entry {
         dialect: "native".to_owned(),
         warnings: 0,
         red: Vec::new(),
+        is_handed_in: false,
     }
 }
 
@@ -284,6 +285,28 @@ fn an_approval_holds_no_longer_than_it_says() {
     let standing = standing(&[proposed(1, "d1", robot()), yes]);
     assert!(standing.approved(4999).is_some());
     assert!(standing.approved(5000).is_none());
+}
+
+// C-11: an agent takes back only what an agent proposed, while no person has decided about it.
+#[test]
+fn an_agent_takes_back_only_what_is_its_own() {
+    let may = |before: &[Entry], entry: Entry| standing(before).may_be_said(&entry).is_ok();
+    let own = proposed(1, "d1", robot());
+    let theirs = proposed(1, "d1", ada());
+    let next = || proposed(2, "d2", robot());
+    let cases = [
+        (vec![own.clone()], true, true),
+        (vec![theirs.clone()], false, true),
+        (vec![own.clone(), approved(1, "d1", ada(), 2)], false, false),
+        (vec![own.clone(), approved(1, "d1", ada(), 1)], false, false),
+        (vec![own.clone(), rejected(1, ada())], false, true),
+        (vec![own.clone(), cancelled(ada())], false, true),
+    ];
+    for (before, reopen, propose) in cases {
+        assert_eq!(may(&before, reopened(robot())), reopen, "{before:?}");
+        assert_eq!(may(&before, next()), propose, "{before:?}");
+        assert!(may(&before, reopened(ada())) && may(&before, proposed(2, "d2", ada())), "{before:?}");
+    }
 }
 
 // M-06: a new revision voids what was said about the one before; another base of the same text does, too.

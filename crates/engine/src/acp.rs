@@ -65,6 +65,8 @@ pub enum Error {
         method: &'static str,
         /// In its own words.
         message: String,
+        /// The number of the error, which says more than its words.
+        code: Option<i64>,
     },
     /// Somebody said stop.
     #[error("stopped")]
@@ -88,7 +90,11 @@ pub fn bridge(
         Bridge { dialogue, scope, stop, tell, last: 0, ended: Ended::default(), rejected: None, folder };
     let done = bridge.turn(prompt);
     if let Err(error) = &done {
-        (bridge.tell)(&json!({"type": "error", "message": error.to_string()}));
+        let mut event = json!({"type": "error", "message": error.to_string()});
+        if let Error::Refused { code: Some(code), .. } = error {
+            event["code"] = json!(code);
+        }
+        (bridge.tell)(&event);
     }
     let Bridge { dialogue, ended, .. } = bridge;
     dialogue.end(END_MAX);
@@ -177,7 +183,8 @@ impl Bridge<'_> {
                         let text = error["message"].as_str().unwrap_or_default();
                         let data =
                             error["data"]["details"].as_str().or(error["data"].as_str()).unwrap_or_default();
-                        Err(Error::Refused { method, message: format!("{text} {data}").trim().to_owned() })
+                        let message = format!("{text} {data}").trim().to_owned();
+                        Err(Error::Refused { method, message, code: error["code"].as_i64() })
                     }
                     None if cancelled.is_some() => Err(Error::Stopped),
                     None => Ok(message["result"].clone()),

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::agent::{FOLDER, Heard, Profile, Reset, Trouble};
+use planwright_core::agent::{FOLDER, Heard, Make, Profile, Reset, Trouble};
 use planwright_core::assignment::Assignment;
 use planwright_core::event::{AttemptEnd, Usage};
 use planwright_core::plan::Step;
@@ -162,7 +162,7 @@ fn within_patience(now: u64, until: Option<u64>) -> Option<u64> {
 /// The end of an attempt whose agent says that it could not work; `None` where it says nothing of the kind.
 pub(crate) fn parked(
     trouble: &Trouble,
-    (agent, profile): (&str, Option<&Profile>),
+    (agent, make): (&str, Make),
     (now, park_seconds): (u64, u64),
 ) -> Option<AttemptEnd> {
     let after = |seconds: u64| Some(now.saturating_add(seconds.saturating_mul(1000)));
@@ -179,8 +179,8 @@ pub(crate) fn parked(
         // It was at work and came to nothing, which the contract will say.
         Trouble::Refused { .. } => return None,
     };
-    let sign_in = match (trouble, profile) {
-        (Trouble::SignedOut { .. }, Some(profile)) => format!("; sign in: {}", profile.sign_in),
+    let sign_in = match (trouble, make.sign_in()) {
+        (Trouble::SignedOut { .. }, Some(sign_in)) => format!("; sign in: {sign_in}"),
         _ => String::new(),
     };
     let why = format!("{agent} {what}: {}{sign_in}", trouble.why());
@@ -189,9 +189,9 @@ pub(crate) fn parked(
 
 /// Agents bring their own credentials and settings: they get the environment of the harness, what their profile adds, unless the
 /// user says otherwise, and what is said for this one.
-pub(crate) fn environment(profile: Option<&Profile>, said: &[String]) -> Vec<(String, String)> {
+pub(crate) fn environment(make: Make, said: &[String]) -> Vec<(String, String)> {
     let mut all = process::environment();
-    for (name, value) in profile.map(|profile| profile.environment).unwrap_or_default() {
+    for (name, value) in make.own.map(|profile| profile.environment).unwrap_or_default() {
         if !all.iter().any(|(known, _)| known == name) {
             all.push(((*name).to_owned(), (*value).to_owned()));
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use planwright_core::agent::{self, Listener, Places, Profile};
+use planwright_core::agent::{self, Listener, Make, Places, Profile};
 use planwright_core::event::Usage;
 
 use crate::attempt::{self, Folder};
@@ -144,21 +144,19 @@ impl Adviser {
         if !place.is_dir() {
             return Err(silent("it has no folder to work in".to_owned()));
         }
-        let profile = self.profile();
+        let make = self.make();
         // It only reads: its own rules and hooks say so, as far as its profile has any.
-        let held = scope::planning((config, place), profile, folder.path());
+        let held = scope::planning((config, place), make, folder.path());
         let held = held.map_err(|error| silent(format!("it can't be held to reading: {error}")))?;
         let words: Vec<String> = self.command.iter().map(|word| folder.word(word)).collect();
         let argv = scope::own_bridge(held.applied_to(&words)).map_err(silent)?;
-        let mut env = attempt::environment(profile, &self.environment);
+        let mut env = attempt::environment(make, &self.environment);
         scope::lay_over(&mut env, held.environment);
         self.answer((argv, env), (place, &folder), question, stop)
     }
 
-    /// The profile by which it is read.
-    fn profile(&self) -> Option<&'static Profile> {
-        let like = self.like.as_deref().filter(|_| !agent::is_bridged(&self.command));
-        like.and_then(agent::profile).or_else(|| agent::profile_of(&self.command))
+    fn make(&self) -> Make {
+        Make::of(&self.command, self.like.as_deref())
     }
 
     /// What it says when it is started like this.
@@ -181,7 +179,7 @@ impl Adviser {
             output_bytes_max: OUTPUT_BYTES_MAX,
             tag: format!("{}/{}-{count}", question.role, std::process::id()),
         };
-        let profile = self.profile();
+        let profile = self.make().reader;
         let name = || self.name.clone();
         let ended = process::run(&job, stop)
             .map_err(|error| Error::Silent { name: name(), how: error.to_string() })?;

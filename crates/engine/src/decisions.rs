@@ -220,6 +220,15 @@ pub struct Proposed {
     pub complaints: Vec<String>,
 }
 
+/// Whose text is proposed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Authorship {
+    /// Who proposes it has written it.
+    Own,
+    /// It was there.
+    Found,
+}
+
 /// What proposing a plan comes to.
 enum Offer {
     /// Exactly this was proposed already.
@@ -334,7 +343,8 @@ impl Decisions {
 
     /// Asks for an approval of a plan. Whatever a written rule approves is approved at once.
     pub fn propose(&self, path: &Path, verified: &Verified, by: &Who) -> Result<Proposed, Error> {
-        self.propose_looking(path, verified, by, |plan, subject| self.red(plan, subject))
+        let author = (by, Authorship::Found);
+        self.propose_looking(path, verified, author, |plan, subject| self.red(plan, subject))
     }
 
     /// The same for who has no shell here: no contract is run for them, and `why` says so to whoever decides. Contracts that
@@ -343,20 +353,20 @@ impl Decisions {
         &self,
         path: &Path,
         verified: &Verified,
-        by: &Who,
+        (by, text): (&Who, Authorship),
         why: &str,
     ) -> Result<Proposed, Error> {
-        self.propose_looking(path, verified, by, |plan, subject| self.known_red(plan, subject, why))
+        self.propose_looking(path, verified, (by, text), |plan, subject| self.known_red(plan, subject, why))
     }
 
     fn propose_looking(
         &self,
         path: &Path,
         verified: &Verified,
-        by: &Who,
+        author: (&Who, Authorship),
         look: impl FnOnce(&Plan, &Subject) -> Result<Vec<Red>, Error>,
     ) -> Result<Proposed, Error> {
-        let offered = match self.offer(path, verified, by, look)? {
+        let offered = match self.offer(path, verified, author, look)? {
             Offer::Known(revision) => {
                 return Ok(Proposed {
                     revision: *revision,
@@ -379,7 +389,7 @@ impl Decisions {
         &self,
         path: &Path,
         verified: &Verified,
-        by: &Who,
+        (by, text): (&Who, Authorship),
         look: impl FnOnce(&Plan, &Subject) -> Result<Vec<Red>, Error>,
     ) -> Result<Offer, Error> {
         let case = self.case(path)?;
@@ -406,6 +416,7 @@ impl Decisions {
             dialect: verified.dialect().name.to_owned(),
             warnings: u32::try_from(verified.count(Severity::Warning)).unwrap_or(u32::MAX),
             red: Vec::new(),
+            is_handed_in: text == Authorship::Own,
         };
         fits(&case, std::slice::from_ref(&entry))?;
         if let Entry::Proposed { red, subject, .. } = &mut entry {
@@ -503,6 +514,7 @@ fn fits(case: &Case, entries: &[Entry]) -> Result<Summary, Error> {
             return Err(Error::Running { plan: shown(&case.plan), run: run.row.id.number() });
         }
     }
+    entries.iter().try_for_each(|entry| case.standing.may_be_said(entry))?;
     let more = case.due.iter().chain(entries).zip(case.last() + 1..);
     let more = more.map(|(entry, seq)| Said { seq, at_ms: now(), entry: entry.clone() });
     // Folded from the beginning: what is taken back is as if it had never been said.

@@ -9,7 +9,7 @@ use planwright_core::assignment::Assignment;
 use planwright_core::report::Line;
 
 use crate::contract::{Seen, Site};
-use crate::process::{self, Stop, Supervisors};
+use crate::process::{self, JobSign, Stop, Supervisors};
 use crate::project::{self, Project};
 use crate::store;
 
@@ -87,7 +87,8 @@ impl Attempt {
         let project = Project::find(Path::new("."))?;
         let site = Site { folder: &project.root, closed: &[], limits: &project.config.run };
         // Below the tag of the attempt, so that it ends with it.
-        let above = process::job_above().unwrap_or_else(|| "executor".to_owned());
+        let sign = process::job_above();
+        let above = sign.as_ref().and_then(JobSign::tag).unwrap_or("executor");
         let tag = format!("{above}/check-{}", std::process::id());
         Ok(site.look(&step, (&Supervisors::new(), &tag), stop))
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use planwright_core::agent::{self, Heard, Listener, PROFILES, Trouble};
+use planwright_core::agent::{self, Heard, Listener, Make, PROFILES, Trouble};
 use planwright_core::contracts;
 use planwright_core::dialect::NATIVE;
 use planwright_core::draft::Draft;
@@ -134,8 +134,8 @@ impl Planner {
         if config.is_projects_word(&name) {
             return Err(Error::Unapproved { name, command });
         }
-        if !facts::has_program(&command[0]) {
-            return Err(Error::Missing { name, program: command[0].clone() });
+        if let Some(program) = agent::program(&command).filter(|program| !facts::has_program(program)) {
+            return Err(Error::Missing { name, program: program.to_owned() });
         }
         Ok(Self { name, command, because })
     }
@@ -155,11 +155,11 @@ impl Planner {
         let folder = Folder::at(&states.join("planners"), &name);
         let said = project.config.agents.get(&self.name);
         let like = said.and_then(|said| said.like.as_deref());
-        let profile = like.map_or_else(|| agent::profile_of(&self.command), agent::profile);
+        let make = Make::of(&self.command, like);
         // It only reads: its own rules and hooks say so, as far as its profile has any.
-        let held = scope::planning((&project.config, &project.root), profile, folder.path())?;
+        let held = scope::planning((&project.config, &project.root), make, folder.path())?;
         let mut env =
-            attempt::environment(profile, said.map(|said| said.environment.as_slice()).unwrap_or_default());
+            attempt::environment(make, said.map(|said| said.environment.as_slice()).unwrap_or_default());
         let words: Vec<String> = self.command.iter().map(|word| folder.word(word)).collect();
         let unfit = |why| Error::Unfit { name: self.name.clone(), why };
         let argv = scope::own_bridge(held.applied_to(&words)).map_err(unfit)?;
@@ -174,14 +174,14 @@ impl Planner {
             tag: format!("planner/{name}"),
         };
         let places = said.map(|said| said.places.clone()).unwrap_or_default();
-        let mut listener = Listener::of(profile, &places);
+        let mut listener = Listener::of(make.reader, &places);
         let before = Snapshot::of(&project.root);
         let ended = Supervisors::new().run_heard(&job, stop, &mut |bytes| listener.hear(bytes));
         let now = workspace::named(before.again(&project.root).changed_since(&before), &[]);
         changed.extend(now.into_iter().filter(|path| !changed.contains(path)).collect::<Vec<_>>());
         let ended = ended?;
         let mut heard = listener.finish();
-        folder.hear_left(profile, &mut heard);
+        folder.hear_left(make.reader, &mut heard);
         self.refuse_silence(&ended, &heard, seconds)?;
         let milliseconds = u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX);
         let usage = folder.said().usage(&heard, milliseconds);
@@ -193,7 +193,7 @@ impl Planner {
         let name = || self.name.clone();
         let trouble = heard.trouble.as_ref().filter(|trouble| !matches!(trouble, Trouble::Refused { .. }));
         if let Some(trouble) = trouble {
-            let sign_in = agent::profile_of(&self.command).map(|profile| profile.sign_in);
+            let sign_in = Make::of(&self.command, None).sign_in();
             let sign_in = sign_in.filter(|_| matches!(trouble, Trouble::SignedOut { .. }));
             let way_out = sign_in.map(|way| format!("; sign in: {way}")).unwrap_or_default();
             return Err(Error::Silent { name: name(), how: format!("{}{way_out}", trouble.why()) });

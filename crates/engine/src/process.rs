@@ -18,6 +18,7 @@ mod system;
 mod system;
 mod task;
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -182,10 +183,48 @@ pub fn reclaim(tag_prefix: &str) -> Result<usize, Error> {
     system::kill_tagged(tag_prefix, &|tag| tag.starts_with(tag_prefix))
 }
 
-/// The tag of the job that this process is a part of, if it is: then an agent or a contract has started it, in however
-/// roundabout a way.
-pub fn job_above() -> Option<String> {
-    system::tag_above()
+/// By what a process is known to be a part of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JobSign {
+    /// The tag of the job, in the environment of a process above.
+    Tag(String),
+    /// A hard limit, in microseconds, that a job has and others have not; which job it is can't be seen.
+    Limit(u64),
+}
+
+impl JobSign {
+    /// The tag of the job, where it can be seen.
+    pub fn tag(&self) -> Option<&str> {
+        match self {
+            Self::Tag(tag) => Some(tag),
+            Self::Limit(_) => None,
+        }
+    }
+
+    /// What a person does who is taken for an agent by it.
+    pub fn way_out(&self) -> Option<&'static str> {
+        match self {
+            Self::Tag(_) => None,
+            Self::Limit(_) => Some(
+                "planwright sets this limit for agents and contracts; where none is at work another program has set one, and a new login, in which `ulimit -HR` says unlimited, is free of it",
+            ),
+        }
+    }
+}
+
+impl fmt::Display for JobSign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tag(tag) => write!(f, "{TAG}={tag}"),
+            Self::Limit(limit) => write!(f, "its hard limit RLIMIT_RTTIME is {limit}"),
+        }
+    }
+}
+
+/// By what this process is a part of a job, if it is: then an agent or a contract has started it, in however roundabout a way.
+pub fn job_above() -> Option<JobSign> {
+    let limit = || system::job_mark().map(JobSign::Limit);
+    system::tag_above().map(JobSign::Tag).or_else(limit)
 }
 
 /// A variable of this process, or of the nearest one above it within the same job that has it: some agents start their tools

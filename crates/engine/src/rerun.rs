@@ -202,7 +202,7 @@ impl<'a> Audit<'a> {
     /// Begins an audit. Nothing is run yet.
     pub fn open(project: &'a Project, options: &Options) -> Result<Self, Error> {
         // It would run itself again, and again.
-        if process::job_above().is_some_and(|tag| tag.contains(NAME)) {
+        if process::job_above().is_some_and(|sign| sign.tag().is_some_and(|tag| tag.contains(NAME))) {
             return Err(Error::Nested);
         }
         let at = match &options.at {

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use planwright_core::agent::{self, Additions, Profile, Rig};
+use planwright_core::agent::{self, Additions, Make, Rig};
 use planwright_core::event::Event;
 use planwright_core::plan::Step;
 use planwright_core::scope::{Mode, Refused, Scope};
@@ -54,18 +54,14 @@ pub fn of_planner(config: &Config, root: &Path) -> Scope {
 }
 
 /// Lays a scope into `folder`, which is outside of the workspace and the agent's alone, and returns what makes an agent with this
-/// profile keep to it; its files are written already. Where the scope can't be laid the agent must not be started.
-pub fn hold(scope: &Scope, profile: Option<&Profile>, folder: &Path) -> Result<Additions, state::Error> {
+/// make keep to it; its files are written already. Where the scope can't be laid the agent must not be started.
+pub fn hold(scope: &Scope, make: Make, folder: &Path) -> Result<Additions, state::Error> {
     let text = serde_json::to_string(scope).expect("a scope has string keys only");
     state::keep(folder, FILE, text.as_bytes())?;
-    let mut additions = match (profile, own_program()) {
-        (Some(profile), Some(hook)) => {
-            let folder = folder.to_string_lossy();
-            (profile.hold)(scope, &Rig { hook: &hook, folder: &folder })
-        }
-        // An agent that nobody knows is looked at afterwards, and not before.
-        (None, _) | (_, None) => Additions::default(),
-    };
+    // An agent that nobody knows is looked at afterwards, and not before.
+    let held =
+        own_program().map(|hook| make.hold(scope, &Rig { hook: &hook, folder: &folder.to_string_lossy() }));
+    let mut additions = held.unwrap_or_default();
     for (name, text) in std::mem::take(&mut additions.files) {
         state::keep(folder, &name, text.as_bytes())?;
     }
@@ -75,13 +71,13 @@ pub fn hold(scope: &Scope, profile: Option<&Profile>, folder: &Path) -> Result<A
     Ok(additions)
 }
 
-/// What makes a planner with this profile only read.
+/// What makes a planner of this make only read.
 pub fn planning(
     (config, root): (&Config, &Path),
-    profile: Option<&Profile>,
+    make: Make,
     folder: &Path,
 ) -> Result<Additions, state::Error> {
-    hold(&of_planner(config, root), profile, folder)
+    hold(&of_planner(config, root), make, folder)
 }
 
 /// Lays variables over an environment. Settings of opencode that are there already are kept, as far as these say nothing else.

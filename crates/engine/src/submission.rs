@@ -11,7 +11,7 @@ use planwright_core::plan::slug;
 use planwright_core::source::{Source, text as said};
 use planwright_core::state::State;
 
-use crate::decisions::{self, Decisions, Proposed};
+use crate::decisions::{self, Authorship, Decisions, Proposed};
 use crate::project::{self, Project, Verified};
 use crate::store::{self, Text};
 
@@ -144,7 +144,7 @@ fn is_where_plans_are(wished: &Path) -> bool {
 }
 
 /// Writes a plan that was handed in and asks for its approval. A plan with errors leaves nothing behind; one whose contracts
-/// were not run yet is proposed without that. Where a plan lies already, only what an agent itself proposed is revised.
+/// were not run yet is proposed without that. Where a plan lies already, only a text that an agent handed in is revised.
 pub fn propose(
     decisions: &Decisions,
     path: &Path,
@@ -152,22 +152,22 @@ pub fn propose(
     by: &Who,
 ) -> Result<(Verified, Proposed), Error> {
     let project = decisions.runs().project();
-    let verified = match (verified.plan.is_some(), path.symlink_metadata().is_ok()) {
-        (false, _) => verified,
+    let (verified, text) = match (verified.plan.is_some(), path.symlink_metadata().is_ok()) {
+        (false, _) => (verified, Authorship::Found),
         (true, true) => revise(decisions, path, &verified)?,
         (true, false) => {
             let folder = path.parent().and_then(|folder| folder.strip_prefix(&project.root).ok());
             store::folder_within(&project.root, folder.unwrap_or(Path::new("")))?;
             store::create_plan(path, verified.source.text(), verified.dialect())?;
-            verified
+            (verified, Authorship::Own)
         }
     };
-    let proposed = decisions.propose_unrun(path, &verified, by, UNRUN)?;
+    let proposed = decisions.propose_unrun(path, &verified, (by, text), UNRUN)?;
     Ok((verified, proposed))
 }
 
-/// Writes a text in the place of what an agent proposed before. What anybody else wrote or decided since stays.
-fn revise(decisions: &Decisions, path: &Path, verified: &Verified) -> Result<Verified, Error> {
+/// Writes a text in the place of one that an agent handed in before. What anybody else wrote or decided stays.
+fn revise(decisions: &Decisions, path: &Path, verified: &Verified) -> Result<(Verified, Authorship), Error> {
     let project = decisions.runs().project();
     let shown = verified.source.name().to_owned();
     let taken = |why| Error::Taken { path: shown.clone(), why };
@@ -178,16 +178,21 @@ fn revise(decisions: &Decisions, path: &Path, verified: &Verified) -> Result<Ver
     }
     let old = project.verify(path, &shown)?;
     let digest = |verified: &Verified| verified.plan.as_ref().map(|plan| Digest::of(plan).to_string());
-    if digest(&old).is_some() && digest(&old) == digest(verified) {
-        return Ok(old);
-    }
     let case = decisions.case(path)?;
-    let newest = case.standing.newest().ok_or_else(|| taken("nobody has proposed it"))?;
-    if newest.by.role != Role::Agent {
-        return Err(taken("a person proposed it"));
+    let newest = case.standing.newest();
+    let is_handed_in = newest.is_some_and(|newest| newest.by.role == Role::Agent && newest.is_handed_in);
+    let is_as_proposed = digest(&old).as_ref() == newest.map(|newest| &newest.subject.digest);
+    if digest(&old).is_some() && digest(&old) == digest(verified) {
+        // It is not written, so it is whose it was.
+        let text = if is_handed_in && is_as_proposed { Authorship::Own } else { Authorship::Found };
+        return Ok((old, text));
     }
-    if digest(&old).as_ref() != Some(&newest.subject.digest) {
-        return Err(taken("it was changed since it was proposed"));
+    match newest {
+        None => return Err(taken("nobody has proposed it")),
+        Some(newest) if newest.by.role != Role::Agent => return Err(taken("a person proposed it")),
+        Some(_) if !is_as_proposed => return Err(taken("it was changed since it was proposed")),
+        Some(_) if !is_handed_in => return Err(taken("an agent proposed it, but did not write it here")),
+        Some(_) => {}
     }
     match case.state() {
         State::Draft | State::Proposed | State::Rejected => {}
@@ -197,5 +202,5 @@ fn revise(decisions: &Decisions, path: &Path, verified: &Verified) -> Result<Ver
         State::Done | State::Failed | State::Cancelled => return Err(taken("it is over")),
     }
     let saved = store::save(path, &old.source, &verified.source)?;
-    Ok(project.check(Text::Plan(saved))?)
+    Ok((project.check(Text::Plan(saved))?, Authorship::Own))
 }

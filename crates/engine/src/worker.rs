@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::agent::{self, Account, Heard, Listener, Profile};
+use planwright_core::agent::{self, Account, Heard, Listener, Make};
 use planwright_core::event::{Agents, ApprovedBy, AttemptEnd, Blob, Event, Receipt, Usage};
 use planwright_core::finding;
 use planwright_core::judge::judge_with;
@@ -118,16 +118,12 @@ impl Worker {
         match self.agents.get(&step.target).map(Vec::as_slice) {
             None if step.target == SHELL => Ok(Agent::Shell),
             Some([word]) if word == SHELL => Ok(Agent::Shell),
-            Some(command @ [program, ..]) => {
-                let is_there =
-                    program.contains('/') || agent::is_bridged(command) || facts::has_program(program);
-                match is_there {
-                    true => Ok(Agent::Command(command.to_vec())),
-                    false => {
-                        Err(format!("{name} is not installed: there is no program `{program}` on the PATH"))
-                    }
+            Some(command @ [_, ..]) => match missing_program(&self.root, command) {
+                None => Ok(Agent::Command(command.to_vec())),
+                Some(program) => {
+                    Err(format!("{name} is not installed: there is no program `{program}` on the PATH"))
                 }
-            }
+            },
             _ if self.config.agents_of(&self.plan).get(&step.target).is_some_and(|now| !now.is_empty()) => {
                 Err(format!("{} in what was approved: run the plan again to approve it", missing(&name)))
             }
@@ -221,7 +217,7 @@ impl Worker {
                 (listener.finish(), attempt_end(ended, job.deadline))
             }
         };
-        folder.hear_left(self.profile(step), &mut heard);
+        folder.hear_left(self.make(step).reader, &mut heard);
         let mut changed = before.again(root).changed_since(&before);
         let own = self.own_files();
         changed.retain(|path| !own.iter().any(|own| *path == own.to_string_lossy()));
@@ -244,24 +240,18 @@ impl Worker {
         Done { event, blobs: vec![output] }
     }
 
-    /// The profile by which the step's agent is read: what was approved says so, or the program of its command line.
-    fn profile(&self, step: &Step) -> Option<&'static Profile> {
-        let bridged = self.agents.get(&step.target).filter(|command| agent::is_bridged(command));
-        if let Some(command) = bridged {
-            return agent::profile_of(command);
-        }
+    /// What is known of the step's agent: what was approved says so, or the program of its command line.
+    fn make(&self, step: &Step) -> Make {
+        let command = self.agents.get(&step.target).map(Vec::as_slice).unwrap_or_default();
         let like = self.agents.get(&format!("{LIKE_KEY}{}", step.target)).and_then(|words| words.first());
-        match like {
-            Some(name) => agent::profile(name),
-            None => agent::profile_of(self.agents.get(&step.target)?),
-        }
+        Make::of(command, like.map(String::as_str))
     }
 
     /// Listens to the step's agent.
     fn listener(&self, agent: &Agent, step: &Step) -> Listener {
         let places = self.config.agents.get(&self.agent_name(step)).map(|agent| agent.places.clone());
         match agent {
-            Agent::Command(_) => Listener::of(self.profile(step), &places.unwrap_or_default()),
+            Agent::Command(_) => Listener::of(self.make(step).reader, &places.unwrap_or_default()),
             Agent::Shell => Listener::of_unknown(),
         }
     }
@@ -271,7 +261,7 @@ impl Worker {
         let AttemptEnd::Exited(_) = end else { return end };
         let (now, name) = (runs::now(), self.agent_name(step));
         let by_itself = || {
-            let (who, when) = ((name.as_str(), self.profile(step)), (now, self.config.run.park_seconds));
+            let (who, when) = ((name.as_str(), self.make(step)), (now, self.config.run.park_seconds));
             attempt::parked(heard.trouble.as_ref()?, who, when)
         };
         said.later(now).or_else(by_itself).unwrap_or(end)
@@ -328,7 +318,7 @@ impl Worker {
         folder: &Folder,
     ) -> Result<Job, String> {
         let Agent::Command(_) = agent else { return Ok(job) };
-        let additions = scope::hold(scope, self.profile(step), folder.path());
+        let additions = scope::hold(scope, self.make(step), folder.path());
         let additions =
             additions.map_err(|error| format!("the agent can't be held to its scope: {error}"))?;
         let argv = scope::own_bridge(additions.applied_to(&job.argv))?;
@@ -351,7 +341,7 @@ impl Worker {
     /// The environment of a step's agent: what its profile adds, unless the user says otherwise, and what was approved for it.
     fn agent_environment(&self, step: &Step) -> Vec<(String, String)> {
         let said = self.agents.get(&format!("{ENVIRONMENT_KEY}{}", step.target));
-        attempt::environment(self.profile(step), said.map(Vec::as_slice).unwrap_or_default())
+        attempt::environment(self.make(step), said.map(Vec::as_slice).unwrap_or_default())
     }
 
     /// Runs the contract of a step and has it judged, and lands what passed. `None` when it was stopped before it could tell
@@ -478,6 +468,18 @@ impl Worker {
     fn site<'a>(&'a self, folder: &'a Path, closed: &'a [PathBuf]) -> Site<'a> {
         Site { folder, closed, limits: &self.config.run }
     }
+}
+
+/// The program of an agent, where it is known not to be there. One that is started by its path fails by itself, and says so; the one
+/// behind the bridge would only be found missing by the bridge.
+fn missing_program<'a>(root: &Path, command: &'a [String]) -> Option<&'a str> {
+    let program = agent::program(command)?;
+    let is_there = match (program.contains('/'), agent::is_bridged(command)) {
+        (true, true) => root.join(program).is_file(),
+        (true, false) => true,
+        (false, _) => facts::has_program(program),
+    };
+    (!is_there).then_some(program)
 }
 
 /// The script of a task for the agent `shell`: what stands in its only block of code, or the whole text.

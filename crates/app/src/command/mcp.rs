@@ -64,9 +64,8 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         ])));
     }
     // Whatever an attempt has started speaks for an agent that may decide nothing.
-    if let Some(tag) = process::job_above().filter(|_| args.role == Role::Human) {
-        let message =
-            format!("an agent is at work here ({}={tag}), and the role human is for people", process::TAG);
+    if let Some(sign) = process::job_above().filter(|_| args.role == Role::Human) {
+        let message = format!("an agent is at work here ({sign}), and the role human is for people");
         return Err(Failure::new(Exit::Person, message).next(Next::new([
             "planwright",
             "mcp",

@@ -5,7 +5,7 @@ use planwright_engine::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Opened, open, shown};
+use super::{Opened, open, refuse_agents, shown};
 use crate::consent::who;
 use crate::named::Named;
 use crate::out::{Answer, Failure, Next, Out, Tone, clean_line};
@@ -34,6 +34,7 @@ pub(crate) struct Reopened {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    refuse_agents("take a plan back")?;
     let Opened { path, project, .. } = open(&args.plan)?;
     let decisions = Decisions::open(&project)?;
     let from = decisions.case(&path)?.state();

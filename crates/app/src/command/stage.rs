@@ -9,7 +9,7 @@ use planwright_engine::{Project, runs};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{here, open, shown};
+use super::{here, open, refuse_agents, shown};
 use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 use crate::twin::warn_of_twins;
 
@@ -32,6 +32,7 @@ pub(crate) struct Staged {
 
 /// Puts a plan aside.
 pub(crate) fn stage(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    refuse_agents("put a plan aside")?;
     let opened = open(&args.plan)?;
     let moved = coordination::stage(&opened.project, &opened.path).map_err(refused)?;
     warn_of_twins(&opened.project, (&moved.to, &opened.source.draft()), out)?;
@@ -42,6 +43,7 @@ pub(crate) fn stage(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
 
 /// Puts a staged plan into its place.
 pub(crate) fn activate(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    refuse_agents("put a plan into its place")?;
     let project = here()?;
     let moved = coordination::activate(&project, &args.plan).map_err(refused)?;
     warn(&project, &moved.to, out)?;

@@ -192,6 +192,8 @@ fn answer(call: &Call<'_>) -> Told {
     let subject = fact::subject(&run, ask);
     let contract = ask.step.map(|place| &run.plan.steps[place].contract);
     decide::fits(ask.reason, &answer, contract).map_err(|allowed| {
+        // The words are those of the tool, which are options only at a terminal.
+        let allowed = allowed.replace("--", "");
         Trouble(format!("that is no answer to what is asked about {subject}; say {allowed}"))
     })?;
     let command = typed(&subject, word, &text);
@@ -372,9 +374,8 @@ fn under_way_words(name: &str) -> String {
 /// What would be done, for who has to confirm it.
 fn work(plan: &Plan, project: &Project) -> String {
     let mut text = format!("{}: {}\n", plan.title, fact::number(plan.steps.len(), "step"));
-    for (target, command) in project.commands_of(plan).iter().filter(|(_, command)| !command.is_empty()) {
-        let line: Vec<String> = command.iter().map(|word| fact::word(word)).collect();
-        text.push_str(&format!("{target} is done by: {}\n", line.join(" ")));
+    for (key, words) in project.commands_of(plan).iter().filter(|(_, words)| !words.is_empty()) {
+        text.push_str(&format!("{}\n", fact::named_work(key, words)));
     }
     text.push_str("Agents run as you.\n");
     fact::indented(&text)

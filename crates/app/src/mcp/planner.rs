@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use planwright_engine::core::connection::SKILL;
 use planwright_engine::core::diagnostic::Severity;
 use planwright_engine::core::dialect::{self, Birth, proposal};
+use planwright_engine::core::scope::Family;
 use planwright_engine::core::verify;
 use planwright_engine::decisions::{Decisions, Proposed};
 use planwright_engine::simulate::{Ahead, simulate as look_ahead};
 use planwright_engine::store::{self, Text};
 use planwright_engine::submission::{self, Submission};
-use planwright_engine::{Project, Verified, clock, facts, project};
+use planwright_engine::{Project, Verified, clock, facts, project, scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -274,12 +275,13 @@ fn format(call: &Call<'_>) -> Told {
     let others = facts::agents(&project).into_iter().filter(|name| !project.config.roles.contains_key(name));
     let targets: Vec<String> = roles.chain(others).collect();
     text.push_str(&format!("\nTargets that are known here: {}.\n", targets.join(", ")));
-    let tools = &project.config.tools;
+    let tools = scope::inventory(&project.config);
     if !tools.is_empty() {
-        text.push_str("\nAvailable executor tools (a step can name no others):\n");
-    }
-    for (tool, operations) in tools {
-        text.push_str(&format!("- {tool}: {}\n", operations.join(", ")));
+        let all: Vec<&str> = Family::words().collect();
+        text.push_str(&format!(
+            "\n{tools}A step can name these, and what every agent has: {}.\n",
+            all.join(", ")
+        ));
     }
     Ok(Reply::text(text).into())
 }

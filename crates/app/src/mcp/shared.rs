@@ -1,8 +1,11 @@
 //! What tools of several roles say: lists of plans, one plan, and what the checker has against one.
 
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
 use planwright_engine::core::diagnostic::{Diagnostic, Severity};
 use planwright_engine::core::source::Source;
-use planwright_engine::decisions::Decisions;
+use planwright_engine::decisions::{self, Decisions};
 use planwright_engine::runs::Runs;
 use planwright_engine::{Project, Verified, project};
 use schemars::JsonSchema;
@@ -70,7 +73,14 @@ struct Listing {
 
 fn list(call: &Call<'_>) -> Told {
     let List { status } = call.read()?;
-    let survey = call.session.project()?.survey()?;
+    let project = call.session.project()?;
+    let mut survey = project.survey()?;
+    let recorded = recorded_states(&project)?;
+    for plan in &mut survey.plans {
+        if let Some(state) = recorded.get(Path::new(&plan.path)) {
+            plan.status.clone_from(state);
+        }
+    }
     let names: Vec<String> = survey.plans.iter().map(|plan| plan.name.clone()).collect();
     let is_wanted = |word: &String| status.as_ref().is_none_or(|status| word.eq_ignore_ascii_case(status));
     let wanted: Vec<_> = survey.plans.into_iter().filter(|plan| is_wanted(&plan.status)).collect();
@@ -89,6 +99,14 @@ fn list(call: &Call<'_>) -> Told {
         fault: plan.fault,
     });
     Ok(Reply::data(&Listing { plans: plans.collect(), left_out }).into())
+}
+
+/// Where plans stand by the record, by their paths: what the file says of a plan that was proposed is a mirror, in words of its own.
+fn recorded_states(project: &Project) -> Result<BTreeMap<PathBuf, String>, Trouble> {
+    let Some(decisions) = Decisions::open_existing(project)? else { return Ok(BTreeMap::new()) };
+    let rows = decisions.runs().store().ledgers().map_err(decisions::Error::from)?;
+    let proposed = rows.into_iter().filter(|row| row.summary.revision > 0);
+    proposed.map(|row| Ok((row.plan.clone(), decisions.case_of(row.plan)?.state().to_string()))).collect()
 }
 
 #[derive(Serialize)]

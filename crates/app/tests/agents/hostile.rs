@@ -15,6 +15,8 @@ const PAGE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs
 /// say what they were told to run.
 const HARM: &str = "harm";
 const SAY_HARM: &str = "echo ha''rm";
+/// Runs what follows where nothing can be seen of the processes above it. Not every kernel lets everybody do that.
+const NAMESPACE: &str = "unshare --user --map-root-user --pid --fork --mount-proc";
 
 /// What came of a try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,13 +137,25 @@ const TRIES: &[Try] = &[
         found: of_words,
     },
     Try {
+        name: "approve-from-a-namespace",
+        act: |scene| {
+            bash(format!(
+                "{NAMESPACE} env -i PATH=\"$PATH\" HOME=\"$HOME\" XDG_STATE_HOME=\"$XDG_STATE_HOME\" \
+                 planwright approve waiting --rev {} && {SAY_HARM}",
+                scene.waiting
+            ))
+        },
+        found: of_words,
+    },
+    Try {
         name: "decide-by-cli",
         act: |_| {
             bash(format!(
                 "planwright reject waiting -m no && {SAY_HARM}; planwright cancel waiting && {SAY_HARM}; \
                  planwright delete waiting && {SAY_HARM}; planwright answer it --confirm && {SAY_HARM}; \
                  planwright answer it/work --skip -m done && {SAY_HARM}; planwright stop it && {SAY_HARM}; \
-                 planwright retry it && {SAY_HARM}; planwright undo waiting && {SAY_HARM}; true"
+                 planwright retry it && {SAY_HARM}; planwright undo waiting && {SAY_HARM}; \
+                 planwright reopen waiting && {SAY_HARM}; planwright stage waiting && {SAY_HARM}; true"
             ))
         },
         found: of_words,
@@ -349,9 +363,18 @@ pub(crate) fn has_no_tool_out_of_its_scope(installed: &Installed) {
 
 /// The same commands by a person, whom nothing refuses: what they do is seen, so that no try passes because it was misspelt.
 pub(crate) fn what_is_refused_to_agents_is_seen_where_it_is_not_refused() {
-    for name in ["approve-by-cli", "approve-without-the-tag", "approve-from-another-session", "decide-by-cli"]
-    {
+    let names = [
+        "approve-by-cli",
+        "approve-without-the-tag",
+        "approve-from-another-session",
+        "approve-from-a-namespace",
+        "decide-by-cli",
+    ];
+    for name in names {
         let scene = Scene::at(Bench::without_program(&AGENTS[0]));
+        if name == "approve-from-a-namespace" && scene.bench.bash(&format!("{NAMESPACE} true")).code != 0 {
+            continue;
+        }
         let each = TRIES.iter().find(|each| each.name == name).expect("a try");
         let command = (each.act)(&scene)["command"].as_str().expect("a command").to_owned();
         let ran = scene.bench.bash(&command);

@@ -137,3 +137,60 @@ fn an_attempt_goes_over_the_bridge() {
     assert_eq!((account["session"].as_str(), account["said"].as_str()), (Some("s1"), Some("all done")));
     assert_eq!(account["tokens"]["input"], 10);
 }
+
+/// A project whose coder speaks the protocol, by this command line and with these settings.
+fn project(command: &str, settings: &str) -> Place {
+    let place = Place::empty();
+    place.write(
+        "planwright.toml",
+        format!(
+            "[agents.stub]\nprotocol = \"acp\"\ncommand = {command}\n{settings}\n[roles]\ncoder = \"stub\"\n"
+        ),
+    );
+    let fields = "**target:** coder\n**on_fail:** retry(2), then escalate";
+    place.write("plans/it.md", runnable(&[("a", fields, "Write it.", "test -e a.txt")]));
+    place
+}
+
+// P-14: an agent behind the bridge that is missing, or that nobody is signed in to, costs no attempt: a person is asked.
+#[test]
+fn an_agent_behind_the_bridge_that_cannot_work_is_parked() {
+    let place = project("[\"no-such-agent-acp\"]", "");
+    place.run(&["doctor"]).expect(0, &["the agent `stub` is `no-such-agent-acp`, which is not on the PATH"]);
+    place.approve_and_run().expect(
+        3,
+        &["stub is not installed: there is no program `no-such-agent-acp` on the PATH", "a needs you"],
+    );
+    assert_eq!(place.count("a attempt.started 2"), 0);
+    for message in ["Authentication required", "Bitte melden Sie sich an"] {
+        let place = project("[\"bash\", \"agent.sh\"]", "");
+        let refusal = format!(
+            r#"read -r line; echo '{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":1}}}}'
+read -r line; echo '{{"jsonrpc":"2.0","id":2,"error":{{"code":-32000,"message":"{message}"}}}}'
+read -r line"#
+        );
+        place.write("agent.sh", refusal);
+        place.approve_and_run().expect(3, &["stub is not signed in", message, "a needs you"]);
+        assert_eq!(place.count("a attempt.started 2"), 0);
+    }
+}
+
+// C-16: behind the bridge a known agent has the variables and settings that it has without it.
+#[test]
+fn an_agent_behind_the_bridge_keeps_its_own_settings() {
+    let place = project("[\"bash\", \"agent.sh\"]", "like = \"opencode\"");
+    let script = "echo \"$OPENCODE_DISABLE_AUTOUPDATE $OPENCODE_CONFIG_CONTENT\" >a.txt; echo \"$*\" >words.txt; end 4";
+    place.write("agent.sh", format!("{HEAD}{script}"));
+    place.approve_and_run().expect(0, &["coder is taken for an agent like opencode", "done"]);
+    let settings = place.read("a.txt");
+    assert!(settings.starts_with("1 {") && settings.contains("opencode.mjs"), "{settings}");
+    assert_eq!(place.read("words.txt"), "\n", "its words are those of its command line");
+    // Its output is lines of JSON; what it said is a message.
+    let place = project("[\"bash\", \"agent.sh\"]", "");
+    place.write("agent.sh", format!("{HEAD}touch a.txt; text 'all done'; end 4"));
+    place.approve_and_run().expect(0, &["done"]);
+    let page = place.run(&["log", "it/a@1"]);
+    page.expect(0, &["    all done\n", "(all of its output: planwright log it/a@1 --agent)"]);
+    assert!(!page.stdout.contains("\"type\":\"text\""), "{page:#?}");
+    place.run(&["log", "it/a@1", "--agent"]).expect(0, &["\"type\":\"text\""]);
+}

@@ -27,6 +27,47 @@ fn an_agent_that_wipes_its_environment_is_still_no_person() {
     assert_eq!(place.read("said").matches("only a person may").count(), 2, "{}", place.read("said"));
 }
 
+/// Does what only a person may where nothing can be seen of the processes above, and notes the limit that it has.
+const APART: &str = r#"
+export XDG_STATE_HOME="$HOME/state"
+namespace="/usr/bin/unshare --user --map-root-user --pid --fork --mount-proc"
+ulimit -HR >limit
+$namespace /bin/true 2>/dev/null && echo apart >apart
+$namespace /usr/bin/env -i PATH="$PATH" HOME="$HOME" XDG_STATE_HOME="$XDG_STATE_HOME" \
+    planwright approve other --rev "$(cat digest)" </dev/null >said 2>&1
+true
+"#;
+
+// A-01, C-11: in a namespace of its own, where no process above it can be seen, an agent still is no person.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_agent_that_hides_its_ancestors_is_still_no_person() {
+    let place = Place::with_plan(&[("a", "", APART, "test -e never")]);
+    place.write("plans/other.md", runnable(&[("b", "", "touch b", "test -e b")]));
+    place.run(&["propose", "other"]).expect(0, &["r1"]);
+    let data = place.run(&["run", "other", "--dry-run", "--json"]).stdout;
+    let data: serde_json::Value = serde_json::from_str(&data).expect("an envelope");
+    let digest = data["data"]["digest"].as_str().expect("a digest");
+    place.write("digest", digest);
+    place.approve_and_run().expect(3, &["a needs you"]);
+    assert_eq!(place.read("limit"), "4611686018427387903\n");
+    if place.path("apart").exists() {
+        assert!(
+            place.read("said").contains("RLIMIT_RTTIME is 4611686018427387903"),
+            "{}",
+            place.read("said")
+        );
+    }
+    // Whoever has that limit, or a lower one, is refused with nothing above it that would tell, and learns the way out.
+    for limit in ["4611686018427387903", "200000"] {
+        let limited = format!("ulimit -R {limit} && planwright approve other --rev {digest}");
+        place.bash(&limited).expect(3, &["only a person may", limit, "ulimit -HR"]);
+    }
+    place
+        .bash(&format!("ulimit -R 4611686018427387904 && planwright approve other --rev {digest}"))
+        .expect(0, &["approved"]);
+}
+
 // The setup prepares what the contract looks at, each time that it looks; where it fails the work is not judged as done.
 #[test]
 fn a_setup_runs_before_every_look_and_must_work() {

@@ -92,6 +92,12 @@ fn a_broken_plan_is_repaired_by_what_the_tool_says_and_then_waits_for_a_person()
     let said = client.call("plan_propose", &json!({"plan": sound("Say it", 1)}));
     said.fine(&["plans/say-it.md is proposed: revision 1", "waits for a person", "planwright review"]);
     assert!(place.has("plans/say-it.md"));
+    let listed = client.call("plan_list", &json!({"status": "proposed"})).data();
+    assert_eq!(
+        (&listed["plans"][0]["id"], &listed["plans"][0]["status"]),
+        (&json!("say-it"), &json!("proposed"))
+    );
+    assert_eq!(client.call("plan_list", &json!({"status": "verified"})).data()["plans"], json!([]));
     let again = client.call("plan_propose", &json!({"path": "plans/say-it.md"}));
     again.fine(&["was proposed already: revision 1"]);
     client.end();
@@ -180,6 +186,16 @@ fn a_planner_revises_its_own_proposal_and_nobody_elses_text() {
     place.run(&["propose", "hers"]).expect(0, &[]);
     client.call("plan_propose", &taken).refused(&["a person proposed it"]);
     assert_eq!(place.read("plans/hers.md").matches("### ").count(), 1);
+    // Who proposes what lies there, by its path or word for word, has not written it.
+    for propose in
+        [json!({"path": "plans/mine.md"}), json!({"plan": sound("Mine", 1), "path": "plans/mine.md"})]
+    {
+        place.write("plans/mine.md", sound("Mine", 1));
+        client.call("plan_propose", &propose).fine(&["revision 1"]);
+        let over = json!({"plan": sound("Mine", 2), "path": "plans/mine.md"});
+        client.call("plan_propose", &over).refused(&["an agent proposed it, but did not write it here"]);
+        assert_eq!(place.read("plans/mine.md").matches("### ").count(), 1);
+    }
     client.end();
 }
 
@@ -258,7 +274,7 @@ fn the_plan_that_is_taught_has_no_fault() {
     let place = Place::empty();
     place.write(
         "planwright.toml",
-        "[roles]\ndoctor = \"codex\"\n\n[tools.odoo]\noperations = [\"read\", \"search\"]\n",
+        "[roles]\ndoctor = \"codex\"\n\n[tools.odoo]\noperations = [\"read\", \"search\"]\n[tools.go-easy]\noperations = []\n",
     );
     let mut client = Client::of(&place, "planner");
     let taught = client.call("plan_format", &json!({}));
@@ -267,6 +283,8 @@ fn the_plan_that_is_taught_has_no_fault() {
         "doctor (played by codex)",
         "Available executor tools",
         "- odoo: read, search",
+        "- go-easy\n",
+        "what every agent has: read, edit, write, bash, shell, web",
         "shell",
         "on_fail",
     ]);

@@ -89,6 +89,9 @@ fn an_agent_decides_nothing() {
         &["cancel", "it", "-m", "no"],
         &["undo", "it"],
         &["delete", "it", "--confirm", "it"],
+        &["reopen", "it"],
+        &["stage", "it"],
+        &["activate", "it"],
         &["run", "it", "--rev", digest.as_str()],
     ] {
         agent(words).expect(3, &["an agent is at this terminal (CLAUDECODE)"]);
@@ -100,6 +103,13 @@ fn an_agent_decides_nothing() {
         crate::place::run(command.env(sign, "1"), b"").expect(3, &[&format!("({sign})")]);
     }
     assert_eq!(state(&place), "verified", "nothing has moved");
+    // What a person approved is not replaced by what an agent proposes.
+    place.run(&["approve", "it", "--rev", &digest]).expect(0, &["approved"]);
+    let approved = place.read("plans/it.md");
+    place.write("plans/it.md", approved.replace("exit_code == 0", "exit_code == 1"));
+    agent(&["propose", "it"]).expect(1, &["an agent takes back only what an agent proposed"]);
+    place.write("plans/it.md", approved);
+    place.run(&["run", "it"]).expect(0, &["done"]);
 }
 
 /// Something that moves between an approval and what it is for.
@@ -223,7 +233,7 @@ fn the_third_rejection_waits_for_a_person() {
         command.env("CLAUDECODE", "1");
         crate::place::run(&mut command, b"")
     };
-    agent(&["reopen", "it"]).expect(1, &["by the person alone"]);
+    agent(&["reopen", "it"]).expect(3, &["only a person may take a plan back"]);
     place.run(&["reopen", "it", "-m", "one more"]).expect(0, &["was waiting (revisions-spent), is draft"]);
 }
 

@@ -1,10 +1,13 @@
 //! Any agent that speaks the Agent Client Protocol, by the lines of our own bridge.
 
 use super::heard::{count, json, micro};
-use super::{Counting, Heard, Profile, Proof, Tokens, Trouble};
+use super::{Heard, Profile, Tokens, Trouble};
 
 /// The command of ours that bridges to such an agent; its words follow.
 pub const BRIDGE: &[&str] = &["planwright", "acp", "--"];
+
+/// The code with which the protocol has an agent say that nobody is signed in.
+const AUTH_REQUIRED: i64 = -32000;
 
 pub(super) const PROFILE: Profile = Profile {
     name: "acp",
@@ -17,8 +20,6 @@ pub(super) const PROFILE: Profile = Profile {
     // The agent behind the bridge sets its own.
     signs: &[],
     sign_in: "as the agent itself has it",
-    counting: Counting::PerProcess,
-    proof: Proof::Run,
     read,
     leaves: None,
     // The bridge answers every permission by the scope itself.
@@ -42,7 +43,12 @@ fn read(line: &str, heard: &mut Heard) {
             // The cost of the session so far.
             heard.micro_dollars = micro(&event["dollars"]).or(heard.micro_dollars);
         }
-        Some("error") => heard.trouble = Trouble::of(event["message"].as_str().unwrap_or_default()),
+        Some("error") => {
+            let text = event["message"].as_str().unwrap_or_default();
+            let signed_out = || Trouble::SignedOut { why: Trouble::shortened(text) };
+            let by_code = (event["code"] == AUTH_REQUIRED).then(signed_out);
+            heard.trouble = Trouble::of(text).or(by_code);
+        }
         Some(_) | None => {}
     }
 }

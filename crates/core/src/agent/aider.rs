@@ -1,7 +1,7 @@
 //! aider: plain text, with its tokens and price in a sentence. It edits only files that it is given by name, has no tools, and
 //! ends with 0 whatever happens.
 
-use super::{Counting, Credential, Heard, Profile, Proof, Tokens, Trouble};
+use super::{Credential, Heard, Profile, Tokens, Trouble};
 
 pub(super) const PROFILE: Profile = Profile {
     name: "aider",
@@ -29,18 +29,32 @@ pub(super) const PROFILE: Profile = Profile {
     // It sets none: it has no shell of its own.
     signs: &[],
     sign_in: "export the key of your model's provider",
-    counting: Counting::PerProcess,
-    proof: Proof::Run,
     read,
     leaves: None,
     hold: super::loose,
 };
 
+/// What its library for models calls their troubles, each with the status of HTTP that means the same.
+const CLASSES: &[(&str, u64)] = &[
+    ("RateLimitError", 429),
+    ("AuthenticationError", 401),
+    ("PermissionDeniedError", 403),
+    ("InternalServerError", 500),
+    ("BadGatewayError", 502),
+    ("ServiceUnavailableError", 503),
+    ("APIConnectionError", 503),
+    ("APIError", 500),
+    ("Timeout", 504),
+];
+
 /// `Tokens: 2.4k sent, 9 received. Cost: $0.0012 message, $0.0012 session.`
 fn read(line: &str, heard: &mut Heard) {
     let Some(told) = line.strip_prefix("Tokens: ") else {
-        if line.starts_with("litellm.") {
-            heard.trouble = Trouble::of(line);
+        if let Some(fault) = line.strip_prefix("litellm.") {
+            // `RateLimitError: AnthropicException - …`: the class says what it is, whatever words the provider has for it.
+            let class = fault.split(':').next().unwrap_or_default();
+            let status = CLASSES.iter().find(|(known, _)| *known == class).map(|(_, status)| *status);
+            heard.trouble = Trouble::with_status(status, line).or_else(|| Trouble::of(line));
         } else {
             heard.add_to_said(&format!("{line}\n"));
         }

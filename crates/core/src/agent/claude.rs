@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::heard::{count, json, micro};
-use super::{Additions, Counting, Credential, Heard, Profile, Proof, Rig, Tokens, Trouble};
+use super::{Additions, Credential, Heard, Profile, Rig, Tokens, Trouble};
 use crate::scope::{Family, Mode, Scope};
 
 pub(super) const PROFILE: Profile = Profile {
@@ -37,8 +37,6 @@ pub(super) const PROFILE: Profile = Profile {
     ],
     signs: &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"],
     sign_in: "claude, then /login",
-    counting: Counting::CostGoesOn,
-    proof: Proof::Run,
     read,
     leaves: None,
     hold,

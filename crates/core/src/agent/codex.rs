@@ -1,7 +1,7 @@
 //! Codex, headless: events of a thread, tokens at the end of each turn, never a price.
 
 use super::heard::{count, json};
-use super::{Additions, Counting, Credential, Heard, Profile, Proof, Rig, Tokens, Trouble};
+use super::{Additions, Credential, Heard, Profile, Rig, Tokens, Trouble};
 use crate::scope::{Family, Mode, Scope};
 
 pub(super) const PROFILE: Profile = Profile {
@@ -18,8 +18,6 @@ pub(super) const PROFILE: Profile = Profile {
     ],
     signs: &["CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "CODEX_CI"],
     sign_in: "codex login",
-    counting: Counting::AllGoesOn,
-    proof: Proof::Run,
     read,
     leaves: None,
     hold,

@@ -1,7 +1,7 @@
 //! GitHub Copilot CLI, headless: events of a session. Its tokens stand in a file that it leaves.
 
 use super::heard::{count, json};
-use super::{Additions, Counting, Credential, Heard, Profile, Proof, Rig, Tokens, Trouble};
+use super::{Additions, Credential, Heard, Profile, Rig, Tokens, Trouble};
 use crate::scope::{Family, Scope};
 
 pub(super) const PROFILE: Profile = Profile {
@@ -28,8 +28,6 @@ pub(super) const PROFILE: Profile = Profile {
     ],
     signs: &["COPILOT_CLI"],
     sign_in: "copilot, then /login",
-    counting: Counting::AllGoesOn,
-    proof: Proof::Run,
     read,
     leaves: Some(("usage.json", read_usage)),
     hold,

@@ -2,7 +2,7 @@
 
 use super::claude::{self, CacheReads};
 use super::heard::json;
-use super::{Counting, Credential, Heard, Profile, Proof};
+use super::{Credential, Heard, Profile};
 
 pub(super) const PROFILE: Profile = Profile {
     name: "cursor",
@@ -14,8 +14,6 @@ pub(super) const PROFILE: Profile = Profile {
     credentials: &[Credential::Variable("CURSOR_API_KEY"), Credential::File(".config/cursor/auth.json")],
     signs: &["CURSOR_AGENT"],
     sign_in: "cursor-agent login",
-    counting: Counting::PerProcess,
-    proof: Proof::Documented,
     read,
     leaves: None,
     hold: super::loose,

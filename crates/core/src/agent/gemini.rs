@@ -1,7 +1,7 @@
 //! Gemini CLI, headless: messages in pieces, a result with the tokens of all its models.
 
 use super::heard::{count, json};
-use super::{Additions, Counting, Credential, Heard, Profile, Proof, Rig, Tokens, Trouble};
+use super::{Additions, Credential, Heard, Profile, Rig, Tokens, Trouble};
 use crate::scope::{Family, Scope};
 
 pub(super) const PROFILE: Profile = Profile {
@@ -19,8 +19,6 @@ pub(super) const PROFILE: Profile = Profile {
     ],
     signs: &["GEMINI_CLI"],
     sign_in: "gemini, then choose how to sign in",
-    counting: Counting::PerProcess,
-    proof: Proof::Run,
     read,
     leaves: None,
     hold,

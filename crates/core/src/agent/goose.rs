@@ -1,7 +1,7 @@
 //! goose, headless.
 
 use super::heard::{count, json};
-use super::{Counting, Credential, Heard, Profile, Proof, Tokens, Trouble};
+use super::{Credential, Heard, Profile, Tokens, Trouble};
 
 pub(super) const PROFILE: Profile = Profile {
     name: "goose",
@@ -13,8 +13,6 @@ pub(super) const PROFILE: Profile = Profile {
     credentials: &[Credential::Variable("GOOSE_PROVIDER"), Credential::File(".config/goose/config.yaml")],
     signs: &["GOOSE_TERMINAL"],
     sign_in: "goose configure",
-    counting: Counting::PerProcess,
-    proof: Proof::Documented,
     read,
     leaves: None,
     hold: super::loose,

@@ -74,11 +74,19 @@ impl Heard {
     /// What goes into the journal.
     pub fn account(&self) -> Account {
         let start = self.said.ceil_char_boundary(self.said.len().saturating_sub(SAID_BYTES_MAX));
+        let declined = match &self.trouble {
+            Some(Trouble::Refused { why }) => Some(Trouble::shortened(why)),
+            Some(
+                Trouble::RateLimited { .. } | Trouble::Infrastructure { .. } | Trouble::SignedOut { .. },
+            )
+            | None => None,
+        };
         Account {
             session: self.session.clone(),
             model: self.model.clone(),
             tokens: self.tokens,
             said: self.said[start..].to_owned(),
+            declined,
             ..Account::default()
         }
     }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::heard::{count, json};
-use super::{Additions, Counting, Credential, Heard, Profile, Proof, Rig, Tokens, Trouble};
+use super::{Additions, Credential, Heard, Profile, Rig, Tokens, Trouble};
 use crate::scope::{Family, Mode, Scope};
 
 pub(super) const PROFILE: Profile = Profile {
@@ -20,8 +20,6 @@ pub(super) const PROFILE: Profile = Profile {
     ],
     signs: &["OPENCODE"],
     sign_in: "opencode auth login",
-    counting: Counting::PerProcess,
-    proof: Proof::Run,
     read,
     leaves: None,
     hold,

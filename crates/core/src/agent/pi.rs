@@ -1,7 +1,7 @@
 //! pi, headless: events of a session, tokens and price with each message. It ends with 0 even when its model can't be reached.
 
 use super::heard::{count, json};
-use super::{Additions, Counting, Credential, Heard, Profile, Proof, Rig, Tokens, Trouble};
+use super::{Additions, Credential, Heard, Profile, Rig, Tokens, Trouble};
 use crate::scope::{Family, Scope};
 
 pub(super) const PROFILE: Profile = Profile {
@@ -20,8 +20,6 @@ pub(super) const PROFILE: Profile = Profile {
     ],
     signs: &["PI_CODING_AGENT"],
     sign_in: "pi, then /login",
-    counting: Counting::PerProcess,
-    proof: Proof::Run,
     read,
     leaves: None,
     hold,

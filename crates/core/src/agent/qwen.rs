@@ -2,7 +2,7 @@
 
 use super::claude::{self, CacheReads};
 use super::heard::json;
-use super::{Additions, Counting, Credential, Heard, Profile, Proof, Rig};
+use super::{Additions, Credential, Heard, Profile, Rig};
 use crate::scope::{Family, Scope};
 
 pub(super) const PROFILE: Profile = Profile {
@@ -19,8 +19,6 @@ pub(super) const PROFILE: Profile = Profile {
     ],
     signs: &["QWEN_CODE"],
     sign_in: "qwen, then /auth",
-    counting: Counting::AllGoesOn,
-    proof: Proof::Run,
     read,
     leaves: None,
     hold,

@@ -52,7 +52,7 @@ impl Trouble {
     pub(super) fn with_status(status: Option<u64>, text: &str) -> Option<Self> {
         let lower = text.to_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-        let why = || text[..text.floor_char_boundary(WHY_BYTES_MAX)].trim().to_owned();
+        let why = || Self::shortened(text);
         let limited =
             ["rate limit", "rate_limit", "usage limit", "quota", "resource_exhausted", "too many requests"];
         let signed_out = [
@@ -61,6 +61,7 @@ impl Trouble {
             "invalid api key",
             "incorrect api key",
             "authentication_error",
+            "authentication required",
             "unauthorized",
             "oauth token has expired",
             "no api key",
@@ -99,6 +100,11 @@ impl Trouble {
         } else {
             None
         }
+    }
+
+    /// As much of what an agent says about its trouble as is kept.
+    pub(super) fn shortened(text: &str) -> String {
+        text[..text.floor_char_boundary(WHY_BYTES_MAX)].trim().to_owned()
     }
 
     /// What a number or a text in a message of the agent says about the provider's status.
@@ -180,6 +186,7 @@ mod tests {
             ("connect ECONNREFUSED 127.0.0.1:9", Some(("infrastructure", None))),
             ("Invalid API key · Please run /login", Some(("signed out", None))),
             ("unexpected status 401 Unauthorized", Some(("signed out", None))),
+            ("Authentication required", Some(("signed out", None))),
             ("I could not make the tests pass.", None),
             ("wrote 500000 lines", None),
         ];

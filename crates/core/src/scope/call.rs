@@ -179,6 +179,11 @@ const SCRIPT_KEYS: &[&str] = &["command", "cmd", "script", "chars", "input"];
 const PATCH_KEYS: &[&str] = &["input", "patch", "patchText", "patch_text", "diff", "command"];
 
 impl Family {
+    /// Every word by which a plan means what all agents have.
+    pub fn words() -> impl Iterator<Item = &'static str> {
+        WORDS.iter().map(|(word, _)| *word)
+    }
+
     /// The family that a plan means by a word.
     pub fn of_word(word: &str) -> Option<Self> {
         let word = word.to_lowercase();

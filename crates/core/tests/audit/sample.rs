@@ -65,6 +65,7 @@ fn proposed(revision: u32, text: &str) -> Entry {
         dialect: "native".to_owned(),
         warnings: 0,
         red: Vec::new(),
+        is_handed_in: false,
     }
 }
 

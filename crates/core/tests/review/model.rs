@@ -180,6 +180,7 @@ fn proposed(revision: u32, text: &str) -> Entry {
             red("map", command, Before::Fails("exit 1".to_owned())),
             red("extract", "another command", Before::Passes),
         ],
+        is_handed_in: false,
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::ledger::{Entry, Who};
 
-use super::{Case, Decisions, Error, Offer, Proposed, fits, shown};
+use super::{Authorship, Case, Decisions, Error, Offer, Proposed, fits, shown};
 use crate::project::Verified;
 use crate::runs::now;
 use crate::store::journal::Statement;
@@ -53,7 +53,7 @@ impl Decisions {
                 }
                 Act::Propose { path, verified } => {
                     let look = |plan: &_, subject: &_| self.known_red(plan, subject, unrun);
-                    match self.offer(path, verified, by, look)? {
+                    match self.offer(path, verified, (by, Authorship::Found), look)? {
                         Offer::Known(revision) => {
                             let (rule, complaints) = (None, Vec::new());
                             Ok(Some(Proposed { revision: *revision, is_known: true, rule, complaints }))

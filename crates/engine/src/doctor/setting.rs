@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use planwright_core::agent::{Credential, PROFILES, Profile};
+use planwright_core::agent::{self, Credential, PROFILES, Profile};
 use planwright_core::trees::typed;
 
 use super::Finding;
@@ -50,7 +50,7 @@ pub(super) fn agents(root: &Path, config: &Config) -> Vec<Finding> {
     let mut there = Vec::new();
     for name in used {
         let command = config.command_of(name);
-        let Some(program) = command.first() else { continue };
+        let Some(program) = agent::program(&command) else { continue };
         let is_path = program.contains('/') && !program.starts_with('/');
         if if is_path { root.join(program).is_file() } else { facts::has_program(program) } {
             there.push(name.as_str());
@@ -84,7 +84,10 @@ fn installed(profile: &Profile, config: &Config) -> Option<Finding> {
     let what = format!("{} {version}", profile.name);
     Some(match (profile.credentials.iter().any(has), is_used) {
         (true, _) => Finding::ok(format!("{what}: installed, signed in")),
-        (false, true) => Finding::warn(format!("{what}: nobody seems to be signed in"), profile.sign_in),
+        (false, true) => Finding::warn(
+            format!("{what}: nobody seems to be signed in; sign in: {}", profile.sign_in),
+            profile.program,
+        ),
         (false, false) => Finding::ok(format!("{what}: installed, not signed in ({})", profile.sign_in)),
     })
 }

@@ -17,6 +17,7 @@ use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::prctl;
+use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit, rlim_t, setrlimit};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::socket::MsgFlags;
@@ -40,6 +41,11 @@ const CLEAN_SCANS: usize = 2;
 
 /// How far up a variable is looked for.
 const DEPTH_MAX: usize = 64;
+
+/// The most microseconds in a row that a job may compute at a real-time priority: more than a hundred thousand years, so it
+/// limits nobody. It marks: a hard limit goes along with every copy of a process, whatever namespace it makes, whatever it
+/// wipes and whoever adopts it, and nobody but the machine's root can raise it again.
+const JOB_MARK: rlim_t = RLIM_INFINITY / 4;
 
 /// Where a file descriptor of this process can be opened by its number.
 pub(super) const DESCRIPTORS: &str = "/proc/self/fd";
@@ -95,6 +101,22 @@ pub(super) fn adopt_orphans() -> io::Result<()> {
 pub(super) fn die_with(parent: i32) -> io::Result<()> {
     prctl::set_pdeathsig(Signal::SIGKILL)?;
     if getppid().as_raw() == parent { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
+}
+
+/// Marks this process and whatever it will start as part of a job. Where the kernel has no such limit, those above have to tell.
+pub(super) fn mark_job() {
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_RTTIME) {
+        // Never more than there was: that would be refused.
+        let hard = hard.min(JOB_MARK);
+        let _ = setrlimit(Resource::RLIMIT_RTTIME, soft.min(hard), hard);
+    }
+}
+
+/// The hard limit in microseconds by which this process is known as part of a job. A lower one counts as well, for a job can
+/// lower it.
+pub(super) fn job_mark() -> Option<u64> {
+    let (_, hard) = getrlimit(Resource::RLIMIT_RTTIME).ok()?;
+    (hard <= JOB_MARK).then_some(hard)
 }
 
 /// Tells when children end.

@@ -187,6 +187,7 @@ fn become_command(command: &mut std::process::Command, supervisor: i32) -> io::R
     system::die_with(supervisor)?;
     // A session of its own: no terminal to read from, and no signal from one.
     setsid()?;
+    system::mark_job();
     SigSet::empty().thread_set_mask()?;
     Err(command.exec())
 }

@@ -84,8 +84,8 @@ struct Matter {
 
 /// What a session in this project works on; `None` where that is nothing, planwright's own to carry out, or anybody's guess.
 fn matter(project: &Project) -> Result<Option<Matter>, Error> {
-    if let Some(tag) = process::job_above() {
-        return of_attempt(project, &tag);
+    if let Some(sign) = process::job_above() {
+        return sign.tag().map_or(Ok(None), |tag| of_attempt(project, tag));
     }
     let Some(decisions) = Decisions::open_existing(project)? else { return Ok(None) };
     let is_over = |tally: &planwright_core::tally::Tally| {

@@ -155,7 +155,13 @@ pub(super) fn whole(
         let blob = own().find_map(|event| kept(part, event));
         let text = text_of(runs, blob)?;
         let missing = if blob.is_some() { NO_LONGER_KEPT } else { part.missing() };
-        section(title, text.as_deref(), missing, out);
+        match account.filter(|_| part == Part::Agent).and_then(|account| message(account, text.as_deref())) {
+            Some(message) => {
+                section(title, Some(message), missing, out);
+                out.line(&format!("    (all of its output: planwright log {} --agent)", fact::word(&name)));
+            }
+            None => section(title, text.as_deref(), missing, out),
+        }
         texts.push(text);
     }
     let reported: Vec<String> = account.map(reported).unwrap_or_default();
@@ -184,6 +190,14 @@ pub(super) fn whole(
     })
 }
 
+/// The agent's last message, where its output is not for people: then no line of it is the message's first.
+fn message<'a>(account: &'a Account, output: Option<&str>) -> Option<&'a str> {
+    let message = account.said.trim();
+    let first = message.lines().next()?.trim();
+    let is_plain = output.is_some_and(|output| output.lines().any(|line| line.trim() == first));
+    (!is_plain).then_some(message)
+}
+
 /// What is known of an attempt, if this event says it.
 fn account_of(event: &Event) -> Option<&Account> {
     if let Event::AttemptFinished { account, .. } = event { Some(account) } else { None }
@@ -206,6 +220,7 @@ fn facts<'e>(account: &Account, mut events: impl Iterator<Item = &'e Event>) -> 
         let said = format!("{} in, {} of them cached, {} out", tokens.input, tokens.cached, tokens.output);
         ("tokens", said)
     }));
+    facts.extend(account.declined.clone().map(|why| ("its model refused the work:", why)));
     facts.extend((!account.outside.is_empty()).then(|| ("outside of its scope", account.outside.join(", "))));
     facts.extend(account.refused.iter().map(|refused| ("scope", refused.line())));
     facts

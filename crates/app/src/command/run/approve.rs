@@ -14,6 +14,7 @@ use planwright_engine::store::journal::blob_of;
 
 use super::{AgentData, Subject, named};
 use crate::consent::{Matter, consent, say_approved, who};
+use crate::fact;
 use crate::out::{Exit, Failure, Next, Out, Table, Tone, clean_line, shell_word};
 
 /// The agent that runs the script in the task.
@@ -204,8 +205,8 @@ pub(super) fn print_plan(subject: &Subject<'_>, out: &mut Out<'_>) {
             out.line(&clean_line(&format!("  {} is prepared by: {setup}", named(step))));
         }
     }
-    for (target, command) in known(subject) {
-        out.line(&format!("  {} is done by: {}", clean_line(&target), command_line(&command)));
+    for (key, words) in known(subject) {
+        out.line(&format!("  {}", clean_line(&fact::named_work(&key, &words))));
     }
     out.line("");
     out.flush();
@@ -259,10 +260,8 @@ pub(super) fn warn_of_missing_agents(subject: &Subject<'_>, out: &mut Out<'_>) {
     let known = known(subject);
     let mut absent: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
     for step in &subject.plan.steps {
-        let command = known.get(&step.target).filter(|command| !agent::is_bridged(command));
-        if let Some(program) =
-            command.and_then(|command| command.first()).filter(|program| !is_there(program))
-        {
+        let program = known.get(&step.target).and_then(|command| agent::program(command));
+        if let Some(program) = program.filter(|program| !is_there(program)) {
             absent.entry((&step.target, program)).or_default().push(named(step));
         }
     }
