@@ -13,8 +13,8 @@ pub use checkout::Checkout;
 pub use log::{Commit, changed_by, commits_since, named};
 pub(crate) use place::{Place, abandoned, remove as remove_folder};
 pub use planwright_core::ledger::Base;
-pub(crate) use tree::walked;
 pub use tree::{Files, tree_of_workspace};
+pub(crate) use tree::{repositories_in, walked};
 
 use crate::process::{self, Answer, Repository};
 use crate::store::state;

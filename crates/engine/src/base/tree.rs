@@ -110,13 +110,7 @@ impl Files {
 /// The files below a folder that no `.gitignore` in it ignores, with their paths relative to it.
 pub(crate) fn walked(top: &Path) -> BTreeMap<PathBuf, Metadata> {
     // Our own walk: git would ask a monitor and run filters, and gives up where a repository lies in another.
-    let walk = WalkBuilder::new(top)
-        .hidden(false)
-        .ignore(false)
-        .parents(false)
-        .require_git(false)
-        .filter_entry(|entry| entry.file_name() != ".git")
-        .build();
+    let walk = walk(top).filter_entry(|entry| entry.file_name() != ".git").build();
     // What vanishes while we look is not there.
     let mut found = BTreeMap::new();
     for entry in walk.flatten() {
@@ -127,6 +121,23 @@ pub(crate) fn walked(top: &Path) -> BTreeMap<PathBuf, Metadata> {
         }
     }
     found
+}
+
+/// The folders below one, from there, that are other repositories and that no `.gitignore` in it ignores.
+pub(crate) fn repositories_in(top: &Path) -> Vec<PathBuf> {
+    let is_git = |path: &Path| path.file_name().is_some_and(|name| name == ".git");
+    let walk = walk(top).filter_entry(move |entry| !entry.path().parent().is_some_and(is_git)).build();
+    let folders = walk.flatten().filter(|entry| is_git(entry.path())).filter_map(|entry| {
+        let folder = entry.path().parent()?.strip_prefix(top).ok()?.to_owned();
+        (!folder.as_os_str().is_empty()).then_some(folder)
+    });
+    folders.collect()
+}
+
+fn walk(top: &Path) -> WalkBuilder {
+    let mut walk = WalkBuilder::new(top);
+    walk.hidden(false).ignore(false).parents(false).require_git(false);
+    walk
 }
 
 /// What is at a path, unless a link is on the way: then something else is there.
