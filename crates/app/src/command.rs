@@ -86,7 +86,7 @@ use planwright_engine::merge as driver;
 use planwright_engine::runs::{Run, Runs};
 use planwright_engine::store::journal::{Holder, Recorded};
 use planwright_engine::store::{self, Text};
-use planwright_engine::{Project, binding, desk, ground, process, project, runs};
+use planwright_engine::{Project, binding, desk, ground, integrate, process, project, runs};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::Value;
@@ -158,6 +158,45 @@ pub(crate) fn reviews(project: &Project, out: &mut Out<'_>) -> Result<Vec<Review
         state: row.summary.state,
         by: row.summary.proposer,
         since_ms: row.summary.since_ms,
+    });
+    Ok(data.collect())
+}
+
+/// A plan that is done, was evicted from a merge, and has not landed since.
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct OutcastData {
+    /// The plan.
+    pub(crate) plan: String,
+    /// Its file, relative to the root of the project.
+    pub(crate) path: String,
+    /// Its branch.
+    pub(crate) branch: String,
+    /// The branch that it was to go into.
+    pub(crate) into: String,
+    /// Why it did not.
+    pub(crate) why: String,
+    /// Since when, in milliseconds since 1970.
+    pub(crate) since_ms: u64,
+}
+
+impl OutcastData {
+    /// The command that a person types next, on the branch that it was to go into.
+    pub(crate) fn command(&self) -> Next {
+        Next::new(["git", "merge", self.branch.as_str()])
+    }
+}
+
+/// Every plan that was evicted and has not landed since, the oldest first.
+pub(crate) fn outcasts(project: &Project) -> Result<Vec<OutcastData>, Failure> {
+    let Some(decisions) = Decisions::open_existing(project)? else { return Ok(Vec::new()) };
+    let found = integrate::evicted(&decisions).map_err(merge::failure)?;
+    let data = found.into_iter().map(|outcast| OutcastData {
+        plan: outcast.plan,
+        path: outcast.path.to_string_lossy().into_owned(),
+        branch: outcast.branch,
+        into: outcast.into,
+        why: outcast.why,
+        since_ms: outcast.since_ms,
     });
     Ok(data.collect())
 }

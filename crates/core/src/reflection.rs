@@ -153,6 +153,16 @@ impl Reflection {
         self.state = Some(state_of(state));
     }
 
+    /// Leaves the marks alone that a file has on steps which are still to be done: somebody set them, and it may be that they did
+    /// the work.
+    pub fn spare(&mut self, draft: &Draft, run: &RunState) {
+        for step in unproven(draft, run) {
+            if matches!(run.steps[step].status, Status::Pending | Status::Waiting { .. }) {
+                self.marks.remove(&step);
+            }
+        }
+    }
+
     /// Takes over where a plan stands that is not being run.
     pub fn rest(&mut self, state: State, at: &str, tell: &mut dyn FnMut(&Happening<'_>)) {
         self.reach(state, at, tell);

@@ -179,6 +179,8 @@ pub struct Facts {
     pub work: Work,
     /// Who works in it now.
     pub busy: Option<String>,
+    /// The project whose tree it lies beside, where that tree is there: it goes with that one.
+    pub beside: Option<String>,
 }
 
 /// Whether a tree may be reclaimed by itself.
@@ -208,6 +210,8 @@ pub enum Why {
     Active,
     /// Its marker names a plan that is not there, which may be a slip.
     Dangling(String),
+    /// It lies beside the tree of a plan of this project, and goes with that.
+    Beside(String),
 }
 
 impl fmt::Display for Why {
@@ -218,6 +222,7 @@ impl fmt::Display for Why {
             Self::Other => write!(f, "something else than a folder is in its place"),
             Self::Active => write!(f, "it is in use: its plan is there, and its work has not landed"),
             Self::Dangling(name) => write!(f, "its marker names the plan `{name}`, which is not there"),
+            Self::Beside(root) => write!(f, "it is for a plan of {root}, and goes with the tree of that"),
             Self::Work(work) => match &work.unknown {
                 Some(unknown) => write!(f, "it can't be told what would be lost: {unknown}"),
                 None => write!(f, "{}", lost(work)),
@@ -273,6 +278,9 @@ pub fn reclaim(facts: &Facts) -> Reclaim {
 
 /// Whether a tree that somebody named may be removed: nothing may be lost with it.
 pub fn may_remove(facts: &Facts) -> Result<(), Why> {
+    if let Some(root) = &facts.beside {
+        return Err(Why::Beside(root.clone()));
+    }
     match (facts.maker, facts.folder, &facts.busy) {
         (Maker::Git, ..) => Err(Why::Yours),
         (Maker::Planwright, _, Some(who)) => Err(Why::Busy(who.clone())),

@@ -25,7 +25,11 @@ use planwright_core::state::State;
 use planwright_core::tally::Tally;
 use planwright_core::verify;
 
+use crate::base;
 use crate::binding;
+use crate::decisions::Decisions;
+use crate::ground;
+use crate::integrate;
 use crate::keep::{self, Keep, branch_of, tree_around};
 use crate::project::{self, Project};
 use crate::runs::{Error, Run, Runs};
@@ -207,17 +211,66 @@ pub fn hindrance(project: &Project, (plan, draft): (&Path, &Draft)) -> Result<Op
     Ok(None)
 }
 
+/// The plans that are done, whose work is on a branch and neither merged nor evicted, and that may have changed what a plan touches: their names and
+/// the commits of their branches, in the order in which they would land.
+pub fn unlanded(project: &Project, plan: &Path) -> Result<Vec<(String, String)>, Error> {
+    let branches = || -> Result<Option<(Keep, String)>, keep::Error> {
+        let Some(keep) = Keep::find(&project.root)? else { return Ok(None) };
+        // All plans are read only where one of them can matter.
+        let is_any = !keep.list(&branch_of(""))?.is_empty();
+        Ok(head_of(project, &keep)?.filter(|_| is_any).map(|head| (keep, head)))
+    };
+    let Some((keep, head)) = branches().map_err(ground::Error::from)? else { return Ok(Vec::new()) };
+    let mut board = board(project)?;
+    board.measure(project);
+    let (entries, trees) = (board.entries(), trees_of(project));
+    let Some(own) = board.cards.iter().position(|card| card.path == plan) else { return Ok(Vec::new()) };
+    // Whoever begins with the work of one that was evicted would not land either.
+    let evicted = Decisions::open(project).ok().and_then(|decisions| integrate::evicted(&decisions).ok());
+    let is_evicted =
+        |card: &Card| evicted.iter().flatten().any(|outcast: &integrate::Outcast| outcast.path == card.path);
+    let order = coordinate::merge_order(&entries).unwrap_or_else(|_| (0..entries.len()).collect());
+    let mut found = Vec::new();
+    for place in order.into_iter().filter(|place| *place != own) {
+        let Some(card) = board.cards.get(place).filter(|card| card.entry.status == Status::Done) else {
+            continue;
+        };
+        if is_evicted(card) || coordinate::safe_together(&entries, &[place, own]).overlaps.is_empty() {
+            continue;
+        }
+        let of_tree = trees.iter().find(|tree| tree.plan.as_ref() == Some(&card.path));
+        let branch = of_tree.and_then(|tree| tree.branch.as_ref());
+        let branch = branch.map_or_else(|| branch_of(&card.entry.name), |name| format!("refs/heads/{name}"));
+        let tip = keep.get(&branch).map_err(ground::Error::from)?;
+        let is_there = |tip: &String| keep.is_ancestor(tip, &head).unwrap_or(true);
+        found.extend(tip.filter(|tip| !is_there(tip)).map(|tip| (card.entry.name.clone(), tip)));
+    }
+    Ok(found)
+}
+
 /// Whether the work of a plan is where others begin: it was done there, or its branch has been merged. What can't be told
 /// holds nobody up.
 fn has_landed(project: &Project, name: &str) -> bool {
     let landed = || -> Result<bool, keep::Error> {
         let Some(keep) = Keep::find(&project.root)? else { return Ok(true) };
-        let (Some(tip), Some(head)) = (keep.get(&branch_of(name))?, keep.get("HEAD")?) else {
+        let (Some(tip), Some(head)) = (keep.get(&branch_of(name))?, head_of(project, &keep)?) else {
             return Ok(true);
         };
         keep.is_ancestor(&tip, &head)
     };
     landed().unwrap_or(true)
+}
+
+/// The commit that work lands on: HEAD of the user's working copy, which a worktree of git has for itself.
+fn head_of(project: &Project, keep: &Keep) -> Result<Option<String>, keep::Error> {
+    let copy = match tree_around(&project.root)? {
+        Some(tree) => tree.origin,
+        None => project.root.clone(),
+    };
+    match base::of(&copy) {
+        Ok(Some(base)) => Ok(Some(base.commit)),
+        Ok(None) | Err(_) => keep.get("HEAD"),
+    }
 }
 
 /// Gathers every plan of a project as if nothing was recorded: for those who must not fail over a record that is broken.
@@ -253,6 +306,8 @@ fn gather(project: &Project, known: &Known<'_>) -> Result<Board, Error> {
 fn trees_of(project: &Project) -> Vec<Tree> {
     let own = tree_around(&project.root).ok().flatten();
     let is_ours = |tree: &Tree| match &own {
+        // It is for a plan of another project.
+        _ if tree.owner.is_some() => false,
         Some(own) => own.repository == tree.repository && own.path != tree.path,
         None => project.root.starts_with(&tree.origin),
     };

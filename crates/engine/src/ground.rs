@@ -292,6 +292,7 @@ impl Ground {
             origin: kept.keep.top().to_owned(),
             name: name.to_owned(),
             plan: None,
+            owner: None,
             branch: None,
             base: commit.to_owned(),
             ports: Vec::new(),

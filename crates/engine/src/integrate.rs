@@ -4,6 +4,7 @@
 //! No branch is forced and none is removed. Before anything moves, an intent is noted; whoever dies meanwhile leaves the old
 //! state, or one that the next merge finishes.
 
+mod evicted;
 mod gather;
 mod land;
 mod trial;
@@ -14,6 +15,8 @@ use planwright_core::coordinate::Cycle;
 use planwright_core::integrate::{Evidence, Member, Next, Search, Settled, Why};
 use planwright_core::ledger::{Entry, Who};
 use planwright_core::state::State;
+
+pub use evicted::{Outcast, evicted};
 
 use crate::decisions::{self, Decisions};
 use crate::keep;
@@ -227,6 +230,8 @@ pub struct Evicted {
     pub evidence: Option<Evidence>,
     /// The files that two sides changed.
     pub paths: Vec<String>,
+    /// The repositories beside the project's own that it has work in.
+    pub repositories: Vec<String>,
 }
 
 /// A plan that has to wait.
@@ -351,16 +356,21 @@ pub fn unfinished(store: &Store) -> Result<Option<Vec<String>>, Error> {
 fn told(batch: &Batch, settled: &Settled, order: Vec<Planned>) -> Report {
     let name = |place: usize| batch.members[place].name.clone();
     let names = |places: &[usize]| places.iter().map(|&place| name(place)).collect::<Vec<String>>();
-    let evicted = settled.evicted.iter().map(|(place, why)| {
-        let member = &batch.members[*place];
-        let (with, evidence, paths) = match why {
-            Why::Alone(evidence) => (Vec::new(), Some(evidence.clone()), Vec::new()),
-            Why::With(others, evidence) => (names(others), Some(evidence.clone()), Vec::new()),
-            Why::Conflict(conflict) => (names(&conflict.with), None, conflict.paths.clone()),
-        };
-        let (plan, path, branch) = (member.name.clone(), member.path.clone(), member.branch.clone());
-        Evicted { plan, path, branch, with, evidence, paths }
-    });
+    let evicted: Vec<Evicted> = settled
+        .evicted
+        .iter()
+        .map(|(place, why)| {
+            let member = &batch.members[*place];
+            let (with, evidence, paths) = match why {
+                Why::Alone(evidence) => (Vec::new(), Some(evidence.clone()), Vec::new()),
+                Why::With(others, evidence) => (names(others), Some(evidence.clone()), Vec::new()),
+                Why::Conflict(conflict) => (names(&conflict.with), None, conflict.paths.clone()),
+            };
+            let (plan, path, branch) = (member.name.clone(), member.path.clone(), member.branch.clone());
+            let repositories = order[*place].repositories.clone();
+            Evicted { plan, path, branch, with, evidence, paths, repositories }
+        })
+        .collect();
     let held = settled.held.iter().map(|&(place, other)| Held {
         plan: name(place),
         why: format!("depends on {}, which did not land", name(other)),
@@ -369,7 +379,7 @@ fn told(batch: &Batch, settled: &Settled, order: Vec<Planned>) -> Report {
         into: batch.repositories[0].branch.clone(),
         order,
         landed: names(&settled.landed),
-        evicted: evicted.collect(),
+        evicted,
         held: batch.held.iter().cloned().chain(held).collect(),
         already: batch.already.clone(),
         ..Report::default()

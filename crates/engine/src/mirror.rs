@@ -119,6 +119,26 @@ impl Mirror {
         self.settle();
     }
 
+    /// The same for a run that nobody drives: what somebody marked meanwhile and is still to be done stays marked.
+    pub(crate) fn mend(&mut self, run: &Run) {
+        for recorded in &run.events {
+            self.note(&run.plan, &recorded.event, recorded.at_ms);
+        }
+        self.drop_known();
+        self.stand_beside_marks(&run.state);
+        self.settle();
+    }
+
+    fn stand_beside_marks(&mut self, state: &RunState) {
+        self.news.stand(state);
+        // What can't be read is not written either, and that is said.
+        if let Ok(Text::Plan(now)) = self.read()
+            && self.means_the_same(&now)
+        {
+            self.news.spare(&now.draft(), state);
+        }
+    }
+
     /// Mirrors where a plan stands that is not being run.
     pub(crate) fn rest(&mut self, state: State, at_ms: u64) {
         let (source, draft) = &self.approved;
@@ -130,12 +150,12 @@ impl Mirror {
         self.settle();
     }
 
-    /// What [`Mirror::show`] would change in the file. Nothing is written.
+    /// What [`Mirror::mend`] would change in the file. Nothing is written.
     pub(crate) fn behind_run(&mut self, run: &Run) -> Result<Option<Behind>, store::Error> {
         for recorded in &run.events {
             self.note(&run.plan, &recorded.event, recorded.at_ms);
         }
-        self.news.stand(&run.state);
+        self.stand_beside_marks(&run.state);
         self.behind()
     }
 

@@ -20,6 +20,7 @@ use crate::config::Config;
 use crate::contract::{self, Site};
 use crate::process::{self, Stop, Supervisors};
 use crate::project::Project;
+use crate::trees::{self, Lease};
 use memory::Memory;
 
 /// The most contracts that run at once, whatever the machine has.
@@ -186,6 +187,8 @@ struct Check<'a> {
 
 /// A throw-away tree, and what it looked like when it was new.
 struct Tree {
+    /// The ports that contracts may use, until the tree goes.
+    ports: Option<Lease>,
     checkout: Checkout,
     look: blake3::Hash,
 }
@@ -203,7 +206,7 @@ impl Check<'_> {
         if left.is_zero() {
             return cannot(NO_TIME);
         }
-        let Tree { checkout, look } = match tree.take() {
+        let Tree { ports, checkout, look } = match tree.take() {
             Some(tree) => tree,
             None => self.tree()?,
         };
@@ -218,7 +221,7 @@ impl Check<'_> {
         };
         // What the contract wrote is not for the next one to see.
         if look_of(&checkout.tree()) == look {
-            *tree = Some(Tree { checkout, look });
+            *tree = Some(Tree { ports, checkout, look });
         }
         if matches!(seen.observation, Observation::TimedOut(_)) && left < allowed {
             return cannot(NO_TIME);
@@ -230,7 +233,9 @@ impl Check<'_> {
     fn tree(&self) -> Result<Tree, base::Error> {
         let checkout = Checkout::of_commit(&self.project.root, &self.base.commit)?;
         let look = look_of(&checkout.tree());
-        Ok(Tree { checkout, look })
+        // A contract that needs a port and has none says so itself, and nothing is decided by it here.
+        let ports = trees::lend(self.project, &checkout.tree()).ok().flatten();
+        Ok(Tree { ports, checkout, look })
     }
 }
 

@@ -26,6 +26,7 @@ use crate::runs;
 use crate::store::journal;
 use crate::store::state;
 use crate::store::{self, Text};
+use crate::trees;
 use cache::Keys;
 use ground::Ground;
 
@@ -38,6 +39,9 @@ pub enum Error {
     /// No checkout can be made.
     #[error("no checkout can be made to run contracts on")]
     Base(#[from] base::Error),
+    /// It can't be given the ports of a tree.
+    #[error("the checkout that contracts are run on can't have ports")]
+    Ports(#[from] Box<trees::Error>),
     /// The state folder can't be used.
     #[error("cannot find the state folder of the project")]
     State(#[from] state::Error),
@@ -56,6 +60,12 @@ pub enum Error {
     /// Somebody wrote into the workspace meanwhile.
     #[error("the workspace changed while its contracts were run again")]
     Moved,
+}
+
+impl From<trees::Error> for Error {
+    fn from(error: trees::Error) -> Self {
+        Self::Ports(Box::new(error))
+    }
 }
 
 impl From<audit::Error> for Error {
@@ -219,7 +229,7 @@ impl<'a> Audit<'a> {
         Ok(Self {
             project,
             options: options.clone(),
-            ground: Ground::of(&project.root, &at)?,
+            ground: Ground::of(project, &at)?,
             at,
             cache,
             keys: Keys::default(),

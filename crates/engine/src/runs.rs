@@ -685,10 +685,13 @@ impl Runs {
         Ok(mirror.complaints)
     }
 
-    /// The same while nobody can begin to drive it.
-    pub(crate) fn mirror_alone(&self, run: RunId, path: &Path) -> Result<Vec<String>, Error> {
+    /// The same while nobody can begin to drive it. Marks that somebody set on steps that are still to be done stay.
+    pub(crate) fn mend_mirror(&self, run: RunId, path: &Path) -> Result<Vec<String>, Error> {
         let _right = self.lock(run)?;
-        self.mirror(run, path)
+        let run = self.run(run)?;
+        let mut mirror = self.mirror_of(&run, path)?;
+        mirror.mend(&run);
+        Ok(mirror.complaints)
     }
 
     pub(crate) fn mirror_of(&self, run: &Run, path: &Path) -> Result<Mirror, Error> {

@@ -6,8 +6,10 @@ mod beside;
 mod furnish;
 mod include;
 mod intent;
+mod join;
 mod look;
 mod marker;
+mod own;
 mod plain;
 mod ports;
 mod remove;
@@ -20,7 +22,7 @@ use planwright_core::trees::{self, BadName, Facts, Folder, Maker, Reclaim, State
 
 pub use add::{Added, Wish};
 pub use furnish::{Furnished, Setup, furnish};
-pub use ports::environment;
+pub use ports::{Lease, environment, lend};
 pub use remove::{Pruned, Removed};
 pub use script::{Ran, digest as script_digest};
 
@@ -175,6 +177,14 @@ pub enum Error {
     NoGit {
         /// The folder.
         path: PathBuf,
+    },
+    /// Something lies in a tree that no commit of it can hold.
+    #[error("another repository lies in {}", path.join(folder).display())]
+    Another {
+        /// The tree.
+        path: PathBuf,
+        /// Where in it.
+        folder: PathBuf,
     },
     /// What a tree began with is not in the user's repository any more.
     #[error("{} stands on {commit}, which no reference of the repository leads to", path.display())]
@@ -444,6 +454,9 @@ fn mend(path: &Path, facts: &Facts, reclaim: &Reclaim) -> Option<String> {
     let marker = path.join(marker::MARKER);
     match (trees::state(facts), reclaim) {
         (State::Active, _) => None,
+        (_, Reclaim::Kept { why: Why::Beside(root) }) => {
+            Some(format!("{} && planwright worktree prune", typed(&["cd", root])))
+        }
         (State::Orphaned, _) if facts.maker == Maker::Git => Some(typed(&["git", "worktree", "prune"])),
         (State::Dangling, _) => Some(typed(&["rm", &marker.to_string_lossy()])),
         (State::Merged | State::Orphaned, Reclaim::Safe) => Some(typed(&["planwright", "worktree", "prune"])),
@@ -460,20 +473,25 @@ pub(crate) fn within(folder: &Path, part: &Path) -> PathBuf {
     if part.as_os_str().is_empty() { folder.to_owned() } else { folder.join(part) }
 }
 
-/// The folder for the trees of a repository: one of its own in the folder for all of them.
-fn folder_for(project: &Project, keep: &Keep, states: &Path) -> Result<PathBuf, Error> {
+/// The folder for the trees of all repositories, as the settings say it.
+pub(crate) fn home(project: &Project) -> PathBuf {
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let usual = || {
         let data = set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")));
         data.unwrap_or_else(std::env::temp_dir).join(FOLDER)
     };
-    let folder = match &project.config.worktree.folder {
+    match &project.config.worktree.folder {
         None => usual(),
         Some(said) => match (said.strip_prefix("~"), set("HOME")) {
             (Ok(rest), Some(home)) => home.join(rest),
             (Ok(_), None) | (Err(_), _) => said.clone(),
         },
-    };
+    }
+}
+
+/// The folder for the trees of a repository: one of its own in the folder for all of them.
+fn folder_for(project: &Project, keep: &Keep, states: &Path) -> Result<PathBuf, Error> {
+    let folder = home(project);
     let misplaced = |why| Error::Misplaced { folder: folder.clone(), why };
     if !folder.is_absolute() {
         return Err(misplaced("say an absolute path"));

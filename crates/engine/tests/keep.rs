@@ -260,6 +260,7 @@ fn a_registered_tree_shares_the_state_of_its_repository() {
         origin: repository.root().to_owned(),
         name: "x".to_owned(),
         plan: None,
+        owner: None,
         branch: Some("plan/x".to_owned()),
         base: base.commit,
         ports: vec![],

@@ -95,6 +95,7 @@ impl Place {
             origin: self.root().to_owned(),
             name: name.to_owned(),
             plan: Some(PathBuf::from(format!(".harness/PLAN-{plan}.md"))),
+            owner: None,
             branch: Some(format!("plan/{name}")),
             base: self.base.clone(),
             ports: Vec::new(),
@@ -474,4 +475,40 @@ fn a_tree_that_was_replaced_stays() {
     fs::remove_dir_all(&tree.path).expect("removed");
     symlink(&elsewhere, &tree.path).expect("a link");
     kept("something else than a folder");
+}
+
+// A submodule, a repository in the tree, commits that only its own git folder knows and what was only staged: nobody else has them.
+#[test]
+fn what_only_the_git_folder_of_a_tree_holds_keeps_it() {
+    let place = Place::new("trees-own");
+    let lib = Scratch::new("trees-own-lib");
+    shell(lib.path(), "git init -q . && echo lib > lib.txt && git add -A && git commit -qm lib");
+    let add =
+        format!("git -c protocol.file.allow=always submodule -q add '{}' vendor/lib", lib.path().display());
+    shell(place.root(), &format!("{add} && git commit -qm sub"));
+    let tree = place.add("one");
+    let kept = |expected: &str| {
+        let refused = place.trees().remove("one").expect_err("it stays").to_string();
+        assert!(refused.contains(expected), "{refused}");
+        assert!(tree.path.is_dir());
+    };
+    shell(&tree.path, "echo precious > vendor/lib/precious.txt");
+    kept("another repository lies in");
+    shell(
+        &tree.path,
+        "rm vendor/lib/precious.txt && mkdir -p .git/modules/lib && touch .git/modules/lib/HEAD",
+    );
+    kept("another repository lies in");
+    shell(&tree.path, "rm -r .git/modules && git init -q nested");
+    kept("another repository lies in");
+    shell(&tree.path, "rm -rf nested && echo staged > st.txt && git add st.txt && rm st.txt");
+    kept("st.txt (staged)");
+    shell(
+        &tree.path,
+        "git reset -q && git checkout -q --detach && echo w > w.txt && git add -A && git commit -qm lost-work",
+    );
+    shell(&tree.path, "git checkout -q plan/one");
+    kept("lost-work");
+    shell(&tree.path, "git reflog expire --expire=now --all");
+    place.trees().remove("one").expect("nothing is left that would be lost");
 }

@@ -9,7 +9,7 @@ use planwright_engine::store::journal::RunId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ReviewData, here, reviews};
+use super::{OutcastData, ReviewData, here, outcasts, reviews};
 use crate::fact;
 use crate::out::{Answer, Failure, Glyph, Next, Out, Table, Tone, clean_line};
 
@@ -23,6 +23,9 @@ pub(crate) struct Inbox {
     pub(crate) asks: Vec<AskData>,
     /// Plans that wait for a yes or a no, the oldest first.
     pub(crate) reviews: Vec<ReviewData>,
+    /// Plans that are done and did not land, the oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) evicted: Vec<OutcastData>,
 }
 
 /// Something that only a person can settle.
@@ -55,6 +58,7 @@ struct Shown {
 pub(crate) fn run(_: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let here = here()?;
     let reviews = reviews(&here, out)?;
+    let evicted = outcasts(&here)?;
     let runs = Runs::open(&here)?;
     let newest: BTreeMap<RunId, Glance> = runs.everywhere()?.into_iter().map(|run| (run.run, run)).collect();
     let mut asks = Vec::new();
@@ -87,19 +91,23 @@ pub(crate) fn run(_: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     for review in &reviews {
         print_review(review, now, out);
     }
-    if asks.is_empty() && reviews.is_empty() {
+    for outcast in &evicted {
+        print_evicted(outcast, now, out);
+    }
+    if asks.is_empty() && reviews.is_empty() && evicted.is_empty() {
         out.line("nothing waits for you");
     }
-    let next = match (asks.first(), reviews.first()) {
-        (Some(ask), _) if ask.data.reason == "stalled" => {
+    let next = match (asks.first(), reviews.first(), evicted.first()) {
+        (Some(ask), ..) if ask.data.reason == "stalled" => {
             Next::new(["planwright", "run", ask.subject.as_str()])
         }
-        (Some(ask), _) => Next::new(["planwright", "answer", ask.subject.as_str()]),
-        (None, Some(review)) => review.command(),
-        (None, None) => Next::new(["planwright", "status"]),
+        (Some(ask), ..) => Next::new(["planwright", "answer", ask.subject.as_str()]),
+        (None, Some(review), _) => review.command(),
+        (None, None, Some(outcast)) => outcast.command(),
+        (None, None, None) => Next::new(["planwright", "status"]),
     };
     let asks = asks.into_iter().map(|ask| ask.data).collect();
-    Ok(Answer::done("inbox", &Inbox { asks, reviews }).next(next))
+    Ok(Answer::done("inbox", &Inbox { asks, reviews, evicted }).next(next))
 }
 
 fn print_review(review: &ReviewData, now: u64, out: &mut Out<'_>) {
@@ -109,6 +117,24 @@ fn print_review(review: &ReviewData, now: u64, out: &mut Out<'_>) {
     let (words, by) = (review.words(), clean_line(&review.by).into_owned());
     out.line(&format!("{glyph} {}   {words}, {age} ago, by {by}", palette.paint(Tone::Strong, &name)));
     out.line(&format!("  {}", clean_line(&review.command().command)));
+    out.line("");
+}
+
+fn print_evicted(outcast: &OutcastData, now: u64, out: &mut Out<'_>) {
+    let palette = out.palette();
+    let (glyph, name) = (palette.glyph(Glyph::NeedsYou), clean_line(&outcast.plan));
+    let age = fact::age(outcast.since_ms, now);
+    out.line(&format!(
+        "{glyph} {}   {}, {age} ago",
+        palette.paint(Tone::Strong, &name),
+        clean_line(&outcast.why)
+    ));
+    let mut table = Table::new();
+    let into = clean_line(&outcast.into).into_owned();
+    table.row([format!("  {}", outcast.command().command), format!("joins it by hand, on {into}")]);
+    let again = Next::new(["planwright", "merge", outcast.plan.as_str()]).command;
+    table.row([format!("  {again}"), "tries again, once what stood against it is gone".to_owned()]);
+    out.table(&table);
     out.line("");
 }
 

@@ -17,7 +17,7 @@ use crate::out::{Answer, Cell, Exit, Failure, Glyph, Next, Out, Table, Tone, cle
 /// How many lines of what a contract printed are shown; `--json` has more.
 const OUTPUT_LINES_MAX: usize = 8;
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct Args {
     /// The plans; none: every one that is done and has a branch
     plans: Vec<String>,
@@ -261,8 +261,12 @@ fn print_evicted(evicted: &Evicted, into: &str, out: &mut Out<'_>) {
     }
     let branch = clean_line(&evicted.branch).into_owned();
     let plan = clean_line(&evicted.plan).into_owned();
+    let others = match evicted.repositories.as_slice() {
+        [] => String::new(),
+        names => format!(" (and the same in {})", clean_line(&names.join(", "))),
+    };
     out.line(&format!(
-        "    {branch} stays as it is. To mend it: on {into}, git merge {branch}, settle what is in conflict, commit; \
+        "    {branch} stays as it is. To mend it: on {into}, git merge {branch}{others}, settle what is in conflict, commit; \
          planwright audit {plan} --rerun says whether its contracts pass there"
     ));
 }
@@ -327,6 +331,11 @@ fn short(commit: &str) -> &str {
     commit.get(..8).unwrap_or(commit)
 }
 
+/// What is said where plans were only looked at.
+pub(crate) fn failure(error: Error) -> Failure {
+    failed(error, &Args::default())
+}
+
 fn failed(error: Error, args: &Args) -> Failure {
     let failure = |exit: Exit| Failure::from_error(exit, &error);
     let again = || {
@@ -370,9 +379,16 @@ fn failed(error: Error, args: &Args) -> Failure {
         Error::NoWork { ref plan, .. } => {
             failure(Exit::No).next(Next::new(["planwright", "history", plan]))
         }
-        Error::Edited { .. } => failure(Exit::Person)
-            .hint("commit them, or put them away with `git stash push`, and merge again; nothing was moved")
-            .next(Next::new(["git", "status"])),
+        Error::Edited { ref paths } => {
+            let other = paths.iter().find_map(|path| path.strip_prefix("../")?.split('/').next());
+            let look = match other {
+                Some(folder) => Next::new(["git", "-C", &format!("../{folder}"), "status"]),
+                None => Next::new(["git", "status"]),
+            };
+            failure(Exit::Person)
+                .hint("commit them, or put them away with `git stash push`, and merge again; nothing was moved")
+                .next(look)
+        }
         Error::Restless { .. } => {
             failure(Exit::Moved).hint("nothing was moved; merge again when it rests").next(again())
         }

@@ -26,7 +26,7 @@ use planwright_engine::process::Stop;
 use planwright_engine::runs::{self, Drive, Run, Runs, Spread};
 use planwright_engine::store::Text;
 use planwright_engine::trees::{Ran as SetUp, Setup, Trees, Wish};
-use planwright_engine::{Project, Verified, coordination, process, project};
+use planwright_engine::{Project, Verified, coordination, process, project, trees};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -270,6 +270,11 @@ pub(crate) fn run_opened(args: &Args, opened: Opened, out: &mut Out<'_>) -> Resu
         wait(&subject.name, || in_the_way(&subject, &runs), out)?;
     } else if let Some(other) = hindrance(&subject, &runs)? {
         out.warn(&format!("{} {}; `--wait` waits for it", clean_line(&other.plan), clean_line(&other.why)));
+    }
+    let is_new = runs.latest(&path)?.is_none_or(|old| !goes_on(&old, &subject.digest));
+    if is_new && trees::plan_of(&project.root)?.is_some() {
+        // What it waited for is on a branch, and not in its tree.
+        out.warn_all(&Trees::of(&project)?.catch_up(&path)?);
     }
     carry_out(&subject, &runs, out)
 }

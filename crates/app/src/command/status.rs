@@ -8,7 +8,7 @@ use planwright_engine::runs::Runs;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ReviewData, here, reviews};
+use super::{OutcastData, ReviewData, here, outcasts, reviews};
 use crate::fact::{self, found::with_findings};
 use crate::named::Named;
 use crate::out::{Answer, Cell, Exit, Failure, Glyph, Next, Out, Tone, clean_line};
@@ -37,12 +37,15 @@ pub(crate) struct Args {
 }
 
 /// The data of the envelope.
-#[derive(Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct Standing {
     /// The newest run of every plan.
     pub(crate) runs: Vec<RunData>,
     /// Plans that wait for a yes or a no, the oldest first.
     pub(crate) reviews: Vec<ReviewData>,
+    /// Plans that are done and did not land, the oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) evicted: Vec<OutcastData>,
 }
 
 /// Where a run stands.
@@ -125,15 +128,18 @@ pub(crate) struct AskData {
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let here = here()?;
     let reviews = reviews(&here, out)?;
+    let evicted = outcasts(&here)?;
     let runs = Runs::open(&here)?;
     if args.watch {
         return watch(args, &runs, out);
     }
     let mut standing = standing(args.plan.as_deref(), &runs)?;
-    let wanted = |review: &ReviewData| {
-        args.plan.as_ref().is_none_or(|plan| review.path == *plan || review.plan.starts_with(plan))
+    let is_wanted = |path: &str, name: &str| {
+        args.plan.as_ref().is_none_or(|plan| path == *plan || name.starts_with(plan))
     };
-    standing.reviews = reviews.into_iter().filter(wanted).collect();
+    standing.reviews = reviews.into_iter().filter(|review| is_wanted(&review.path, &review.plan)).collect();
+    standing.evicted =
+        evicted.into_iter().filter(|outcast| is_wanted(&outcast.path, &outcast.plan)).collect();
     if args.next {
         return Ok(only_next(&standing, out));
     }
@@ -159,7 +165,7 @@ fn watch(args: &Args, runs: &Runs, out: &mut Out<'_>) -> Result<Answer, Failure>
             shown = Some(now);
         }
         if !out.is_open() {
-            return Ok(Answer::done("status", &Standing { runs: Vec::new(), reviews: Vec::new() }));
+            return Ok(Answer::done("status", &Standing::default()));
         }
         std::thread::sleep(LOOK);
     }
@@ -177,6 +183,9 @@ fn next(standing: &Standing) -> Next {
     if let Some(review) = standing.reviews.first() {
         return review.command();
     }
+    if let Some(outcast) = standing.evicted.first() {
+        return outcast.command();
+    }
     let with = |states: &[&str]| standing.runs.iter().rfind(|run| states.contains(&run.state.as_str()));
     if let Some(run) = with(&["paused", "stopped"]) {
         return Next::new(["planwright", "run", run.plan.as_str()]);
@@ -191,7 +200,8 @@ fn next(standing: &Standing) -> Next {
 fn only_next(standing: &Standing, out: &mut Out<'_>) -> Answer {
     let next = next(standing);
     out.line(&next.command);
-    let is_asked = standing.runs.iter().any(|run| !run.asks.is_empty()) || !standing.reviews.is_empty();
+    let is_asked = standing.runs.iter().any(|run| !run.asks.is_empty())
+        || !(standing.reviews.is_empty() && standing.evicted.is_empty());
     let exit = if is_asked { Exit::Person } else { Exit::Done };
     let answer = Answer::new(exit, "status", standing);
     if out.settings().is_json { answer.next(next) } else { answer }
@@ -219,7 +229,7 @@ fn print(args: &Args, standing: &Standing, out: &mut Out<'_>) {
     asks.sort_by_key(|(_, ask)| ask.since_ms);
     let reviews = standing.reviews.iter().map(|review| review_row(review, now, out));
     let rows = asks.iter().map(|(run, ask)| ask_row((run, ask), now, out)).chain(reviews);
-    let rows = rows.collect();
+    let rows = rows.chain(standing.evicted.iter().map(|outcast| evicted_row(outcast, now, out))).collect();
     out.section("Needs you", rows);
     let rows = state(&["running"]).map(|run| running_row(run, now, out)).collect();
     out.section("Running", rows);
@@ -270,6 +280,16 @@ fn review_row(review: &ReviewData, now: u64, out: &Out<'_>) -> Vec<Cell> {
         Cell::new(review.words()),
         Cell::new(fact::age(review.since_ms, now)).right(),
         Cell::new(review.command().command),
+    ]
+}
+
+fn evicted_row(outcast: &OutcastData, now: u64, out: &Out<'_>) -> Vec<Cell> {
+    vec![
+        mark(Glyph::NeedsYou, out),
+        Cell::new(&outcast.plan).tone(Tone::Strong),
+        Cell::new(&outcast.why),
+        Cell::new(fact::age(outcast.since_ms, now)).right(),
+        Cell::new(outcast.command().command),
     ]
 }
 

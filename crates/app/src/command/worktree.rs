@@ -315,6 +315,7 @@ impl From<trees::Error> for Failure {
             | trees::Error::Project(_)
             | trees::Error::File { .. }
             | trees::Error::NoGit { .. }
+            | trees::Error::Another { .. }
             | trees::Error::NoBase { .. } => failure(Exit::Machine),
         }
     }
@@ -326,6 +327,7 @@ fn stays(failure: impl Fn(Exit) -> Failure, (name, path): (&str, &Path), why: &W
         Why::Work(_) => failure(Exit::No)
             .hint("nothing was removed: finish the plan there, or carry over what you want to keep")
             .next(Next::new(["cd", path.to_string_lossy().as_ref()])),
+        Why::Beside(root) => failure(Exit::No).hint("nothing was removed").next(Next::new(["cd", root])),
         Why::Busy(_) => failure(Exit::Moved).next(Next::new(["planwright", "status"])),
         Why::Yours | Why::Other | Why::Active | Why::Dangling(_) => {
             failure(Exit::No).next(Next::new(["planwright", "worktree", "path", name]))

@@ -17,7 +17,7 @@ use planwright_engine::decisions::Decisions;
 use planwright_engine::figures::{self, Counted, Scope};
 use planwright_engine::runs::{Glance, Run, Runs};
 use planwright_engine::store::journal::RunId;
-use planwright_engine::{Project, Verified, project};
+use planwright_engine::{Project, Verified, integrate, project};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -120,7 +120,7 @@ fn inbox(call: &Call<'_>) -> Told {
     call.read::<Nothing>()?;
     let project = call.session.project()?;
     let Some(decisions) = Decisions::open_existing(&project)? else {
-        return Ok(Reply::data(&json!({"asks": [], "reviews": []})).into());
+        return Ok(Reply::data(&json!({"asks": [], "reviews": [], "evicted": []})).into());
     };
     decisions.sweep()?;
     let reviews = decisions.waiting()?.into_iter().map(|row| {
@@ -134,7 +134,16 @@ fn inbox(call: &Call<'_>) -> Told {
     });
     let reviews: Vec<Value> = reviews.collect();
     let asks = asks(decisions.runs())?;
-    Ok(Reply::data(&json!({"asks": asks, "reviews": reviews})).into())
+    let evicted = integrate::evicted(&decisions)?.into_iter().map(|outcast| {
+        json!({
+            "plan": outcast.plan,
+            "why": outcast.why,
+            "into": outcast.into,
+            "command": format!("git merge {}", fact::word(&outcast.branch)),
+        })
+    });
+    let evicted: Vec<Value> = evicted.collect();
+    Ok(Reply::data(&json!({"asks": asks, "reviews": reviews, "evicted": evicted})).into())
 }
 
 fn asks(runs: &Runs) -> Result<Vec<Value>, Trouble> {

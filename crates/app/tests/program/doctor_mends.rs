@@ -110,6 +110,19 @@ fn a_mark_lost_with_its_driver_is_set_and_one_without_a_receipt_is_settled_by_th
     assert!(wrong(&place).is_empty());
 }
 
+// P-31: a mark on a step that waits for a person stays: it may be that they did it.
+#[test]
+fn a_mark_on_a_step_that_waits_for_a_person_stays() {
+    let place = Place::with_plan(&[("a", "", "true", "test -e never")]);
+    place.approve_and_run().expect(3, &[]);
+    let marked = place.read(FILE).replace("Do a", "✅ Do a").replace("❌ ✅", "✅");
+    place.write(FILE, &marked);
+    let said = wrong(&place);
+    assert!(said.iter().any(|(_, what, _)| *what == format!("{UNPROVEN}`a`")), "{said:?}");
+    place.run(&["doctor", "--fix"]).expect(0, &[]);
+    assert_eq!(place.read(FILE), marked, "it is the person's");
+}
+
 /// A repository with plans for trees.
 fn repository(plans: &[&str]) -> Place {
     let place = Place::empty();

@@ -116,6 +116,12 @@ fn of_two_plans_that_break_together_the_later_one_is_evicted() {
         .expect(3, &["evicted  c   it breaks what a has proved in main", "already in main: a, b"]);
     place.run(&["history", "a"]).expect(0, &["merged", "into main"]);
     place.run(&["history", "c"]).expect(0, &["evicted", "from main"]);
+    // It waits for somebody until it has landed, by whatever hand.
+    place
+        .run(&["inbox"])
+        .expect(0, &["c   was evicted: it breaks a", "git merge plan/c", "planwright merge c"]);
+    place.run(&["status"]).expect(0, &["Needs you", "git merge plan/c"]);
+    place.run(&["status", "--next"]).expect(3, &["git merge plan/c"]);
     place.run(&["audit"]).expect(0, &["chain intact"]);
     let exported = place.run(&["export", "c", "--receipts"]);
     exported.expect(0, &[]);
@@ -441,7 +447,7 @@ fn a_plan_of_two_repositories_lands_in_both_or_in_none() {
     let (main, trunk) = (at(&place, "main"), api(&place, "git rev-parse trunk"));
     let both = |place: &Place| (at(place, "main"), api(place, "git rev-parse trunk"));
     place.bash("echo mine >../api/api.txt").expect(0, &[]);
-    place.run(&["merge"]).expect(3, &["api.txt", "nothing was moved"]);
+    place.run(&["merge"]).expect(3, &["../api/api.txt", "nothing was moved", "git -C ../api status"]);
     assert_eq!((both(&place), place.has("web.txt")), ((main.clone(), trunk.clone()), false));
     assert_eq!(api(&place, "cat api.txt"), "mine");
     is_clean(&place);
@@ -449,7 +455,10 @@ fn a_plan_of_two_repositories_lands_in_both_or_in_none() {
         .bash("cd ../api && git checkout -q api.txt && echo uno >api.txt && git commit -qam uno")
         .expect(0, &[]);
     let uno = api(&place, "git rev-parse trunk");
-    place.run(&["merge"]).expect(3, &["what is there already changed the same lines", "../api/api.txt"]);
+    place.run(&["merge"]).expect(
+        3,
+        &["what is there already changed the same lines", "../api/api.txt", "and the same in api"],
+    );
     assert_eq!(both(&place), (main, uno));
     place.bash(&format!("cd ../api && git reset -q --hard {trunk}")).expect(0, &[]);
     place.run(&["merge", "--dry-run"]).expect(0, &["also in api", "api: trunk"]);
@@ -533,4 +542,93 @@ fn a_repository_in_the_wrong_place_is_named() {
         let setting = format!("repositories.api={path}");
         place.run(&["--config", &setting, "merge"]).expect(2, &["the repository `api`", said]);
     }
+}
+
+/// Carries a plan out in a tree of its own, and says where that is.
+#[track_caller]
+fn carry_out_apart(place: &Place, name: &str) -> String {
+    let digest = data(&place.run(&["run", name, "--dry-run", "--json"]))["digest"].clone();
+    place
+        .run(&["run", name, "--worktree", "--rev", digest.as_str().expect("a digest")])
+        .expect(0, &["settled"]);
+    place.run(&["worktree", "path", name]).expect(0, &[]).stdout.trim().to_owned()
+}
+
+// P-13: what lands says what was approved: a plan that was rewritten in its tree is held, and so is what no contract has seen.
+#[test]
+fn a_plan_that_was_rewritten_in_its_tree_is_held() {
+    let place = repository();
+    write(&place, &[B, ("other", &[("make", "", "true", "true")])]);
+    let tree = carry_out_apart(&place, "b");
+    place.bash(&format!("sed -i 's/test -s b.txt/true #weak/' '{tree}/plans/b.md'")).expect(0, &[]);
+    place.run(&["merge"]).expect(1, &["its plan in", "does not say what was approved"]);
+    place.bash(&format!("sed -i 's/true #weak/test -s b.txt/' '{tree}/plans/b.md'")).expect(0, &[]);
+    place.bash(&format!("echo more >>'{tree}/plans/other.md'")).expect(0, &[]);
+    place.run(&["merge"]).expect(1, &["no contract has seen", "plans/other.md"]);
+    place.bash(&format!("cp plans/other.md '{tree}/plans/other.md'")).expect(0, &[]);
+    place.run(&["merge"]).expect(0, &["landed  b"]);
+    assert!(!place.read("plans/b.md").contains("#weak"));
+    // The same on a branch that has no tree.
+    let other = finished(&[B]);
+    other
+        .bash("git checkout -q plan/b && sed -i 's/test -s b.txt/true/' plans/b.md && git commit -qam weak && git checkout -q main")
+        .expect(0, &[]);
+    other.run(&["merge"]).expect(1, &["its plan on plan/b does not say what was approved"]);
+}
+
+// P-13: what a merge took up of a tree is known to it: what is changed there next is named for what it is.
+#[test]
+fn a_tree_that_was_taken_up_is_not_said_to_lack_that() {
+    let place = repository();
+    write(&place, &[("b", &[("make", "", "echo b >b.txt", "test -s b.txt && ! test -e block")])]);
+    let tree = carry_out_apart(&place, "b");
+    place.write("block", "x\n");
+    commit(&place, "block");
+    place.run(&["merge"]).expect(3, &["evicted  b"]);
+    place
+        .bash(&format!("git rm -q block && git commit -qm unblock && echo x >'{tree}/extra.txt'"))
+        .expect(0, &[]);
+    place.run(&["merge"]).expect(1, &["no contract has seen: extra.txt"]);
+    place.bash(&format!("rm '{tree}/extra.txt'")).expect(0, &[]);
+    place.run(&["merge"]).expect(0, &["landed  b"]);
+    place.run(&["inbox"]).expect(0, &["nothing waits for you"]);
+}
+
+// P-12: contracts have ports wherever they are run.
+#[test]
+fn contracts_on_what_is_merged_have_ports() {
+    let place = repository();
+    place.write("planwright.toml", "[worktree]\nports = 1\n");
+    let contract = "test -s b.txt && test \"$PLANWRIGHT_PORT\" -gt 0";
+    write(&place, &[("b", &[("make", "", "echo b >b.txt", contract)])]);
+    carry_out_apart(&place, "b");
+    place.run(&["merge"]).expect(0, &["landed  b"]);
+    place.run(&["audit", "b", "--rerun"]).expect(0, &["passes"]);
+    assert_eq!(
+        place.bash("grep -l contracts \"$XDG_STATE_HOME\"/planwright/trees/* | wc -l").stdout.trim(),
+        "0"
+    );
+}
+
+// D-23: of plans that touch the same lines the later one begins with the work of the earlier, and all land.
+#[test]
+fn a_plan_that_comes_after_another_by_what_it_touches_begins_with_its_work() {
+    let place = repository();
+    let touches = "**touches:** d.txt\n";
+    write(
+        &place,
+        &[
+            ("d", &[("make", touches, "echo d >d.txt", "grep -q d d.txt")]),
+            ("f", &[("make", touches, "echo f >>d.txt", "grep -q f d.txt")]),
+            ("g", &[("make", touches, "echo g >>d.txt", "grep -q g d.txt")]),
+        ],
+    );
+    // The tree of `g` is older than the work that it comes after.
+    place.run(&["worktree", "add", "g"]).expect(0, &["plan/g"]);
+    for name in ["d", "f", "g"] {
+        carry_out_apart(&place, name);
+    }
+    place.run(&["merge"]).expect(0, &["landed  d", "landed  f", "landed  g"]);
+    assert_eq!(place.read("d.txt"), "d\nf\ng\n");
+    is_clean(&place);
 }

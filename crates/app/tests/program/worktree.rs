@@ -251,3 +251,62 @@ fn whoever_dies_over_a_tree_leaves_what_the_next_one_finishes() {
     }
     assert!(killed > 10, "only {killed} died");
 }
+
+/// A second repository beside the project, and a plan that works in both.
+fn beside() -> Place {
+    let place = repository();
+    let script = "echo a >a.txt; echo x >../api/x.txt; touch \"$HOME/began\"; until [ -e \"$HOME/go\" ]; do sleep 0.01; done";
+    place
+        .write("planwright.toml", "[repositories]\napi = \"../api\"\n")
+        .write("plans/multi.md", runnable(&[("make", "", script, "test -s a.txt && test -s ../api/x.txt")]));
+    commit(&place);
+    let make = format!(
+        "git init -q -b main ../api && cd ../api && echo api >api.txt && mkdir plans && {GIT} add -A && {GIT} commit -qm begin"
+    );
+    place.bash(&make).expect(0, &[]);
+    place
+}
+
+// P-35, D-24: the tree beside that of a plan is its, whatever the other repository knows of it, and goes with it alone.
+#[test]
+fn a_tree_beside_another_goes_with_that_alone() {
+    let place = beside();
+    let rev = data(&place.run(&["propose", "multi", "--json"]));
+    let rev = rev["data"]["plans"][0]["digest"].as_str().expect("a digest")[..8].to_owned();
+    let prune = "cd ../api && planwright worktree prune";
+    place
+        .bash(&format!(
+            "planwright run multi --worktree --rev {rev} </dev/null >../said 2>&1 & \
+             until [ -e \"$HOME/began\" ]; do sleep 0.01; done; ({prune}) >../pruned; \
+             (cd ../api && planwright doctor --fix) >../mended; touch \"$HOME/go\"; wait"
+        ))
+        .expect(0, &[]);
+    assert!(place.read("../said").contains("settled"), "{}", place.read("../said"));
+    assert!(place.read("../pruned").contains("0 trees reclaimed"), "{}", place.read("../pruned"));
+    let at = path(&place, "multi");
+    place.bash(&format!("test -s '{at}/../api/x.txt'")).expect(0, &[]);
+    place.bash("cd ../api && planwright worktree remove multi").expect(1, &["it is for a plan of"]);
+    place.run(&["merge"]).expect(0, &["landed  multi"]);
+    place.bash(prune).expect(0, &["0 trees reclaimed"]);
+    // What somebody left beside it keeps both.
+    place.bash(&format!("echo mine >'{at}/../api/mine.txt'")).expect(0, &[]);
+    place.run(&["worktree", "prune"]).expect(0, &["../api/mine.txt", "0 trees reclaimed"]);
+    place.bash(&format!("rm '{at}/../api/mine.txt'")).expect(0, &[]);
+    place.run(&["worktree", "prune"]).expect(0, &["1 tree reclaimed"]);
+    place.bash(&format!("test ! -e '{at}/..'")).expect(0, &[]);
+}
+
+// D-24: what has landed where one stands is merged, also in a worktree of git.
+#[test]
+fn a_plan_that_landed_in_a_linked_worktree_is_merged_there() {
+    let place = repository();
+    place.bash("git config user.name ada && git config user.email ada@example.org").expect(0, &[]);
+    place.bash("git worktree add -q ../linked -b feature").expect(0, &[]);
+    let rev = data(&place.run(&["propose", "one", "--json"]));
+    let rev = rev["data"]["plans"][0]["digest"].as_str().expect("a digest")[..8].to_owned();
+    place
+        .bash(&format!("cd ../linked && planwright run one --worktree --rev {rev} </dev/null"))
+        .expect(0, &["settled"]);
+    place.bash("cd ../linked && planwright merge").expect(0, &["landed  one"]);
+    place.bash("cd ../linked && planwright worktree list").expect(0, &["merged"]);
+}

@@ -12,6 +12,7 @@ fn facts() -> Facts {
         landing: Landing::Nothing,
         work: Work::default(),
         busy: None,
+        beside: None,
     }
 }
 
@@ -55,6 +56,12 @@ fn each_state_follows_from_facts_and_only_what_loses_nothing_is_safe() {
             false,
         ),
         ("plan gone, busy", Facts { plan: Plan::Gone, busy: dangling(), ..facts() }, State::Orphaned, false),
+        (
+            "landed, beside another",
+            Facts { landing: Landing::Landed, beside: Some("/web".to_owned()), ..facts() },
+            State::Merged,
+            false,
+        ),
         ("folder gone", Facts { folder: Folder::Absent, ..facts() }, State::Orphaned, true),
         ("a link in its place", Facts { folder: Folder::Other, ..facts() }, State::Active, false),
         ("nobody knows it", Facts { is_known: false, plan: Plan::Unsaid, ..facts() }, State::Orphaned, true),

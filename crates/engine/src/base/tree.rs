@@ -129,12 +129,7 @@ pub(crate) fn walked(top: &Path) -> BTreeMap<PathBuf, Metadata> {
 
 fn walked_by(top: &Path, lists: Lists) -> BTreeMap<PathBuf, Metadata> {
     // Our own walk: git would ask a monitor and run filters, and gives up where a repository lies in another.
-    let build = |folder: &Path| {
-        let mut build = WalkBuilder::new(folder);
-        build.hidden(false).ignore(false).parents(false).require_git(false);
-        build.git_exclude(lists == Lists::Git).git_global(lists == Lists::Git);
-        build
-    };
+    let build = |folder: &Path| by_lists(folder, lists);
     let mut found = BTreeMap::new();
     walk::over(top, build, &mut |walk| {
         // What vanishes while we look is not there.
@@ -147,6 +142,24 @@ fn walked_by(top: &Path, lists: Lists) -> BTreeMap<PathBuf, Metadata> {
         }
     });
     found
+}
+
+/// The folders below one, from there, that are other repositories and that no `.gitignore` in it ignores.
+pub(crate) fn repositories_in(top: &Path) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    walk::over(top, |folder| by_lists(folder, Lists::Git), &mut |walk| {
+        let inside = walk.build().flatten().map(ignore::DirEntry::into_path);
+        let found = inside.filter(|path| path != top && path.join(".git").symlink_metadata().is_ok());
+        folders.extend(found.filter_map(|path| path.strip_prefix(top).ok().map(Path::to_owned)));
+    });
+    folders
+}
+
+fn by_lists(folder: &Path, lists: Lists) -> WalkBuilder {
+    let mut build = WalkBuilder::new(folder);
+    build.hidden(false).ignore(false).parents(false).require_git(false);
+    build.git_exclude(lists == Lists::Git).git_global(lists == Lists::Git);
+    build
 }
 
 /// What is at a path, unless a link is on the way: then something else is there.

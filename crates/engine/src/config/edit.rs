@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{Array, Document, DocumentMut, Item, Table, TableLike};
 
-use super::layer::{Fault, typed};
+use super::layer::{Fault, harm, typed};
 use super::setting::{Value, key, meant, path, unknown};
 use super::{Error, Setting, read_text};
 use crate::store;
@@ -33,9 +33,7 @@ pub enum Refused {
         meant: Option<String>,
     },
     /// It is the user's alone to say, and the file is a project's.
-    #[error(
-        "`{key}` can't be set for a project: whoever can write its file, an agent too, would have it run"
-    )]
+    #[error("`{key}` can't be set for a project: whoever can write its file, an agent too, {}", harm(key))]
     Personal {
         /// The key.
         key: String,

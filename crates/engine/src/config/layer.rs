@@ -54,12 +54,20 @@ pub(super) fn of_project(text: &str, user: Option<&Path>) -> Result<Layer, Vec<F
 /// What is wrong with a setting in the file of the project that is the user's alone to make.
 fn misplaced(path: &[String], user: Option<&Path>) -> String {
     let file = user.map_or_else(|| "your own settings".to_owned(), |user| user.display().to_string());
-    let loosens = matches!(path.first().map(String::as_str), Some("scope" | "safety"));
-    let what = if loosens { "would set its own limits" } else { "would have it run" };
+    let key = key(path);
     format!(
-        "`{}` can't be set for a project: whoever can write this file, an agent too, {what}; put it into {file}",
-        key(path)
+        "`{key}` can't be set for a project: whoever can write this file, an agent too, {}; put it into {file}",
+        harm(&key)
     )
+}
+
+/// What a project could do with a setting that is the user's alone to make.
+pub(super) fn harm(key: &str) -> &'static str {
+    match key.split('.').next() {
+        Some("scope" | "safety") => "would set its own limits",
+        Some("worktree") => "would say where you keep your trees",
+        Some(_) | None => "would have it run",
+    }
 }
 
 /// Whose file is read.

@@ -68,7 +68,7 @@ impl Decisions {
         let case = self.case(path)?;
         match self.shown(path, &case)? {
             Shown::Elsewhere => Ok(Vec::new()),
-            Shown::Run(run) => Ok(self.runs.mirror_alone(run.row.id, path)?),
+            Shown::Run(run) => Ok(self.runs.mend_mirror(run.row.id, path)?),
             Shown::Ledger => Ok(self.show(path, &case)),
         }
     }

@@ -123,6 +123,9 @@ fn replay(project: &Project, runs: &[RunId]) -> Vec<Finding> {
 /// one is begun.
 fn unusable(folder: &Path, error: &journal::Error) -> Finding {
     let finding = Finding::failed("records", error);
+    if matches!(error, journal::Error::Broken { .. }) {
+        return finding.fixed_by(AUDIT);
+    }
     if !matches!(error, journal::Error::Damaged { .. }) {
         return finding;
     }

@@ -11,6 +11,7 @@ use planwright_core::trees::typed;
 use super::{Finding, Repair};
 use crate::project::Project;
 use crate::store::state;
+use crate::trees;
 
 /// Whether the records of all projects, and those of the one at `root`, can be written, and by nobody else.
 pub(super) fn states(root: &Path) -> Vec<Finding> {
@@ -72,8 +73,8 @@ fn nearest(folder: &Path) -> &Path {
 pub(super) fn disks(project: &Project) -> Vec<Finding> {
     let mut seen = BTreeSet::new();
     let mut findings = Vec::new();
-    let (states, cache) = (state::folder(), state::cache());
-    for folder in [project.root.as_path(), nearest(&states), nearest(&cache)] {
+    let (states, cache, trees) = (state::folder(), state::cache(), trees::home(project));
+    for folder in [project.root.as_path(), nearest(&states), nearest(&cache), nearest(&trees)] {
         let Ok(data) = folder.metadata() else { continue };
         if !seen.insert(data.dev()) {
             continue;

@@ -3,9 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use planwright_core::coordinate::{Entry, Status, key, merge_order};
+use planwright_core::digest::Digest;
 use planwright_core::event::Event;
 use planwright_core::glob::Glob;
+use planwright_core::source::Source;
 use planwright_core::state::State;
+use planwright_core::verify;
 
 use super::{Act, Error, Held, Options, Planned};
 use crate::base;
@@ -17,6 +20,7 @@ use crate::project;
 use crate::repositories;
 use crate::runs::Run;
 use crate::store::registry::{self, Tree};
+use crate::store::{self, Text};
 
 /// What git leaves in its folder while it is in the middle of something, and what that is.
 const UNDER_WAY: &[(&str, &str)] = &[
@@ -26,6 +30,13 @@ const UNDER_WAY: &[(&str, &str)] = &[
     ("rebase-merge", "a rebase"),
     ("rebase-apply", "a rebase"),
 ];
+
+/// Files beside plans that the harness adds to and nobody is judged by.
+const GROWING: &[&str] = &["progress*.md", ".pi/plans/sessions/*.jsonl"];
+/// Where the references are that lead to what was taken up of trees.
+const TAKEN_UP: &str = "refs/planwright/taken-up/";
+/// How much of a file is compared.
+const TEXT_BYTES_MAX: u64 = 64 << 20;
 
 /// A repository that plans land in.
 pub(super) struct Repo {
@@ -141,6 +152,7 @@ pub(super) fn batch(decisions: &Decisions, options: &Options) -> Result<Batch, E
     for member in &mut members {
         member.tips.resize(repositories, None);
     }
+    gathering.add_beginnings(&mut members)?;
     // Who waits for a plan that waits has to wait as well.
     while let Some((place, why)) = gathering.first_held(&members, &all)? {
         held.push(Held { plan: members.remove(place).name, why });
@@ -264,8 +276,42 @@ impl Gathering<'_> {
     }
 
     fn tree(&self, keep: &Keep, plan: &Path) -> Option<&Tree> {
-        let is_its = |tree: &&Tree| tree.plan.as_deref() == Some(plan) && tree.repository == keep.common();
+        // A plan of another project may be called the same, and have a tree of this repository beside its own.
+        let own = &self.decisions.runs().project().root;
+        let is_its = |tree: &&Tree| {
+            tree.plan.as_deref() == Some(plan)
+                && tree.repository == keep.common()
+                && tree.owner.as_ref().is_none_or(|owner| owner == own)
+        };
         self.trees.iter().find(|tree| is_its(tree) && tree.branch.is_some())
+    }
+
+    /// Has plans depend on those whose work theirs began with: it would land with them, whatever became of the others.
+    fn add_beginnings(&self, members: &mut [Candidate]) -> Result<(), Error> {
+        let Repo { keep, head, .. } = &self.repositories[0];
+        let base = |member: &Candidate| self.tree(keep, &member.path).map_or(head, |tree| &tree.base).clone();
+        let all: Vec<(String, String, Option<String>)> = members
+            .iter()
+            .map(|member| (member.name.clone(), base(member), member.tips[0].clone()))
+            .collect();
+        for member in members {
+            let own = base(member);
+            if keep.is_ancestor(&own, head)? {
+                continue;
+            }
+            for (name, begun, tip) in all.iter().filter(|(name, ..)| *name != member.name) {
+                let Some(shared) = tip.as_ref().map(|tip| keep.fork(&own, tip)).transpose()?.flatten() else {
+                    continue;
+                };
+                // Two plans that began with the same third one have nothing of each other.
+                let is_theirs = shared != *begun && !keep.is_ancestor(&shared, head)?;
+                let is_known = member.depends_on.iter().any(|other| key(other) == key(name));
+                if is_theirs && !is_known && !keep.is_ancestor(&shared, begun)? {
+                    member.depends_on.push(name.clone());
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The place of a repository among those that are merged into.
@@ -290,6 +336,9 @@ impl Gathering<'_> {
             }
         }
         let Some(tip) = tip else { return Ok(Ok(None)) };
+        if place == 0 && is_rewritten(repo, plan, &tip)? {
+            return Ok(Err(format!("its plan on {} does not say what was approved", plan.branch)));
+        }
         Ok(Ok((!repo.keep.is_ancestor(&tip, &repo.head)?).then_some(tip)))
     }
 
@@ -327,12 +376,25 @@ impl Gathering<'_> {
             let own = [plan.path.clone(), beside_of(&plan.path)];
             Ok(judged == Some(base::tree_of_workspace(&tree.path.join(part), &own)?))
         };
-        let is_own = |path: &String| is_record(part, &plan.path, path);
+        let is_plan = |path: &String| within(part, path).is_some_and(|path| path.starts_with(&plan.path));
+        if place == 0
+            && changed.iter().any(is_plan)
+            && !self.says_what_was_approved(plan, &tree.path.join(part))
+        {
+            return Ok(Err(format!(
+                "its plan in {} does not say what was approved: put back what it said, or approve and run it anew",
+                tree.path.display()
+            )));
+        }
+        let is_own = |path: &String| {
+            is_plan(path)
+                || within(part, path).is_some_and(|inner| has_grown(repo, tree, &parent, (inner, path)))
+        };
         // What lies in another repository was never a part of what receipts name; the contracts judge it now.
         if place == 0 && !changed.iter().all(is_own) && !is_judged()? {
             let named = changed.iter().filter(|path| !is_own(path)).take(5).cloned().collect::<Vec<_>>();
             return Ok(Err(format!(
-                "its tree {} has changes that no contract has seen: {}",
+                "its tree {} has changes that no contract has seen: {} (take them back there, or commit them elsewhere)",
                 tree.path.display(),
                 named.join(", ")
             )));
@@ -340,10 +402,24 @@ impl Gathering<'_> {
         let message = format!("{}: what lies in its tree", plan.name);
         let commit = repo.keep.commit(&lies_there, &[&parent], &message)?;
         let reference = format!("refs/heads/{}", plan.branch);
+        if self.options.act == Act::Land {
+            // The tree has all of this commit: what is changed there next comes after it.
+            let known = format!("{TAKEN_UP}{}", plan.branch);
+            repo.keep.set(&known, &commit, repo.keep.get(&known)?.as_deref())?;
+        }
         if self.options.act == Act::Land && !repo.keep.set(&reference, &commit, tip)? {
             return Ok(Err(format!("its branch {} is being moved by somebody else", plan.branch)));
         }
         Ok(Ok(commit))
+    }
+
+    /// Whether the plan in a tree means what was approved, whatever the marks in it say.
+    fn says_what_was_approved(&self, plan: &Candidate, root: &Path) -> bool {
+        let reading = self.decisions.runs().project().reading();
+        match store::read(&root.join(&plan.path), &plan.name, reading) {
+            Ok(Text::Plan(source)) => is_approved(plan, &source),
+            Ok(Text::Unreadable(_)) | Err(_) => false,
+        }
     }
 
     /// The first plan that depends on one which is neither there already nor in the batch.
@@ -381,20 +457,54 @@ impl Gathering<'_> {
 }
 
 /// What a plan says that it depends on.
-fn depends_on(source: &planwright_core::source::Source) -> Vec<String> {
+fn depends_on(source: &Source) -> Vec<String> {
     source.draft().depends_on.into_iter().map(|name| name.value).collect()
+}
+
+/// Whether a text of a plan means what was approved.
+fn is_approved(plan: &Candidate, source: &Source) -> bool {
+    verify::trusted(source).is_some_and(|read| Digest::of(&read).to_string() == plan.run.row.digest)
+}
+
+/// Whether a branch brings another text of its plan than the one that was approved.
+fn is_rewritten(repo: &Repo, plan: &Candidate, tip: &str) -> Result<bool, Error> {
+    let path = repo.keep.part().join(&plan.path).to_string_lossy().into_owned();
+    let (Some(text), Some(approved)) = (repo.keep.text_of(tip, &path)?, plan.run.row.source()) else {
+        return Ok(false);
+    };
+    let began = match repo.keep.fork(&repo.head, tip)? {
+        Some(fork) => repo.keep.text_of(&fork, &path)?,
+        None => None,
+    };
+    let brought =
+        Source::new(&plan.name, &text).at(plan.path.to_string_lossy()).written_in(approved.dialect());
+    Ok(began.as_ref() != Some(&text) && !is_approved(plan, &brought))
+}
+
+/// Whether a file of a tree is one that the harness adds to, and was only added to.
+fn has_grown(repo: &Repo, tree: &Tree, parent: &str, (inner, path): (&Path, &str)) -> bool {
+    let (Ok(before), Ok(now)) =
+        (repo.keep.text_of(parent, path), store::read_text(&tree.path.join(path), TEXT_BYTES_MAX))
+    else {
+        return false;
+    };
+    is_any_of(GROWING, inner) && now.starts_with(&before.unwrap_or_default())
+}
+
+/// A path of a repository as one of the project that lies in this part of it.
+fn within<'a>(part: &Path, path: &'a str) -> Option<&'a Path> {
+    Path::new(path).strip_prefix(part).ok()
 }
 
 /// Whether a path of a repository is a plan's own file, or one that is kept beside plans.
 pub(super) fn is_record(part: &Path, plan: &Path, path: &str) -> bool {
-    let Ok(path) = Path::new(path).strip_prefix(part) else { return false };
-    path.starts_with(plan) || is_kept_by_meaning(path)
+    within(part, path).is_some_and(|path| path.starts_with(plan) || is_any_of(PATTERNS, path))
 }
 
-/// Whether a path of a project is one that is merged by what it says.
-fn is_kept_by_meaning(path: &Path) -> bool {
+/// Whether a path of a project is meant by one of these patterns.
+fn is_any_of(patterns: &[&str], path: &Path) -> bool {
     let (full, name) = (path.to_string_lossy(), path.file_name().unwrap_or_default().to_string_lossy());
-    PATTERNS.iter().any(|pattern| {
+    patterns.iter().any(|pattern| {
         let text = if pattern.contains('/') { &full } else { &name };
         Glob::new(pattern).is_ok_and(|glob| glob.matches(text))
     })
@@ -407,7 +517,7 @@ fn beside_of(plan: &Path) -> PathBuf {
 }
 
 /// The commit of a branch with exactly this name.
-fn exact(keep: &Keep, branch: &str) -> Result<Option<String>, Error> {
+pub(super) fn exact(keep: &Keep, branch: &str) -> Result<Option<String>, Error> {
     let reference = format!("refs/heads/{branch}");
     let found = keep.list(&reference)?.into_iter().find(|(name, _)| *name == reference);
     Ok(found.map(|(_, commit)| commit))

@@ -119,10 +119,12 @@ pub(super) fn land(
     let (mut branches, mut conflicts) = (Vec::new(), Vec::new());
     for repo in &batch.repositories {
         let Some(to) = moved.iter().find(|moved| moved.repository == repo.name) else { continue };
-        let records = match repo.is_checked_out {
-            true => records(batch, landed, (&repo.keep, to), &mut conflicts)?,
-            false => Vec::new(),
+        let (records, edited) = match repo.is_checked_out {
+            true => records(batch, landed, (&repo.keep, to))?,
+            false => (Vec::new(), Vec::new()),
         };
+        let seen = seen_from(&batch.repositories[0].root, (&repo.root, &repo.keep));
+        conflicts.extend(edited.into_iter().map(|path| format!("{seen}{path}")));
         branches.push(Branch {
             root: repo.root.clone(),
             branch: repo.branch.clone(),
@@ -198,7 +200,9 @@ fn perform(decisions: &Decisions, intent: &Intent) -> Result<Land, Error> {
     for (branch, keep) in &ahead {
         let Some(top) = branch.workspace(keep)? else { continue };
         if let Brought::Conflict { paths } = keep.bring(&top, &branch.from, &branch.to, &branch.without())? {
-            return give_back(decisions, &all, &paths).map(|()| Land::Edited(paths));
+            let seen = seen_from(&decisions.runs().project().root, (&branch.root, keep));
+            let told = paths.iter().map(|path| format!("{seen}{path}")).collect();
+            return give_back(decisions, &all, &paths).map(|()| Land::Edited(told));
         }
     }
     for (branch, keep) in &ahead {
@@ -262,14 +266,21 @@ fn forget(decisions: &Decisions) -> Result<(), Error> {
     }
 }
 
-/// The plan files that changed and that somebody has marked in the workspace. Those that can't be joined go to `conflicts`.
+/// How paths of a repository begin, as one sees them from the project's own.
+fn seen_from(own: &Path, (root, keep): (&Path, &Keep)) -> String {
+    match root == own {
+        true => String::new(),
+        false => format!("../{}/", keep.top().file_name().unwrap_or_default().to_string_lossy()),
+    }
+}
+
+/// The plan files that changed and that somebody has marked in the workspace, and those of them that can't be joined.
 fn records(
     batch: &Batch,
     landed: &[usize],
     (keep, moved): (&Keep, &Moved),
-    conflicts: &mut Vec<String>,
-) -> Result<Vec<Record>, Error> {
-    let mut records = Vec::new();
+) -> Result<(Vec<Record>, Vec<String>), Error> {
+    let (mut records, mut conflicts) = (Vec::new(), Vec::new());
     for path in keep.changed(&moved.from, &moved.to)? {
         let members = landed.iter().map(|&place| &batch.members[place]);
         let mut members = members.filter(|member| is_record(keep.part(), &member.path, &path));
@@ -288,7 +299,7 @@ fn records(
             _ => conflicts.push(record.path),
         }
     }
-    Ok(records)
+    Ok((records, conflicts))
 }
 
 /// The text of a file in a workspace, no link followed.

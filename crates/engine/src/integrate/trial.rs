@@ -202,7 +202,7 @@ impl<'a> Bench<'a> {
             own: own.folder.clone(),
         });
         let tree = own.keep.tree_of(&commits[0])?;
-        Ok(Ground::of_commit(&self.project.root, (&commits[0], &tree), others.collect()))
+        Ok(Ground::of_commit(self.project, (&commits[0], &tree), others.collect()))
     }
 
     /// What fails of a plan's contracts, or of the files that judge it, which come first: with those in doubt, a contract tells

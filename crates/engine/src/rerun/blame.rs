@@ -11,6 +11,7 @@ use crate::base::{self, Checkout, Commit, tree_of_workspace};
 use crate::contract::Site;
 use crate::process::Stop;
 use crate::store::journal::Store;
+use crate::trees;
 
 /// The most commits that are looked through.
 const COMMITS_MAX: usize = 1_000;
@@ -117,6 +118,7 @@ impl Audit<'_> {
     /// Whether the contract fails on a commit; `None` when that can't be told.
     fn fails_at(&self, step: &Step, commit: &Commit, stop: &Stop) -> Result<Option<bool>, Error> {
         let checkout = Checkout::of_commit(&self.project.root, &commit.id)?;
+        let _ports = trees::lend(self.project, &checkout.tree())?;
         let (folder, closed) = (checkout.path(), [self.project.root.clone()]);
         let site = Site { folder: &folder, closed: &closed, limits: &self.project.config.run };
         let tag = format!("{}/{}/{}", self.tag, step.id, commit.id);

@@ -10,6 +10,8 @@ use ignore::WalkBuilder;
 
 use super::Error;
 use crate::base::{self, Checkout, tree_of_workspace};
+use crate::project::Project;
+use crate::trees::{self, Lease};
 
 /// What is audited.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,13 +29,20 @@ pub enum At {
 
 /// A checkout and how it looked when it was taken.
 pub(crate) struct Ground {
-    root: PathBuf,
+    project: Project,
     at: At,
     /// Names the content.
     pub(crate) tree: String,
     /// Commits of other repositories that lie beside it.
     beside: Vec<Other>,
-    laid: Option<(Checkout, Look)>,
+    laid: Option<Laid>,
+}
+
+struct Laid {
+    /// The ports that contracts may use, until the checkout goes.
+    _ports: Option<Lease>,
+    checkout: Checkout,
+    look: Look,
 }
 
 /// A commit of another repository.
@@ -50,51 +59,52 @@ pub(crate) struct Other {
 
 impl Ground {
     /// The ground of an audit. Nothing is copied before it is needed.
-    pub(crate) fn of(root: &Path, at: &At) -> Result<Self, Error> {
+    pub(crate) fn of(project: &Project, at: &At) -> Result<Self, Error> {
         let tree = match at {
-            At::Workspace => tree_of_workspace(root, &[])?,
+            At::Workspace => tree_of_workspace(&project.root, &[])?,
             // By another hash than that of a workspace; the same content may have two names, never the other way round.
             At::Commit { tree, .. } => format!("git {tree}"),
         };
-        Ok(Self { root: root.to_owned(), at: at.clone(), tree, beside: Vec::new(), laid: None })
+        Ok(Self { project: project.clone(), at: at.clone(), tree, beside: Vec::new(), laid: None })
     }
 
     /// A commit that may be in no branch yet, with commits of other repositories beside it.
-    pub(crate) fn of_commit(root: &Path, (commit, tree): (&str, &str), beside: Vec<Other>) -> Self {
+    pub(crate) fn of_commit(project: &Project, (commit, tree): (&str, &str), beside: Vec<Other>) -> Self {
         let at = At::Commit { commit: commit.to_owned(), tree: tree.to_owned() };
-        Self { root: root.to_owned(), at, tree: format!("git {tree}"), beside, laid: None }
+        Self { project: project.clone(), at, tree: format!("git {tree}"), beside, laid: None }
     }
 
     /// The project's root in a checkout that is as it was taken.
     pub(crate) fn lay(&mut self) -> Result<PathBuf, Error> {
         if self.laid.is_none() {
+            let root = &self.project.root;
             let checkout = match &self.at {
-                At::Workspace => Checkout::of_workspace(&self.root)?,
-                At::Commit { commit, .. } => Checkout::of_commit(&self.root, commit)?,
+                At::Workspace => Checkout::of_workspace(root)?,
+                At::Commit { commit, .. } => Checkout::of_commit(root, commit)?,
             };
             // What is written while it is copied would be judged under the name of something else.
-            if self.at == At::Workspace && tree_of_workspace(&self.root, &[])? != self.tree {
+            if self.at == At::Workspace && tree_of_workspace(root, &[])? != self.tree {
                 return Err(Error::Moved);
             }
             for Other { root, commit, folder, own } in &self.beside {
                 checkout.beside(root, commit, (folder, own))?;
             }
             let look = Look::of(checkout.around());
-            self.laid = Some((checkout, look));
+            self.laid = Some(Laid { _ports: trees::lend(&self.project, &checkout.tree())?, checkout, look });
         }
-        self.laid.as_ref().map(|(checkout, _)| checkout.path()).ok_or(Error::Moved)
+        self.laid.as_ref().map(|laid| laid.checkout.path()).ok_or(Error::Moved)
     }
 
     /// Takes away what a contract left. Where it changed or removed something, the next one gets another checkout.
     pub(crate) fn tidy(&mut self) {
-        let Some((checkout, before)) = self.laid.take() else { return };
-        let around = checkout.around();
-        let is_clean = match Look::of(around).added_to(&before) {
+        let Some(laid) = self.laid.take() else { return };
+        let around = laid.checkout.around();
+        let is_clean = match Look::of(around).added_to(&laid.look) {
             Some(added) => added.iter().rev().all(|path| remove(&around.join(path))),
             None => false,
         };
         if is_clean {
-            self.laid = Some((checkout, before));
+            self.laid = Some(laid);
         }
     }
 }

@@ -26,6 +26,9 @@ pub struct Tree {
     pub name: String,
     /// The plan that it is for, relative to the root of the project.
     pub plan: Option<PathBuf>,
+    /// The root of the project that the plan is in, where that is another: the tree lies beside the one of that project.
+    #[serde(default)]
+    pub owner: Option<PathBuf>,
     /// The branch of the user's repository that its work goes to.
     pub branch: Option<String>,
     /// The commit that it began with.

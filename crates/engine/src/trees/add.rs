@@ -44,6 +44,14 @@ pub struct Added {
     pub complaints: Vec<String>,
 }
 
+/// What a tree begins with.
+pub(super) struct Beginning {
+    /// The commit.
+    pub(super) commit: String,
+    /// What is not in it, and why.
+    pub(super) complaints: Vec<String>,
+}
+
 impl Trees {
     /// Makes a tree for a plan, or says where it is.
     pub fn add(&self, wish: &Wish<'_>) -> Result<Added, Error> {
@@ -68,12 +76,12 @@ impl Trees {
                 complaints: Vec::new(),
             });
         }
-        let tree = match (known, is_there) {
-            (Some(tree), true) => tree,
+        let (tree, mut complaints) = match (known, is_there) {
+            (Some(tree), true) => (tree, Vec::new()),
             (known, _) => self.plant(known, (&name, &plan), wish.base)?,
         };
         self.plant_beside(&tree)?;
-        let mut complaints = self.bind(&tree)?;
+        complaints.extend(self.bind(&tree)?);
         // What follows may take long, and others may make trees meanwhile.
         drop(door);
         let furnished = furnish(&self.project, &tree.path, wish.setup)?;
@@ -88,7 +96,7 @@ impl Trees {
     }
 
     /// A plan as a path from the root of the project, whether the user stands in the workspace or in a tree.
-    fn plan_in(&self, plan: &Path) -> Result<PathBuf, Error> {
+    pub(super) fn plan_in(&self, plan: &Path) -> Result<PathBuf, Error> {
         let elsewhere = || Error::Elsewhere { plan: plan.to_owned(), root: self.project.root.clone() };
         let above = plan.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
         // The plan itself may be a link; the folder that it lies in is what counts.
@@ -106,7 +114,8 @@ impl Trees {
     /// The tree of a plan, if it has one. The name must not be another's.
     fn of_plan(&self, plan: &Path, name: &Name, wish: &Wish<'_>) -> Result<Option<Tree>, Error> {
         let known = self.known();
-        if let Some(tree) = known.iter().find(|tree| tree.plan.as_deref() == Some(plan)) {
+        let is_its = |tree: &&Tree| tree.owner.is_none() && tree.plan.as_deref() == Some(plan);
+        if let Some(tree) = known.iter().find(is_its) {
             return match wish.name.is_some() && tree.name != name.as_str() {
                 true => Err(Error::HasTree { name: tree.name.clone(), plan: plan.to_owned() }),
                 false => Ok(Some(tree.clone())),
@@ -124,12 +133,23 @@ impl Trees {
         known: Option<Tree>,
         (name, plan): (&str, &Path),
         base: Option<&str>,
-    ) -> Result<Tree, Error> {
+    ) -> Result<(Tree, Vec<String>), Error> {
         let branch = known
             .as_ref()
             .and_then(|tree| tree.branch.clone())
             .unwrap_or_else(|| format!("{BRANCHES}{name}"));
-        let (commit, begin) = self.beginning(&branch, base)?;
+        let (mut commit, mut begin) = self.beginning(&branch, base)?;
+        let mut complaints = Vec::new();
+        let reference = format!("refs/heads/{branch}");
+        if base.is_none() && self.keep.get(&reference)?.is_none() {
+            let joined = self.joined(plan, &commit)?;
+            complaints = joined.complaints;
+            if joined.commit != commit {
+                // A commit that is both of two plans is nobody's yet.
+                self.keep.set(&reference, &joined.commit, None)?;
+                (commit, begin) = (joined.commit.clone(), joined.commit);
+            }
+        }
         state::create(&self.folder)?;
         let path = self.site_of(name, plan)?;
         state::create(path.parent().unwrap_or(&self.folder))?;
@@ -142,6 +162,7 @@ impl Trees {
             origin: self.keep.top().to_owned(),
             name: name.to_owned(),
             plan: Some(plan.to_owned()),
+            owner: None,
             branch: Some(branch.clone()),
             base: begin,
             ports: known.map(|tree| tree.ports).unwrap_or_default(),
@@ -156,7 +177,7 @@ impl Trees {
         }
         self.keep.plant(&commit, &staging, &branch, History::Whole)?;
         place(&staging, &path)?;
-        Ok(tree)
+        Ok((tree, complaints))
     }
 
     /// The commit that a tree is laid out from, and the one that its work began with.

@@ -4,8 +4,11 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use planwright_core::trees::Work;
+
 use super::add::place;
 use super::furnish::{Setup, furnish};
+use super::look::{Look, unknown};
 use super::{Error, Trees};
 use crate::keep::{History, Keep};
 use crate::project::Project;
@@ -16,6 +19,16 @@ use crate::{base, runs};
 
 /// What stands between the folder of a repository's trees and the name of a tree that has others beside it. No name has it.
 const SIGN: char = '+';
+
+/// Removes the folder that trees lay in side by side, once none of them is left.
+pub(super) fn clear_site(path: &Path, name: &str) {
+    if let Some(above) = path.parent()
+        && above.file_name().is_some_and(|folder| is_site(folder, name))
+    {
+        // One that is not empty stays.
+        std::fs::remove_dir(above).ok();
+    }
+}
 
 /// Whether a folder is one in which the tree of this name lies beside those of other repositories.
 pub(super) fn is_site(folder: &OsStr, name: &str) -> bool {
@@ -81,6 +94,7 @@ impl Trees {
                 repository: keep.common().to_owned(),
                 origin: keep.top().to_owned(),
                 base: begun,
+                owner: Some(self.project.root.clone()),
                 ports: Vec::new(),
                 created_at_ms: runs::now(),
                 ..tree.clone()
@@ -92,17 +106,55 @@ impl Trees {
     }
 }
 
-/// Removes the trees of other repositories beside one that is to go, unless something would be lost.
-pub(super) fn remove_beside(tree: &Tree) -> Result<(), Error> {
+/// The trees of other repositories that lie beside one, and go with it.
+fn others_of(tree: &Tree) -> Vec<Tree> {
     let is_beside = |other: &Tree| {
         other.plan == tree.plan
             && other.name == tree.name
             && other.repository != tree.repository
             && other.path.parent() == tree.path.parent()
     };
-    for other in registry::trees().into_iter().filter(is_beside) {
+    match tree.owner {
+        Some(_) => Vec::new(),
+        None => registry::trees().into_iter().filter(is_beside).collect(),
+    }
+}
+
+/// The tree that one of another repository lies beside, if it is known.
+pub(super) fn owner_of(tree: &Tree) -> Option<Tree> {
+    let root = tree.owner.as_ref()?;
+    let is_owner = |other: &Tree| {
+        other.owner.is_none()
+            && other.name == tree.name
+            && root.starts_with(&other.origin)
+            && other.path.parent() == tree.path.parent()
+    };
+    registry::trees().into_iter().find(is_owner)
+}
+
+/// Adds what would be lost with the trees that lie beside one.
+pub(super) fn add_work(tree: &Tree, work: &mut Work) {
+    for other in others_of(tree).into_iter().filter(|other| other.path.is_dir()) {
+        let lost = work_in(&other).unwrap_or_else(|error| unknown(&error));
+        let folder = other.path.file_name().unwrap_or_default().to_string_lossy();
+        work.files.extend(lost.files.into_iter().map(|path| format!("../{folder}/{path}")));
+        work.commits.extend(lost.commits);
+        work.unknown = work.unknown.take().or(lost.unknown);
+    }
+}
+
+fn work_in(tree: &Tree) -> Result<Work, Error> {
+    let project = Project::find(&tree.origin).map_err(|error| Error::Project(Box::new(error)))?;
+    let keep = Keep::of(&project.root)?;
+    Ok(Look::of(&project, &keep)?.work(&tree.path, Some(tree)))
+}
+
+/// Removes the trees of other repositories beside one that is to go, unless something would be lost. Nobody may be able to begin to
+/// work there meanwhile.
+pub(super) fn take_along(tree: &Tree) -> Result<(), Error> {
+    for other in others_of(tree) {
         let project = Project::find(&other.origin).map_err(|error| Error::Project(Box::new(error)))?;
-        Trees::of(&project)?.remove_alone(&other.name)?;
+        Trees::of(&project)?.remove_with_owner(&other)?;
     }
     Ok(())
 }

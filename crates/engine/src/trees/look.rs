@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 use planwright_core::dialect::named;
 use planwright_core::trees::{Facts, Folder, Landing, Maker, Plan, Work, says_the_same};
 
-use super::{Error, POINTER, marker, within};
+use super::own::Own;
+use super::{Error, POINTER, beside, marker, within};
+use crate::base;
 use crate::keep::Keep;
 use crate::process::Repository;
 use crate::project::Project;
@@ -23,7 +25,7 @@ use crate::store::{self, Text};
 /// Branches that work lands on, besides the one that the user's working copy is on.
 const MAIN: &[&str] = &["HEAD", "refs/heads/main", "refs/heads/master"];
 /// How many files and commits are told.
-const TOLD_MAX: usize = 1000;
+pub(super) const TOLD_MAX: usize = 1000;
 /// How much of a progress file is compared.
 const PROGRESS_BYTES_MAX: u64 = 64 << 20;
 /// The most files whose sizes are added up.
@@ -42,10 +44,12 @@ pub(super) struct Look<'a> {
 
 impl<'a> Look<'a> {
     pub(super) fn of(project: &'a Project, keep: &'a Keep) -> Result<Self, Error> {
-        let mut mains = Vec::new();
+        // The user may stand in a worktree of git, which has a HEAD of its own.
+        let mut mains: Vec<String> = base::of(&project.root)?.map(|base| base.commit).into_iter().collect();
         for name in MAIN {
             mains.extend(keep.get(name)?);
         }
+        mains.sort();
         mains.dedup();
         // Without a journal nobody has ever worked anywhere.
         let store = match Store::exists(&project.root)? {
@@ -58,10 +62,11 @@ impl<'a> Look<'a> {
     /// What is true of a tree of ours, whose folder lies at `at` now.
     pub(super) fn facts(&self, tree: &Tree, at: &Path) -> Result<Facts, Error> {
         let folder = folder_at(at)?;
-        let work = match folder {
+        let mut work = match folder {
             Folder::There => self.work(at, Some(tree)),
             Folder::Absent | Folder::Other => Work::default(),
         };
+        beside::add_work(tree, &mut work);
         let root = within(at, self.keep.part());
         Ok(Facts {
             maker: Maker::Planwright,
@@ -72,6 +77,7 @@ impl<'a> Look<'a> {
             landing: self.landing(tree)?,
             work,
             busy: self.busy(tree)?,
+            beside: beside::owner_of(tree).and(tree.owner.as_ref()).map(|root| root.display().to_string()),
         })
     }
 
@@ -87,6 +93,7 @@ impl<'a> Look<'a> {
                 landing: Landing::Nothing,
                 work: unknown(&error),
                 busy: None,
+                beside: None,
             })
         })
     }
@@ -103,6 +110,7 @@ impl<'a> Look<'a> {
             landing: Landing::Nothing,
             work: self.work(at, None),
             busy: None,
+            beside: None,
         })
     }
 
@@ -117,12 +125,13 @@ impl<'a> Look<'a> {
             landing: Landing::Nothing,
             work: Work::default(),
             busy: None,
+            beside: None,
         })
     }
 
     fn plan(&self, tree: &Tree) -> Result<Plan, Error> {
         let Some(plan) = &tree.plan else { return Ok(Plan::Unsaid) };
-        let path = self.project.root.join(plan);
+        let path = tree.owner.as_ref().unwrap_or(&self.project.root).join(plan);
         match path.symlink_metadata() {
             Ok(_) => Ok(Plan::There),
             Err(error) if is_nothing(&error) => Ok(Plan::Gone),
@@ -148,6 +157,14 @@ impl<'a> Look<'a> {
 
     /// Who works in a tree now.
     fn busy(&self, tree: &Tree) -> Result<Option<String>, Error> {
+        if let (Some(root), Some(owner)) = (&tree.owner, beside::owner_of(tree)) {
+            // Whoever works there works in all that lies beside it.
+            let name = runs::workspace_lock(&within(&owner.path, owner_part(root, &owner)));
+            return match Store::exists(root)? {
+                true => Ok(Store::open(root)?.holder_named(&name)?.map(|holder| holder.to_string())),
+                false => Ok(None),
+            };
+        }
         let Some(store) = &self.store else { return Ok(None) };
         let name = runs::workspace_lock(&within(&tree.path, self.keep.part()));
         Ok(store.holder_named(&name)?.map(|holder| holder.to_string()))
@@ -168,8 +185,8 @@ impl<'a> Look<'a> {
         if !git.symlink_metadata().is_ok_and(|data| data.is_dir()) {
             return Err(Error::NoGit { path: at.to_owned() });
         }
-        let own = Repository { tree: at.to_owned(), git };
-        let (head, commits) = self.own_commits(&own)?;
+        let own = Own { look: self, git: Repository { tree: at.to_owned(), git } };
+        let (head, commits) = own.commits()?;
         let tip = tree.map(|tree| self.tip(tree)).transpose()?.flatten();
         let kept = tip.or_else(|| tree.map(|tree| tree.base.clone())).or_else(|| head.clone());
         let Some(kept) = kept else { return Err(Error::NoGit { path: at.to_owned() }) };
@@ -178,66 +195,48 @@ impl<'a> Look<'a> {
             // What it began with is gone from the repository, so nothing of it is known to be kept.
             false => return Err(Error::NoBase { path: at.to_owned(), commit: kept }),
         };
+        own.is_alone(&kept)?;
         // It may lie where somebody left it: at a commit that the repository has as well.
-        let others = head.into_iter().chain(tree.map(|tree| tree.base.clone()));
+        let others = head.iter().cloned().chain(tree.map(|tree| tree.base.clone()));
         for other in others.filter(|other| *other != kept) {
             if !files.is_empty() && self.is_reached(&other)? && self.files(at, tree, &other)?.is_empty() {
                 files.clear();
             }
         }
+        files.extend(own.staged(head.as_deref(), &kept)?);
         files.truncate(TOLD_MAX);
         Ok(Work { files, commits, unknown: None })
     }
 
-    /// HEAD of a tree's own git folder, and the commits of it that the user's repository does not have, in words.
-    fn own_commits(&self, own: &Repository) -> Result<(Option<String>, Vec<String>), Error> {
-        let asked = own.ask(&["rev-parse", "--quiet", "--verify", "HEAD^{commit}"])?;
-        let head = (asked.code == Some(0)).then(|| asked.text());
-        let listed = own.ask(&["for-each-ref", "--format=%(objectname)"])?;
-        if listed.code != Some(0) {
-            return Err(Error::NoGit { path: own.tree.clone() });
-        }
-        let text = listed.text();
-        let mut all: Vec<&str> = head.as_deref().into_iter().chain(text.lines()).collect();
-        all.sort_unstable();
-        all.dedup();
-        // What can't be looked at in a reasonable time is not known to be safe.
-        if all.len() > TOLD_MAX {
-            let said = format!("{} references, too many to look at", all.len());
-            return Ok((head, vec![said]));
-        }
-        let mut lost = Vec::new();
-        for commit in all {
-            if !self.is_reached(commit)? {
-                let words =
-                    ["log", "-1", "--no-show-signature", "--format=%h %s", "--end-of-options", commit];
-                let said = own.ask(&words)?;
-                lost.push(if said.code == Some(0) { said.text() } else { commit.to_owned() });
-            }
-        }
-        Ok((head, lost))
-    }
-
     /// Whether a reference of the user's repository leads to a commit: then it stays.
-    fn is_reached(&self, commit: &str) -> Result<bool, Error> {
+    pub(super) fn is_reached(&self, commit: &str) -> Result<bool, Error> {
         if let Some(known) = self.reached.borrow().get(commit) {
             return Ok(*known);
         }
-        let theirs = Repository { tree: self.keep.common().to_owned(), git: self.keep.common().to_owned() };
         let words = ["for-each-ref", "--count=1", "--format=%(refname)", "--contains", commit];
-        let answer = theirs.ask(&words)?;
+        let answer = self.theirs().ask(&words)?;
         // A commit that is not there at all is complained about.
         let is_reached = answer.code == Some(0) && !answer.text().is_empty();
         self.reached.borrow_mut().insert(commit.to_owned(), is_reached);
         Ok(is_reached)
     }
 
+    /// The user's repository, to ask.
+    pub(super) fn theirs(&self) -> Repository {
+        Repository { tree: self.keep.common().to_owned(), git: self.keep.common().to_owned() }
+    }
+
+    /// What lies in a tree as the user's repository keeps it, without what only we write.
+    pub(super) fn lies(&self, at: &Path, commit: &str) -> Result<String, Error> {
+        let part = self.keep.part();
+        let without = [part.join(marker::MARKER), part.join(POINTER)];
+        Ok(self.keep.snapshot_tree(at, commit, &without)?)
+    }
+
     /// The files of a tree that are not in a commit, nor in the workspace that it belongs to.
     fn files(&self, at: &Path, tree: Option<&Tree>, commit: &str) -> Result<Vec<String>, Error> {
         let part = self.keep.part();
-        let without = [part.join(marker::MARKER), part.join(POINTER)];
-        let lies = self.keep.snapshot_tree(at, commit, &without)?;
-        let mut changed = self.keep.changed(commit, &lies)?;
+        let mut changed = self.keep.changed(commit, &self.lies(at, commit)?)?;
         if changed.is_empty() {
             return Ok(changed);
         }
@@ -279,8 +278,13 @@ impl<'a> Look<'a> {
     }
 }
 
+/// Where the project with this root lies in a tree of it.
+fn owner_part<'a>(root: &'a Path, tree: &Tree) -> &'a Path {
+    root.strip_prefix(&tree.origin).unwrap_or(Path::new(""))
+}
+
 /// It can't be told what would be lost, for this reason.
-fn unknown(error: &Error) -> Work {
+pub(super) fn unknown(error: &Error) -> Work {
     let mut why = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {

@@ -5,14 +5,58 @@ use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Error;
-use crate::keep;
-use crate::store::{registry, state};
+use crate::keep::{self, Keep};
+use crate::project::Project;
+use crate::runs;
+use crate::store::registry::{self, Tree};
+use crate::store::state;
 
 /// The file that is locked while leases change.
 const LOCK: &str = "ports.lock";
+
+/// What a throw-away tree is called, in which contracts are run.
+const FOR_A_WHILE: &str = "contracts";
+
+/// The ports of a throw-away tree. They are free again when this is dropped.
+#[derive(Debug)]
+pub struct Lease {
+    top: PathBuf,
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        // What stays of it is forgotten when the folder is gone.
+        registry::forget(&self.top).ok();
+    }
+}
+
+/// Gives a throw-away tree of a project ports, as every tree has them. `None` where trees have none.
+pub fn lend(project: &Project, top: &Path) -> Result<Option<Lease>, Error> {
+    let settings = &project.config.worktree;
+    if settings.ports == 0 {
+        return Ok(None);
+    }
+    let Some(keep) = Keep::find(&project.root)? else { return Ok(None) };
+    let top = top.canonicalize().map_err(|source| Error::File { path: top.to_owned(), source })?;
+    registry::register(&Tree {
+        path: top.clone(),
+        repository: keep.common().to_owned(),
+        origin: keep.top().to_owned(),
+        name: FOR_A_WHILE.to_owned(),
+        plan: None,
+        owner: None,
+        branch: None,
+        base: String::new(),
+        ports: Vec::new(),
+        created_at_ms: runs::now(),
+    })?;
+    let lent = Lease { top };
+    lease(&lent.top, settings.ports, settings.port_range)?;
+    Ok(Some(lent))
+}
 
 /// Gives a registered tree as many ports as it is to have. Those that it has already stay its own; a tree that is not registered
 /// has none.

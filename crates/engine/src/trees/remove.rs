@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::trees::{self, Folder, Reclaim, Why};
+use planwright_core::trees::{self, Facts, Folder, Reclaim, Why};
 
 use super::add::place;
 use super::beside;
@@ -48,18 +48,25 @@ pub struct Pruned {
 }
 
 impl Trees {
-    /// Removes a tree that somebody names, unless something would be lost.
+    /// Removes a tree that somebody names, with those beside it, unless something would be lost.
     pub fn remove(&self, name: &str) -> Result<Removed, Error> {
-        beside::remove_beside(&self.find(name)?)?;
-        self.remove_alone(name)
-    }
-
-    /// The same, and nothing of what lies beside it.
-    pub(super) fn remove_alone(&self, name: &str) -> Result<Removed, Error> {
         let _door = self.notes.lock()?;
         self.settle()?;
         let tree = self.find(name)?;
         self.take_away(&tree.name, &tree.path, Some(&tree))
+    }
+
+    /// Removes a tree that lies beside one which goes, and which is held by whoever removes it.
+    pub(super) fn remove_with_owner(&self, tree: &Tree) -> Result<(), Error> {
+        let _door = self.notes.lock()?;
+        self.settle()?;
+        let name = &tree.name;
+        let _turn = self.notes.lock_tree(name)?.ok_or_else(|| Error::AtWork { name: name.clone() })?;
+        let look = Look::of(&self.project, &self.keep)?;
+        let facts = Facts { beside: None, busy: None, ..look.facts(tree, &tree.path)? };
+        let kept = |why| Error::Kept { name: name.clone(), path: tree.path.clone(), why };
+        trees::may_remove(&facts).map_err(kept)?;
+        self.clear_away((name, &tree.path), Some(tree), (&look, facts.folder)).map(drop)
     }
 
     /// Removes everything that loses nothing.
@@ -96,7 +103,20 @@ impl Trees {
         // Nobody may begin to work there meanwhile.
         let _workspace =
             self.occupy(path).map_err(|who| who.map_or_else(at_work, |who| kept(Why::Busy(who))))?;
-        if facts.folder == Folder::There && tree.is_some() {
+        if let Some(tree) = tree {
+            beside::take_along(tree)?;
+        }
+        self.clear_away((name, path), tree, (&look, facts.folder))
+    }
+
+    /// Takes away a folder with which nothing is lost, and in which nobody can begin to work.
+    fn clear_away(
+        &self,
+        (name, path): (&str, &Path),
+        tree: Option<&Tree>,
+        (look, folder): (&Look<'_>, Folder),
+    ) -> Result<Removed, Error> {
+        if folder == Folder::There && tree.is_some() {
             self.tear_down(name, path)?;
         }
         let removed = Removed {
@@ -107,12 +127,12 @@ impl Trees {
             saved: Vec::new(),
         };
         self.notes.set(name, Intent::Remove)?;
-        let saved = match facts.folder {
+        let saved = match folder {
             Folder::There => {
                 let aside = self.aside(name);
                 state::create(&self.folder)?;
                 place(path, &aside)?;
-                self.delete_aside((name, path), tree, &look)?
+                self.delete_aside((name, path), tree, look)?
             }
             Folder::Absent | Folder::Other => {
                 self.forget(path)?;
@@ -120,6 +140,7 @@ impl Trees {
             }
         };
         self.notes.clear(name)?;
+        beside::clear_site(path, name);
         Ok(Removed { saved, ..removed })
     }
 
@@ -279,7 +300,10 @@ impl Trees {
         let tree = registry::tree_at(&path)?;
         let look = Look::of(&self.project, &self.keep)?;
         match self.delete_aside((name, &path), tree.as_ref(), &look) {
-            Ok(_) => self.notes.clear(name),
+            Ok(_) => {
+                beside::clear_site(&path, name);
+                self.notes.clear(name)
+            }
             // It is back where it was, and says why when it is asked for.
             Err(Error::Kept { .. }) => Ok(()),
             Err(error) => Err(error),

@@ -277,6 +277,7 @@ impl From<Error> for Failure {
             Error::Base(base::Error::NoCommit { .. } | base::Error::NoRepository { .. }) => {
                 failure(Exit::Usage).next(Next::new(["planwright", "help", "audit"]))
             }
+            Error::Ports(error) => (*error).into(),
             Error::Base(_) | Error::State(_) | Error::Journal(_) => failure(Exit::Machine),
         }
     }

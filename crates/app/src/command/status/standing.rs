@@ -32,7 +32,7 @@ pub(super) fn standing(plan: Option<&str>, runs: &Runs) -> Result<Standing, Fail
         around.asks.entry(ask.run).or_default().push(ask);
     }
     let data = newest.iter().map(|run| run_data(runs, run, &around)).collect::<Result<_, Failure>>()?;
-    Ok(Standing { runs: data, reviews: Vec::new() })
+    Ok(Standing { runs: data, ..Standing::default() })
 }
 
 fn run_data(runs: &Runs, run: &Glance, around: &Around) -> Result<RunData, Failure> {

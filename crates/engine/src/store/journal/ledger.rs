@@ -270,6 +270,19 @@ impl Store {
         })
     }
 
+    /// The plans that were evicted from a merge, whatever became of them since.
+    pub fn plans_evicted(&self) -> Result<Vec<PathBuf>, Error> {
+        // By the keys, which are indexed: entries are long, and this is asked whenever somebody looks where things stand.
+        let query = "SELECT DISTINCT plan.path FROM ledger JOIN plan ON plan.id = ledger.plan \
+                     WHERE ledger.key LIKE '%/plan.evicted' ORDER BY plan.path";
+        self.read("the ledgers", |connection| {
+            let mut query = connection.prepare_cached(query)?;
+            let rows = query
+                .query_map([], |row| Ok(PathBuf::from(OsStr::from_bytes(&row.get::<_, Vec<u8>>(0)?))))?;
+            rows.collect()
+        })
+    }
+
     /// Checks every entry of a ledger, and that heads that were kept elsewhere are still among them.
     pub fn verify_ledger(&self, plan: PlanId, kept: &[Head]) -> Result<ChainReport, Error> {
         let report = self.read(&format!("the ledger of {plan}"), |connection| {
