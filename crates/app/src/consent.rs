@@ -174,9 +174,15 @@ impl From<decisions::Error> for Failure {
             decisions::Error::Unapproved { ref plan } => {
                 failure(Exit::Person).next(Next::new(["planwright", "propose", plan]))
             }
-            decisions::Error::OpenElsewhere { ref plan, .. } => failure(Exit::Moved)
-                .hint("a plan has one run at a time: go on with it there, or cancel it")
-                .next(Next::new(["planwright", "run", plan, "--worktree"])),
+            decisions::Error::OpenElsewhere { ref plan, is_tree, .. } => {
+                let next = match is_tree {
+                    true => Next::new(["planwright", "run", plan, "--worktree"]),
+                    false => Next::new(["planwright", "cancel", plan]),
+                };
+                failure(Exit::Moved)
+                    .hint("a plan has one run at a time: go on with it there, or cancel it")
+                    .next(next)
+            }
             decisions::Error::Staged { ref plan } => failure(Exit::No)
                 .hint("nothing was proposed or started")
                 .next(Next::new(["planwright", "activate", &project::name(Path::new(plan))])),

@@ -47,6 +47,8 @@ pub enum Error {
         plan: String,
         /// The root of the project there.
         root: PathBuf,
+        /// Whether that is the tree of the plan.
+        is_tree: bool,
     },
     /// The runs of the plan.
     #[error(transparent)]

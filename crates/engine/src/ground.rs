@@ -132,6 +132,17 @@ pub struct Landing {
     pub before: String,
 }
 
+/// A workspace that was put back to what it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    /// The commit that keeps what lay there before.
+    pub kept: String,
+    /// The files that were put back or removed.
+    pub files: Vec<String>,
+    /// Those that were removed.
+    pub removed: Vec<String>,
+}
+
 /// What became of the work of a step that passed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Landed {
@@ -246,7 +257,6 @@ impl Ground {
             kept.follow(&found, &head)?;
         }
         if self.is_apart()? {
-            // A conflict is said when the next step lands.
             self.settle(kept)?;
         }
         Ok(())
@@ -275,8 +285,9 @@ impl Ground {
             return Ok(head);
         }
         let commit = kept.keep.commit(&tree, &[&head], "What was done in the workspace")?;
-        kept.keep.set(&synced, &commit, Some(&head))?;
+        // In this order: what is said to be in the workspace and has not landed is taken back after a crash.
         kept.keep.set(&name, &commit, Some(&head))?;
+        kept.keep.set(&synced, &commit, Some(&head))?;
         kept.follow(&head, &commit)?;
         Ok(commit)
     }
@@ -402,23 +413,31 @@ impl Ground {
     /// Brings the workspace to a commit; says what is in the way.
     fn bring(&self, kept: &Kept, to: &str) -> Result<Option<Vec<String>>, Error> {
         let name = self.reference("synced");
-        let synced = kept.keep.get(&name)?;
-        let from = synced.clone().unwrap_or_else(|| kept.base.clone());
+        let from = kept.keep.get(&name)?.unwrap_or_else(|| kept.base.clone());
+        // Said first: whoever finds half of it after a crash knows what it is half of, and takes it for nobody's work.
+        kept.point(&name, to)?;
         match kept.keep.bring(kept.keep.top(), &from, to, &kept.own)? {
-            Brought::Conflict { paths } => Ok(Some(paths)),
-            Brought::Done => {
-                kept.keep.set(&name, to, synced.as_deref())?;
-                Ok(None)
+            Brought::Done => Ok(None),
+            Brought::Conflict { paths } => {
+                kept.point(&name, &from)?;
+                Ok(Some(paths))
             }
         }
     }
 
-    /// Brings the workspace to what has landed.
-    fn settle(&self, kept: &Kept) -> Result<Option<Vec<String>>, Error> {
-        match kept.keep.get(&self.reference("head"))? {
-            Some(head) => self.bring(kept, &head),
-            None => Ok(None),
+    /// Takes back what was brought to the workspace, or half of it, and has not landed. What a person wrote stays, and is
+    /// taken up with the next attempt.
+    fn settle(&self, kept: &Kept) -> Result<(), Error> {
+        let name = self.reference("synced");
+        let (Some(head), Some(synced)) = (kept.keep.get(&self.reference("head"))?, kept.keep.get(&name)?)
+        else {
+            return Ok(());
+        };
+        if synced != head {
+            kept.keep.take_back(kept.keep.top(), &synced, &head, &kept.own)?;
+            kept.point(&name, &head)?;
         }
+        Ok(())
     }
 
     /// What landed, the first one first. `None` where nothing is kept.
@@ -448,7 +467,7 @@ impl Ground {
     }
 
     /// Puts the workspace back to what it was at a commit of [`Ground::history`]. What lay there is kept, and returned.
-    pub fn roll_back(&self, to: &str) -> Result<(String, Vec<String>), Error> {
+    pub fn roll_back(&self, to: &str) -> Result<Restored, Error> {
         let kept = self.kept()?;
         let _door = self.door(kept)?;
         let name = self.reference("head");
@@ -460,7 +479,7 @@ impl Ground {
             "What lay in the workspace before it was rolled back",
         )?;
         kept.point(&self.reference(&format!("before-rollback/{}", crate::runs::now())), &now)?;
-        let changed = kept.keep.changed(&now, to)?;
+        let (files, removed) = (kept.keep.changed(&now, to)?, kept.keep.removed(&now, to)?);
         match kept.keep.bring(kept.keep.top(), &now, to, &kept.own)? {
             Brought::Done => {}
             Brought::Conflict { paths } => return Err(Error::InTheWay { paths: paths.join(", ") }),
@@ -470,7 +489,7 @@ impl Ground {
         if let Some(old) = old {
             kept.follow(&old, to)?;
         }
-        Ok((now, changed))
+        Ok(Restored { kept: now, files, removed })
     }
 }
 
@@ -502,6 +521,12 @@ impl Kept {
             false => Ok(self.keep.commit(&tree, &[&self.base], message)?),
         }
     }
+}
+
+/// What trees that are made of the project at a root do not have, in words.
+pub(crate) fn lacking(root: &Path) -> Result<Vec<String>, Error> {
+    let (Some(keep), Some(base)) = (Keep::find(root)?, base::of(root)?) else { return Ok(Vec::new()) };
+    Ok(keep.others(&base.commit)?.iter().map(|path| keep::is_empty_there(path)).collect())
 }
 
 /// What is said with the commit of a step.

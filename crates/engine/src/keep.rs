@@ -11,6 +11,7 @@ mod snapshot;
 
 use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 pub use bring::Brought;
@@ -281,12 +282,26 @@ impl Keep {
         }
     }
 
-    /// The paths that differ between two commits or trees.
+    /// The paths that differ between two commits or trees, for people to read.
     pub fn changed(&self, from: &str, to: &str) -> Result<Vec<String>, Error> {
-        let words = ["diff-tree", "-r", "-z", "--no-renames", "--name-only", from, to];
+        Ok(self.differing(from, to)?.iter().map(|path| shown(path)).collect())
+    }
+
+    /// Those that only the first one has.
+    pub fn removed(&self, from: &str, to: &str) -> Result<Vec<String>, Error> {
+        Ok(self.compared(from, to, "--diff-filter=D")?.iter().map(|path| shown(path)).collect())
+    }
+
+    /// The paths that differ, as they are: a name may be no text.
+    fn differing(&self, from: &str, to: &str) -> Result<Vec<PathBuf>, Error> {
+        self.compared(from, to, "--diff-filter=ADMT")
+    }
+
+    fn compared(&self, from: &str, to: &str, kinds: &str) -> Result<Vec<PathBuf>, Error> {
+        let words = ["diff-tree", "-r", "-z", "--no-renames", "--name-only", kinds, from, to];
         let answer = self.look("compare two commits", &words)?;
         let paths = answer.stdout.split(|&byte| byte == 0).filter(|path| !path.is_empty());
-        Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+        Ok(paths.map(|path| PathBuf::from(OsStr::from_bytes(path))).collect())
     }
 
     /// How many lines differ between two commits or trees. A file that is no text counts as one line.
@@ -370,6 +385,16 @@ impl Keep {
     fn look(&self, act: &'static str, words: &[&str]) -> Result<Answer, Error> {
         self.ours(act, (&self.own, words), &[], &[])
     }
+}
+
+/// Says that a tree has nothing at a path.
+pub(crate) fn is_empty_there(path: &Path) -> String {
+    format!("{} is a submodule, and is empty in a tree; a set-up can fill it: worktree.setup", path.display())
+}
+
+/// A path for people to read.
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
 }
 
 /// The branch that the work of a plan with this name goes to.

@@ -28,7 +28,7 @@ use std::time::Duration;
 pub use capture::Capture;
 pub use dialogue::{Dialogue, Said};
 pub use git::{Answer, Repository};
-pub(crate) use git::{identity, path_outside};
+pub(crate) use git::{filters, identity, path_outside};
 pub use keygen::sign_with_ssh;
 pub use outputs::Listener;
 pub use shim::{SHIM, shim_main, shim_main_without_sweep};

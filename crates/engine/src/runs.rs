@@ -13,7 +13,7 @@ use planwright_core::tally::{Tally, UnderWay};
 use planwright_core::work::{WorkItem, WorkKind};
 
 use crate::driver::{self, Progress};
-use crate::ground::{self, Ground, Plot};
+use crate::ground::{self, Ground, Plot, Restored};
 use crate::host::{self, Embedded, Hands};
 use crate::mirror::Mirror;
 use crate::process::{Stop, Supervisors};
@@ -206,8 +206,10 @@ pub struct Pending {
 pub struct RolledBack {
     /// The steps that are to be done again.
     pub reopened: Vec<String>,
-    /// The files that were put back.
+    /// The files that were put back or removed.
     pub files: Vec<String>,
+    /// Those that were removed.
+    pub removed: Vec<String>,
     /// The commit that keeps what lay in the workspace before.
     pub kept: String,
 }
@@ -535,6 +537,14 @@ impl Runs {
         Err(Error::Occupied { plan, holder })
     }
 
+    /// What attempts that work in trees of their own will not find there, in words. Nothing where a set-up makes such things.
+    pub fn lacking(&self) -> Result<Vec<String>, Error> {
+        if !self.project.config.worktree.setup.command.is_empty() {
+            return Ok(Vec::new());
+        }
+        ground::lacking(&self.project.root).map_err(Error::from)
+    }
+
     /// Takes the work of a run back to before a step: it, everything that landed after it and what waits for any of these are
     /// to be done again. Nobody else may be at work here meanwhile.
     pub fn roll_back(&self, run: &Run, path: &Path, step: &str) -> Result<RolledBack, Error> {
@@ -562,9 +572,9 @@ impl Runs {
         ground.can_roll_back(&landings[first].before)?;
         // The journal first: whoever goes on after a crash does the steps again, on whatever lies there.
         self.record(&run, &Event::StepsReopened { steps: reopened.clone(), by: user() })?;
-        let (kept, files) = ground.roll_back(&landings[first].before)?;
+        let Restored { kept, files, removed } = ground.roll_back(&landings[first].before)?;
         self.mirror(run.row.id, path)?;
-        Ok(RolledBack { reopened, files, kept })
+        Ok(RolledBack { reopened, files, removed, kept })
     }
 
     /// Records an answer, a stop or a cancellation by a person.

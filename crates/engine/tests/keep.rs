@@ -217,6 +217,114 @@ fn a_workspace_is_brought_along_whole_or_not_at_all() {
     assert_eq!(repository.git(&["write-tree"]), keep.tree_of(&to).expect("known"));
 }
 
+// A folder that becomes a file makes room, and the other way round; a link, too, wherever it leads. What somebody keeps in such
+// a folder stays, and all of it.
+#[test]
+fn folders_files_and_links_take_each_others_places() {
+    let repository = Repository::new("keep-kinds");
+    let root = repository.root();
+    repository.write("lib/a", "1").write("lib/deep/b", "1").write("file", "1").write("linked/x", "1");
+    repository.write("target/x", "1").write(".gitignore", "*.log\n");
+    symlink("target", root.join("link")).expect("a link");
+    let from = repository.commit().commit;
+    let keep = Keep::of(root).expect("a repository");
+    shell(
+        root,
+        "rm -r lib file linked link; echo f >lib; mkdir file link; echo 2 >file/in; echo 2 >link/x; ln -s target linked",
+    );
+    let to = keep.snapshot(root, &from, &[], "to").expect("kept");
+    for _ in 0..2 {
+        for (one, other) in [(&to, &from), (&from, &to)] {
+            assert_eq!(keep.bring(root, one, other, &[]).expect("brought"), Brought::Done);
+            let now = keep.snapshot_tree(root, one, &[]).expect("kept");
+            assert_eq!(now, keep.tree_of(other).expect("known"));
+        }
+    }
+    assert_eq!(read(&root.join("target/x")), "1", "nothing was written through a link");
+    assert_eq!(keep.bring(root, &to, &from, &[]).expect("brought"), Brought::Done);
+    repository.write("lib/deep/mine.log", "mine");
+    let brought = keep.bring(root, &from, &to, &[]).expect("tried");
+    assert_eq!(brought, Brought::Conflict { paths: vec!["lib".to_owned()] });
+    assert_eq!(read(&root.join("lib/deep/mine.log")), "mine");
+    assert_eq!(repository.git(&["status", "--porcelain"]), "");
+    shell(root, "rm lib/deep/mine.log; mkdir lib/empty");
+    assert_eq!(keep.bring(root, &from, &to, &[]).expect("brought"), Brought::Done);
+    keep.take_back(root, &to, &from, &[]).expect("taken back");
+    assert_eq!(repository.git(&["status", "--porcelain"]), "");
+}
+
+// A name of a file is bytes.
+#[test]
+fn a_name_that_is_no_text_goes_along() {
+    let repository = Repository::new("keep-bytes");
+    let from = repository.write("a", "1").commit().commit;
+    let root = repository.root();
+    let keep = Keep::of(root).expect("a repository");
+    shell(root, "printf y >$'bad\\xff'; printf n >$'new\\nline'");
+    let to = keep.snapshot(root, &from, &[], "to").expect("kept");
+    shell(root, "git clean -qfd");
+    assert_eq!(keep.bring(root, &from, &to, &[]).expect("brought"), Brought::Done);
+    assert_eq!(keep.snapshot_tree(root, &to, &[]).expect("kept"), keep.tree_of(&to).expect("known"));
+    keep.bring_index(root, &from, &to).expect("brought");
+    assert_eq!(repository.git(&["write-tree"]), keep.tree_of(&to).expect("known"));
+}
+
+// What a sparse checkout leaves out is not removed; where it changes it is laid out.
+#[test]
+fn what_a_sparse_checkout_leaves_out_is_as_it_was() {
+    let repository = Repository::new("keep-sparse");
+    let from = repository.write("in/a", "1").write("out/b", "1").write("out/c", "1").commit().commit;
+    let root = repository.root();
+    repository.write("out/b", "2");
+    let to = repository.commit().commit;
+    repository.git(&["reset", "--quiet", "--hard", &from]);
+    repository.git(&["sparse-checkout", "set", "in"]);
+    assert!(!root.join("out").exists());
+    let keep = Keep::of(root).expect("a repository");
+    assert_eq!(keep.snapshot_tree(root, &from, &[]).expect("kept"), keep.tree_of(&from).expect("known"));
+    // Also where the parent has moved since.
+    assert_eq!(keep.snapshot_tree(root, &to, &[]).expect("kept"), keep.tree_of(&to).expect("known"));
+    assert_eq!(keep.bring(root, &from, &to, &[]).expect("brought"), Brought::Done);
+    assert_eq!(read(&root.join("out/b")), "2");
+    assert!(!root.join("out/c").exists());
+    shell(root, "rm in/a");
+    let now = keep.snapshot_tree(root, &to, &[]).expect("kept");
+    assert_eq!(keep.changed(&to, &now).expect("compared"), ["in/a"], "what somebody removes is gone");
+}
+
+// No filter is run: what went through one, and was not touched since, is kept as the index has it; none is written.
+#[test]
+fn what_is_filtered_is_kept_as_it_is_committed() {
+    let repository = Repository::new("keep-filter");
+    let root = repository.root();
+    shell(
+        root,
+        "git config filter.up.clean 'tr a-z A-Z'; git config filter.up.smudge 'tr A-Z a-z'; echo 'secret filter=up' >.gitattributes",
+    );
+    let from = repository.write("secret", "word").write("plain", "word").commit().commit;
+    assert_eq!(repository.git(&["show", &format!("{from}:secret")]), "WORD");
+    let keep = Keep::of(root).expect("a repository");
+    repository.write("plain", "other");
+    let now = keep.snapshot_tree(root, &from, &[]).expect("kept");
+    assert_eq!(keep.changed(&from, &now).expect("compared"), ["plain"]);
+    repository.write("secret", "new word");
+    let edited = keep.snapshot_tree(root, &from, &[]).expect("kept");
+    assert_eq!(keep.changed(&from, &edited).expect("compared"), ["plain", "secret"], "an edit is not lost");
+    repository.git(&["checkout", "--quiet", "."]);
+    let blob = shell(root, "echo TREE | git hash-object -w --no-filters --stdin");
+    shell(root, &format!("GIT_INDEX_FILE=.git/other git read-tree {from}"));
+    let to = shell(
+        root,
+        &format!(
+            "export GIT_INDEX_FILE=.git/other; git update-index --cacheinfo 100644,{blob},secret; git commit-tree -p {from} -m to $(git write-tree)"
+        ),
+    );
+    let brought = keep.bring(root, &from, &to, &[]).expect("tried");
+    let said = "secret (git filters it, and no filter is run)".to_owned();
+    assert_eq!(brought, Brought::Conflict { paths: vec![said] });
+    assert_eq!(read(&root.join("secret")), "word");
+}
+
 // What is another repository stays what it is, and what looks like ours and is not stays as well.
 #[test]
 fn other_repositories_and_files_of_others_are_left_alone() {

@@ -28,8 +28,10 @@ pub(crate) struct Back {
     pub(crate) run: i64,
     /// The steps that are to be done again.
     pub(crate) reopened: Vec<String>,
-    /// The files that were put back, relative to the top of the working copy.
+    /// The files that were put back or removed, relative to the top of the working copy.
     pub(crate) files: Vec<String>,
+    /// Those of them that were removed: they were not there before the step.
+    pub(crate) removed: Vec<String>,
     /// The commit that keeps what lay in the workspace before.
     pub(crate) kept: String,
 }
@@ -55,13 +57,14 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
             .hint("what each step left is kept in commits: git for-each-ref refs/planwright")
             .next(Next::new(["planwright", "history", shown.as_str()])));
     }
-    let RolledBack { reopened, files, kept } = runs.roll_back(&run, &path, &step.id)?;
+    let RolledBack { reopened, files, removed, kept } = runs.roll_back(&run, &path, &step.id)?;
     let name = clean_line(&run.row.name).into_owned();
     let word = out.palette().paint(Tone::Good, "rolled back");
     out.line(&format!("{word}  {name}   to before {} {}", step.number, clean_line(&step.id)));
     out.line(&format!("             to be done again: {}", clean_line(&reopened.join(", "))));
     for file in files.iter().take(NAMED_MAX) {
-        out.line(&format!("             put back: {}", clean_line(file)));
+        let what = if removed.contains(file) { "removed" } else { "put back" };
+        out.line(&format!("             {what}: {}", clean_line(file)));
     }
     if files.len() > NAMED_MAX {
         out.line(&format!("             and {} more files", files.len() - NAMED_MAX));
@@ -71,6 +74,6 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         &kept[..kept.len().min(10)]
     ));
     let next = Next::new(["planwright", "run", shown.as_str()]);
-    let back = Back { plan: run.row.name.clone(), run: run.row.id.number(), reopened, files, kept };
+    let back = Back { plan: run.row.name.clone(), run: run.row.id.number(), reopened, files, removed, kept };
     Ok(Answer::done("rollback", &back).next(next))
 }

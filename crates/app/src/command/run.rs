@@ -215,7 +215,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
 
 /// The same plan in its own worktree, which is made where there is none.
 fn in_its_tree(args: &Args, opened: Opened, out: &mut Out<'_>) -> Result<Opened, Failure> {
-    let Opened { path, project, source, .. } = opened;
+    let Opened { path, project, source, step } = opened;
     if args.wait {
         // Before its tree is made: it begins with what the others have landed.
         let (runs, draft) = (Runs::open(&project)?, source.draft());
@@ -237,8 +237,35 @@ fn in_its_tree(args: &Args, opened: Opened, out: &mut Out<'_>) -> Result<Opened,
             .next(Next::new(["planwright", "worktree", "add", super::shown(&path).as_str()])));
     }
     out.talk(&format!("worktree  {}", clean_line(&added.place.to_string_lossy())));
-    let plan = added.tree.plan.clone().unwrap_or_default();
-    open_file(added.place.join(plan))
+    let plan = added.place.join(added.tree.plan.clone().unwrap_or_default());
+    let here = Opened { path, project, source, step };
+    tell_apart(args, here, &plan, out)?;
+    open_file(plan)
+}
+
+/// A tree has a copy of its own of the plan, and that is what is run there. Says so where it is not what lies here, and refuses
+/// whoever means what lies here.
+fn tell_apart(args: &Args, here: Opened, there: &Path, out: &mut Out<'_>) -> Result<(), Failure> {
+    let digest = |opened: Opened| -> Result<Option<String>, Failure> {
+        let verified = opened.project.check(Text::Plan(opened.source))?;
+        Ok(verified.plan.as_ref().map(|plan| Digest::of(plan).to_string()))
+    };
+    let path = here.path.clone();
+    let (ours, theirs) = (digest(here)?, digest(open_file(there.to_owned())?)?);
+    if ours == theirs {
+        return Ok(());
+    }
+    let message =
+        format!("the worktree has a copy of its own of {}, which says something else", super::shown(&path));
+    let is_meant = |rev: &String| ours.is_some_and(|ours| ours.starts_with(rev.as_str()));
+    if args.rev.as_ref().is_some_and(is_meant) {
+        let words = ["cp", "-rT", &super::shown(&path), &there.to_string_lossy()];
+        return Err(Failure::new(Exit::Moved, message)
+            .hint("nothing was started; what is run is the copy: take the text there that you mean")
+            .next(Next::new(words)));
+    }
+    out.warn(&clean_line(&format!("{message}; what is run is the copy: {}", there.display())));
+    Ok(())
 }
 
 /// Carries out a plan that was opened already.
@@ -336,6 +363,10 @@ fn carry_out(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<An
         }
         (old, _) => {
             can_begin(subject, &RunState::new(subject.plan))?;
+            // Before anything is asked or recorded: a run that could not begin here would be in the way of one elsewhere.
+            if let Some((plan, holder)) = runs.occupant()? {
+                return Err(runs::Error::Occupied { plan, holder }.into());
+            }
             (approve::begin(subject, runs, old, out)?, 0)
         }
     };
@@ -347,6 +378,9 @@ fn carry_out(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<An
     }
     let limits = Limits { jobs, steps: subject.steps.clone(), ..usual };
     let is_apart = subject.tournament.is_some() || jobs > 1 && subject.project.config.run.has_trees;
+    if is_apart && !subject.args.worktree {
+        out.warn_all(&runs.lacking()?);
+    }
     let drive = Drive {
         limits,
         workers,

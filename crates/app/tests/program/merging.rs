@@ -400,6 +400,27 @@ fn a_merge_that_is_killed_anywhere_is_finished_by_the_next() {
     assert!(told > 3, "only {told} of them left something to finish");
 }
 
+// What can't be laid out is given back: no plan is in the way of all others for good.
+#[test]
+fn a_merge_that_can_not_be_done_is_forgotten() {
+    let place =
+        finished(&[("a", &[("make", "", "printf y >$'bad\\xff'; echo a >a.txt", "test -s a.txt")]), B]);
+    let begin = at(&place, "main");
+    let broken = format!(
+        "#!/bin/sh\ncase \"$*\" in *checkout-index*planwright-stage*) echo no >&2; exit 1;; esac\n{REAL}exec \"$real\" \"$@\"\n"
+    );
+    place.replace_tool("git", &broken);
+    place.run(&["merge", "a"]).expect(5, &["git cannot lay out files"]);
+    assert_eq!(at(&place, "main"), begin);
+    is_clean(&place);
+    assert!(!place.run(&["doctor"]).said().contains("died over it"), "nothing is left to finish");
+    peaceful(&place);
+    place.run(&["merge", "b"]).expect(0, &["landed  b"]);
+    place.run(&["merge", "a"]).expect(0, &["landed  a"]);
+    is_clean(&place);
+    assert_eq!(place.bash("cat $'bad\\xff'").stdout, "y");
+}
+
 // The twin: a merge that does not run the contracts (whatever it starts says yes) lands what breaks, and that is seen.
 #[test]
 fn a_merge_that_skips_the_contracts_is_caught() {

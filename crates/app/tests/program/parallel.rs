@@ -182,7 +182,7 @@ fn a_rollback_takes_the_work_back_to_before_a_step() {
         place.run(&["rollback", "it", "9"]).expect(2, &["no step `9`"]);
         place
             .run(&["rollback", "it", "2"])
-            .expect(0, &["to be done again: b, c", "put back: b.out", "put back: c.out"]);
+            .expect(0, &["to be done again: b, c", "removed: b.out", "removed: c.out"]);
         assert!(place.has("a.out") && !place.has("b.out") && !place.has("c.out"));
         let before =
             place.printed("git for-each-ref --format='%(refname)' refs/planwright | grep before-rollback");
@@ -263,6 +263,7 @@ fn a_second_plan_waits_for_the_workspace() {
     let digest = place
         .printed("planwright run other --dry-run --json | grep -o '\"digest\":\"[0-9a-f]*' | cut -d'\"' -f4");
     place.run(&["run", "other", "--rev", &digest]).expect(4, &["it"]);
+    assert!(!place.run(&["log", "other"]).said().contains("run 1"), "nothing was recorded of it");
     let mut second = place.start_into(&["run", "other", "--rev", &digest, "--wait"], "said");
     crate::follow::wait_until("it says that it waits", || place.read("said").contains("other waits for it"));
     place.write("go", "");
@@ -326,4 +327,103 @@ fn a_rollback_that_something_is_in_the_way_of_changes_nothing() {
     place.run(&["rollback", "it", "a"]).expect(1, &["cfg", "nothing was put back"]);
     assert_eq!((place.read("cfg").as_str(), place.read(".gitignore").as_str()), ("mine\n", "cfg\n"));
     assert!(place.read(FILE).contains("✅ Do a"), "the step is still done");
+}
+
+/// A `git` that does something when files are about to be laid out for this workspace, before it answers.
+fn when_laid_out(place: &Place, script: &str) {
+    let folder = place.project().display().to_string();
+    let script = format!(
+        "#!/bin/sh\nfor real in /usr/bin/git /bin/git /usr/local/bin/git; do [ -x \"$real\" ] && break; done\n\
+         case \"$*\" in *checkout-index*{folder}/.git/*) cd '{folder}'; [ -e ../met ] || {{ touch ../met; {script}; }};; esac\n\
+         exec \"$real\" \"$@\"\n"
+    );
+    place.replace_tool("git", &script);
+}
+
+/// A plan whose first step changes two files, and a person who is asked about the second.
+fn two_files() -> Place {
+    let place = Place::repository(&[
+        (
+            "one",
+            "**needs:** none\n**touches:**\n- a.txt\n- z.txt\n**on_fail:** retry(2)",
+            "echo line >>a.txt; echo agent >>z.txt",
+            "grep -q agent z.txt",
+        ),
+        ("two", "**needs:** one", "true", "test -e never"),
+    ]);
+    place.write("a.txt", "begin\n").write("z.txt", "begin\n");
+    place.commit("files");
+    place
+}
+
+// P-12: what somebody edits while work lands stops it, and nothing of the attempt stays: the next one begins with the edit alone.
+#[test]
+fn an_edit_that_comes_while_work_lands_leaves_nothing_of_it() {
+    let place = two_files();
+    when_laid_out(&place, "echo person >>z.txt");
+    place.run(&["run", "it", "--jobs", "2", "--rev", &place.digest()]).expect(3, &["two needs you"]);
+    assert!(place.path("../met").exists(), "somebody edited it");
+    let said = place.run(&["log", "it", "--json"]).stdout;
+    assert!(said.contains("somebody changed in the workspace what it changes: z.txt"), "{said}");
+    assert_eq!(place.read("a.txt"), "begin\nline\n", "once");
+    assert_eq!(place.read("z.txt"), "begin\nperson\nagent\n");
+}
+
+// P-12: whoever dies while work is laid out leaves half of it, which the next driver takes for nobody's work.
+#[test]
+fn half_of_a_landing_is_taken_back_after_a_crash() {
+    let place = two_files();
+    when_laid_out(&place, "kill -9 $PPID; exit 1");
+    let killed = place.run(&["run", "it", "--jobs", "2", "--rev", &place.digest()]);
+    assert_ne!(killed.code, 3, "{killed:#?}");
+    // It died before the first file; this is what one that dies after it leaves.
+    place.write("a.txt", "begin\nline\n");
+    place.run(&["run", "it", "--jobs", "2"]).expect(3, &["two needs you"]);
+    assert_eq!(
+        (place.read("a.txt").as_str(), place.read("z.txt").as_str()),
+        ("begin\nline\n", "begin\nagent\n")
+    );
+    place.run(&["rollback", "it", "one"]).expect(0, &["put back: a.txt"]);
+    assert_eq!((place.read("a.txt").as_str(), place.read("z.txt").as_str()), ("begin\n", "begin\n"));
+    assert_eq!(
+        place.printed("find . -name '*planwright*' -not -path './plans/*' -type f | grep -v /lock$ || true"),
+        ""
+    );
+}
+
+// Submodules are empty in trees, and that is said.
+#[test]
+fn a_submodule_that_is_empty_in_trees_is_named() {
+    let place = Place::repository(&[(
+        "a",
+        "**touches:**\n- a.out",
+        "ls vendor/lib >a.out; touch a.out",
+        "test -e a.out",
+    )]);
+    place.printed(
+        "git init -q ../lib; cd ../lib; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m lib; cd -; \
+         git -c protocol.file.allow=always submodule -q add ../lib vendor/lib; git commit -qm lib",
+    );
+    let warning = "vendor/lib is a submodule, and is empty in a tree";
+    place.run(&["worktree", "add", "it"]).expect(0, &[warning]);
+    place.run(&["run", "it", "--jobs", "2", "--rev", &place.digest()]).expect(0, &[warning]);
+}
+
+// A tree has a copy of its own of its plan: whoever approves another text hears where it is.
+#[test]
+fn a_plan_that_was_edited_beside_its_tree_is_told_apart() {
+    let place = Place::repository(&[("a", "", "touch a.out", "test -e a.out")]);
+    let old = place.digest();
+    place.run(&["worktree", "add", "it"]).expect(0, &[]);
+    place.write(FILE, place.read(FILE).replace("touch a.out", "touch a.out; true"));
+    let new = place.digest();
+    assert_ne!(old, new);
+    let copy = place.printed("planwright worktree path it");
+    place.run(&["run", "it", "--worktree", "--rev", &new]).expect(
+        4,
+        &["has a copy of its own of plans/it.md", &format!("cp -rT plans/it.md {copy}/plans/it.md")],
+    );
+    place.run(&["run", "it", "--worktree"]).expect(3, &["has a copy of its own of plans/it.md"]);
+    place.printed(&format!("cp -rT plans/it.md {copy}/plans/it.md"));
+    place.run(&["run", "it", "--worktree", "--rev", &new]).expect(0, &["1 of 1 steps settled"]);
 }

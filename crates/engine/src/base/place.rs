@@ -26,14 +26,18 @@ pub(crate) struct Place {
 impl Place {
     /// Makes a new folder, and removes those that nobody uses any more.
     pub(crate) fn new(root: &Path) -> Result<Self, Error> {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
         let folder = state::folder_of(&state::cache().join(FOLDER), root)?;
         state::create(&folder)?;
-        let failed = |source| Error::File { path: folder.clone(), source };
+        Self::within(&folder).map_err(|source| Error::File { path: folder, source })
+    }
+
+    /// The same in a folder of such folders.
+    pub(crate) fn within(folder: &Path) -> io::Result<Self> {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
         // Between the making of a folder and its lock nobody may take it for a leftover.
-        let door = lock_file(&folder.join(LOCK)).map_err(failed)?;
-        door.lock().map_err(failed)?;
-        sweep(&folder);
+        let door = lock_file(&folder.join(LOCK))?;
+        door.lock()?;
+        sweep(folder);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         // A process that died may have had our id, and what it left may be in the way.
         let names = (0..).map(|again| format!("{}-{count}-{again}", std::process::id()));
@@ -41,15 +45,15 @@ impl Place {
             let path = folder.join(name);
             match std::fs::create_dir(&path) {
                 Ok(()) => {
-                    let lock = lock_file(&path.join(LOCK)).map_err(failed)?;
-                    lock.lock().map_err(failed)?;
+                    let lock = lock_file(&path.join(LOCK))?;
+                    lock.lock()?;
                     return Ok(Self { path, _lock: lock });
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(source) => return Err(Error::File { path, source }),
+                Err(error) => return Err(error),
             }
         }
-        Err(failed(io::ErrorKind::AlreadyExists.into()))
+        Err(io::ErrorKind::AlreadyExists.into())
     }
 }
 

@@ -12,6 +12,7 @@ use planwright_core::tally::Tally;
 
 use super::{Case, Decisions, Error, shown};
 use crate::coordination;
+use crate::keep;
 use crate::project::{self, Verified};
 use crate::runs::{self, now};
 use crate::store::journal::{Beginning, NewRun, RunId};
@@ -86,7 +87,8 @@ impl Decisions {
         if let Some((root, run)) = self.runs().elsewhere(path)?
             && self.runs().run(run)?.state.outcome().is_none()
         {
-            return Err(Error::OpenElsewhere { plan: shown(&self.runs().relative(path)), root });
+            let is_tree = keep::tree_around(&root).is_ok_and(|tree| tree.is_some());
+            return Err(Error::OpenElsewhere { plan: shown(&self.runs().relative(path)), root, is_tree });
         }
         let (case, approvals) = self.founded(path, verified)?;
         let (Some(first), Some(last)) = (approvals.first(), approvals.last()) else {

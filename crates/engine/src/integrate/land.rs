@@ -150,10 +150,13 @@ pub(super) fn land(
 /// Finishes what somebody died over; says which plans landed by that.
 pub(super) fn finish(decisions: &Decisions) -> Result<Vec<String>, Error> {
     let Some(intent) = noted(&folder(decisions)) else { return Ok(Vec::new()) };
-    Ok(match perform(decisions, &intent)? {
-        Land::Done => intent.plans.into_iter().map(|plan| plan.name).collect(),
-        Land::Moved | Land::Edited(_) => Vec::new(),
-    })
+    match perform(decisions, &intent) {
+        Ok(Land::Done) => Ok(intent.plans.into_iter().map(|plan| plan.name).collect()),
+        Ok(Land::Moved | Land::Edited(_)) => Ok(Vec::new()),
+        // It was given back, and is in nobody's way: whoever merges these plans again hears of it.
+        Err(_) if noted(&folder(decisions)).is_none() => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
 }
 
 /// The plans that somebody was about to land.
@@ -189,7 +192,7 @@ fn perform(decisions: &Decisions, intent: &Intent) -> Result<Land, Error> {
     let all: Vec<(&Branch, &Keep)> = intent.branches.iter().zip(&keeps).collect();
     let stand = all.iter().map(|(branch, keep)| branch.stands(keep)).collect::<Result<Vec<_>, _>>()?;
     if stand.iter().any(|stands| matches!(stands, Stands::Elsewhere(_))) {
-        return give_back(decisions, &all, &[]).map(|()| Land::Moved);
+        return give_back(decisions, &all).map(|()| Land::Moved);
     }
     let ahead: Vec<(&Branch, &Keep)> = all
         .iter()
@@ -197,22 +200,16 @@ fn perform(decisions: &Decisions, intent: &Intent) -> Result<Land, Error> {
         .filter(|(_, stands)| **stands == Stands::Before)
         .map(|(pair, _)| *pair)
         .collect();
-    for (branch, keep) in &ahead {
-        let Some(top) = branch.workspace(keep)? else { continue };
-        if let Brought::Conflict { paths } = keep.bring(&top, &branch.from, &branch.to, &branch.without())? {
-            let seen = seen_from(&decisions.runs().project().root, (&branch.root, keep));
-            let told = paths.iter().map(|path| format!("{seen}{path}")).collect();
-            return give_back(decisions, &all, &paths).map(|()| Land::Edited(told));
-        }
-    }
-    for (branch, keep) in &ahead {
-        if let Some(top) = branch.workspace(keep)? {
-            keep.bring_index(&top, &branch.from, &branch.to)?;
-        }
+    match lay_out(&decisions.runs().project().root, &ahead) {
+        Ok(edited) if edited.is_empty() => {}
+        Ok(edited) => return give_back(decisions, &all).map(|()| Land::Edited(edited)),
+        // What can't be done and has moved nothing must not be in the way of every other merge.
+        Err(error) if ahead.len() == all.len() => return give_back(decisions, &all).and(Err(error)),
+        Err(error) => return Err(error),
     }
     for (branch, keep) in &ahead {
         if !keep.set(&branch.reference(), &branch.to, Some(&branch.from))? {
-            return give_back(decisions, &all, &[]).map(|()| Land::Moved);
+            return give_back(decisions, &all).map(|()| Land::Moved);
         }
     }
     for (branch, keep) in &all {
@@ -231,9 +228,27 @@ fn perform(decisions: &Decisions, intent: &Intent) -> Result<Land, Error> {
     Ok(Land::Done)
 }
 
+/// Brings files and index of workspaces to where their branches are about to be; says which files somebody wrote, as they are
+/// seen from the project.
+fn lay_out(own: &Path, ahead: &[(&Branch, &Keep)]) -> Result<Vec<String>, Error> {
+    for (branch, keep) in ahead {
+        let Some(top) = branch.workspace(keep)? else { continue };
+        if let Brought::Conflict { paths } = keep.bring(&top, &branch.from, &branch.to, &branch.without())? {
+            let seen = seen_from(own, (&branch.root, keep));
+            return Ok(paths.iter().map(|path| format!("{seen}{path}")).collect());
+        }
+    }
+    for (branch, keep) in ahead {
+        if let Some(top) = branch.workspace(keep)? {
+            keep.bring_index(&top, &branch.from, &branch.to)?;
+        }
+    }
+    Ok(Vec::new())
+}
+
 /// Leaves everything as if nothing had been begun: a branch that moved by us alone goes back, and files are those of where the
-/// branch is. Files at the paths `without` are somebody's own, and stay.
-fn give_back(decisions: &Decisions, all: &[(&Branch, &Keep)], without: &[String]) -> Result<(), Error> {
+/// branch is. What somebody wrote stays.
+fn give_back(decisions: &Decisions, all: &[(&Branch, &Keep)]) -> Result<(), Error> {
     for (branch, keep) in all {
         if keep.get(&branch.reference())?.as_deref() == Some(branch.to.as_str()) {
             keep.set(&branch.reference(), &branch.from, Some(&branch.to))?;
@@ -241,12 +256,7 @@ fn give_back(decisions: &Decisions, all: &[(&Branch, &Keep)], without: &[String]
         let (Some(top), Some(now)) = (branch.workspace(keep)?, keep.get(&branch.reference())?) else {
             continue;
         };
-        let mut own: Vec<PathBuf> = branch.without();
-        own.extend(without.iter().map(PathBuf::from));
-        if let Brought::Conflict { paths } = keep.bring(&top, &branch.to, &now, &own)? {
-            own.extend(paths.iter().map(PathBuf::from));
-            keep.bring(&top, &branch.to, &now, &own)?;
-        }
+        keep.take_back(&top, &branch.to, &now, &branch.without())?;
         keep.bring_index(&top, &branch.to, &now)?;
     }
     forget(decisions)

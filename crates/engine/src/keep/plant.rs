@@ -3,8 +3,9 @@
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use super::snapshot::ANOTHER;
 use super::{Error, Keep};
 use crate::process::Repository;
 
@@ -55,6 +56,12 @@ impl Keep {
         // From here on the objects are its own: nothing that is done to them reaches the user's.
         told("copy the objects", &["repack", "-a", "-d", "-q"])?;
         std::fs::remove_file(git.join("objects/info/alternates")).map_err(failed)
+    }
+
+    /// The paths of a commit at which other repositories are: trees have nothing there.
+    pub fn others(&self, commit: &str) -> Result<Vec<PathBuf>, Error> {
+        let files = self.files(commit)?.into_iter();
+        Ok(files.filter(|(_, entry)| entry.starts_with(ANOTHER)).map(|(path, _)| path).collect())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Git, asked so that a repository has no say in what is run: in one that an agent can write to, its configuration, hooks,
 //! filters and monitors are the agent's.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -114,6 +115,29 @@ pub(crate) fn identity(repository: &Repository) -> (Option<String>, Option<Strin
         Some(answer.text()).filter(|text| answer.code == Some(0) && !text.is_empty())
     };
     (said("user.name"), said("user.email"))
+}
+
+/// The names of the filters that the user's settings or the repository's say a program for. None of them is run.
+pub(crate) fn filters(repository: &Repository) -> BTreeSet<String> {
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = set("HOME");
+    let config = set("XDG_CONFIG_HOME").or_else(|| home.as_ref().map(|home| home.join(".config")));
+    let files = [
+        home.map(|home| home.join(".gitconfig")),
+        config.map(|config| config.join("git/config")),
+        Some(PathBuf::from("/etc/gitconfig")),
+    ];
+    let words = ["config", "--name-only", "-z", "--get-regexp", r"^filter\..*\.(clean|smudge|process)$"];
+    let mut names = BTreeSet::new();
+    for file in files.into_iter().flatten() {
+        let environment = [("GIT_CONFIG_GLOBAL", file.as_os_str())];
+        // Where nothing is said, or a file can't be read, there is no filter either.
+        let Ok(answer) = repository.tell(&words, &environment, &[]) else { continue };
+        let said = String::from_utf8_lossy(&answer.stdout).into_owned();
+        let keys = said.split('\0').filter_map(|key| key.strip_prefix("filter."));
+        names.extend(keys.filter_map(|key| key.rsplit_once('.')).map(|(name, _)| name.to_owned()));
+    }
+    names
 }
 
 /// The PATH without folders that somebody could put a program into: relative ones and those below the roots.

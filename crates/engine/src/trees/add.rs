@@ -73,7 +73,7 @@ impl Trees {
                 place: self.place(&tree.path),
                 tree: tree.clone(),
                 furnished: None,
-                complaints: Vec::new(),
+                complaints: self.lacking(tree)?,
             });
         }
         let (tree, mut complaints) = match (known, is_there) {
@@ -87,6 +87,7 @@ impl Trees {
         let furnished = furnish(&self.project, &tree.path, wish.setup)?;
         let tree = registry::tree_at(&tree.path)?.unwrap_or(tree);
         complaints.extend(self.point(&tree)?);
+        complaints.extend(self.lacking(&tree)?);
         match furnished.setup {
             Ran::Nothing | Ran::Well => self.notes.clear(&name)?,
             // The next one who wants this tree goes on with the set-up.
@@ -223,6 +224,15 @@ impl Trees {
             binding::write_marker(&root, slug)?;
         }
         Ok(complaints)
+    }
+
+    /// What a tree does not have, in words.
+    fn lacking(&self, tree: &Tree) -> Result<Vec<String>, Error> {
+        let is_empty = |path: &PathBuf| {
+            tree.path.join(path).read_dir().map_or(true, |mut entries| entries.next().is_none())
+        };
+        let others = self.keep.others(&tree.base)?.into_iter().filter(is_empty);
+        Ok(others.map(|path| keep::is_empty_there(&path)).collect())
     }
 
     /// Writes the file by which people find back.
