@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use planwright_core::agent::{self, Listener, Make, Places, Profile};
+use planwright_core::agent::{self, Listener, Make, Places};
 use planwright_core::event::Usage;
 
 use crate::attempt::{self, Folder};
