@@ -51,7 +51,7 @@ fn an_agent_that_hides_its_ancestors_is_still_no_person() {
     place.write("digest", digest);
     place.approve_and_run().expect(3, &["a needs you"]);
     assert_eq!(place.read("limit"), "4611686018427387903\n");
-    if place.path("apart").exists() {
+    if place.has("apart") {
         assert!(
             place.read("said").contains("RLIMIT_RTTIME is 4611686018427387903"),
             "{}",

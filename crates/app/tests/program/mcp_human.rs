@@ -53,7 +53,9 @@ fn without_a_dialog_a_model_gets_the_command_and_nothing_is_recorded() {
             .refused(&["planwright stop plans/it.md --now"]);
         client.call("run_start", &json!({"id": "it"})).refused(&["planwright run plans/it.md"]);
         let budget = json!({"id": "it", "answer": "budget", "text": "$5"});
-        client.call("ask_answer", &budget).refused(&["no answer to what is asked", "--confirm"]);
+        client
+            .call("ask_answer", &budget)
+            .refused(&["no answer to what is asked", "say confirm, retry, skip"]);
         client.end();
     }
     assert_eq!(place.facts(), before);
