@@ -20,6 +20,15 @@ fn files() -> Work {
     Work { files: vec!["a.rs".to_owned()], ..Work::default() }
 }
 
+// P-35: a tree that lies beside another goes with that one alone.
+#[test]
+fn a_tree_beside_another_never_goes_by_itself() {
+    let facts = Facts { landing: Landing::Landed, beside: Some("/web".to_owned()), ..facts() };
+    assert_eq!(state(&facts), State::Merged);
+    assert_eq!(may_remove(&facts), Err(Why::Beside("/web".to_owned())));
+    assert_eq!(reclaim(&facts), Reclaim::Kept { why: Why::Beside("/web".to_owned()) });
+}
+
 // D-24: the four states, and what of them is safe to reclaim.
 #[test]
 fn each_state_follows_from_facts_and_only_what_loses_nothing_is_safe() {
@@ -56,12 +65,6 @@ fn each_state_follows_from_facts_and_only_what_loses_nothing_is_safe() {
             false,
         ),
         ("plan gone, busy", Facts { plan: Plan::Gone, busy: dangling(), ..facts() }, State::Orphaned, false),
-        (
-            "landed, beside another",
-            Facts { landing: Landing::Landed, beside: Some("/web".to_owned()), ..facts() },
-            State::Merged,
-            false,
-        ),
         ("folder gone", Facts { folder: Folder::Absent, ..facts() }, State::Orphaned, true),
         ("a link in its place", Facts { folder: Folder::Other, ..facts() }, State::Active, false),
         ("nobody knows it", Facts { is_known: false, plan: Plan::Unsaid, ..facts() }, State::Orphaned, true),
