@@ -42,7 +42,7 @@ fn an_opinion_is_a_gate_where_the_policy_says_so() {
     place.approve_and_run().expect(
         0,
         &[
-            "judge:gate is done by: bash -c",
+            "the judge, whose no counts, is: bash -c",
             "the judge sage says no: say it better",
             "judged by sage (gate): fail: say it better",
             "judged by sage (gate): pass: clear",

@@ -193,7 +193,7 @@ impl Look<'_> {
                 self.command(body)
             }
             Kind::For { words, body, is_arithmetic: true } => {
-                words.iter().try_for_each(|word| arithmetic(word))?;
+                words.iter().try_for_each(arithmetic)?;
                 self.command(body)
             }
             Kind::For { words, body, is_arithmetic: false } | Kind::Select { words, body } => {

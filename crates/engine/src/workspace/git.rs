@@ -77,17 +77,17 @@ fn settings(text: &str) -> Vec<String> {
     let mut is_continued = false;
     for line in text.lines().map(str::trim) {
         let was_continued = std::mem::replace(&mut is_continued, line.ends_with('\\'));
-        if was_continued || is_continued {
-            found.push(line.to_owned());
-        } else if line.is_empty() || line.starts_with(['#', ';']) {
-            continue;
-        } else if let Some(name) = section_in(line) {
-            section = name;
-        } else if line.starts_with('[') {
-            section.clear();
-            found.push(line.to_owned());
-        } else if !is_quiet(&section, line) {
-            found.push(format!("[{section}] {line}"));
+        let is_silent = line.is_empty() || line.starts_with(['#', ';']);
+        match section_in(line) {
+            _ if was_continued || is_continued => found.push(line.to_owned()),
+            _ if is_silent => {}
+            Some(name) => section = name,
+            None if line.starts_with('[') => {
+                section.clear();
+                found.push(line.to_owned());
+            }
+            None if is_quiet(&section, line) => {}
+            None => found.push(format!("[{section}] {line}")),
         }
     }
     found
