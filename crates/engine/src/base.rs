@@ -14,7 +14,7 @@ pub use log::{Commit, changed_by, commits_since, named};
 pub(crate) use place::{Place, abandoned, remove as remove_folder};
 pub use planwright_core::ledger::Base;
 pub use tree::{Files, tree_of_workspace};
-pub(crate) use tree::{Lists, repositories_in, walked};
+pub(crate) use tree::{Lists, hidden_in, repositories_in, walked};
 
 use crate::process::{self, Answer, Repository};
 use crate::store::state;

@@ -188,7 +188,7 @@ pub fn reclaim(tag_prefix: &str) -> Result<usize, Error> {
 pub enum JobSign {
     /// The tag of the job, in the environment of a process above.
     Tag(String),
-    /// A hard limit, in microseconds, that a job has and others have not; which job it is can't be seen.
+    /// A hard limit that a job has and others have not; which job it is can't be seen.
     Limit(u64),
 }
 
@@ -206,7 +206,7 @@ impl JobSign {
         match self {
             Self::Tag(_) => None,
             Self::Limit(_) => Some(
-                "planwright sets this limit for agents and contracts; where none is at work another program has set one, and a new login, in which `ulimit -HR` says unlimited, is free of it",
+                "planwright sets this limit for agents and contracts; where none is at work another program has set one, and a new login, in which `ulimit -Hx` says unlimited, is free of it",
             ),
         }
     }
@@ -216,7 +216,7 @@ impl fmt::Display for JobSign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tag(tag) => write!(f, "{TAG}={tag}"),
-            Self::Limit(limit) => write!(f, "its hard limit RLIMIT_RTTIME is {limit}"),
+            Self::Limit(limit) => write!(f, "its hard limit RLIMIT_LOCKS is {limit}"),
         }
     }
 }

@@ -319,11 +319,15 @@ fn what_cannot_be_started_is_told_from_what_fails() {
 
 fn a_command_that_kills_its_supervisor_is_lost() {
     let folder = Scratch::new("process");
-    let mut job = bash("sleep 999 & echo $! >> pids; echo $$ >> pids; kill -9 $PPID; sleep 999");
+    // One that has neither the environment of the job nor anything of it above is adopted by the harness, and known by its mark.
+    let mut job = bash(
+        "env -i setsid bash -c 'echo $$ >> pids; exec sleep 999' & sleep 999 & echo $! >> pids; echo $$ >> pids
+         until [ \"$(wc -l < pids)\" = 3 ]; do sleep 0.01; done; kill -9 $PPID; sleep 999",
+    );
     job.folder = folder.path().into();
     let error = run(&job, &Stop::new()).expect_err("nobody can say how it ended");
     assert!(error.to_string().contains("supervisor of `bash`"), "{error}");
-    let pids = pids_in(&folder, 2);
+    let pids = pids_in(&folder, 3);
     assert!(!pids.iter().any(|&pid| is_alive(pid)), "{pids:?}");
 }
 

@@ -30,7 +30,7 @@ use planwright_engine::{Project, Verified, coordination, process, project, trees
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Opened, find_step, open, open_file};
+use super::{Opened, find_step, open, open_file, refuse_agents};
 use crate::fact::found::FindingData;
 use crate::named::Named;
 use crate::out::{Answer, Exit, Failure, Next, Out, clean_line};
@@ -342,8 +342,7 @@ fn hindrance(subject: &Subject<'_>, runs: &Runs) -> Result<Option<Hindrance>, Fa
 fn carry_out(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<Answer, Failure> {
     // Whoever drives a run says by its environment what `bash` and every other program is that judges the work.
     if process::job_above().is_some() {
-        let message = "an agent is at work here, and only a person may start a run";
-        return Err(Failure::new(Exit::Person, message).next(Next::new(["planwright", "status"])));
+        refuse_agents("approve or carry out a plan")?;
     }
     let old = runs.latest(subject.path)?;
     let held = old.as_ref().map(|old| runs.holder(old)).transpose()?.flatten();

@@ -34,13 +34,13 @@ fn beside_an_approved_plan(script: &str) -> Place {
 #[test]
 fn an_agent_carries_out_no_plan_and_has_no_contract_run() {
     let place = beside_an_approved_plan(
-        "forge 0 run other; forge 0 run other --worktree; forge 0 quick 'x' --contract true; forge 0 audit other --rerun; \
+        "forge 0 run other; forge 0 run other --worktree; forge 0 quick 'x' --contract 'test -e zz'; forge 0 audit other --rerun; \
          forge 0 verify other --red",
     );
     place.approve_and_run().expect(0, &["done"]);
     let codes = place.read("codes");
     assert!(codes.starts_with("3 run\n3 run\n3 quick\n"), "{codes}\n{}", place.read("said"));
-    assert!(place.read("said").contains("only a person may start a run"), "{}", place.read("said"));
+    assert!(place.read("said").contains("only a person may approve or carry out a plan"), "{}", place.read("said"));
     place.run(&["status", "other"]).expect(0, &["was not run here yet"]);
     // What a person has run afterwards is what is so.
     place.run(&["verify", "other", "--red"]).expect(0, &["fails before the work"]);
@@ -54,7 +54,7 @@ fn an_agent_brings_no_policy_of_its_own() {
     let rule = "[[auto]]\nname = \"mine\"\nsteps_max = 50\n";
     let script = format!(
         "printf '%s' '{rule}' >\"$HOME/evil/planwright/policy.toml\"; chmod 600 \"$HOME/evil/planwright/policy.toml\"; \
-         export XDG_CONFIG_HOME=\"$HOME/evil\"; forge 1 propose new"
+         export XDG_CONFIG_HOME=\"$HOME/evil\"; forge 0 propose new"
     );
     let place = beside_an_approved_plan(&script);
     place.write("plans/new.md", runnable(&[("c", "", "true", "test -e c")]));

@@ -31,7 +31,7 @@ fn an_agent_that_wipes_its_environment_is_still_no_person() {
 const APART: &str = r#"
 export XDG_STATE_HOME="$HOME/state"
 namespace="/usr/bin/unshare --user --map-root-user --pid --fork --mount-proc"
-ulimit -HR >limit
+ulimit -Hx >limit
 $namespace /bin/true 2>/dev/null && echo apart >apart
 $namespace /usr/bin/env -i PATH="$PATH" HOME="$HOME" XDG_STATE_HOME="$XDG_STATE_HOME" \
     planwright approve other --rev "$(cat digest)" </dev/null >said 2>&1
@@ -53,18 +53,18 @@ fn an_agent_that_hides_its_ancestors_is_still_no_person() {
     assert_eq!(place.read("limit"), "4611686018427387903\n");
     if place.has("apart") {
         assert!(
-            place.read("said").contains("RLIMIT_RTTIME is 4611686018427387903"),
+            place.read("said").contains("RLIMIT_LOCKS is 4611686018427387903"),
             "{}",
             place.read("said")
         );
     }
     // Whoever has that limit, or a lower one, is refused with nothing above it that would tell, and learns the way out.
     for limit in ["4611686018427387903", "200000"] {
-        let limited = format!("ulimit -R {limit} && planwright approve other --rev {digest}");
-        place.bash(&limited).expect(3, &["only a person may", limit, "ulimit -HR"]);
+        let limited = format!("ulimit -x {limit} && planwright approve other --rev {digest}");
+        place.bash(&limited).expect(3, &["only a person may", limit, "ulimit -Hx"]);
     }
     place
-        .bash(&format!("ulimit -R 4611686018427387904 && planwright approve other --rev {digest}"))
+        .bash(&format!("ulimit -x 4611686018427387904 && planwright approve other --rev {digest}"))
         .expect(0, &["approved"]);
 }
 

@@ -118,6 +118,8 @@ impl Files {
 pub(crate) enum Lists {
     /// All that git goes by.
     Git,
+    /// All of them but the one in the repository's own git folder: in a tree, that is the agent's.
+    Trusted,
     /// Only the `.gitignore` files of the project: the others are no part of it, and say nothing to whoever reviews it.
     Project,
 }
@@ -144,6 +146,12 @@ fn walked_by(top: &Path, lists: Lists) -> BTreeMap<PathBuf, Metadata> {
     found
 }
 
+/// The files below a folder that only the list in its own git folder has git ignore.
+pub(crate) fn hidden_in(top: &Path) -> Vec<PathBuf> {
+    let seen = walked(top);
+    walked_by(top, Lists::Trusted).into_keys().filter(|path| !seen.contains_key(path)).collect()
+}
+
 /// The folders below one, from there, that are other repositories and that no `.gitignore` in it ignores.
 pub(crate) fn repositories_in(top: &Path) -> Vec<PathBuf> {
     let mut folders = Vec::new();
@@ -158,7 +166,7 @@ pub(crate) fn repositories_in(top: &Path) -> Vec<PathBuf> {
 fn by_lists(folder: &Path, lists: Lists) -> WalkBuilder {
     let mut build = WalkBuilder::new(folder);
     build.hidden(false).ignore(false).parents(false).require_git(false);
-    build.git_exclude(lists == Lists::Git).git_global(lists == Lists::Git);
+    build.git_exclude(lists == Lists::Git).git_global(lists != Lists::Project);
     build
 }
 

@@ -42,8 +42,8 @@ const CLEAN_SCANS: usize = 2;
 /// How far up a variable is looked for.
 const DEPTH_MAX: usize = 64;
 
-/// The most microseconds in a row that a job may compute at a real-time priority: more than a hundred thousand years, so it
-/// limits nobody. It marks: a hard limit goes along with every copy of a process, whatever namespace it makes, whatever it
+/// The most file locks that a job may hold, a limit that no kernel since 2.4 looks at and no desktop, service or shell sets. It
+/// marks: a hard limit goes along with every copy of a process, whatever namespace it makes, whatever it
 /// wipes and whoever adopts it, and nobody but the machine's root can raise it again.
 const JOB_MARK: rlim_t = RLIM_INFINITY / 4;
 
@@ -105,18 +105,27 @@ pub(super) fn die_with(parent: i32) -> io::Result<()> {
 
 /// Marks this process and whatever it will start as part of a job. Where the kernel has no such limit, those above have to tell.
 pub(super) fn mark_job() {
-    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_RTTIME) {
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_LOCKS) {
         // Never more than there was: that would be refused.
         let hard = hard.min(JOB_MARK);
-        let _ = setrlimit(Resource::RLIMIT_RTTIME, soft.min(hard), hard);
+        let _ = setrlimit(Resource::RLIMIT_LOCKS, soft.min(hard), hard);
     }
 }
 
-/// The hard limit in microseconds by which this process is known as part of a job. A lower one counts as well, for a job can
+/// The hard limit by which this process is known as part of a job. A lower one counts as well, for a job can
 /// lower it.
 pub(super) fn job_mark() -> Option<u64> {
-    let (_, hard) = getrlimit(Resource::RLIMIT_RTTIME).ok()?;
+    let (_, hard) = getrlimit(Resource::RLIMIT_LOCKS).ok()?;
     (hard <= JOB_MARK).then_some(hard)
+}
+
+/// Whether a process is part of a job by its mark. Of the children of a harness only those are that it adopted when they had
+/// killed their supervisor: a supervisor itself has none.
+fn is_marked(pid: i32) -> bool {
+    let limits = fs::read_to_string(format!("/proc/{pid}/limits")).unwrap_or_default();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max file locks"));
+    let hard = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+    hard.is_some_and(|hard| hard <= JOB_MARK)
 }
 
 /// Tells when children end.
@@ -192,7 +201,8 @@ fn kill_now(identity: Identity) -> bool {
         && kill(Pid::from_raw(identity.pid), Signal::SIGKILL).is_ok()
 }
 
-/// Kills whoever has a tag that is ours, and those below, until nobody is found; returns how many.
+/// Kills whoever has a tag that is ours, what jobs without a supervisor left to this process, and those below, until nobody is
+/// found; returns how many.
 pub(super) fn kill_tagged(tag: &str, is_ours: &dyn Fn(&str) -> bool) -> Result<usize, Error> {
     let begin = Instant::now();
     let mut killed = BTreeSet::new();
@@ -216,8 +226,11 @@ fn tagged(is_ours: &dyn Fn(&str) -> bool, killed: &BTreeSet<Identity>) -> io::Re
     let processes = processes()?;
     let user = fs::metadata("/proc/self")?.uid();
     let spared = ancestry(&processes, std::process::id().cast_signed());
+    let own = std::process::id().cast_signed();
     let has_tag = |one: &&Process| {
-        killed.contains(&one.identity) || tag(one.identity.pid, user).is_some_and(|tag| is_ours(&tag))
+        killed.contains(&one.identity)
+            || tag(one.identity.pid, user).is_some_and(|tag| is_ours(&tag))
+            || one.parent == own && is_marked(one.identity.pid)
     };
     let is_open = |one: &&Process| one.is_alive && !spared.contains(&one.identity.pid);
     let roots: BTreeSet<i32> =

@@ -154,6 +154,8 @@ impl Supervisor {
     /// Starts a supervisor. It has no environment but the mark of one: that of a job is for the command alone.
     fn start(job: &Job) -> Result<Self, Error> {
         let failed = |source| Error::Start { program: program(job), source };
+        // A command can kill its supervisor. What it leaves then comes back to us, whatever it did to its environment.
+        system::adopt_orphans().map_err(failed)?;
         let (stream, its) = UnixStream::pair().map_err(failed)?;
         let mut command = Command::new(system::executable().map_err(failed)?);
         // In a group of its own no signal from the terminal reaches it.

@@ -204,8 +204,19 @@ impl<'a> Look<'a> {
             }
         }
         files.extend(own.staged(head.as_deref(), &kept)?);
+        files.extend(self.hidden(at));
         files.truncate(TOLD_MAX);
         Ok(Work { files, commits, unknown: None })
+    }
+
+    /// The files that only a list in the tree's own git folder hides, which agents can write, and that are no copies of ours.
+    fn hidden(&self, at: &Path) -> Vec<String> {
+        let part = self.keep.part();
+        let own = [part.join(marker::MARKER), part.join(POINTER)];
+        let is_work =
+            |path: &PathBuf| !own.contains(path) && !is_same(&at.join(path), &self.keep.top().join(path));
+        let hidden = base::hidden_in(at).into_iter().filter(is_work);
+        hidden.map(|path| path.to_string_lossy().into_owned()).collect()
     }
 
     /// Whether a reference of the user's repository leads to a commit: then it stays.
