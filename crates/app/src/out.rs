@@ -119,8 +119,11 @@ impl<'w> Out<'w> {
     pub fn warn(&mut self, text: &str) {
         let word = self.talk_palette().paint(Tone::Attention, "warning:");
         // What is warned of has names that others chose: behind a line break in one, nothing may look like a line of ours.
-        let text = clean(text).trim_end().replace('\n', "\n  ");
-        self.say(&format!("{word} {text}\n"));
+        let text = clean(text);
+        let indented = |line: &str| format!("\n{}{line}", if line.starts_with(' ') { "" } else { "  " });
+        let mut lines = text.lines();
+        let first = lines.next().unwrap_or_default();
+        self.say(&format!("{word} {first}{}\n", lines.map(indented).collect::<String>()));
     }
 
     /// Warns of several things, each on a line of its own.

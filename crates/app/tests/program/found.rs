@@ -103,7 +103,11 @@ fn a_reviewer_of_a_plan_remarks_and_decides_nothing() {
         let ran = place.run(&["verify", "it", "--reviewer"]);
         ran.expect(
             1,
-            &["found  error  line 21  proves nothing", "found  warning  no tests", "planwright comment plans/it.md"],
+            &[
+                "found  error  line 21  proves nothing",
+                "found  warning  no tests",
+                "planwright comment plans/it.md",
+            ],
         );
     }
     let remarks = place.run(&["comment", "it", "--json"]);

@@ -52,11 +52,7 @@ fn an_agent_that_hides_its_ancestors_is_still_no_person() {
     place.approve_and_run().expect(3, &["a needs you"]);
     assert_eq!(place.read("limit"), "4611686018427387903\n");
     if place.has("apart") {
-        assert!(
-            place.read("said").contains("RLIMIT_LOCKS is 4611686018427387903"),
-            "{}",
-            place.read("said")
-        );
+        assert!(place.read("said").contains("RLIMIT_LOCKS is 4611686018427387903"), "{}", place.read("said"));
     }
     // Whoever has that limit, or a lower one, is refused with nothing above it that would tell, and learns the way out.
     for limit in ["4611686018427387903", "200000"] {

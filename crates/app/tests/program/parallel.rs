@@ -362,7 +362,7 @@ fn an_edit_that_comes_while_work_lands_leaves_nothing_of_it() {
     let place = two_files();
     when_laid_out(&place, "echo person >>z.txt");
     place.run(&["run", "it", "--jobs", "2", "--rev", &place.digest()]).expect(3, &["two needs you"]);
-    assert!(place.path("../met").exists(), "somebody edited it");
+    assert!(place.has("../met"), "somebody edited it");
     let said = place.run(&["log", "it", "--json"]).stdout;
     assert!(said.contains("somebody changed in the workspace what it changes: z.txt"), "{said}");
     assert_eq!(place.read("a.txt"), "begin\nline\n", "once");

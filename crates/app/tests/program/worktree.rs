@@ -176,7 +176,9 @@ fn a_tree_with_work_is_not_removed() {
     place.bash(&format!("echo x > '{at}/notes.txt'")).expect(0, &[]);
     place.run(&["worktree", "remove", "one"]).expect(1, &["stays", "notes.txt", "next: cd "]);
     // The list in the tree's own git folder is the agent's: what it hides is work all the same.
-    place.bash(&format!("cp '{at}/.git/info/exclude' list; echo '*' >> '{at}/.git/info/exclude'")).expect(0, &[]);
+    place
+        .bash(&format!("cp '{at}/.git/info/exclude' list; echo '*' >> '{at}/.git/info/exclude'"))
+        .expect(0, &[]);
     place.run(&["worktree", "remove", "one"]).expect(1, &["stays", "notes.txt"]);
     place.bash(&format!("mv list '{at}/.git/info/exclude'")).expect(0, &[]);
     place.bash(&format!("cd '{at}' && git add -A && {GIT} commit -q -m 'by hand'")).expect(0, &[]);
