@@ -34,7 +34,7 @@ fn beside_an_approved_plan(script: &str) -> Place {
 #[test]
 fn an_agent_carries_out_no_plan_and_has_no_contract_run() {
     let place = beside_an_approved_plan(
-        "forge 0 run other; forge 0 run other --worktree; forge 0 quick 'x' --contract 'test -e zz'; forge 0 audit other --rerun; \
+        "forge 0 run other; forge 0 run other --worktree; forge 0 quick true --agent shell --contract 'test -e zz'; forge 0 audit other --rerun; \
          forge 0 verify other --red",
     );
     place.approve_and_run().expect(0, &["done"]);

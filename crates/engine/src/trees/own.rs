@@ -37,7 +37,8 @@ impl Own<'_> {
         let head = (asked.code == Some(0)).then(|| asked.text());
         let (named, left) = (
             self.ask(&["for-each-ref", "--format=%(objectname)"])?,
-            self.ask(&["rev-list", "--no-walk", "--reflog"])?,
+            // With nothing but a log that is empty, git would say that it was asked nothing.
+            self.ask(&["rev-list", "--no-walk", "--reflog", "--all"])?,
         );
         let (named, left) = (String::from_utf8_lossy(&named), String::from_utf8_lossy(&left));
         let all: BTreeSet<&str> =
