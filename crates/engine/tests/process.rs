@@ -344,7 +344,10 @@ fn a_stopped_supervisor_is_woken_at_the_deadline() {
 /// Starts a harness that runs `script`, with its tag; returns once `count` processes have named themselves.
 fn start_harness(script: &str, folder: &Scratch, count: usize) -> (Child, String, Vec<i32>) {
     let tag = unique("killed/");
-    let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
+    // In a session of its own: this suite adopts what a dead harness leaves, and the kernel wakes a stopped orphan only where its
+    // new parent is of another session, as those of a real harness are.
+    let mut command = Command::new("setsid");
+    command.arg(std::env::current_exe().expect("this program has a path"));
     command.arg(HARNESS).args([script, &tag]).arg(folder.path()).stdout(Stdio::null());
     let harness = command.spawn().expect("the harness starts");
     let pids = pids_in(folder, count);
