@@ -22,6 +22,8 @@ use planwright_engine::core::digest::Digest;
 use planwright_engine::core::event::Outcome;
 use planwright_engine::core::plan::{Plan, Step};
 use planwright_engine::core::run::RunState;
+use planwright_engine::core::state::State;
+use planwright_engine::decisions::Decisions;
 use planwright_engine::process::Stop;
 use planwright_engine::runs::{self, Drive, Run, Runs, Spread};
 use planwright_engine::store::Text;
@@ -299,7 +301,7 @@ pub(crate) fn run_opened(args: &Args, opened: Opened, out: &mut Out<'_>) -> Resu
         out.warn(&format!("{} {}; `--wait` waits for it", clean_line(&other.plan), clean_line(&other.why)));
     }
     let is_new = runs.latest(&path)?.is_none_or(|old| !goes_on(&old, &subject.digest));
-    if is_new && trees::plan_of(&project.root)?.is_some() {
+    if is_new && trees::plan_of(&project.root)?.is_some() && !is_pinned(&project, &path)? {
         // What it waited for is on a branch, and not in its tree.
         out.warn_all(&Trees::of(&project)?.catch_up(&path)?);
     }
@@ -322,6 +324,12 @@ fn wait(
         std::thread::sleep(PATIENCE);
     }
     Ok(())
+}
+
+/// Whether something was said about the plan that names what it begins with: to begin with more would void that.
+fn is_pinned(project: &Project, path: &Path) -> Result<bool, Failure> {
+    let Some(decisions) = Decisions::open_existing(project)? else { return Ok(false) };
+    Ok(matches!(decisions.case(path)?.state(), State::Proposed | State::Approved))
 }
 
 /// The plan that is in the way of this one, and why: it is at work in this folder, or is to be done first, or is at work on
