@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::agent::{self, Account, Heard, Listener, Make};
+use planwright_core::decide::SHELL;
 use planwright_core::event::{Agents, ApprovedBy, AttemptEnd, Blob, Event, Receipt, Usage};
 use planwright_core::finding;
 use planwright_core::judge::judge_with;
@@ -35,8 +36,6 @@ use crate::topic;
 use crate::workspace::{self, Snapshot};
 use opinion::Asked;
 
-/// The agent that runs the script which is the task.
-const SHELL: &str = "shell";
 /// How often a contract is run because other steps landed meanwhile.
 const LANDINGS_MAX: usize = 100;
 /// How much of a contract's output goes into the next prompt.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use planwright_engine::core::agent;
-use planwright_engine::core::decide::HUMAN;
+use planwright_engine::core::decide::{HUMAN, SHELL};
 use planwright_engine::core::event::{Agents, Outcome};
 use planwright_engine::core::plan::{Contract, Step};
 use planwright_engine::decisions::{Decisions, Error, Yes};
@@ -16,9 +16,6 @@ use super::{AgentData, Subject, named};
 use crate::consent::{Matter, consent, say_approved, who};
 use crate::fact;
 use crate::out::{Exit, Failure, Next, Out, Table, Tone, clean_line, shell_word};
-
-/// The agent that runs the script in the task.
-const SHELL: &str = "shell";
 
 /// Begins a run of a plan that is approved, or that a person approves now, in the place of the old run.
 pub(super) fn begin(
