@@ -20,7 +20,6 @@ const DIGITS_MIN: usize = 8;
 
 /// What a person is to approve.
 pub(crate) struct Matter<'a> {
-    /// What it is.
     pub(crate) what: String,
     /// The name of exactly this, in hex.
     pub(crate) full: &'a str,

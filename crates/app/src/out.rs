@@ -52,7 +52,6 @@ impl<'w> Out<'w> {
         Self { settings, stdout: Box::new(stdout), stderr: Box::new(stderr), fault: None, drawn: 0 }
     }
 
-    /// The rules.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }

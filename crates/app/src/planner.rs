@@ -43,11 +43,8 @@ pub(crate) enum Judged<T> {
 
 /// Somebody to ask, and for what.
 pub(crate) struct Talk<'a> {
-    /// The project.
     pub(crate) project: &'a Project,
-    /// Who is asked.
     pub(crate) planner: &'a Planner,
-    /// The first prompt.
     pub(crate) first: String,
     /// How often they are asked at most.
     pub(crate) tries: u32,
@@ -57,7 +54,6 @@ pub(crate) struct Talk<'a> {
 
 /// An answer that can be used.
 pub(crate) struct Reached<T> {
-    /// What it is.
     pub(crate) value: T,
     /// How often it took.
     pub(crate) tries: u32,

@@ -8,7 +8,6 @@ use crate::scope::{Call, Mode, Ruling, Scope, ruling};
 /// The version that is spoken. Agents that know a later one answer in this one.
 const VERSION: u64 = 1;
 
-/// A request.
 pub fn request(id: u64, method: &str, parameters: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": parameters})
 }

@@ -217,7 +217,6 @@ fn profile_by_bridge(behind: &[String]) -> Option<&'static Profile> {
 pub struct Additions {
     /// Words, put behind the program's own.
     pub words: Vec<String>,
-    /// Variables.
     pub environment: Vec<(String, String)>,
     /// Files in the private folder of the attempt, by name.
     pub files: Vec<(String, String)>,
@@ -233,7 +232,6 @@ pub struct Account {
     /// The model that did the work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The tokens, apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
     /// The end of the agent's last message.
@@ -248,7 +246,6 @@ pub struct Account {
     /// Calls that were out of its scope, as its hook noted them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<Refused>,
-    /// What it reported.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub report: Vec<report::Line>,
 }
@@ -273,7 +270,6 @@ impl Additions {
         words
     }
 
-    /// These and others.
     pub fn extend(&mut self, others: Self) {
         self.words.extend(others.words);
         self.environment.extend(others.environment);
@@ -293,14 +289,11 @@ impl Account {
 pub struct Tokens {
     /// Given, those included that its provider remembered.
     pub input: u64,
-    /// Of these, remembered.
     pub cached: u64,
-    /// Given back.
     pub output: u64,
 }
 
 impl Tokens {
-    /// All of them.
     pub const fn total(self) -> u64 {
         self.input.saturating_add(self.output)
     }

@@ -230,7 +230,6 @@ fn on_question(plan: &Plan, step: Option<usize>, reason: Reason) -> Vec<Action> 
     std::iter::once(Action::Escalate).chain(replan).collect()
 }
 
-/// The built-in choice.
 pub fn choose(plan: &Plan, state: &RunState, agents: &Agents, table: &Table) -> Choice {
     let mut reasons = Vec::new();
     let agent = table.step.and_then(|place| {

@@ -10,13 +10,11 @@ use crate::plan::{Contract, OnFail, Step};
 pub struct Assignment {
     /// The id of the step.
     pub step: String,
-    /// The heading.
     pub title: String,
     /// The attempt, counted from 1.
     pub attempt: u32,
     /// What is to be done.
     pub task: String,
-    /// Criteria in words.
     pub accept: Vec<String>,
     /// Globs of the files that may change; `None`: not declared.
     pub touches: Option<Vec<String>>,

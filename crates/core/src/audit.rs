@@ -25,7 +25,6 @@ use crate::source::Source;
 /// Something that is not as it should be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// What it is.
     pub kind: Kind,
     /// The plan, relative to the root of the project; empty where it is about no plan.
     pub plan: String,
@@ -51,7 +50,6 @@ macro_rules! kinds {
         }
 
         impl Kind {
-            /// Every kind.
             pub const ALL: &[Self] = &[$(Self::$kind),*];
 
             /// The word for it.
@@ -172,19 +170,15 @@ pub enum Check {
     Plan,
     /// Verdicts against plan and judge.
     Receipt,
-    /// What records name.
     Output,
-    /// Runs against approvals.
     Approval,
     /// Whether who approved may.
     Person,
-    /// Signatures.
     Signature,
     /// What the plan file claims.
     Mark,
     /// What follows from the journals, and the database itself.
     Tables,
-    /// Contracts, run again.
     Rerun,
 }
 
@@ -195,7 +189,6 @@ pub struct Checks {
 }
 
 impl Checks {
-    /// All checks.
     pub fn all() -> Self {
         Self::default()
     }
@@ -214,7 +207,6 @@ impl Checks {
 /// A head that was kept elsewhere, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptHead {
-    /// The head.
     pub anchor: Anchor,
     /// Where it was kept, in words: `the anchor file`.
     pub by: String,
@@ -223,7 +215,6 @@ pub struct KeptHead {
 /// An approval, with what there is to know about the right to it.
 #[derive(Debug, Clone, Copy)]
 pub struct Claimed<'a> {
-    /// The approval.
     pub approved: &'a Entry,
     /// When it was made, in milliseconds since 1970.
     pub at_ms: u64,

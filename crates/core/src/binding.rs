@@ -21,7 +21,6 @@ pub const MARKER_BYTES_MAX: usize = 4096;
 /// What was found where the marker lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Marker {
-    /// Nothing.
     Unset,
     /// A file with these bytes.
     Bytes(Vec<u8>),
@@ -38,7 +37,6 @@ pub enum Marker {
 /// Something that is neither a file nor a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Thing {
-    /// A folder.
     Folder,
     /// A pipe, a socket or a device.
     Device,
@@ -47,9 +45,7 @@ pub enum Thing {
 /// Something in the harness folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its name.
     pub name: String,
-    /// What it is.
     pub kind: Kind,
 }
 
@@ -67,11 +63,9 @@ pub enum Kind {
 /// By what a plan was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
-    /// Somebody named it.
     Argument,
     /// The marker names it.
     Marker,
-    /// Nobody names any.
     Default,
 }
 
@@ -89,9 +83,7 @@ impl By {
 /// The plan that a session works on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
-    /// By what.
     pub by: By,
-    /// Which.
     pub plan: Name,
 }
 
@@ -177,7 +169,6 @@ impl Fault {
         }
     }
 
-    /// What helps.
     pub fn way_out(&self) -> String {
         let first = match self {
             Self::Ambiguous(_, Name::Unnamed, names) => return format!("rename one of {}", names.join(", ")),
@@ -287,7 +278,6 @@ pub fn marked(marker: &Marker) -> Result<Option<Slug>, Fault> {
 /// Whom a plan is chosen for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Want<'a> {
-    /// Nobody says which.
     Any,
     /// This one, which may be yet to be written.
     New(&'a str),

@@ -3,7 +3,6 @@
 /// Limits of a plan. What the author did not name is `None`: not limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Budget {
-    /// Tokens.
     pub tokens: Option<u64>,
     /// Money, in millionths of a dollar.
     pub micro_dollars: Option<u64>,

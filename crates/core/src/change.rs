@@ -10,53 +10,41 @@ use crate::state::State;
 pub enum Change {
     /// Sets what a step's heading claims, or takes the claim away.
     Mark {
-        /// The step.
         step: usize,
-        /// The claim.
         mark: Option<Mark>,
     },
     /// Says where the plan stands, in the dialect's own word; nothing where it has none.
     Become {
-        /// The state.
         state: State,
     },
     /// Writes down what is known of the execution of a step, where the dialect keeps such things. What is `None` stays.
     Trace {
-        /// The step.
         step: usize,
-        /// What is known.
         trace: Trace,
     },
     /// Sets a key of the frontmatter to a one-line value.
     Set {
-        /// The key.
         key: String,
-        /// The value.
         value: String,
     },
     /// Adds a one-line note to the end of the plan.
     Note {
-        /// What it says.
         text: String,
     },
     /// Gives a step another id; everything that needs it follows.
     Rename {
-        /// The step.
         step: usize,
-        /// The new id.
         id: String,
     },
     /// Lets a step wait for one more. A step that declared nothing goes on waiting for all that it waited for; one that
     /// waits for it already stays as it is.
     Need {
-        /// The step.
         step: usize,
         /// The id of the step to wait for.
         on: String,
     },
     /// Moves a step to another place; the numbers follow.
     Move {
-        /// The step.
         step: usize,
         /// The place where it will be.
         to: usize,
@@ -65,18 +53,15 @@ pub enum Change {
     Renumber,
     /// Adds a step behind the last one. A person confirms it, until somebody gives it a contract.
     Append {
-        /// Its title.
         title: String,
         /// What its agent is told.
         task: String,
-        /// Who does it.
         target: String,
         /// The id of the step that it waits for.
         after: String,
     },
     /// Writes a template step out, once for each item.
     Expand {
-        /// The step.
         step: usize,
         /// What it is written out for.
         items: Vec<String>,
@@ -107,19 +92,16 @@ pub enum Refusal {
     },
     /// The key holds more than one line of plain text.
     NotPlain {
-        /// The key.
         key: String,
     },
     /// The harness alone writes this key.
     Owned {
-        /// The key.
         key: String,
     },
     /// The dialect has no word for it.
     NoWord {
         /// What was to be said.
         what: String,
-        /// The dialect.
         dialect: &'static str,
     },
     /// What was to change is the name of a file, which no edit of a text can give.

@@ -17,7 +17,6 @@ const OURS: &str = "planwright";
 /// How an agent is connected.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Connection {
-    /// The agent.
     pub agent: &'static str,
     /// What its files must say.
     pub pieces: &'static [Piece],
@@ -46,7 +45,6 @@ pub enum Wanted {
         /// The lines below it.
         lines: &'static str,
     },
-    /// Exactly this.
     Text(&'static str),
 }
 
@@ -57,7 +55,6 @@ pub struct Entry {
     pub path: &'static [&'static str],
     /// Whether the path ends at its key or at the list that it is an item of.
     pub spot: Spot,
-    /// The value.
     pub json: &'static str,
 }
 

@@ -37,7 +37,6 @@ pub struct Project {
 pub struct Suggestion {
     /// The place of the step.
     pub step: usize,
-    /// The command.
     pub command: String,
     /// Where it comes from, in a line.
     pub because: String,

@@ -18,7 +18,6 @@ const WORD_CHARS_MIN: usize = 3;
 /// How much of a lost text is quoted.
 const QUOTE_CHARS_MAX: usize = 60;
 
-/// What is prose.
 const PROSE: &[&str] = &["title", "context", "notes", "task", "accept"];
 
 /// A plan in another dialect.
@@ -37,7 +36,6 @@ pub struct Loss {
     pub step: Option<usize>,
     /// What it is: `contract`, `text in line 12`.
     pub what: String,
-    /// What was said.
     pub said: String,
 }
 

@@ -23,7 +23,6 @@ pub const FAILURES_MAX: u32 = 3;
 pub struct Entry {
     /// What other plans call it.
     pub name: String,
-    /// Where it stands.
     pub status: Status,
     /// The plans that must be done before it, by name, stem or file name.
     pub depends_on: Vec<String>,
@@ -88,7 +87,6 @@ pub enum Recovery {
     Waits,
     /// One more run, as it is.
     Retry,
-    /// A person's word.
     Person,
     /// Another text of the plan.
     Replan,
@@ -121,7 +119,6 @@ impl Recovery {
 pub enum Reason {
     /// It waits for a plan that is not done.
     Waits {
-        /// The plan.
         plan: String,
         /// Where that one stands.
         status: Status,
@@ -135,7 +132,6 @@ pub enum Reason {
     },
     /// It waits for a name that several plans have.
     Ambiguous {
-        /// The name.
         plan: String,
         /// How many have it.
         count: usize,
@@ -239,7 +235,6 @@ impl std::error::Error for Cycle {}
 pub struct HeldBack {
     /// The plan, as a place in the table.
     pub entry: usize,
-    /// Why; never empty.
     pub reasons: Vec<Reason>,
 }
 
@@ -320,7 +315,6 @@ pub struct Overlap {
 pub struct Unbounded {
     /// The plan, as a place in the table.
     pub entry: usize,
-    /// Why nobody knows.
     pub why: String,
 }
 

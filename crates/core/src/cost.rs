@@ -13,19 +13,16 @@ use crate::run::RunState;
 /// What one agent used for one step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Spent {
-    /// The plan.
     pub plan: String,
     /// The id of the step; empty in sums.
     pub step: String,
     /// The agent; empty in sums over all.
     pub agent: String,
-    /// Attempts that ended.
     pub attempts: u64,
     /// Tokens; `None`: nobody said.
     pub tokens: Option<u64>,
     /// Money, in millionths of a dollar; `None`: nobody said.
     pub micro_dollars: Option<u64>,
-    /// Time, in milliseconds.
     pub milliseconds: u64,
 }
 
@@ -119,7 +116,6 @@ pub struct Projection {
     pub tokens: Option<u64>,
     /// Money, in millionths of a dollar; `None`: no agent said.
     pub micro_dollars: Option<u64>,
-    /// Time, in milliseconds.
     pub milliseconds: u64,
 }
 

@@ -45,21 +45,16 @@ pub const SHELL: &str = "shell";
 /// Something to be done. Every command has a key under which its result is recorded once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
-    /// Start an attempt.
     Attempt {
         /// The step, as a place in the plan.
         step: usize,
-        /// The attempt.
         attempt: u32,
     },
     /// Run the contract of an attempt that ended.
     Contract {
-        /// The step.
         step: usize,
-        /// The attempt.
         attempt: u32,
     },
-    /// Ask a person.
     Ask {
         /// The name of the ask.
         ask: String,
@@ -70,21 +65,16 @@ pub enum Command {
     },
     /// Warn that most of a budget is spent.
     Warn {
-        /// Which limit.
         limit: &'static str,
         /// The share that is spent.
         percent: u64,
     },
     /// Look again at this time, in milliseconds since 1970.
     Wake {
-        /// The time.
         at: u64,
     },
-    /// End the run.
     Finish {
-        /// How.
         outcome: Outcome,
-        /// Why.
         why: String,
     },
 }

@@ -19,7 +19,6 @@ const THREAD: &str = "thread_";
 /// The most characters of the name of a session.
 const NAME_CHARS_MAX: usize = 64;
 
-/// A planner's desk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Desk {
     /// What it is about, in a line.
@@ -38,7 +37,6 @@ pub struct Desk {
 /// A thread: one folder, one plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Thread {
-    /// Its id.
     pub id: String,
     /// Its folder, outside of every repository.
     pub folder: PathBuf,
@@ -55,14 +53,12 @@ pub struct Thread {
 pub enum Refusal {
     /// No further thread has this id.
     Unknown {
-        /// The id.
         id: String,
         /// Those that there are.
         known: Vec<String>,
     },
     /// It is the current thread, which can't be dropped.
     Current {
-        /// Its id.
         id: String,
     },
     /// There are too many threads.
@@ -78,7 +74,6 @@ pub enum Refusal {
     HiddenTopic,
     /// Something that can't be the name of a session.
     Name {
-        /// What was said.
         name: String,
     },
 }
@@ -174,7 +169,6 @@ pub fn session_name(name: &str) -> Result<&str, Refusal> {
 /// What was said about the plan that a thread became.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stand {
-    /// Where it stands.
     pub state: State,
     /// The digest of what was proposed last, and who proposed it; `None`: nothing was.
     pub proposed: Option<(String, Who)>,

@@ -77,7 +77,6 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a fact.
     #[must_use]
     pub fn note(mut self, text: impl Into<String>) -> Self {
         self.notes.push(text.into());

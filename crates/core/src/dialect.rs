@@ -87,9 +87,7 @@ pub struct Birth<'a> {
 /// Something that happened to a plan, for the files that some dialects keep beside it.
 #[derive(Debug, Clone, Copy)]
 pub enum Happening<'a> {
-    /// Somebody noted something.
     Noted {
-        /// One line.
         text: &'a str,
         /// When, as RFC 3339 has it.
         at: &'a str,
@@ -98,18 +96,14 @@ pub enum Happening<'a> {
     Judged {
         /// The place of the step.
         step: usize,
-        /// Whether it passed.
         passed: bool,
         /// What came out, in one line.
         summary: &'a str,
-        /// When.
         at: &'a str,
     },
     /// The plan came to another state.
     Became {
-        /// Which.
         state: State,
-        /// When.
         at: &'a str,
     },
 }
@@ -119,16 +113,13 @@ pub enum Happening<'a> {
 pub enum Beside {
     /// A line at the end of a file that only grows.
     Append {
-        /// The file.
         path: String,
         /// The line, without its ending.
         line: String,
     },
     /// Keys at the top level of a YAML file; everything else in it stays.
     Set {
-        /// The file.
         path: String,
-        /// Keys and values.
         values: Vec<(String, String)>,
     },
 }

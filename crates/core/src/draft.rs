@@ -73,7 +73,6 @@ impl Frontmatter {
 /// One key of the frontmatter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The key.
     pub key: Spanned<String>,
     /// Its value where that is a scalar on one line; `None` for anything else.
     pub value: Option<Spanned<String>>,
@@ -102,7 +101,6 @@ pub enum Mark {
 }
 
 impl Mark {
-    /// Every mark.
     pub const ALL: [Self; 4] = [Self::Done, Self::Running, Self::Failed, Self::Skipped];
 
     /// The word for it.
@@ -123,7 +121,6 @@ pub struct Trace {
     pub executed_by: Option<String>,
     /// When it began, as RFC 3339 has it.
     pub started_at: Option<String>,
-    /// When it ended.
     pub completed_at: Option<String>,
     /// The end of what the agent said.
     pub output: Option<String>,
@@ -350,21 +347,16 @@ pub enum Oddity {
     Frontmatter(String),
     /// A key stands twice in the frontmatter.
     DuplicateKey {
-        /// The key.
         key: String,
-        /// Its first place.
         first: Span,
     },
     /// A field stands twice in a step.
     DuplicateField {
-        /// Its name.
         name: &'static str,
-        /// Its first place.
         first: Span,
     },
     /// A second block below `contract:`.
     SecondContract {
-        /// The first block.
         first: Span,
     },
     /// A fenced block that is never closed.
@@ -395,14 +387,12 @@ pub enum Oddity {
     },
     /// Two files of a folder have the same number in front of their names.
     SameIndex {
-        /// The number.
         index: String,
         /// The first of them.
         first: Span,
     },
     /// A key holds another kind of value than it may.
     WrongType {
-        /// The key.
         key: String,
         /// What it may hold.
         expected: &'static str,

@@ -27,7 +27,6 @@ pub enum Event {
     RunStarted {
         /// The digest of the plan.
         digest: String,
-        /// Who approved it.
         approved_by: String,
         /// How: `terminal` or `rev`.
         approved_at: String,
@@ -49,7 +48,6 @@ pub enum Event {
     /// Other command lines were approved for the agents.
     #[serde(rename = "agents.approved")]
     AgentsApproved {
-        /// Who approved them.
         approved_by: String,
         /// How: `terminal` or `rev`.
         approved_at: String,
@@ -59,7 +57,6 @@ pub enum Event {
     /// An attempt is about to be made. Written before the agent is started.
     #[serde(rename = "attempt.started")]
     AttemptStarted {
-        /// The step.
         step: String,
         /// The attempt, counted from 1.
         attempt: u32,
@@ -71,11 +68,8 @@ pub enum Event {
     /// An attempt ended, and nothing that it started is alive.
     #[serde(rename = "attempt.finished")]
     AttemptFinished {
-        /// The step.
         step: String,
-        /// The attempt.
         attempt: u32,
-        /// How it ended.
         end: AttemptEnd,
         /// What the agent said.
         output: Option<Blob>,
@@ -90,7 +84,6 @@ pub enum Event {
     /// A contract was run and judged.
     #[serde(rename = "contract.finished")]
     ContractFinished {
-        /// The step.
         step: String,
         /// The attempt that was judged.
         attempt: u32,
@@ -112,11 +105,8 @@ pub enum Event {
     /// A person settled it.
     #[serde(rename = "ask.answered")]
     AskAnswered {
-        /// The ask.
         ask: String,
-        /// What they said.
         answer: Answer,
-        /// Who.
         by: String,
     },
     /// Most of a budget is spent.
@@ -130,7 +120,6 @@ pub enum Event {
     /// The run is to go no further for now.
     #[serde(rename = "run.stopped")]
     RunStopped {
-        /// Who said so.
         by: String,
         /// What becomes of the attempts that are under way.
         #[serde(default)]
@@ -139,21 +128,17 @@ pub enum Event {
     /// The run goes on.
     #[serde(rename = "run.resumed")]
     RunResumed {
-        /// Who said so.
         by: String,
     },
     /// Steps that were done are to be done again: a person took the work back to before them.
     #[serde(rename = "steps.reopened")]
     StepsReopened {
-        /// Their ids.
         steps: Vec<String>,
-        /// Who said so.
         by: String,
     },
     /// The run is over.
     #[serde(rename = "run.finished")]
     RunFinished {
-        /// How.
         outcome: Outcome,
         /// Why, where it is not done.
         why: String,
@@ -243,7 +228,6 @@ pub enum StopWhen {
     /// They end by themselves and are judged; nothing new begins.
     #[default]
     AfterAttempts,
-    /// They are ended.
     Now,
 }
 
@@ -263,7 +247,6 @@ pub enum AttemptEnd {
     Stopped,
     /// The agent can't be had now: it is missing or out of quota. Not a failure.
     Parked {
-        /// Why.
         why: String,
         /// When to try again, in milliseconds since 1970; `None`: a person must see to it.
         until: Option<u64>,
@@ -300,9 +283,7 @@ impl Usage {
 /// What was seen of a contract, what follows from it, and what it was about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
-    /// The verdict.
     pub verdict: Verdict,
-    /// What was seen.
     pub observation: Observation,
     /// The digest of the plan that the contract belongs to.
     pub digest: String,
@@ -331,7 +312,6 @@ pub struct Receipt {
 /// An approval, by its place in the ledger of the plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovedBy {
-    /// Who approved.
     pub by: Who,
     /// The place of the entry.
     pub seq: u64,
@@ -343,7 +323,6 @@ pub struct ApprovedBy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
-    /// All attempts failed.
     AttemptsSpent,
     /// The step has no contract, or is a person's to do.
     Manual,
@@ -376,7 +355,6 @@ pub enum Answer {
     Confirm,
     /// The step is left out, for this reason.
     Skip {
-        /// The reason.
         reason: String,
     },
     /// The run ends here.
@@ -388,11 +366,8 @@ pub enum Answer {
     },
     /// More money, in millionths of a dollar, more tokens, more seconds.
     Budget {
-        /// Money.
         micro_dollars: u64,
-        /// Tokens.
         tokens: u64,
-        /// Time.
         seconds: u64,
     },
 }

@@ -50,7 +50,6 @@ pub struct Glob {
 /// Why a text is no pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Error {
-    /// Nothing was written.
     Empty,
     /// It begins with `/`, or has two in a row.
     EmptySegment,
@@ -96,7 +95,6 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl Glob {
-    /// Reads a pattern.
     pub fn new(pattern: &str) -> Result<Glob, Error> {
         let plain = without_dot(pattern);
         let whole = match (pattern, plain) {

@@ -33,7 +33,6 @@ pub struct Conflict {
     pub place: usize,
     /// The places of the plans that changed the same files; none: the branch that all of them go into did.
     pub with: Vec<usize>,
-    /// The files.
     pub paths: Vec<String>,
 }
 

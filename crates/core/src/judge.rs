@@ -45,9 +45,7 @@ pub enum Failure {
     NotStarted(String),
     /// The contract passed, but not the agent whose opinion counts by the policy.
     Opinion {
-        /// The agent.
         by: String,
-        /// Why.
         reason: String,
     },
 }

@@ -22,7 +22,6 @@ pub enum Entry {
         revision: u32,
         /// Exactly what is proposed.
         subject: Subject,
-        /// Who asks.
         by: Who,
         /// The text, byte for byte.
         text: Blob,
@@ -40,11 +39,9 @@ pub enum Entry {
     /// Somebody who may says yes.
     #[serde(rename = "plan.approved")]
     Approved {
-        /// The revision.
         revision: u32,
         /// Exactly what is approved.
         subject: Subject,
-        /// Who.
         by: Who,
         /// In which way: `terminal`, `rev` or `policy`.
         way: String,
@@ -65,16 +62,12 @@ pub enum Entry {
         #[serde(default)]
         signature: Option<String>,
     },
-    /// Somebody says no.
     #[serde(rename = "plan.rejected")]
     Rejected {
-        /// The revision.
         revision: u32,
         /// The digest of the plan.
         digest: String,
-        /// Who.
         by: Who,
-        /// What should change.
         feedback: String,
     },
     /// A remark, which moves nothing.
@@ -86,19 +79,14 @@ pub enum Entry {
         revision: u32,
         /// The id of the step that it is about; `None`: the whole plan.
         step: Option<String>,
-        /// Who.
         by: Who,
-        /// What they say.
         text: String,
     },
     /// A remark was seen to.
     #[serde(rename = "comment.answered")]
     Answered {
-        /// The remark.
         comment: u32,
-        /// Who answers.
         by: Who,
-        /// What they say.
         text: String,
     },
     /// Somebody wrote the plan and says why it is as it is. Moves nothing.
@@ -118,7 +106,6 @@ pub enum Entry {
         number: u32,
         /// The id of the step that they were at; `None`: the plan as a whole.
         step: Option<String>,
-        /// Who.
         by: Who,
         /// What is to be done, in a line.
         title: String,
@@ -136,15 +123,12 @@ pub enum Entry {
         number: u32,
         /// The id of the new step.
         step: String,
-        /// Who added it.
         by: Who,
     },
     /// The plan goes back to its author.
     #[serde(rename = "plan.reopened")]
     Reopened {
-        /// Who says so.
         by: Who,
-        /// Why.
         why: String,
     },
     /// The plan is over before it ran.
@@ -152,7 +136,6 @@ pub enum Entry {
     Cancelled {
         /// Who says so: a person, or age.
         by: Who,
-        /// Why.
         why: String,
     },
     /// What was approved is not what would be run.
@@ -166,7 +149,6 @@ pub enum Entry {
     Started {
         /// The number of the run.
         run: i64,
-        /// Who started it.
         by: Who,
     },
     /// That run is over.
@@ -174,7 +156,6 @@ pub enum Entry {
     Ended {
         /// The number of the run.
         run: i64,
-        /// How.
         outcome: Outcome,
         /// Whether the plan was sent back to its author.
         #[serde(default)]
@@ -191,7 +172,6 @@ pub enum Entry {
     /// The work of the plan is in a branch of the repository.
     #[serde(rename = "plan.merged")]
     Merged {
-        /// The branch.
         into: String,
         /// The commit that the branch stood at then.
         commit: String,
@@ -228,7 +208,6 @@ pub enum Entry {
     Archived {
         /// Where it lies now, relative to the project.
         to: String,
-        /// Who did it.
         by: Who,
     },
     /// The plan was deleted.
@@ -238,7 +217,6 @@ pub enum Entry {
         backup: Blob,
         /// The dialect that it is written in.
         dialect: String,
-        /// Who did it.
         by: Who,
     },
 }
@@ -342,11 +320,9 @@ pub struct Drafting {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Setback {
-    /// The version before.
     pub previous: String,
     /// The id of the step that failed.
     pub step: String,
-    /// Why it failed.
     pub error: String,
     /// What was found out meanwhile.
     pub discoveries: Vec<String>,
@@ -373,9 +349,7 @@ pub struct Subject {
 /// Where the work begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Base {
-    /// The commit.
     pub commit: String,
-    /// Its tree.
     pub tree: String,
     /// The branch that stood there; `None`: none did.
     pub branch: Option<String>,
@@ -388,16 +362,13 @@ impl fmt::Display for Base {
     }
 }
 
-/// Who said something.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Who {
     /// The name, as far as it is known.
     pub name: String,
-    /// What they are.
     pub role: Role,
 }
 
-/// What somebody is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
@@ -412,17 +383,14 @@ pub enum Role {
 }
 
 impl Who {
-    /// A person.
     pub fn person(name: impl Into<String>) -> Self {
         Self { name: name.into(), role: Role::Person }
     }
 
-    /// An agent.
     pub fn agent(name: impl Into<String>) -> Self {
         Self { name: name.into(), role: Role::Agent }
     }
 
-    /// A written rule.
     pub fn policy(rule: impl Into<String>) -> Self {
         Self { name: rule.into(), role: Role::Policy }
     }

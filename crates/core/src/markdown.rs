@@ -23,7 +23,6 @@ pub(crate) struct Heading {
 pub(crate) struct Code {
     /// The block with its fences.
     pub(crate) span: Span,
-    /// The code.
     pub(crate) text: Excerpt,
     /// The first word behind the opening fence.
     pub(crate) language: Option<Spanned<String>>,

@@ -51,7 +51,6 @@ pub enum Occasion {
 /// What a notice is about.
 #[derive(Debug, Clone, Copy)]
 pub struct About<'a> {
-    /// The repository.
     pub project: &'a str,
     /// The name of the plan.
     pub plan: &'a str,
@@ -128,7 +127,6 @@ fn also(event: &Event) -> Vec<String> {
 }
 
 impl Occasion {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::NeedsYou, Self::Done, Self::Failed];
 
     /// The word for it.

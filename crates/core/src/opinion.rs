@@ -16,11 +16,8 @@ const REASON_BYTES_MAX: usize = 1 << 10;
 /// What an agent thinks of a step's work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opinion {
-    /// The agent.
     pub by: String,
-    /// Whether it counts.
     pub weight: Weight,
-    /// What it says.
     pub answer: Answer,
     /// Why, in its words; or why it says nothing.
     pub reason: String,
@@ -45,7 +42,6 @@ pub enum Weight {
 pub enum Answer {
     /// The work is good.
     Pass,
-    /// It is not.
     Fail,
     /// Nothing that could be understood.
     Nothing,

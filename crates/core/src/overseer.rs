@@ -12,7 +12,6 @@ pub const PROGRAM: &str = "agentctl";
 /// What the prompt is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
-    /// Who asks.
     pub host: String,
     /// The program that an overseer calls.
     pub program: String,

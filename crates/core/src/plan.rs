@@ -11,7 +11,6 @@ use crate::graph::Graph;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Plan {
-    /// The title.
     pub title: String,
     /// Who owns the execution.
     pub owner: String,
@@ -40,7 +39,6 @@ pub struct Step {
     pub number: u32,
     /// The name that is unique in the plan.
     pub id: String,
-    /// The heading.
     pub title: String,
     /// What the file claims; nothing is proven by it.
     pub mark: Option<Mark>,
@@ -131,7 +129,6 @@ pub struct OnFail {
 pub enum Last {
     /// A person is asked.
     Escalate,
-    /// The plan fails.
     Abort,
 }
 
@@ -170,7 +167,6 @@ impl std::fmt::Display for OnFail {
     }
 }
 
-/// The longest id.
 pub const ID_CHARS_MAX: usize = 64;
 
 /// Makes a name of a text: lower-case letters and digits with single dashes between words.

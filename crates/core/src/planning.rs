@@ -36,7 +36,6 @@ pub struct Surroundings {
 /// What somebody wants planned.
 #[derive(Debug, Clone, Copy)]
 pub struct Wish<'a> {
-    /// What they want.
     pub task: &'a str,
     /// Files that it is about.
     pub code: &'a [Context],
@@ -44,7 +43,6 @@ pub struct Wish<'a> {
     pub memories: &'a [String],
     /// What has to be kept to.
     pub constraints: &'a [String],
-    /// The place.
     pub around: &'a Surroundings,
 }
 
@@ -67,7 +65,6 @@ pub struct Failure<'a> {
     pub constraints: &'a [String],
     /// Why earlier versions failed, the oldest first.
     pub earlier: &'a [String],
-    /// The place.
     pub around: &'a Surroundings,
 }
 

@@ -55,7 +55,6 @@ pub struct Person {
 /// What is known about a plan beside what it says.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
-    /// Who proposed it.
     pub proposer: &'a Who,
     /// What its contracts said before the work.
     pub red: &'a [Red],
@@ -79,7 +78,6 @@ pub enum Decision {
         /// Until when that holds, in milliseconds since 1970.
         until_ms: Option<u64>,
     },
-    /// People have to.
     Ask(Ask),
 }
 
@@ -88,7 +86,6 @@ pub enum Decision {
 pub struct Ask {
     /// How many different people have to.
     pub needed: u32,
-    /// Who may.
     pub from: Approvers,
     /// Whether the one who proposed the plan may be one of them.
     pub planner_may_approve: bool,
@@ -107,34 +104,27 @@ pub struct Ask {
 /// A rule that does not hold for a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PassedOver {
-    /// Its name.
     pub rule: String,
-    /// Why.
     pub because: String,
 }
 
 /// Who may say yes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Approvers {
-    /// Every person.
     Anyone,
-    /// These people alone.
     These(BTreeSet<String>),
 }
 
 /// Whether a yes comes with a signature that holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signed {
-    /// It does.
     Yes,
-    /// It does not.
     No,
 }
 
 /// A yes that does not count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// Who said it.
     pub who: Who,
     /// Why it does not.
     pub why: Why,

@@ -63,7 +63,6 @@ impl Book {
 /// A run with its journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunBook {
-    /// The journal.
     pub book: Book,
     /// The name of the plan.
     pub name: String,
@@ -170,7 +169,6 @@ impl Bundle {
 /// What of some bytes is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
-    /// The bytes.
     Content,
     /// That there are so many.
     Length,
@@ -193,7 +191,6 @@ fn named_by(event: &Event) -> Vec<Blob> {
     }
 }
 
-/// Which book.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Named {
     /// The ledger with this number, of this plan.
@@ -224,9 +221,7 @@ impl std::fmt::Display for Named {
 /// The end of a book, as it is kept outside of what it is the end of. One line of text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Anchor {
-    /// The book.
     pub book: Named,
-    /// Its end.
     pub head: Head,
     /// When its last record was made, in milliseconds since 1970.
     pub at_ms: u64,

@@ -12,7 +12,6 @@ pub struct Red {
     pub step: String,
     /// The hash of the command that was run.
     pub contract: String,
-    /// What it says.
     pub before: Before,
     /// How long it took, in milliseconds.
     pub milliseconds: u64,

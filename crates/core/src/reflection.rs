@@ -24,7 +24,6 @@ pub struct Reflection {
 /// An event with what is known of it beside.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen<'a> {
-    /// What happened.
     pub event: &'a Event,
     /// When, as RFC 3339 has it.
     pub at: &'a str,

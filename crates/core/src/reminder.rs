@@ -14,11 +14,9 @@ const LINES_MAX: usize = 12;
 /// A plan that is active.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Active {
-    /// Its name.
     pub name: String,
     /// Its file, relative to the root of the project.
     pub path: String,
-    /// Its title.
     pub title: String,
     /// Where it stands, in words: `running, run 3; 1 of 3 steps settled`.
     pub state: String,

@@ -13,14 +13,11 @@ pub const TEXT_BYTES_MAX: usize = 4 << 10;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "kebab-case")]
 pub enum Line {
-    /// Something worth keeping.
     Note {
-        /// What it says.
         text: String,
     },
     /// A question for a person. It is asked once the attempt is over and its contract has failed.
     Ask {
-        /// The question.
         text: String,
     },
     /// The agent thinks that it is done. The contract decides whether it is.
@@ -52,7 +49,6 @@ pub struct Finding {
     /// The line there, counted from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// What is wrong.
     pub text: String,
 }
 
@@ -62,10 +58,8 @@ pub struct Finding {
 pub enum Severity {
     /// It must be mended.
     Error,
-    /// It should be.
     #[default]
     Warning,
-    /// Good to know.
     Note,
 }
 

@@ -24,7 +24,6 @@ pub use suspect::{Broke, Known, Suspect, first_bad, suspect};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "says", content = "because")]
 pub enum Now {
-    /// It passes.
     Passes,
     /// It fails; says how.
     Fails(String),
@@ -71,7 +70,6 @@ impl Now {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Settled {
-    /// Its contract passes.
     Holds,
     /// A person confirmed it, and nobody else can.
     Confirmed,

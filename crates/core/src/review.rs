@@ -38,9 +38,7 @@ pub struct Review {
     pub plan: String,
     /// Its path, relative to the project.
     pub path: String,
-    /// Its title.
     pub title: String,
-    /// Where it stands.
     pub state: String,
     /// The revision that is reviewed; `None`: it was never proposed.
     pub revision: Option<u32>,
@@ -48,7 +46,6 @@ pub struct Review {
     pub digest: String,
     /// Where the work begins: `main@4f1c8aa`.
     pub base: Option<String>,
-    /// Who proposed it.
     pub proposed_by: Option<Who>,
     /// When it was proposed, in milliseconds since 1970.
     pub proposed_at_ms: Option<u64>,
@@ -62,7 +59,6 @@ pub struct Review {
     pub since: Option<Since>,
     /// Everything that changed since that revision.
     pub changes: Vec<Difference>,
-    /// What was remarked.
     pub comments: Vec<CommentReview>,
     /// What the steps may change.
     pub reach: Reach,
@@ -87,7 +83,6 @@ pub struct Review {
     pub findings: Vec<String>,
 }
 
-/// One contract.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ContractReview {
     /// The number of the step.
@@ -106,7 +101,6 @@ pub struct ContractReview {
     pub before: Option<Before>,
     /// How it changed; `None`: there is nothing to compare it with.
     pub direction: Option<Direction>,
-    /// What shows that.
     pub because: Vec<String>,
     /// The command that it was, if that was another.
     pub old_command: Option<String>,
@@ -119,7 +113,6 @@ pub struct ContractReview {
 /// The revision that a review compares with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Since {
-    /// Its number.
     pub revision: u32,
     /// Why it is this one.
     pub why: Why,
@@ -137,10 +130,8 @@ pub enum Why {
     Decided,
 }
 
-/// A remark.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CommentReview {
-    /// Its number.
     pub number: u32,
     /// The revision that it was made on.
     pub revision: u32,
@@ -150,17 +141,14 @@ pub struct CommentReview {
     pub step_number: Option<u32>,
     /// Whether the step that it is about is gone.
     pub is_gone: bool,
-    /// Who made it.
     pub by: Who,
     /// Whether the reader did.
     pub is_yours: bool,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
-    /// What it says.
     pub text: String,
     /// Who saw to it; `None`: it is open.
     pub answered_by: Option<Who>,
-    /// What they said.
     pub answer: Option<String>,
     /// What changed in that step since the revision that is compared with.
     pub changed: Vec<What>,
@@ -180,7 +168,6 @@ pub struct Reach {
 /// What a glob matches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Touched {
-    /// The glob.
     pub glob: String,
     /// How many files match; 0: it is to be made.
     pub files: u64,
@@ -189,24 +176,18 @@ pub struct Touched {
 /// What a plan may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct Limits {
-    /// Tokens.
     pub tokens: Option<u64>,
     /// Money, in millionths of a dollar.
     pub micro_dollars: Option<u64>,
-    /// Time, in seconds.
     pub seconds: Option<u64>,
 }
 
-/// A yes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ApprovalReview {
-    /// The revision.
     pub revision: u32,
-    /// Who.
     pub by: Who,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
-    /// In which way.
     pub way: String,
     /// The rule that gave them the right.
     pub rule: String,
@@ -220,18 +201,14 @@ pub struct ApprovalReview {
     pub worth: String,
 }
 
-/// A no.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RejectionReview {
-    /// The revision.
     pub revision: u32,
-    /// Who.
     pub by: Who,
     /// Whether the reader did.
     pub is_yours: bool,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
-    /// What should change.
     pub feedback: String,
 }
 
@@ -242,7 +219,6 @@ pub struct Warning {
     pub code: String,
     /// The id of the step; `None`: the plan as a whole.
     pub step: Option<String>,
-    /// What it says.
     pub message: String,
 }
 
@@ -253,11 +229,9 @@ pub struct Input<'a> {
     pub name: &'a str,
     /// Its path, relative to the project.
     pub path: &'a str,
-    /// Where it stands.
     pub standing: &'a Standing,
     /// Where it stands, its run included.
     pub state: State,
-    /// What is reviewed.
     pub plan: &'a Plan,
     /// Who reads the review.
     pub reader: &'a Who,

@@ -20,7 +20,6 @@ pub struct RunState {
     pub steps: Vec<StepState>,
     /// What was asked and not answered yet, by name.
     pub asks: BTreeMap<String, Ask>,
-    /// What was spent.
     pub spent: Usage,
     /// What a person added to the budget: money, tokens, seconds.
     pub granted: Grant,
@@ -41,9 +40,7 @@ pub struct RunState {
 pub struct Grant {
     /// Money, in millionths of a dollar.
     pub micro_dollars: u64,
-    /// Tokens.
     pub tokens: u64,
-    /// Time.
     pub seconds: u64,
 }
 
@@ -53,20 +50,16 @@ pub struct Grant {
 pub enum Phase {
     /// Nothing was recorded yet.
     New,
-    /// It goes on.
     Running,
     /// A person stopped it for now.
     Stopped,
-    /// It is over.
     Finished(Outcome),
 }
 
 /// Where a step stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepState {
-    /// The id.
     pub id: String,
-    /// Its status.
     pub status: Status,
     /// Attempts that were started.
     pub attempts: u32,
@@ -105,9 +98,7 @@ pub struct StepState {
 /// An attempt that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedAttempt {
-    /// The attempt.
     pub attempt: u32,
-    /// Why it failed.
     pub failure: Failure,
     /// What the contract printed; `None` where none was run.
     pub output: Option<Blob>,
@@ -122,31 +113,24 @@ pub enum Status {
     Pending,
     /// An agent is at work.
     Running {
-        /// The attempt.
         attempt: u32,
     },
     /// The agent is done; the contract has not answered yet.
     Judging {
-        /// The attempt.
         attempt: u32,
-        /// What it changed.
         changed: Vec<String>,
     },
     /// The contract passed, or a person confirmed a step that has none.
     Passed {
-        /// The attempt.
         attempt: u32,
     },
     /// A person is asked.
     Waiting {
-        /// The ask.
         ask: String,
     },
     /// A person left it out.
     Skipped {
-        /// Who.
         by: String,
-        /// Why.
         reason: String,
     },
 }
@@ -199,7 +183,6 @@ pub struct Ask {
 /// An event that does not fit the state: the journal is broken, or two drivers wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Illegal {
-    /// The event.
     pub event: &'static str,
     /// The step, and what it was.
     pub state: String,

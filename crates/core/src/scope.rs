@@ -63,7 +63,6 @@ pub struct Scope {
 pub struct Registry {
     /// Those that only read: `npx go-gmail * search *`.
     pub read: Vec<String>,
-    /// Those that write.
     pub write: Vec<String>,
 }
 
@@ -98,7 +97,6 @@ pub struct Refused {
     pub at_ms: u64,
     /// The tool, as the agent calls it; empty where that can't be told.
     pub tool: String,
-    /// Why.
     pub why: String,
     /// Whether it was stopped; else it would have been.
     pub is_blocked: bool,

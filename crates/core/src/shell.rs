@@ -90,9 +90,7 @@ pub enum Outcome {
     Open,
     /// It is the same whatever is run.
     Fixed {
-        /// The code.
         code: u8,
-        /// What settles it.
         span: Span,
         /// How, as a fragment for a label.
         why: String,

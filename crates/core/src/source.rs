@@ -9,7 +9,6 @@ use crate::draft::Draft;
 /// A range of bytes in a [`Source`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span {
-    /// First byte.
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
@@ -59,7 +58,6 @@ impl From<std::ops::Range<usize>> for Span {
 /// Two of them are equal when their values are: a [`crate::draft::Draft`] that was moved or re-spelled still says the same.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Spanned<T> {
-    /// What was said.
     pub value: T,
     /// Where it was said.
     pub span: Span,
@@ -141,7 +139,6 @@ impl Eq for Excerpt {}
 /// A place as people count it: both numbers start at 1, the column counts characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
-    /// Line number.
     pub line: usize,
     /// Character in the line.
     pub column: usize,
@@ -162,18 +159,15 @@ pub const FILE_SEPARATOR: char = '\u{1c}';
 pub struct Part {
     /// Its path below the folder; empty where the source is one file.
     pub path: String,
-    /// What it holds.
     pub span: Span,
 }
 
 /// How the dialect of a plan is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Told {
-    /// Nobody asked.
     Unasked,
     /// By what the plan says or where it lies: `PLAN.md in .harness/`.
     By(String),
-    /// Somebody said so.
     Forced,
     /// By nothing: it looks like none.
     Nothing,

@@ -46,7 +46,6 @@ pub struct Standing {
 /// Where the work of a plan went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Merged {
-    /// The branch.
     pub into: String,
     /// The commit that it stood at then.
     pub commit: String,
@@ -59,15 +58,12 @@ pub struct Merged {
 /// One text that was proposed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revision {
-    /// Its number.
     pub number: u32,
     /// Exactly what was proposed, the last time.
     pub subject: Subject,
-    /// Who proposed it.
     pub by: Who,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
-    /// The text.
     pub text: Blob,
     /// The dialect that it is written in.
     pub dialect: String,
@@ -79,20 +75,16 @@ pub struct Revision {
     pub is_handed_in: bool,
 }
 
-/// A remark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comment {
-    /// Its number.
     pub number: u32,
     /// The revision that it was made on.
     pub revision: u32,
     /// The id of the step that it is about.
     pub step: Option<String>,
-    /// Who made it.
     pub by: Who,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
-    /// What it says.
     pub text: String,
     /// Who saw to it, and what they say.
     pub answer: Option<(Who, String)>,
@@ -101,7 +93,6 @@ pub struct Comment {
 /// A text that somebody wrote and gave reasons for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Drafted {
-    /// Who wrote it.
     pub by: Who,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
@@ -114,7 +105,6 @@ pub struct Drafted {
 /// Work that somebody came upon.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Discovery {
-    /// Its number.
     pub number: u32,
     /// The id of the step that they were at.
     pub step: Option<String>,
@@ -130,20 +120,16 @@ pub struct Discovery {
     pub added: Option<String>,
 }
 
-/// A yes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approval {
     /// Its place in the ledger.
     pub seq: u64,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
-    /// The revision.
     pub revision: u32,
     /// Exactly what was approved.
     pub subject: Subject,
-    /// Who.
     pub by: Who,
-    /// In which way.
     pub way: String,
     /// What they say to whoever carries it out.
     pub note: String,
@@ -155,20 +141,15 @@ pub struct Approval {
     pub policy: String,
     /// Until when it holds.
     pub until_ms: Option<u64>,
-    /// The signature.
     pub signature: Option<String>,
 }
 
-/// A no.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejection {
-    /// The revision.
     pub revision: u32,
-    /// Who.
     pub by: Who,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
-    /// What should change.
     pub feedback: String,
 }
 
@@ -179,7 +160,6 @@ pub struct Said {
     pub seq: u64,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
-    /// What was said.
     pub entry: Entry,
 }
 
@@ -190,7 +170,6 @@ pub enum Unfit {
     Way(Forbidden),
     /// Only somebody else may move it there.
     Actor {
-        /// Where it stands.
         from: State,
         /// Where it was to go.
         to: State,
@@ -258,7 +237,6 @@ impl Standing {
         run.filter(|_| self.state == State::Running).unwrap_or(self.state)
     }
 
-    /// The newest revision.
     pub fn newest(&self) -> Option<&Revision> {
         self.revisions.last()
     }

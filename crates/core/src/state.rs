@@ -16,7 +16,6 @@ pub enum State {
     Running,
     /// Something only a person or the planner can settle.
     Waiting(Reason),
-    /// Every step passed.
     Done,
     /// It can't be done.
     Failed,
@@ -29,7 +28,6 @@ pub enum State {
 /// What a plan waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reason {
-    /// An answer.
     Question,
     /// What shall become of a step that failed.
     Failed,
@@ -47,7 +45,6 @@ pub enum Reason {
     Replanning,
 }
 
-/// Every reason.
 pub const REASONS: [Reason; 8] = [
     Reason::Question,
     Reason::Failed,
@@ -62,13 +59,10 @@ pub const REASONS: [Reason; 8] = [
 /// Who moves a plan on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Actor {
-    /// Who writes it.
     Planner,
-    /// What checks it.
     Verifier,
     /// Who may say yes and no.
     Person,
-    /// What runs it.
     Harness,
 }
 

@@ -21,12 +21,10 @@ pub struct Tally {
     /// Open asks, by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<OpenAsk>,
-    /// What was spent.
     pub spent: Usage,
     /// Who stopped it, where it is stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped_by: Option<String>,
-    /// What reviewers found.
     #[serde(default, skip_serializing_if = "is_none")]
     pub findings: usize,
 }
@@ -43,7 +41,6 @@ pub struct UnderWay {
     pub number: u32,
     /// The id of the step.
     pub step: String,
-    /// The attempt.
     pub attempt: u32,
     /// What kind of work it is.
     pub kind: WorkKind,

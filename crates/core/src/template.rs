@@ -7,11 +7,9 @@ use std::fmt;
 /// A template that comes along.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Template {
-    /// Its name.
     pub name: &'static str,
     /// What it is for, in a line.
     pub summary: &'static str,
-    /// Its text.
     pub text: &'static str,
 }
 

@@ -37,7 +37,6 @@ impl Name {
         }
     }
 
-    /// The name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -86,7 +85,6 @@ pub enum State {
 }
 
 impl State {
-    /// Every state.
     pub const ALL: [Self; 4] = [Self::Active, Self::Merged, Self::Orphaned, Self::Dangling];
 
     /// The word for it.
@@ -112,9 +110,7 @@ pub enum Maker {
 /// What is at the place of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Folder {
-    /// A folder.
     There,
-    /// Nothing.
     Absent,
     /// A link or a file: something else than what was made.
     Other,
@@ -123,9 +119,7 @@ pub enum Folder {
 /// Whether the plan of a tree is there, in the workspace that the tree belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Plan {
-    /// It is.
     There,
-    /// It is not.
     Gone,
     /// The tree is for no plan, or nobody knows for which.
     Unsaid,
@@ -163,13 +157,11 @@ impl Work {
 /// What was found out about a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
-    /// Who made it.
     pub maker: Maker,
     /// Whether it is known: to the registry, or to git.
     pub is_known: bool,
     /// What is at its place.
     pub folder: Folder,
-    /// Its plan.
     pub plan: Plan,
     /// The name in its marker, where no plan has that name.
     pub dangling: Option<String>,
@@ -188,9 +180,7 @@ pub struct Facts {
 pub enum Reclaim {
     /// Nothing is lost with it.
     Safe,
-    /// It stays.
     Kept {
-        /// Why.
         why: Why,
     },
 }
@@ -321,7 +311,6 @@ pub struct Pointer<'a> {
     pub base: &'a str,
     /// The workspace that it belongs to.
     pub origin: &'a str,
-    /// Its ports.
     pub ports: &'a [u16],
 }
 

@@ -101,7 +101,6 @@ pub struct Rule {
     pub severity: Severity,
     /// One line for lists.
     pub summary: &'static str,
-    /// The whole page.
     pub page: &'static str,
     /// Finds every case of the fault.
     check: fn(&Subject<'_>, &mut Vec<Diagnostic>),

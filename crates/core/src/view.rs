@@ -24,7 +24,6 @@ pub struct Summary {
     pub title: String,
     /// The status that the file says, in its own word: a mirror, no proof.
     pub status: String,
-    /// Who owns it.
     pub owner: String,
     /// How many steps it has.
     pub steps: usize,
@@ -65,13 +64,10 @@ pub struct PlanView {
     pub path: String,
     /// The dialect that it is written in.
     pub dialect: String,
-    /// The title.
     pub title: String,
     /// The status that the file says, in its own word: a mirror, no proof.
     pub status: String,
-    /// Who owns it.
     pub owner: String,
-    /// Why it exists.
     pub context: String,
     /// How urgent it is.
     pub priority: String,
@@ -94,11 +90,9 @@ pub struct PlanView {
 pub struct BudgetView {
     /// As the author wrote it.
     pub text: String,
-    /// Tokens.
     pub tokens: Option<u64>,
     /// Money, in millionths of a dollar.
     pub micro_dollars: Option<u64>,
-    /// Time, in seconds.
     pub seconds: Option<u64>,
 }
 
@@ -109,13 +103,11 @@ pub struct StepView {
     pub number: String,
     /// The id, written or made of the title.
     pub id: String,
-    /// The title.
     pub title: String,
     /// The line of the heading.
     pub line: usize,
     /// What the file claims: `done`, `running`, `failed` or `skipped`.
     pub mark: Option<String>,
-    /// Who does it.
     pub target: String,
     /// What the agent is told.
     pub task: String,

@@ -32,7 +32,6 @@ pub enum WorkKind {
 /// What an agent is told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Input {
-    /// The whole prompt.
     pub prompt: String,
 }
 
@@ -41,13 +40,11 @@ pub struct Input {
 pub struct Payload {
     /// What the agent was given to read: `file:PATH`, `topic:NAME`.
     pub subscriptions: Vec<String>,
-    /// The plan file.
     pub plan_id: String,
     /// The number of the step.
     pub step: u32,
     /// The id of the step.
     pub step_id: String,
-    /// The attempt.
     pub attempt: u32,
 }
 

@@ -1,12 +1,10 @@
 //! Whether a task is worth a plan: a few rules in order, the first that fits decides. Looks at words alone, knows no project, and
 //! only advises: nothing is kept from anybody who does not ask.
 
-/// What is advised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Advice {
     /// Write a plan, and have a person approve it.
     Plan,
-    /// Do it.
     Act,
 }
 
@@ -34,7 +32,6 @@ pub enum Rule {
 /// A rule that fits, and by what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sign {
-    /// The rule.
     pub rule: Rule,
     /// The words of the task that it was told by.
     pub words: Vec<String>,
@@ -43,7 +40,6 @@ pub struct Sign {
 /// What is advised, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Worth {
-    /// The advice.
     pub advice: Advice,
     /// The rule that decided.
     pub by: Rule,

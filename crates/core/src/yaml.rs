@@ -23,9 +23,7 @@ pub const NODES_MAX: usize = 10_000;
 /// - Lists and maps: from the first dash, key or bracket to the end of the last child or the closing bracket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// Where it stands.
     pub span: Span,
-    /// What it says.
     pub value: Value,
 }
 
@@ -74,7 +72,6 @@ pub enum FaultKind {
     Syntax(String),
     /// A key that the map already has.
     DuplicateKey {
-        /// The key.
         key: String,
         /// Where it stands first.
         first: Span,

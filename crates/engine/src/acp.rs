@@ -27,7 +27,6 @@ const POLL: Duration = Duration::from_millis(50);
 /// How a turn ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ended {
-    /// The session.
     pub session: String,
     /// Why the turn ended, in the agent's word: `end_turn`.
     pub stop: String,
@@ -55,7 +54,6 @@ pub enum Error {
     Silent {
         /// What it was asked.
         method: &'static str,
-        /// The limit.
         seconds: u64,
     },
     /// It refused what it was asked.
@@ -68,7 +66,6 @@ pub enum Error {
         /// The number of the error, which says more than its words.
         code: Option<i64>,
     },
-    /// Somebody said stop.
     #[error("stopped")]
     Stopped,
 }

@@ -38,7 +38,6 @@ pub struct Case {
 /// A target of a plan that no agent is configured for, and who could do its steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Vacancy {
-    /// The target.
     pub target: String,
     /// The agent; `None`: nobody is configured.
     pub agent: Option<String>,
@@ -83,7 +82,6 @@ impl Case {
         arbiter::context(&self.context())
     }
 
-    /// The built-in choice.
     pub fn choice(&self) -> Choice {
         let begun = arbiter::begun(&self.plan);
         let state = self.run.as_ref().map_or(&begun, |run| &run.state);

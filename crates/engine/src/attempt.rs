@@ -88,7 +88,6 @@ impl Folder {
         serde_json::from_str(&text).unwrap_or_default()
     }
 
-    /// What it reported.
     pub(crate) fn report(&self) -> Vec<report::Line> {
         let bytes = store::read_bytes(&self.file("report"), FILE_BYTES_MAX).unwrap_or_default();
         // A sign that is broken, or cut at the limit, costs its own line and not all of them.

@@ -30,40 +30,31 @@ use right::Right;
 /// What can go wrong with an audit. What is found is no error.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The project.
     #[error(transparent)]
     Project(#[from] project::Error),
-    /// The store.
     #[error("the record can't be read")]
     Journal(#[from] journal::Error),
-    /// A file.
     #[error(transparent)]
     Store(#[from] store::Error),
-    /// Git.
     #[error("the heads can't be kept in git")]
     Git(#[from] base::Error),
     /// A file can't be written or read.
     #[error("cannot use {}", path.display())]
     File {
-        /// The file.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
     /// A record can't be exported.
     #[error("the record of {plan} can't be exported")]
     Unwritable {
-        /// The plan.
         plan: String,
-        /// Why.
         #[source]
         source: receipts::Unwritable,
     },
     /// Nothing is recorded of it.
     #[error("nothing is recorded of {plan}")]
     Nothing {
-        /// The plan.
         plan: String,
     },
     /// There is no store to anchor.
@@ -98,9 +89,7 @@ pub struct PlanReport {
     pub records: usize,
     /// The head of their heads.
     pub head: String,
-    /// What was found.
     pub findings: Vec<Finding>,
-    /// Who did what.
     pub history: Vec<Happened>,
     /// The verdicts, for tools of others.
     pub results: Vec<TestResult>,
@@ -109,7 +98,6 @@ pub struct PlanReport {
 /// Where a record comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Basis {
-    /// There is none.
     Nothing,
     /// The store of this machine.
     Store,
@@ -124,7 +112,6 @@ impl Report {
     }
 }
 
-/// An audit.
 pub struct Audit;
 
 impl Audit {

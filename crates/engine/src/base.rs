@@ -28,14 +28,11 @@ pub enum Error {
     /// Git can't be asked.
     #[error("git cannot be asked")]
     Process(#[from] process::Error),
-    /// Git says no.
     #[error("git cannot {act} in {}: {said}", tree.display())]
     Git {
         /// What it was asked to do.
         act: &'static str,
-        /// In which tree.
         tree: PathBuf,
-        /// What it said.
         said: String,
     },
     /// The project is in no repository.
@@ -55,7 +52,6 @@ pub enum Error {
     File {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
@@ -63,7 +59,6 @@ pub enum Error {
 
 /// The project's place in its repository.
 struct Home {
-    /// The repository.
     repository: Repository,
     /// Where the project lies in it; empty where it is all of it.
     part: PathBuf,

@@ -42,16 +42,13 @@ pub enum Error {
     /// Something can't be read.
     #[error("cannot read {}", path.display())]
     Read {
-        /// What.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
     /// A path can't be printed so that a script reads it.
     #[error("{path:?} has a character that no script reads right")]
     Unprintable {
-        /// The path.
         path: PathBuf,
     },
     /// The marker can't be written.
@@ -62,11 +59,9 @@ pub enum Error {
 /// The plan that a session works on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binding {
-    /// Its file.
     pub plan: PathBuf,
     /// The file of its progress.
     pub progress: PathBuf,
-    /// Its name.
     pub name: Name,
     /// By what it was chosen.
     pub by: By,
@@ -75,7 +70,6 @@ pub struct Binding {
 /// The plans of the harness folder and what the marker says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
-    /// The harness folder.
     pub folder: PathBuf,
     /// Its plans: the one without a name first, then by name.
     pub plans: Vec<Name>,

@@ -47,7 +47,6 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 pub struct Config {
     /// Limits that plans are held to.
     pub limits: Limits,
-    /// Where plans lie.
     pub plans: Plans,
     /// How plans are carried out.
     pub run: Run,
@@ -130,7 +129,6 @@ pub struct Limits {
     pub free_mb: u64,
 }
 
-/// Where plans lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plans {
     /// The folder with named plans, relative to the root; `None`: the usual one.
@@ -368,16 +366,13 @@ pub enum Error {
     /// A file is there and can't be read.
     #[error("cannot read {}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
     /// A file is no TOML, or says something that we don't know.
     #[error("{} is not a valid configuration", path.display())]
     Invalid {
-        /// The file.
         path: PathBuf,
         /// Everything that is wrong with it.
         faults: Vec<Fault>,
@@ -426,7 +421,6 @@ pub struct Entry {
 }
 
 impl Settings {
-    /// Reads all sources.
     pub fn read(sources: &Sources) -> Result<Self, Error> {
         let file = |path: &Option<PathBuf>| path.as_deref().map_or(Ok(Layer::new()), read_file);
         let mut settings = Self::default();

@@ -27,7 +27,6 @@ pub struct Change {
 pub enum Deed {
     /// Nothing: it says what it should.
     Keep,
-    /// It is written.
     Write {
         /// What it says now; `None`: there is no such file.
         old: Option<String>,
@@ -36,7 +35,6 @@ pub enum Deed {
     },
     /// A person has to add this.
     ByHand {
-        /// The lines.
         lines: String,
         /// Why planwright does not.
         why: String,
@@ -47,9 +45,7 @@ pub enum Deed {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {}", path.display())]
 pub struct Unreadable {
-    /// The file.
     pub path: PathBuf,
-    /// Why.
     #[source]
     pub source: io::Error,
 }

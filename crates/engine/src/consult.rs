@@ -23,7 +23,6 @@ const COMPLAINT_BYTES_MAX: usize = 300;
 /// An agent that is asked.
 #[derive(Debug, Clone)]
 pub struct Adviser {
-    /// Its name.
     pub name: String,
     /// Its command line; the prompt comes on its standard input.
     pub command: Vec<String>,
@@ -50,10 +49,8 @@ pub struct Question<'a> {
     pub role: &'a str,
 }
 
-/// What it said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said {
-    /// Its last message.
     pub text: String,
     /// What that cost, as far as it says.
     pub usage: Usage,
@@ -71,7 +68,6 @@ pub enum Error {
     /// It is no agent that answers.
     #[error("`{name}` can't be asked: it is no agent that answers")]
     Mute {
-        /// Its name.
         name: String,
     },
     /// Its command line comes from a file that agents write, and nobody approved it.
@@ -79,7 +75,6 @@ pub enum Error {
         "the command line of `{name}` comes from planwright.toml, which agents can write, so it is run only in an approved run"
     )]
     Unapproved {
-        /// Its name.
         name: String,
         /// The command line that the project says.
         command: Vec<String>,
@@ -87,23 +82,18 @@ pub enum Error {
     /// It took too long.
     #[error("`{name}` did not answer within {seconds} s")]
     Late {
-        /// Its name.
         name: String,
-        /// The limit.
         seconds: u64,
     },
     /// It ended without an answer.
     #[error("`{name}` gave no answer: {how}")]
     Silent {
-        /// Its name.
         name: String,
         /// How it ended, and what it complained about.
         how: String,
     },
-    /// Somebody said stop.
     #[error("`{name}` was stopped")]
     Stopped {
-        /// Its name.
         name: String,
     },
 }

@@ -16,7 +16,6 @@ const TRIES: usize = 3;
 /// The variables that contracts and scripts get of the harness's environment, apart from a PATH.
 const KEPT: [&str; 4] = ["HOME", "LANG", "TMPDIR", "USER"];
 
-/// Where contracts look.
 #[derive(Debug, Clone, Copy)]
 pub struct Site<'a> {
     /// The folder that they run in.
@@ -30,13 +29,10 @@ pub struct Site<'a> {
 /// What was seen of a contract, and what follows from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// The verdict.
     pub verdict: Verdict,
-    /// What was seen.
     pub observation: Observation,
     /// The hash of the command.
     pub contract: String,
-    /// What it printed.
     pub output: String,
     /// How long it took.
     pub milliseconds: u64,

@@ -62,11 +62,9 @@ struct Archived {
     entry: Entry,
 }
 
-/// One plan.
 pub struct Card {
     /// Its file, relative to the root of the project.
     pub path: PathBuf,
-    /// Its title.
     pub title: String,
     /// Where it stands, in a word.
     pub state: String,
@@ -159,7 +157,6 @@ pub fn board(project: &Project) -> Result<Board, Error> {
 /// Why a plan should not begin now, though nothing stops it: another one is to be done first, or is at work on the same files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hindrance {
-    /// The other plan.
     pub plan: String,
     /// Why, in words that go on after its name.
     pub why: String,
@@ -329,7 +326,6 @@ pub fn name_of(plan: &Path) -> String {
 
 /// A plan file as it was found.
 pub struct Sight {
-    /// The file.
     pub path: PathBuf,
     /// What was read, or why it could not be.
     pub read: Result<Source, String>,

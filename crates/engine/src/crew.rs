@@ -19,7 +19,6 @@ const LOOK: Duration = Duration::from_millis(100);
 pub struct Shift {
     /// Attempts at the same time.
     pub jobs: usize,
-    /// When it ends.
     pub until: Until,
     /// Told when the worker shall leave: what it has under way is ended and delivered as stopped.
     pub leave: Stop,

@@ -43,7 +43,6 @@ pub enum Error {
     /// It is under way in another working copy.
     #[error("{plan} is under way in {}", root.display())]
     OpenElsewhere {
-        /// The plan.
         plan: String,
         /// The root of the project there.
         root: PathBuf,
@@ -53,13 +52,10 @@ pub enum Error {
     /// The runs of the plan.
     #[error(transparent)]
     Runs(#[from] runs::Error),
-    /// The ledger.
     #[error("the ledger failed")]
     Journal(#[from] journal::Error),
-    /// The repository.
     #[error("the repository can't be asked where the work would begin")]
     Base(#[from] base::Error),
-    /// A sealed file.
     #[error("the files that judge can't be sealed")]
     Seal(#[from] seal::Error),
     /// The policy says no.
@@ -74,15 +70,12 @@ pub enum Error {
     /// The signature does not count.
     #[error(transparent)]
     Signature(#[from] signature::Error),
-    /// The plan file.
     #[error(transparent)]
     Store(#[from] store::Error),
     /// The plan has errors.
     #[error("{plan} has {errors} errors, and only a plan without any can be proposed")]
     Unclean {
-        /// The plan.
         plan: String,
-        /// How many.
         errors: usize,
     },
     /// It does not fit.
@@ -91,17 +84,13 @@ pub enum Error {
     /// The ledger does not fit itself.
     #[error("the ledger of {plan} is broken at entry {seq}: {why}")]
     Broken {
-        /// The plan.
         plan: String,
-        /// The entry.
         seq: u64,
-        /// Why.
         why: Unfit,
     },
     /// What was decided about is not what stands there now.
     #[error("{plan} is {now}, not {seen}")]
     Moved {
-        /// The plan.
         plan: String,
         /// The digest that was decided about.
         seen: String,
@@ -111,43 +100,33 @@ pub enum Error {
     /// What was approved, or is to be, is not what would be run.
     #[error("lapsed: {}", moved.join("; "))]
     Lapsed {
-        /// The plan.
         plan: String,
         /// What moved, in words.
         moved: Vec<String>,
     },
-    /// Nobody approved it.
     #[error("nobody has approved {plan}")]
     Unapproved {
-        /// The plan.
         plan: String,
     },
-    /// It is staged.
     #[error("{plan} is staged, and only a plan in its place can be proposed or run")]
     Staged {
-        /// The plan.
         plan: String,
     },
     /// It failed too often, and only a person may have it begun again.
     #[error("{plan} is held: {trip}")]
     Tripped {
-        /// The plan.
         plan: String,
-        /// What failed.
         trip: Trip,
     },
     /// It is being run.
     #[error("{plan} is being run (run {run})")]
     Running {
-        /// The plan.
         plan: String,
-        /// The run.
         run: i64,
     },
     /// There is no such revision to compare with.
     #[error("{plan} has no r{revision} to compare r{newest} with")]
     Revision {
-        /// The plan.
         plan: String,
         /// The revision that was asked for.
         revision: u32,
@@ -157,9 +136,7 @@ pub enum Error {
     /// The approved text can't be read any more.
     #[error("r{revision} of {plan} can't be read any more")]
     Text {
-        /// The plan.
         plan: String,
-        /// The revision.
         revision: u32,
     },
 }
@@ -212,7 +189,6 @@ impl Case {
 /// A plan that was proposed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposed {
-    /// The revision.
     pub revision: Revision,
     /// Whether it was proposed already, exactly so.
     pub is_known: bool,
@@ -227,7 +203,6 @@ pub struct Proposed {
 pub enum Authorship {
     /// Who proposes it has written it.
     Own,
-    /// It was there.
     Found,
 }
 
@@ -248,10 +223,8 @@ struct Offered {
     rule: Option<String>,
 }
 
-/// Somebody's yes.
 #[derive(Debug, Clone)]
 pub struct Yes {
-    /// Who says it.
     pub by: Who,
     /// In which way: `terminal` or `rev`.
     pub way: &'static str,
@@ -264,7 +237,6 @@ pub struct Yes {
 /// A yes that was recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approved {
-    /// The approval.
     pub approval: standing::Approval,
     /// How many are still needed; 0: it may be run.
     pub missing: u32,

@@ -36,10 +36,8 @@ pub enum Error {
     Inside {
         /// Where they would lie.
         folder: PathBuf,
-        /// The repository.
         repository: PathBuf,
     },
-    /// Nobody knows where.
     #[error(
         "there is no place for plan folders: neither HOME nor the setting `session.plans` is an absolute path"
     )]
@@ -47,46 +45,34 @@ pub enum Error {
     /// Something else lies where a folder was given out.
     #[error("{} is not the folder that was given out: a link or a file lies there", path.display())]
     Astray {
-        /// The path.
         path: PathBuf,
     },
     /// The record of the session.
     #[error("the record of the session, {}, can't be used", path.display())]
     Record {
-        /// The file.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
-    /// A plan folder.
     #[error("cannot use the plan folder {}", path.display())]
     Folder {
-        /// The folder.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
     /// A plan folder that was given back is still there.
     #[error("cannot remove the plan folder {}", path.display())]
     Undiscarded {
-        /// The folder.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
-    /// The state folder.
     #[error(transparent)]
     State(#[from] state::Error),
-    /// A plan file.
     #[error(transparent)]
     Store(#[from] store::Error),
-    /// The project.
     #[error(transparent)]
     Project(#[from] project::Error),
-    /// The ledger.
     #[error(transparent)]
     Decisions(#[from] decisions::Error),
 }
@@ -100,13 +86,10 @@ impl From<Refusal> for Error {
 /// Where the plan of a thread stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stood {
-    /// Its name.
     pub plan: String,
-    /// Its state.
     pub state: State,
     /// The newest revision; 0 where there is none.
     pub revision: u32,
-    /// Its digest.
     pub digest: String,
 }
 

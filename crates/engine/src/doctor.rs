@@ -32,7 +32,6 @@ pub enum Level {
     Ok,
     /// Works, but somebody should look.
     Warn,
-    /// Does not work.
     Error,
 }
 
@@ -52,7 +51,6 @@ impl Level {
 pub struct Finding {
     /// How good or bad it is.
     pub level: Level,
-    /// What was found.
     pub what: String,
     /// A command that helps.
     pub fix: Option<String>,

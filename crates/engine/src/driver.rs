@@ -92,14 +92,12 @@ pub enum Progress {
     Stopped,
     /// The plan is no longer what was approved.
     Edited,
-    /// The user left.
     Left,
 }
 
 /// Why a drive failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error<E: std::error::Error + 'static> {
-    /// The host failed.
     #[error("the run can't go on")]
     Host(#[source] E),
     /// The journal does not fit the plan.

@@ -33,9 +33,7 @@ pub enum Error {
     /// The step can't be read.
     #[error("cannot read the step in {}", path.display())]
     Step {
-        /// The file.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
@@ -48,7 +46,6 @@ pub enum Error {
     /// There is no more room.
     #[error("the report is full: {REPORT_BYTES_MAX} bytes at most")]
     Full,
-    /// The project.
     #[error(transparent)]
     Project(#[from] project::Error),
     /// A person confirms the step.

@@ -45,11 +45,9 @@ pub struct Fact {
     pub place: u64,
     /// What listeners are told of it.
     pub notice: Notice,
-    /// The thing itself.
     pub what: What,
 }
 
-/// What was recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum What {
     /// Something happened to a run.

@@ -35,7 +35,6 @@ const AGENT_TOOLS: &[&str] = &[
 /// Forecasts rest on this many runs, the newest: what was long ago is no measure.
 const RUNS_MAX: usize = 200;
 
-/// What is counted.
 #[derive(Debug, Clone, Default)]
 pub struct Scope {
     /// Only what happened at this time or later, in milliseconds since 1970.
@@ -44,9 +43,7 @@ pub struct Scope {
     pub plan: Option<PathBuf>,
 }
 
-/// What was counted.
 pub struct Counted {
-    /// The figures.
     pub stats: Stats,
     /// How many runs could not be read: what they would say is not in the figures.
     pub unread: usize,

@@ -26,7 +26,6 @@ const BRANCH: &str = "work";
 /// What can go wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The repository.
     #[error(transparent)]
     Keep(#[from] keep::Error),
     /// The folder for a while.
@@ -41,13 +40,11 @@ pub enum Error {
     /// Something lies where a file is to be put back.
     #[error("what git does not see lies where files are to be put back: {paths}")]
     InTheWay {
-        /// The paths.
         paths: String,
     },
     /// A tree could not be made ready.
     #[error("the set-up of a tree for the step did not go well: {how}")]
     SetUp {
-        /// How it ended.
         how: String,
     },
     /// There is nothing to make trees of.
@@ -61,7 +58,6 @@ pub enum Error {
 /// Which run it is the ground of.
 #[derive(Debug, Clone)]
 pub struct Plot {
-    /// The project.
     pub project: Project,
     /// Names the run among all of the repository.
     pub run: String,
@@ -124,7 +120,6 @@ impl Stand {
 /// The work of a step that landed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Landing {
-    /// The step.
     pub step: String,
     /// The commit that holds it and everything before it.
     pub commit: String,
@@ -146,7 +141,6 @@ pub struct Restored {
 /// What became of the work of a step that passed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Landed {
-    /// It landed.
     Yes,
     /// Something else landed meanwhile: it has to be judged on that.
     Again,

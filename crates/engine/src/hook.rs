@@ -87,7 +87,6 @@ pub enum Reply {
 pub struct Answered {
     /// What was asked about.
     pub event: Event,
-    /// The answer.
     pub reply: Reply,
     /// What the user should know of, and the agent need not.
     pub complaints: Vec<String>,

@@ -45,7 +45,6 @@ pub enum Error {
     /// Another process recorded what only one driver may record.
     #[error("another driver is at work on {run}")]
     Fenced {
-        /// The run.
         run: RunId,
     },
 }
@@ -71,7 +70,6 @@ pub struct Embedded {
     run: RunId,
     /// The last event that this driver has seen.
     seen: u64,
-    /// The plan file.
     pub(crate) mirror: Mirror,
     /// What others recorded while we did.
     foreign: VecDeque<Event>,

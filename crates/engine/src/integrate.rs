@@ -40,13 +40,11 @@ pub enum Error {
     /// What was said about plans.
     #[error(transparent)]
     Decisions(#[from] decisions::Error),
-    /// The project.
     #[error(transparent)]
     Project(#[from] project::Error),
     /// The runs of the project.
     #[error(transparent)]
     Runs(#[from] runs::Error),
-    /// The journal.
     #[error("the journal failed")]
     Journal(#[from] journal::Error),
     /// The repository, to keep work in.
@@ -61,7 +59,6 @@ pub enum Error {
     /// The repositories beside it.
     #[error(transparent)]
     Repositories(#[from] repositories::Error),
-    /// The state folder.
     #[error("cannot use the state folder of the project")]
     State(#[from] state::Error),
     /// A plan file can't be written.
@@ -73,7 +70,6 @@ pub enum Error {
     /// This is the tree of a plan.
     #[error("this is the tree `{name}`, and plans are merged where they come from: {}", origin.display())]
     InTree {
-        /// The tree.
         name: String,
         /// The workspace that it was made of.
         origin: PathBuf,
@@ -81,51 +77,39 @@ pub enum Error {
     /// There is nothing that could be merged into.
     #[error("no branch is checked out in {}", root.display())]
     NoBranch {
-        /// The workspace.
         root: PathBuf,
     },
     /// There is no such branch.
     #[error("there is no branch `{branch}` in {}", root.display())]
     UnknownBranch {
-        /// The branch.
         branch: String,
-        /// The workspace.
         root: PathBuf,
     },
     /// Its files lie in another folder, which would not follow.
     #[error("`{branch}` is checked out in {}", path.display())]
     Elsewhere {
-        /// The branch.
         branch: String,
-        /// Where.
         path: PathBuf,
     },
     /// Git is in the middle of something.
     #[error("{act} is under way in {}", root.display())]
     Busy {
-        /// What.
         act: &'static str,
-        /// The workspace.
         root: PathBuf,
     },
-    /// Somebody merges already.
     #[error("plans of this repository are being merged ({holder})")]
     Held {
-        /// Who.
         holder: String,
     },
     /// A plan that was named is not done.
     #[error("{plan} is not done but {state}")]
     NotDone {
-        /// The plan.
         plan: String,
-        /// Where it stands.
         state: State,
     },
     /// A plan that was named has no branch.
     #[error("{plan} has no branch `{branch}`: it was carried out in the workspace, and its work lies there")]
     NoWork {
-        /// The plan.
         plan: String,
         /// The branch that it would have.
         branch: String,
@@ -133,16 +117,13 @@ pub enum Error {
     /// Somebody wrote files that would have to change.
     #[error("{} in the workspace is neither as it was nor as it will be: {}", files(paths), paths.join(", "))]
     Edited {
-        /// The files.
         paths: Vec<String>,
     },
     /// The branch moved again and again.
     #[error("`{branch}` moved {RESTARTS_MAX} times while plans were being merged into it")]
     Restless {
-        /// The branch.
         branch: String,
     },
-    /// Somebody said stop.
     #[error("stopped; nothing was merged")]
     Stopped,
 }
@@ -158,21 +139,17 @@ pub struct Options {
     pub plans: Vec<PathBuf>,
     /// The branch; `None`: the one that is checked out.
     pub into: Option<String>,
-    /// What is done.
     pub act: Act,
 }
 
-/// What is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Act {
-    /// What passes lands.
     #[default]
     Land,
     /// Branches are merged as data, no contract is run, and nothing moves.
     Rehearse,
 }
 
-/// What happens meanwhile.
 #[derive(Debug, Clone, Copy)]
 pub enum Told<'a> {
     /// A merge that somebody died over was finished.
@@ -183,7 +160,6 @@ pub enum Told<'a> {
     Trying(&'a [&'a str]),
     /// A contract was run on what is merged.
     Contract {
-        /// The plan.
         plan: &'a str,
         /// The id of the step.
         step: &'a str,
@@ -199,11 +175,9 @@ pub enum Told<'a> {
 /// A plan at its place in merge order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Planned {
-    /// The plan.
     pub plan: String,
     /// Its file, relative to the root of the project.
     pub path: PathBuf,
-    /// Its branch.
     pub branch: String,
     /// The commit of the branch.
     pub tip: String,
@@ -218,11 +192,9 @@ pub struct Planned {
 /// A plan that is evicted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evicted {
-    /// The plan.
     pub plan: String,
     /// Its file, relative to the root of the project.
     pub path: PathBuf,
-    /// Its branch.
     pub branch: String,
     /// Together with which plans it breaks, or which ones changed the same lines.
     pub with: Vec<String>,
@@ -237,9 +209,7 @@ pub struct Evicted {
 /// A plan that has to wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
-    /// The plan.
     pub plan: String,
-    /// Why.
     pub why: String,
 }
 
@@ -248,7 +218,6 @@ pub struct Held {
 pub struct Moved {
     /// The repository; `None`: the project's own.
     pub repository: Option<String>,
-    /// The branch.
     pub branch: String,
     /// The commit that it stood at.
     pub from: String,

@@ -36,14 +36,11 @@ pub enum Error {
     /// Git can't be asked.
     #[error("git cannot be asked")]
     Process(#[from] process::Error),
-    /// Git says no.
     #[error("git cannot {act} in {}: {said}", repository.display())]
     Git {
         /// What it was to do.
         act: &'static str,
-        /// In which repository.
         repository: PathBuf,
-        /// What it said.
         said: String,
     },
     /// The project is in no repository.
@@ -57,7 +54,6 @@ pub enum Error {
     File {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
@@ -68,7 +64,6 @@ pub enum Error {
 pub enum Merged {
     /// This tree is both.
     Clean {
-        /// The tree.
         tree: String,
     },
     /// They can't be joined without somebody who decides.

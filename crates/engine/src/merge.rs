@@ -35,9 +35,7 @@ pub enum Error {
     /// One of the files can't be read.
     #[error("cannot read {}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
-        /// Why.
         source: io::Error,
     },
     /// The result, or an attribute, can't be written.
@@ -55,7 +53,6 @@ pub enum Error {
     /// Git refused a setting.
     #[error("git would not set {key}")]
     Refused {
-        /// The key.
         key: &'static str,
     },
 }
@@ -67,7 +64,6 @@ pub struct Files<'a> {
     pub base: &'a Path,
     /// Our version; the result is written over it.
     pub ours: &'a Path,
-    /// Their version.
     pub theirs: &'a Path,
     /// Where the file lies in the repository.
     pub place: &'a str,
@@ -124,7 +120,6 @@ fn by_git(files: &Files<'_>, marker_size: usize) -> Result<usize, Error> {
 /// What became of a repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Installed {
-    /// What was written.
     pub wrote: Vec<String>,
     /// What was there already.
     pub kept: Vec<String>,

@@ -34,20 +34,17 @@ pub type Encode = fn(&Notice) -> String;
 /// What became of the news for one hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
-    /// The hook.
     pub hook: &'static str,
     /// How many events it took.
     pub delivered: u64,
     /// How many were given up, also by processes before this one.
     pub skipped: u64,
-    /// What is left.
     pub rest: Rest,
 }
 
 /// What is left for a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rest {
-    /// Nothing.
     Nothing,
     /// Something, for this reason; it will be tried again.
     Later(String),

@@ -37,7 +37,6 @@ const PLANS_TOLD_MAX: usize = 100;
 /// The agent that plans.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Planner {
-    /// Its name.
     pub name: String,
     /// Its command line; the prompt comes on its standard input.
     pub command: Vec<String>,
@@ -48,7 +47,6 @@ pub struct Planner {
 /// What a planner said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said {
-    /// Its last message.
     pub text: String,
     /// What it used, as far as it says.
     pub usage: Usage,
@@ -63,9 +61,7 @@ pub enum Error {
     /// Somebody is named who can't.
     #[error("{why}")]
     Unfit {
-        /// The agent.
         name: String,
-        /// Why not.
         why: String,
     },
     /// Its command line is the project's word alone.
@@ -73,31 +69,24 @@ pub enum Error {
         "the command line of the planner `{name}` stands in the settings of the project, which agents can write"
     )]
     Unapproved {
-        /// The agent.
         name: String,
-        /// The command line.
         command: Vec<String>,
     },
     /// It is not installed.
     #[error("the planner `{name}` can't be started: there is no program `{program}` on the PATH")]
     Missing {
-        /// The agent.
         name: String,
-        /// Its program.
         program: String,
     },
     /// It took too long.
     #[error("the planner `{name}` did not answer within {seconds} s")]
     Late {
-        /// The agent.
         name: String,
-        /// The limit.
         seconds: u64,
     },
     /// It ended without an answer.
     #[error("the planner `{name}` gave no answer: {how}")]
     Silent {
-        /// The agent.
         name: String,
         /// How it ended, and what it complained about.
         how: String,

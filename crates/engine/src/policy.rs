@@ -21,19 +21,15 @@ pub const SIGNERS: &str = "allowed_signers";
 pub const BACKUP: &str = "policy.toml.backup";
 /// How much of a file is read.
 const FILE_BYTES_MAX: u64 = 1 << 20;
-/// Others may write.
 const LOOSE: u32 = 0o022;
 
 /// A policy as it holds.
 #[derive(Debug, Clone)]
 pub struct Loaded {
-    /// What it says.
     pub policy: Policy,
     /// Names the exact text of the policy and of its list of signers: if either changes, it is another policy.
     pub digest: String,
-    /// Where it lies.
     pub path: PathBuf,
-    /// The text.
     pub text: String,
     /// Whose keys count, if there is a list of signers.
     pub signers: Option<Signers>,
@@ -53,13 +49,11 @@ pub struct Places {
 /// What became of a policy that was put in its place.
 #[derive(Debug, Clone)]
 pub struct Installed {
-    /// Where it lies.
     pub path: PathBuf,
     /// The text that held before, in the same place.
     pub old: Option<String>,
     /// Where that is kept.
     pub backup: Option<PathBuf>,
-    /// What holds now.
     pub loaded: Loaded,
 }
 
@@ -71,32 +65,26 @@ pub enum Error {
     State {
         /// The root of the project.
         root: PathBuf,
-        /// Why.
         #[source]
         source: state::Error,
     },
     /// A file is there, or should be, and can't be read.
     #[error("cannot read {}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
     /// A file can't be written.
     #[error("cannot write {}", path.display())]
     Write {
-        /// The file.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
     /// The policy says something that we don't know.
     #[error("{} is not a valid policy, so nothing can be approved by it", path.display())]
     Invalid {
-        /// The file.
         path: PathBuf,
         /// Everything that is wrong with it.
         faults: Vec<Fault>,
@@ -104,7 +92,6 @@ pub enum Error {
     /// The list of signers can't be used.
     #[error("{} is not a valid list of signers, so nothing can be approved by it", path.display())]
     Signers {
-        /// The file.
         path: PathBuf,
         /// Everything that is wrong with it.
         faults: Vec<Fault>,
@@ -112,13 +99,11 @@ pub enum Error {
     /// The file lies where agents write.
     #[error("{} lies in the workspace, where agents write: a policy is not taken from there", path.display())]
     Workspace {
-        /// The file.
         path: PathBuf,
     },
     /// Others may write the file.
     #[error("others may write {}: it says nothing certain about who may approve", path.display())]
     Loose {
-        /// The file.
         path: PathBuf,
     },
 }

@@ -70,9 +70,7 @@ pub struct Ended {
     pub how: How,
     /// Standard output and standard error, in the order in which they arrived.
     pub output: Capture,
-    /// Standard output alone.
     pub stdout: Capture,
-    /// Standard error alone.
     pub stderr: Capture,
     /// How long it took, until nothing of it was alive.
     pub duration: Duration,
@@ -122,33 +120,26 @@ pub enum Error {
     /// The program could not be started.
     #[error("cannot start `{program}`")]
     Start {
-        /// The program.
         program: String,
-        /// Why.
         #[source]
         source: io::Error,
     },
     /// Talking to the process failed.
     #[error("cannot talk to `{program}`")]
     Talk {
-        /// The program.
         program: String,
-        /// Why.
         #[source]
         source: io::Error,
     },
     /// The process did not end in time and was killed.
     #[error("`{program}` did not end within {seconds} s")]
     Deadline {
-        /// The program.
         program: String,
-        /// The limit.
         seconds: u64,
     },
     /// The supervisor of the process is gone, so nobody can say how the process ended. It was killed.
     #[error("the supervisor of `{program}` died before it could say how that ended")]
     Lost {
-        /// The program.
         program: String,
     },
     /// Processes stay alive although they were killed.
@@ -156,13 +147,11 @@ pub enum Error {
     Alive {
         /// The tag, or the beginning of it.
         tag: String,
-        /// How many.
         count: usize,
     },
     /// The running processes could not be listed.
     #[error("cannot list the running processes")]
     List {
-        /// Why.
         #[source]
         source: io::Error,
     },

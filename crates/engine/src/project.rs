@@ -36,12 +36,10 @@ const ENTRIES_MAX: usize = 1_000_000;
 pub const PROPOSAL_SETTINGS: &str = ".pi/plans.json";
 const SETTINGS_BYTES_MAX: u64 = 1 << 20;
 
-/// A project.
 #[derive(Debug, Clone)]
 pub struct Project {
     /// The folder that paths in plans are relative to.
     pub root: PathBuf,
-    /// Its settings.
     pub config: Config,
     /// The dialect that somebody says its plans are written in; each is asked where nobody does.
     pub dialect: Option<&'static Dialect>,
@@ -65,30 +63,24 @@ pub enum Error {
     /// A folder can't be searched for plans.
     #[error("cannot search {} for plans", path.display())]
     Search {
-        /// The folder.
         path: PathBuf,
-        /// Why.
         #[source]
         source: ignore::Error,
     },
     /// Somebody names a folder that is none. What is misspelt lies in some project all the same, and nobody means that one.
     #[error("{} is no folder", path.display())]
     NoFolder {
-        /// What was named.
         path: PathBuf,
     },
     /// A folder holds more than a project does.
     #[error("more than {ENTRIES_MAX} files lie below {}, too many to search", root.display())]
     Crowded {
-        /// The folder.
         root: PathBuf,
     },
     /// A stream can't be read.
     #[error("cannot read {name}")]
     Stream {
-        /// The stream.
         name: String,
-        /// Why.
         #[source]
         source: io::Error,
     },
@@ -107,7 +99,6 @@ pub enum Error {
     Staged {
         /// What was asked for.
         name: String,
-        /// Where it lies.
         path: PathBuf,
     },
     /// Several plans have this name or prefix.
@@ -115,7 +106,6 @@ pub enum Error {
     Ambiguous {
         /// What was asked for.
         name: String,
-        /// Their paths.
         plans: Vec<PathBuf>,
     },
 }
@@ -123,7 +113,6 @@ pub enum Error {
 /// What a user points at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
-    /// The plan file.
     pub plan: PathBuf,
     /// The step, by id or number.
     pub step: Option<String>,

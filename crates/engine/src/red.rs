@@ -175,7 +175,6 @@ fn why_no_base(root: &Path) -> Result<&'static str, base::Error> {
     })
 }
 
-/// One red check.
 struct Check<'a> {
     project: &'a Project,
     base: &'a Base,

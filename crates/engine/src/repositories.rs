@@ -22,7 +22,6 @@ pub enum Error {
         name: String,
         /// Where they say it is.
         path: String,
-        /// Why not.
         #[source]
         source: io::Error,
     },
@@ -39,7 +38,6 @@ pub enum Error {
     /// A plan names one that the settings do not know.
     #[error("the plan works in the repository `{name}`, and no setting says where that is")]
     Unknown {
-        /// The name.
         name: String,
     },
     /// It can't be told which repository the project is in.

@@ -79,7 +79,6 @@ impl From<audit::Error> for Error {
 pub struct Options {
     /// The commit to look at, by any name; `None`: what lies in the workspace.
     pub at: Option<String>,
-    /// Which steps.
     pub scope: Scope,
     /// Whether what passed before counts.
     pub earlier: Earlier,
@@ -88,7 +87,6 @@ pub struct Options {
 /// Which steps are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scope {
-    /// All of them.
     #[default]
     All,
     /// Those that the file or the record says are done.
@@ -98,10 +96,8 @@ pub enum Scope {
 /// Whether a contract that passed on the same content before is run once more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Earlier {
-    /// It is not.
     #[default]
     Counts,
-    /// Everything is run.
     Ignored,
 }
 
@@ -110,19 +106,15 @@ pub enum Earlier {
 pub struct StepAudit {
     /// The number in the heading.
     pub number: String,
-    /// The id.
     pub id: String,
-    /// The heading.
     pub title: String,
     /// What the file claims.
     pub claim: Claim,
-    /// What is recorded.
     pub recorded: Recorded,
     /// The hash of the contract; empty where there is none.
     pub contract: String,
     /// What the contract says now.
     pub now: Now,
-    /// What follows.
     pub settled: Settled,
     /// When it was run, in milliseconds since 1970, where that was before this audit.
     pub earlier_ms: Option<u64>,
@@ -139,9 +131,7 @@ pub struct StepAudit {
 /// What became of one plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanAudit {
-    /// Its file.
     pub path: PathBuf,
-    /// Its name.
     pub name: String,
     /// The dialect that it is written in; empty where it can't be read.
     pub dialect: &'static str,

@@ -32,32 +32,25 @@ pub enum Error {
     /// The project or its plan.
     #[error(transparent)]
     Project(#[from] project::Error),
-    /// The journal.
     #[error("the journal failed")]
     Journal(#[from] journal::Error),
-    /// The drive.
     #[error(transparent)]
     Drive(#[from] driver::Error<host::Error>),
     /// The recorded plan can't be read any more.
     #[error("the plan that {run} was approved for can't be read")]
     Plan {
-        /// The run.
         run: RunId,
     },
     /// Somebody else drives the run.
     #[error("{run} is driven by another process ({holder})")]
     Driven {
-        /// The run.
         run: RunId,
-        /// Who.
         holder: String,
     },
     /// Somebody drives another run in the same workspace.
     #[error("{plan} is being run in this folder ({holder})")]
     Occupied {
-        /// The other plan.
         plan: String,
-        /// Who runs it.
         holder: String,
     },
     /// Where the run works, or what is kept of it.
@@ -66,7 +59,6 @@ pub enum Error {
     /// Nothing of a step is kept.
     #[error("nothing of `{step}` is kept")]
     Unlanded {
-        /// The step.
         step: String,
     },
     /// An answer that does not fit.
@@ -75,9 +67,7 @@ pub enum Error {
     /// The journal does not fit the plan.
     #[error("the journal of {run} is broken")]
     Broken {
-        /// The run.
         run: RunId,
-        /// Why.
         #[source]
         source: Illegal,
     },
@@ -95,9 +85,7 @@ pub struct Run {
     pub row: RunRow,
     /// The plan that was approved.
     pub plan: Plan,
-    /// Where it stands.
     pub state: RunState,
-    /// Everything that happened.
     pub events: Vec<Recorded>,
 }
 
@@ -146,7 +134,6 @@ pub struct Drive {
     pub workers: usize,
     /// Told when the user wants to leave: what this process has under way is ended, and nothing is lost.
     pub leave: Stop,
-    /// Where attempts work.
     pub spread: Spread,
     /// A step that several agents do against each other, by its id, and how many.
     pub tournament: Option<(String, u32)>,
@@ -172,7 +159,6 @@ pub enum Spread {
 /// decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glance {
-    /// The run.
     pub run: RunId,
     /// The plan file, relative to the root of the project.
     pub path: PathBuf,
@@ -184,7 +170,6 @@ pub struct Glance {
     pub started_at_ms: u64,
     /// When something was last recorded, in milliseconds since 1970.
     pub changed_at_ms: u64,
-    /// Where it stands.
     pub tally: Tally,
 }
 
@@ -216,7 +201,6 @@ pub struct RolledBack {
 
 /// Who approved, and in which way.
 pub struct Approval {
-    /// Who.
     pub by: String,
     /// `terminal` or `rev`.
     pub way: &'static str,
@@ -301,7 +285,6 @@ impl Runs {
         Ok(self.store.holder(run.row.id)?.is_some())
     }
 
-    /// One run.
     pub fn run(&self, run: RunId) -> Result<Run, Error> {
         self.load(self.store.run(run)?)
     }
@@ -321,7 +304,6 @@ impl Runs {
         &self.store
     }
 
-    /// The project.
     pub fn project(&self) -> &Project {
         &self.project
     }

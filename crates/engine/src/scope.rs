@@ -204,7 +204,6 @@ pub fn inventory(config: &Config) -> String {
 pub struct Told {
     /// `plan/step@attempt`; empty for a session of a person.
     pub place: String,
-    /// The call.
     pub refused: Refused,
 }
 

@@ -21,25 +21,19 @@ pub enum Error {
     /// A file that is named is not there.
     #[error("step `{step}` seals {path}, and there is no such file")]
     Missing {
-        /// The step.
         step: String,
-        /// The path.
         path: String,
     },
     /// A pattern means no file at all: it seals nothing.
     #[error("step `{step}` seals {pattern}, which matches no file")]
     Nothing {
-        /// The step.
         step: String,
-        /// The pattern.
         pattern: String,
     },
     /// It is no pattern; the checker refuses such plans.
     #[error("step `{step}` seals {pattern}, which is no pattern")]
     Pattern {
-        /// The step.
         step: String,
-        /// What it says.
         pattern: String,
         /// Why it is none.
         #[source]
@@ -51,17 +45,13 @@ pub enum Error {
     /// A sealed file is no file: a folder, a pipe, or behind a link that leads elsewhere.
     #[error("step `{step}` seals {path}, which is not a file of the workspace")]
     NoFile {
-        /// The step.
         step: String,
-        /// The path.
         path: String,
     },
     /// A sealed file can't be read.
     #[error("cannot read the sealed file {}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },

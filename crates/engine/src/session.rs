@@ -27,19 +27,15 @@ const PLANS_MAX: usize = 10;
 /// What can go wrong with a session.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The project.
     #[error(transparent)]
     Project(#[from] project::Error),
-    /// Its runs.
     #[error(transparent)]
     Runs(#[from] runs::Error),
     /// What was said about its plans.
     #[error(transparent)]
     Decisions(#[from] decisions::Error),
-    /// The record.
     #[error("the record can't be read")]
     Journal(#[from] journal::Error),
-    /// A sealed file.
     #[error("the files that judge can't be looked at")]
     Seal(#[from] seal::Error),
     /// What was said to sessions can't be kept.

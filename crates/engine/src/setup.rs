@@ -34,7 +34,6 @@ pub struct Prepared {
     pub kept: Vec<String>,
     /// The agent that was given roles in the file that was written.
     pub agent: Option<&'static Profile>,
-    /// These roles.
     pub roles: Vec<&'static str>,
 }
 

@@ -46,13 +46,11 @@ pub enum Error {
     /// The key has a button that nobody pressed.
     #[error("the key {fingerprint} signed without being touched")]
     Untouched {
-        /// The key.
         fingerprint: String,
     },
     /// The key is nobody's.
     #[error("the key {fingerprint} is not in {}", list.display())]
     Foreign {
-        /// The key.
         fingerprint: String,
         /// The list of signers.
         list: PathBuf,
@@ -60,7 +58,6 @@ pub enum Error {
     /// The key is listed, but for something else.
     #[error("{} has the key {fingerprint} for other namespaces than `{NAMESPACE}`", list.display())]
     Barred {
-        /// The key.
         fingerprint: String,
         /// The list of signers.
         list: PathBuf,
@@ -68,7 +65,6 @@ pub enum Error {
     /// The key counted earlier, or will later.
     #[error("{} has the key {fingerprint} for another time: {why}", list.display())]
     Expired {
-        /// The key.
         fingerprint: String,
         /// The list of signers.
         list: PathBuf,
@@ -80,9 +76,7 @@ pub enum Error {
     Another {
         /// Who should have signed.
         name: String,
-        /// The key.
         fingerprint: String,
-        /// Whose it is.
         principals: String,
     },
     /// There is no list of signers.
@@ -96,24 +90,19 @@ pub enum Unsigned {
     /// `ssh-keygen` can't be run.
     #[error("cannot sign with {}", key.display())]
     Process {
-        /// The key.
         key: PathBuf,
-        /// Why.
         #[source]
         source: process::Error,
     },
     /// `ssh-keygen` would not.
     #[error("ssh-keygen did not sign with {}; it has said why", key.display())]
     Refused {
-        /// The key.
         key: PathBuf,
     },
     /// What `ssh-keygen` printed is no signature.
     #[error("what ssh-keygen made with {} can't be used", key.display())]
     Unusable {
-        /// The key.
         key: PathBuf,
-        /// Why.
         #[source]
         source: Error,
     },

@@ -25,7 +25,6 @@ pub enum Error {
     /// The files of the project.
     #[error(transparent)]
     Project(#[from] project::Error),
-    /// The history.
     #[error(transparent)]
     Runs(#[from] runs::Error),
 }
@@ -48,11 +47,8 @@ pub struct Simulation {
 /// A step that would be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ahead {
-    /// Its number.
     pub number: u32,
-    /// Its id.
     pub id: String,
-    /// Who does it.
     pub agent: String,
     /// The command line that would be started; empty where none is known.
     pub command: Vec<String>,
@@ -80,11 +76,9 @@ pub struct Given {
 /// What a step may touch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Touches {
-    /// The patterns.
     pub globs: Vec<String>,
     /// Files that match now, the first of them.
     pub files: Vec<String>,
-    /// How many match.
     pub count: usize,
 }
 

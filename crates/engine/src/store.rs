@@ -39,34 +39,28 @@ pub enum Error {
     /// There is no such file.
     #[error("there is no file {}", path.display())]
     Missing {
-        /// The file.
         path: PathBuf,
     },
     /// It is a directory, a pipe or a device.
     #[error("{} is not a regular file", path.display())]
     NotAFile {
-        /// The path.
         path: PathBuf,
     },
     /// It may not be read, or reading failed.
     #[error("cannot read {}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
     /// It changed every time that it was read.
     #[error("{} keeps changing while it is read", path.display())]
     Restless {
-        /// The file.
         path: PathBuf,
     },
     /// It is not what it was when it was read.
     #[error("{} was changed by {by}: expected {expected}, found {found}", path.display())]
     Moved {
-        /// The file.
         path: PathBuf,
         /// Who did it, as far as that is known.
         by: String,
@@ -78,29 +72,23 @@ pub enum Error {
     /// It is a folder, and plans of the dialect that was said are files.
     #[error("{} is a folder, and a plan of the dialect {dialect} is a file", path.display())]
     NoFolder {
-        /// The folder.
         path: PathBuf,
-        /// The dialect.
         dialect: &'static str,
     },
     /// Something is in the way that could lead out of the folder of the plan.
     #[error("{} leads elsewhere", path.display())]
     Astray {
-        /// The path.
         path: PathBuf,
     },
     /// There is a file where a new one was to be made.
     #[error("{} is there already", path.display())]
     Exists {
-        /// The file.
         path: PathBuf,
     },
     /// Writing failed; the old file is still there.
     #[error("cannot write {}", path.display())]
     Write {
-        /// The file.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
@@ -163,7 +151,6 @@ pub fn read(path: &Path, name: &str, reading: Reading) -> Result<Text, Error> {
     })
 }
 
-/// Reads one file.
 fn read_file(path: &Path, name: &str, bytes_max: usize) -> Result<Text, Error> {
     for _ in 0..READ_TRIES {
         let before = stamp(path)?;

@@ -25,13 +25,10 @@ pub const UNRUN: &str = "nobody has run it yet: an agent that may only read prop
 /// What can go wrong with a plan that is handed in.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The project.
     #[error(transparent)]
     Project(#[from] project::Error),
-    /// The file.
     #[error(transparent)]
     Store(#[from] store::Error),
-    /// The ledger.
     #[error(transparent)]
     Decisions(#[from] decisions::Error),
     /// It is no plan of this project.
@@ -43,15 +40,12 @@ pub enum Error {
     /// No plan can lie there.
     #[error("`{path}` can't hold a new plan: {why}")]
     Place {
-        /// The path.
         path: String,
-        /// Why.
         why: &'static str,
     },
     /// Another plan lies there.
     #[error("{path} holds a plan already ({why}); it was left as it is")]
     Taken {
-        /// The path.
         path: String,
         /// Why it is not written over.
         why: &'static str,
@@ -78,9 +72,7 @@ pub fn named(project: &Project, name: &str) -> Result<PathBuf, Error> {
 
 /// A text that is to be a plan, and where it would lie.
 pub struct Submission {
-    /// The file.
     pub path: PathBuf,
-    /// What it holds.
     pub text: Text,
 }
 

@@ -14,16 +14,13 @@ pub const FOLDER: &str = ".planwright/templates";
 /// How much of a template is read.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// A template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Its name.
     pub name: String,
     /// What it is for.
     pub summary: String,
     /// Its file; `None` where it comes along.
     pub path: Option<PathBuf>,
-    /// Its text.
     pub text: String,
 }
 

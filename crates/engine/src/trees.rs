@@ -52,7 +52,6 @@ pub enum Error {
     /// The state folder or the registry.
     #[error("the state folder can't be used")]
     State(#[from] state::Error),
-    /// The repository.
     #[error(transparent)]
     Base(#[from] base::Error),
     /// The user's repository, where work is kept.
@@ -61,7 +60,6 @@ pub enum Error {
     /// Git can't be asked.
     #[error("git cannot be asked")]
     Process(#[from] process::Error),
-    /// The journal.
     #[error("the journal failed")]
     Journal(#[from] journal::Error),
     /// A file can't be written.
@@ -76,18 +74,14 @@ pub enum Error {
     /// A file or folder can't be read, copied or removed.
     #[error("cannot use {}", path.display())]
     File {
-        /// Which.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
     /// A pattern of what is copied is none.
     #[error("`{pattern}` is no pattern of files to copy")]
     Pattern {
-        /// The pattern.
         pattern: String,
-        /// Why.
         #[source]
         source: ignore::Error,
     },
@@ -98,9 +92,7 @@ pub enum Error {
         count: usize,
         /// How many there are.
         free: usize,
-        /// The first.
         min: u16,
-        /// The last.
         max: u16,
     },
     /// That is no name.
@@ -117,35 +109,28 @@ pub enum Error {
     /// The name is another plan's.
     #[error("the tree `{name}` belongs to another plan: {}", plan.display())]
     Taken {
-        /// The tree.
         name: String,
-        /// Its plan.
         plan: PathBuf,
     },
     /// The plan has a tree of another name.
     #[error("{} has its tree already: `{name}`", plan.display())]
     HasTree {
-        /// Its tree.
         name: String,
-        /// The plan.
         plan: PathBuf,
     },
     /// Something lies where the tree is to be.
     #[error("{} is in the way: planwright did not put it there", path.display())]
     InTheWay {
-        /// What.
         path: PathBuf,
     },
     /// Somebody else is at it.
     #[error("another planwright is at the tree `{name}`")]
     AtWork {
-        /// The tree.
         name: String,
     },
     /// The plan lies outside of the workspace.
     #[error("{} lies outside of {}", plan.display(), root.display())]
     Elsewhere {
-        /// The plan.
         plan: PathBuf,
         /// The root of the project.
         root: PathBuf,
@@ -155,7 +140,6 @@ pub enum Error {
     Misplaced {
         /// The folder that the settings say.
         folder: PathBuf,
-        /// Why.
         why: &'static str,
     },
     /// There is no such commit, or none at all.
@@ -167,59 +151,44 @@ pub enum Error {
     /// The plan has a branch already, which begins elsewhere.
     #[error("the branch `{branch}` is there already, at {commit}")]
     HasBranch {
-        /// The branch.
         branch: String,
-        /// Where it is.
         commit: String,
     },
     /// A folder has no git folder that can be read.
     #[error("{} has no git folder of its own", path.display())]
     NoGit {
-        /// The folder.
         path: PathBuf,
     },
     /// Something lies in a tree that no commit of it can hold.
     #[error("another repository lies in {}", path.join(folder).display())]
     Another {
-        /// The tree.
         path: PathBuf,
-        /// Where in it.
         folder: PathBuf,
     },
     /// What a tree began with is not in the user's repository any more.
     #[error("{} stands on {commit}, which no reference of the repository leads to", path.display())]
     NoBase {
-        /// The folder.
         path: PathBuf,
-        /// The commit.
         commit: String,
     },
     /// The tree stays, because something would be lost.
     #[error("the tree `{name}` stays: {why}")]
     Kept {
-        /// The tree.
         name: String,
-        /// Where it is.
         path: PathBuf,
-        /// Why.
         why: Why,
     },
     /// The tear-down did not go well, so the tree stays.
     #[error("the tree `{name}` stays: its tear-down failed, {how}")]
     TearDown {
-        /// The tree.
         name: String,
-        /// How it ended.
         how: String,
-        /// What it said.
         said: String,
     },
     /// The tear-down may not be run, so the tree stays.
     #[error("the tree `{name}` stays: nobody has allowed its tear-down, which only planwright.toml says")]
     Unallowed {
-        /// The tree.
         name: String,
-        /// The command line.
         command: Vec<String>,
     },
 }
@@ -237,13 +206,11 @@ pub struct Finding {
     pub name: String,
     /// Its folder: the top of the working copy.
     pub path: PathBuf,
-    /// Who made it.
     pub maker: Maker,
     /// The plan that it is for, from the root of the project.
     pub plan: Option<PathBuf>,
     /// The branch that its work goes to.
     pub branch: Option<String>,
-    /// Its ports.
     pub ports: Vec<u16>,
     /// The state that it is in.
     pub state: State,

@@ -49,7 +49,6 @@ pub struct Worker {
     pub ground: Ground,
     /// A step that several agents do against each other, by its id, and how many.
     pub tournament: Option<(String, u32)>,
-    /// Its settings.
     pub config: Config,
     /// The command lines that were approved for the agents.
     pub agents: Agents,
@@ -58,7 +57,6 @@ pub struct Worker {
     /// Its file, relative to the root. The harness writes marks into it at any time, so it is no agent's change; an edit of
     /// it pauses the run.
     pub plan_file: PathBuf,
-    /// Its digest.
     pub digest: String,
     /// The approvals that the run began on.
     pub approvals: Vec<ApprovedBy>,
@@ -66,9 +64,7 @@ pub struct Worker {
     pub sealed: BTreeMap<String, String>,
     /// Names the run in the environment of its processes.
     pub tag: String,
-    /// Where outputs go.
     pub store: Arc<Store>,
-    /// Supervise agents.
     pub for_agents: Supervisors,
     /// Supervise contracts. They are others than those of agents, which can reach theirs.
     pub for_contracts: Supervisors,
@@ -86,7 +82,6 @@ pub struct Done {
 /// What an agent is told.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Told {
-    /// The whole prompt.
     pub prompt: String,
     /// What the last contract said, for a script that reads no prompt; empty at the first attempt.
     pub feedback: String,
@@ -463,7 +458,6 @@ impl Worker {
         [self.plan_file.clone(), self.plan_file.with_file_name(format!(".{name}.planwright"))]
     }
 
-    /// Where contracts look.
     fn site<'a>(&'a self, folder: &'a Path, closed: &'a [PathBuf]) -> Site<'a> {
         Site { folder, closed, limits: &self.config.run }
     }

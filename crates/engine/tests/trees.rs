@@ -39,7 +39,6 @@ fn plan(name: &str) -> String {
 struct Place {
     repository: Repository,
     scratch: Scratch,
-    /// The first commit.
     base: String,
 }
 

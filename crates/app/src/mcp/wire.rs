@@ -19,7 +19,6 @@ const ANSWERS_MAX: usize = 64;
 /// How long the last answers may take to be written when the client is gone.
 const FLUSH_MAX: Duration = Duration::from_secs(2);
 
-/// The two streams.
 pub(super) struct Wire<R> {
     input: BufReader<R>,
     /// What was read of a line that is not complete. `receive` may be given up at any time and goes on here.
@@ -32,7 +31,6 @@ pub(super) struct Wire<R> {
     writer: Option<JoinHandle<()>>,
 }
 
-/// What came in.
 enum Line {
     Whole,
     TooLong,

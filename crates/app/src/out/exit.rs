@@ -21,7 +21,6 @@ pub enum Exit {
     TimedOut,
     /// Interrupted from the keyboard.
     Interrupted,
-    /// Told to end.
     Terminated,
 }
 

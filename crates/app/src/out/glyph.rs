@@ -7,7 +7,6 @@ use anstyle::{AnsiColor, Effects, Style};
 pub enum Glyph {
     /// Finished, and proven so.
     Done,
-    /// Under way.
     Running,
     /// Waits for a person.
     NeedsYou,
@@ -24,18 +23,14 @@ pub enum Glyph {
 pub enum Glyphs {
     /// The locale is UTF-8.
     Unicode,
-    /// Anything else.
     Ascii,
 }
 
 /// What a colour stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Tone {
-    /// It went well.
     Good,
-    /// It did not.
     Bad,
-    /// Somebody should look.
     Attention,
     /// Less important than its neighbours.
     Muted,

@@ -12,9 +12,7 @@ use super::clean::clean_line;
 /// A picture with more boxes than this is no picture; waves are printed instead.
 const BOXES_MAX: usize = 200;
 
-/// What is drawn.
 pub struct Picture<'a> {
-    /// The plan.
     pub plan: &'a PlanView,
     /// Which step waits for which, as places, without what follows from the rest.
     pub graph: &'a Graph,

@@ -8,7 +8,6 @@ pub(crate) const MODEL: &str = "scripted-model";
 /// Long enough that an agent which hides its key in what it prints hides nothing else.
 const KEY: &str = "sk-scripted-0123456789";
 
-/// One agent.
 pub(crate) struct Agent {
     /// Its name, which is that of its program, too.
     pub(crate) name: &'static str,
@@ -40,9 +39,7 @@ pub(crate) enum Source {
 /// What an agent says about its use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tells {
-    /// Tokens and money.
     TokensAndMoney,
-    /// Tokens.
     Tokens,
     /// Nothing that can be read.
     Nothing,
@@ -53,7 +50,6 @@ pub(crate) enum Tells {
 pub(crate) enum InOutage {
     /// It ends, and says when a limit ends, in the words of its provider.
     EndsWithReset,
-    /// It ends.
     Ends,
     /// It tries for minutes, and says nothing; the time that a step may take ends it.
     KeepsTrying,

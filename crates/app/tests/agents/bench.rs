@@ -25,7 +25,6 @@ const DEADLINE: Duration = Duration::from_mins(4);
 /// The plan of a bench.
 pub(crate) const PLAN: &str = "plans/it.md";
 
-/// The place.
 pub(crate) struct Bench {
     folder: PathBuf,
     pub(crate) agent: &'static Agent,
@@ -190,7 +189,6 @@ impl Bench {
         end(child)
     }
 
-    /// Runs a script.
     #[track_caller]
     pub(crate) fn bash(&self, script: &str) -> Ran {
         end(self.command("bash").args(["-c", script]).spawn().expect("bash starts"))

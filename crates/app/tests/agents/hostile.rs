@@ -21,7 +21,6 @@ const NAMESPACE: &str = "unshare --user --map-root-user --pid --fork --mount-pro
 /// What came of a try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
-    /// Nothing was done.
     Denied,
     /// It was done, and a person is told.
     Flagged,

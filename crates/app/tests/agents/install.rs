@@ -20,7 +20,6 @@ const DEADLINE: Duration = Duration::from_mins(10);
 /// An agent that can be started.
 pub(crate) struct Installed {
     pub(crate) agent: &'static Agent,
-    /// Its program.
     pub(crate) program: PathBuf,
     /// The folder with the Node that runs it, if it needs one.
     pub(crate) node: PathBuf,

@@ -66,14 +66,11 @@ fn edit(path: &Path, change: impl FnOnce(&str) -> String) {
     fs::write(path, new).expect("written");
 }
 
-/// What somebody does.
 enum Act {
     Sql(&'static str),
     /// Some lines of the anchor file.
     Anchor(fn(&str) -> String),
-    /// The exported record.
     Export(fn(&str) -> String),
-    /// The plan.
     Plan(fn(&str) -> String),
     Bash(&'static str),
     All(&'static [Act]),

@@ -14,7 +14,6 @@ use crate::place::{DEADLINE, Place, end};
 pub(crate) const SESSIONS: &str = "2025-11-25";
 pub(crate) const STATELESS: &str = "2026-07-28";
 
-/// A session.
 pub(crate) struct Client {
     child: Child,
     input: Option<ChildStdin>,

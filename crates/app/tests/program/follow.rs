@@ -14,7 +14,6 @@ use serde_json::Value;
 use crate::place::{DEADLINE, Place, Ran, end};
 use crate::sample::{Sketch, runnable};
 
-/// The plan file.
 pub(crate) const FILE: &str = "plans/it.md";
 
 /// A `planwright run` that is under way. It is killed when the test is over.

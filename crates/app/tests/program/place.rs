@@ -41,7 +41,6 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// Both streams.
     pub(crate) fn said(&self) -> String {
         format!("{}{}", self.stdout, self.stderr)
     }
@@ -59,7 +58,6 @@ impl Ran {
 }
 
 impl Place {
-    /// An empty project.
     pub(crate) fn empty() -> Self {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);

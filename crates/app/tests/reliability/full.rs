@@ -13,7 +13,6 @@ use crate::sweep::census;
 pub(crate) const FILL: &str = "__fill";
 /// How large the small disks are, in KiB: too small for anything, for the database, for the marks, nearly enough.
 const SIZES: &[u32] = &[8, 24, 48, 72, 96, 128, 192, 256];
-/// Room for everything.
 const ROOM: u32 = 64 << 10;
 
 /// What lies on the small disk.

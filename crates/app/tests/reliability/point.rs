@@ -41,13 +41,10 @@ pub(crate) enum Deed {
 /// What the tracer is told.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Order {
-    /// Only look.
     Watch,
     /// Do this to one call.
     Once {
-        /// Who makes it.
         role: Role,
-        /// Its name.
         call: &'static str,
         /// Which one, counted from 1.
         count: usize,
@@ -114,9 +111,7 @@ impl fmt::Display for Order {
 /// A fault in one command of the scenario.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Point {
-    /// Which command.
     pub(crate) command: usize,
-    /// The fault.
     pub(crate) order: Order,
 }
 

@@ -243,7 +243,6 @@ impl Play {
         }
     }
 
-    /// The journal.
     pub(crate) fn events(&self) -> Result<Vec<Value>, String> {
         let log = self.data(&["log", "it", "--json"])?;
         let entries = log["events"].as_array().cloned().unwrap_or_default();

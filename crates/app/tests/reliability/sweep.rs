@@ -96,7 +96,6 @@ pub(crate) struct Findings {
     pub(crate) lost: usize,
     /// Commands that reported the fault.
     pub(crate) reported: usize,
-    /// What went wrong.
     pub(crate) faults: Vec<String>,
 }
 

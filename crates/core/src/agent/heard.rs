@@ -15,13 +15,11 @@ const TEXT_BYTES_MAX: usize = 256 << 10;
 pub struct Heard {
     /// The name of the session.
     pub session: Option<String>,
-    /// The model.
     pub model: Option<String>,
     /// Tokens, once any were told.
     pub tokens: Option<Tokens>,
     /// Money, in millionths of a dollar, once any was told.
     pub micro_dollars: Option<u64>,
-    /// Its last message.
     pub said: String,
     /// Why it could not work, if it says so.
     pub trouble: Option<Trouble>,
@@ -119,11 +117,9 @@ pub(super) fn json(line: &str) -> Option<Value> {
 pub struct Places {
     /// Tokens; all of them are added up.
     pub tokens: Vec<String>,
-    /// Money, in dollars.
     pub dollars: Option<String>,
     /// The name of the session.
     pub session: Option<String>,
-    /// A message.
     pub said: Option<String>,
 }
 

@@ -15,7 +15,6 @@ const HISTORY_MAX: usize = 50;
 /// What an arbiter is told about.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
-    /// The plan.
     pub plan: &'a Plan,
     /// Where its run stands; `None`: it was not run yet.
     pub state: Option<&'a RunState>,
@@ -32,7 +31,6 @@ pub struct Context<'a> {
 pub struct Tried {
     /// The step, as a place in the plan.
     pub step: usize,
-    /// The attempt.
     pub attempt: u32,
     /// The agent that made it; empty: a person.
     pub agent: String,

@@ -24,7 +24,6 @@ pub enum Stage {
     Failed,
 }
 
-/// Every stage.
 pub const STAGES: [Stage; 7] = [
     Stage::Planning,
     Stage::Selecting,

@@ -15,7 +15,6 @@ use crate::report::{self, Finding};
 pub struct Happened {
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
-    /// Who.
     pub who: String,
     /// What they did: `approved`.
     pub what: String,

@@ -21,7 +21,6 @@ pub(super) struct Folded {
     pub(super) state: Option<RunState>,
 }
 
-/// Folds everything again.
 pub(super) fn fold(bundle: &Bundle, found: &mut Found<'_>) -> Vec<Folded> {
     let ledger: Vec<Said> = said(bundle);
     if let Err((seq, unfit)) = Standing::of(&ledger) {

@@ -17,7 +17,6 @@ const GIT_HASHES: [usize; 2] = [40, 64];
 pub struct TestResult {
     /// Names the verdict among those of its plan: `run-1-fix-2`.
     pub name: String,
-    /// The statement.
     pub statement: Value,
 }
 

@@ -21,7 +21,6 @@ pub struct Evidence<'a> {
 /// What was found in the place of a session-start script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Script {
-    /// Nothing.
     Missing,
     /// Something that can't be read as text.
     Unreadable,
@@ -34,11 +33,8 @@ pub enum Script {
 pub enum Breach {
     /// A document says that there is one plan, in this line (from 1).
     Singleton {
-        /// The document.
         document: String,
-        /// The line.
         line: usize,
-        /// What it says.
         text: String,
     },
     /// The program has lost a word that scripts resolve plans by.
@@ -63,7 +59,6 @@ impl Breach {
         }
     }
 
-    /// What helps.
     pub fn way_out(&self) -> String {
         match self {
             Self::Singleton { .. } => {

@@ -71,14 +71,11 @@ fn binding(plans: &Plans<'_>) -> String {
 /// A shell that a script is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shell {
-    /// bash.
     Bash,
-    /// PowerShell.
     PowerShell,
 }
 
 impl Shell {
-    /// Every shell.
     pub const ALL: [Self; 2] = [Self::Bash, Self::PowerShell];
 
     /// The word for it.

@@ -27,7 +27,6 @@ pub struct Gist {
 pub enum Likeness {
     /// Their titles say the same.
     Title,
-    /// Their steps do.
     Steps,
 }
 

@@ -10,7 +10,6 @@ use crate::ledger::{Entry, Role};
 use crate::run::CLAIM;
 use crate::standing::Said;
 
-/// What tripped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trip {
     /// The id of the step; `None` where whole runs failed.

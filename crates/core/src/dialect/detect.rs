@@ -6,7 +6,6 @@ use super::{DIALECTS, Dialect, HEAD_BYTES};
 /// A dialect and by what it was told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detected {
-    /// The dialect.
     pub dialect: &'static Dialect,
     /// By what: `PLAN.md in .harness/`.
     pub because: String,

@@ -117,7 +117,6 @@ fn plan_part(source: &Source) -> Option<&Part> {
     source.parts().iter().find(|part| part.path.is_empty() || part.path == PLAN_FILE)
 }
 
-/// Reads a plan.
 fn parse(source: &Source) -> Draft {
     let mut oddities = Vec::new();
     let plan = plan_part(source);

@@ -146,7 +146,6 @@ fn has_tasks(head: &str) -> bool {
     })
 }
 
-/// Reads a plan.
 fn parse(source: &Source) -> Draft {
     let parts = frontmatter::split(source.text());
     let (frontmatter, mut oddities) = frontmatter::read(source, &parts);

@@ -100,7 +100,6 @@ fn read_keys(source: &Source, parts: &frontmatter::Parts, draft: &mut Draft) {
     draft.owner = Layout(draft.frontmatter.value("owner").cloned());
 }
 
-/// Reads a plan.
 fn parse(source: &Source) -> Draft {
     let parts = frontmatter::split(source.text());
     let (frontmatter, mut oddities) = frontmatter::read(source, &parts);

@@ -13,7 +13,6 @@ pub(super) fn followed(draft: &Draft, step: usize, id: &str) -> Vec<Edit> {
 
 /// How one more name comes to what a step waits for.
 pub(super) enum Added {
-    /// It is there.
     Already,
     /// Behind the last one on its line.
     Behind(Edit),

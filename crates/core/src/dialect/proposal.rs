@@ -214,7 +214,6 @@ fn recognises(place: &str, head: &str) -> Option<String> {
     Some(format!("`id: {id}` and `status: {status}` in its frontmatter"))
 }
 
-/// Reads a plan.
 fn parse(source: &Source) -> Draft {
     let parts = frontmatter::split(source.text());
     let outline = Outline::of(source, &parts);

@@ -10,18 +10,15 @@ pub(crate) struct Line {
     pub(crate) span: Span,
     /// How far its text is indented, in columns.
     pub(crate) indent: usize,
-    /// What it is.
     pub(crate) kind: Kind,
 }
 
 /// What a line is.
 #[derive(Debug, Clone)]
 pub(crate) enum Kind {
-    /// Nothing but blanks.
     Blank,
     /// A line with `#` in front.
     Heading {
-        /// How many.
         level: usize,
         /// What stands behind them.
         text: Span,
@@ -39,7 +36,6 @@ pub(crate) enum Kind {
 pub(crate) struct Item {
     /// Its number, where the list counts.
     pub(crate) number: Option<Span>,
-    /// Its box.
     pub(crate) check: Option<Check>,
     /// What stands behind bullet and box.
     pub(crate) text: Span,

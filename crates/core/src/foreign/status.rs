@@ -9,7 +9,6 @@ pub(super) enum Said {
     Plainly(Option<Mark>),
     /// This and something more, which the text of the task keeps.
     Roughly(Option<Mark>),
-    /// Nobody knows.
     Unknown,
 }
 

@@ -5,11 +5,9 @@ use super::Part;
 /// Characters that a state can read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Set {
-    /// This one.
     Single(char),
     /// All but `/`.
     Name,
-    /// All.
     All,
     /// Those in one of the ranges, ends included; never `/`.
     Ranges(Vec<(char, char)>),

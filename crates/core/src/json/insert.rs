@@ -30,7 +30,6 @@ pub enum Refusal {
     },
     /// It is no JSON.
     Broken {
-        /// The line.
         line: usize,
         /// What is wrong there.
         why: String,

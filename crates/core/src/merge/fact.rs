@@ -12,11 +12,8 @@ use crate::source::{Excerpt, Source, Spanned};
 /// One thing that a draft says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Fact {
-    /// One value.
     Line(String),
-    /// Text in lines.
     Text(String),
-    /// Several values.
     List(Vec<String>),
     /// Claims about a step.
     Claims(Vec<Mark>),

@@ -56,9 +56,7 @@ pub(super) enum Stretch {
     Settled(String),
     /// Changed by both in different ways.
     Clash {
-        /// What we say.
         ours: String,
-        /// What they say.
         theirs: String,
     },
 }

@@ -33,9 +33,7 @@ pub(super) enum Kind {
     Value(String),
     /// It says what the harness has seen.
     Owned {
-        /// The key.
         key: String,
-        /// The value.
         value: String,
     },
     /// It claims something about a step.

@@ -21,7 +21,6 @@ pub struct Answer {
 /// Why there is no plan in an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing was said.
     Empty,
     /// Something was said, and no plan is in it.
     NoPlan,

@@ -24,14 +24,12 @@ pub enum Action {
     Plan(Box<Planned>),
     /// The agent says that everything is done. Nobody takes its word for it.
     Done {
-        /// What it says.
         summary: String,
     },
     /// The agent wants somebody to look.
     Escalate {
         /// The id or number of the step that it is about.
         step: Option<String>,
-        /// What it says.
         reason: String,
     },
 }
@@ -54,9 +52,7 @@ pub enum Fault {
     Json(String),
     /// A step lacks something, or says what does not go together.
     Step {
-        /// Its number.
         number: usize,
-        /// What is wrong.
         why: String,
     },
     /// There are several blocks.
@@ -208,7 +204,6 @@ fn blocks(said: &str) -> Vec<String> {
     codes.iter().filter(is_ours).map(|code| code.text.value.clone()).collect()
 }
 
-/// Reads one block.
 pub fn read(json: &str) -> Result<Action, Fault> {
     let wire: Wire = serde_json::from_str(json).map_err(|error| Fault::Json(error.to_string()))?;
     Ok(match wire {

@@ -12,7 +12,6 @@ use crate::source::{Source, Span, Spanned};
 pub struct Next {
     /// Its id, which is also the name of its file.
     pub id: String,
-    /// Its number.
     pub version: usize,
 }
 

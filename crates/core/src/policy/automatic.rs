@@ -12,7 +12,6 @@ use crate::red::Before;
 /// A rule by which a plan is approved without a person. All conditions that it has must hold.
 #[derive(Debug, Clone, Default)]
 pub struct Automatic {
-    /// Its name.
     pub name: String,
     /// Everything that a step may touch lies in these.
     pub paths: Option<Vec<Glob>>,
@@ -43,7 +42,6 @@ pub struct Automatic {
 pub enum Tools {
     /// All of them, and steps that list none.
     Any,
-    /// These.
     These(Vec<String>),
 }
 

@@ -25,7 +25,6 @@ pub struct Demand {
 /// What an approval needs besides, if the plan may do one of these things. What a plan does not say, it may do.
 #[derive(Debug, Clone, Default)]
 pub struct When {
-    /// Its name.
     pub name: String,
     /// A step may touch one of these.
     pub paths: Option<Vec<Glob>>,

@@ -1,7 +1,6 @@
 //! Names of people. Who may do something is compared letter by letter; who must be somebody else is compared by what could be
 //! taken for the same, so that a capital, a space or a letter of another alphabet makes nobody a second person.
 
-/// The longest name.
 const NAME_CHARS_MAX: usize = 64;
 /// How many plain letters one other sign may stand for: a ligature has up to three.
 const SIGN_CHARS_MAX: usize = 3;

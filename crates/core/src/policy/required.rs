@@ -6,7 +6,6 @@ use crate::frontmatter;
 use crate::source::Source;
 use crate::yaml::{self, Node, Value};
 
-/// The key.
 pub const REQUIRED_FROM: &str = "approval_required_from";
 
 /// The names and groups that a plan says may approve it; `None`: it says nothing. A value that is no list of names is a list of

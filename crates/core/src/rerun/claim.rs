@@ -45,7 +45,6 @@ pub struct AsRead {
     pub number: String,
     /// The name that is unique in the plan.
     pub id: String,
-    /// The heading.
     pub title: String,
     /// What the file says about it: by a mark, by how far the plan is said to be, or because all of it is said to be done.
     pub claim: Claim,

@@ -28,14 +28,11 @@ pub enum Recorded {
     Passed(Proof),
     /// A person confirmed it.
     Confirmed {
-        /// Who.
         by: String,
     },
     /// A person left it out.
     Skipped {
-        /// Who.
         by: String,
-        /// Why.
         reason: String,
     },
 }
@@ -43,7 +40,6 @@ pub enum Recorded {
 /// The receipt of a contract that passed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proof {
-    /// The step.
     pub step: String,
     /// The attempt that was judged.
     pub attempt: u32,
@@ -62,17 +58,13 @@ pub struct Proof {
 /// An attempt that changed files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Work {
-    /// The step.
     pub step: String,
-    /// The attempt.
     pub attempt: u32,
     /// The place of its end in the journal.
     pub seq: u64,
     /// When it began, in milliseconds since 1970.
     pub began_ms: u64,
-    /// When it ended.
     pub ended_ms: u64,
-    /// The files.
     pub changed: Vec<String>,
     /// The plan that it was made for, where that is another one.
     pub plan: Option<String>,

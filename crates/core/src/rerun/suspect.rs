@@ -14,19 +14,14 @@ const FILES_MAX: usize = 5;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "broke")]
 pub enum Broke {
-    /// Since this attempt.
     At {
-        /// The attempt.
         #[serde(flatten)]
         suspect: Suspect,
         /// How that is known.
         known: Known,
     },
-    /// Since this commit.
     Commit {
-        /// Its name.
         commit: String,
-        /// Its first line.
         subject: String,
         /// The attempt that made it, as far as the times tell.
         by: Option<Suspect>,
@@ -99,9 +94,7 @@ pub enum Known {
 /// An attempt that may have broken a contract.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Suspect {
-    /// The step.
     pub step: String,
-    /// The attempt.
     pub attempt: u32,
     /// The plan, where it is another one.
     pub plan: Option<String>,

@@ -17,7 +17,6 @@ pub struct Difference {
     pub step: Option<String>,
     /// The number of the step, in the plan that it is in.
     pub number: Option<u32>,
-    /// What changed.
     pub what: What,
     /// What was said before; `None`: nothing.
     pub was: Option<String>,
@@ -25,7 +24,6 @@ pub struct Difference {
     pub now: Option<String>,
 }
 
-/// What can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum What {
@@ -39,7 +37,6 @@ pub enum What {
     Number,
     /// The id of the step.
     Id,
-    /// The title.
     Title,
     /// Who owns the plan.
     Owner,
@@ -53,7 +50,6 @@ pub enum What {
     Target,
     /// What the agent is told.
     Task,
-    /// What decides.
     Contract,
     /// What happens after a failure.
     OnFail,

@@ -52,7 +52,6 @@ impl fmt::Display for Direction {
 /// A direction and what shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// The direction.
     pub direction: Direction,
     /// What shows it, in words: each is one difference.
     pub because: Vec<String>,
@@ -65,7 +64,6 @@ enum Move {
     Weaker,
     /// It passes exactly when it did.
     Neutral,
-    /// Nobody knows.
     Unproven,
 }
 
@@ -236,7 +234,6 @@ fn edits(old: &str, new: &str) -> Option<Proofs> {
 /// Whether something of both scripts follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tail {
-    /// Nothing does.
     End,
     /// Something that might see what was done before it.
     More,

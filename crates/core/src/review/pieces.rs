@@ -20,11 +20,8 @@ pub struct Piece {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sign {
-    /// Both.
     Kept,
-    /// The old one.
     Removed,
-    /// The new one.
     Added,
 }
 

@@ -10,7 +10,6 @@ use crate::shell;
 pub struct Call {
     /// The tool, as the agent calls it.
     pub tool: String,
-    /// What it does.
     pub family: Family,
     /// The files that it would change, as they were written.
     pub paths: Vec<String>,
@@ -25,9 +24,7 @@ pub struct Call {
 pub enum Family {
     /// Reads files or searches them.
     Read,
-    /// Changes files.
     Edit,
-    /// Runs commands.
     Shell,
     /// Reads from the network.
     Web,
@@ -35,7 +32,6 @@ pub enum Family {
     Mcp,
     /// The agent's own notes, questions and helpers, whose calls are asked about, too; and planwright's tools.
     Own,
-    /// Nobody here knows.
     Other,
 }
 

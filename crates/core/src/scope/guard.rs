@@ -5,7 +5,6 @@ use super::{Call, Mode, Ruling};
 /// Tools that nobody may call without a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guard {
-    /// Their exact names.
     pub tools: Vec<String>,
     /// What becomes of a call of one of them.
     pub mode: Mode,

@@ -9,13 +9,11 @@ use crate::source::Span;
 /// One part of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Demand {
-    /// A command.
     One(Single),
     /// `a && b || c || d`: what comes behind `||` stands in for what comes before it.
     Forgiven {
         /// All of it, as written.
         text: String,
-        /// Where it stands.
         place: Place,
         /// `a`, `b`
         stem: Vec<Single>,
@@ -31,7 +29,6 @@ pub struct Single {
     pub text: String,
     /// What can be said of it.
     pub nature: Nature,
-    /// Where it stands.
     pub place: Place,
     /// Its words without their quotes, where it is a plain call and all of them are known.
     pub words: Vec<String>,

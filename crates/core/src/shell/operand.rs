@@ -166,7 +166,6 @@ struct Reader {
 /// The operand in front of the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lead {
-    /// There is none.
     None,
     /// A pattern or program, unless one of these options brings it.
     Pattern(&'static [&'static str]),

@@ -85,11 +85,9 @@ pub(super) enum Condition {
     Or(Box<Condition>, Box<Condition>),
     /// `! a`
     Not(Box<Condition>),
-    /// Anything else
     Opaque,
 }
 
-/// One redirection.
 #[derive(Debug, Clone)]
 pub(super) struct Redirect {
     pub(super) way: Way,
@@ -101,7 +99,6 @@ pub(super) struct Redirect {
 pub(super) enum Way {
     /// Out of a file.
     From,
-    /// Into a file.
     Into,
     /// Out of text in the script, or to a descriptor that is open already.
     Inner,

@@ -6,9 +6,7 @@ use crate::source::Span;
 /// One word of a command.
 #[derive(Debug, Clone)]
 pub(super) struct Word {
-    /// Where it stands.
     pub(super) span: Span,
-    /// What it says.
     pub(super) text: Text,
     /// What it says before quotes are removed.
     pub(super) raw: String,
@@ -31,7 +29,6 @@ impl Word {
 /// What is known of a word after expansion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Text {
-    /// All of it.
     Literal(String),
     /// That it stays one word.
     One,
@@ -109,7 +106,6 @@ impl Unquoter {
         self.is_started = true;
     }
 
-    /// Takes an expansion.
     pub(super) fn push_expansion(&mut self) {
         self.is_started = true;
         match self.quote {

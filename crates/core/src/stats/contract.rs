@@ -17,7 +17,6 @@ pub struct ContractFigures {
     pub plan: String,
     /// The id of the step.
     pub step: String,
-    /// The command.
     pub command: String,
     /// How often it passed.
     pub passed: usize,

@@ -22,7 +22,6 @@ pub struct Gap {
     pub steps: Vec<String>,
 }
 
-/// What was needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GapKind {

@@ -83,7 +83,6 @@ pub struct Facts {
 
 /// A draft and what follows from it alone.
 pub struct Study<'a> {
-    /// The file.
     pub source: &'a Source,
     /// What was read from it.
     pub draft: &'a Draft,

@@ -123,7 +123,6 @@ pub(crate) const SURROUNDINGS: &[Mutation] = mutations![
     "the journal is written anew", |case| { let kept = case.kept.clone(); case.event(3, r#""milliseconds":7"#, r#""milliseconds":8"#); case.rehash(); case.kept = kept; }, [Rewritten], "run 1";
 ];
 
-/// The exported file.
 pub(crate) const FILES: &[Mutation] = mutations![
     "a letter of the header", |case| case.exported("planwright.receipts/1", "planwright.receipts/2"), [FileUnreadable, FileChanged, BadSignature], "it.jsonl:1";
     "the plan of the header", |case| case.exported("plans/it.md", "plans/at.md"), [FileChanged, BadSignature], "it.jsonl";

@@ -189,7 +189,6 @@ fn json(value: &impl serde::Serialize) -> Vec<u8> {
 #[derive(Clone)]
 pub(crate) struct Case {
     pub(crate) bundle: Bundle,
-    /// The plan file.
     pub(crate) file: String,
     /// Heads that were kept elsewhere.
     pub(crate) kept: Vec<KeptHead>,
@@ -242,7 +241,6 @@ impl Case {
         Self { bundle, file, kept, bytes: None }
     }
 
-    /// What is found.
     pub(crate) fn audit(&self, checks: &Checks) -> Vec<Finding> {
         let source = Source::new("it", self.file.as_str()).at(PLAN);
         let may = |claimed: &Claimed<'_>| {

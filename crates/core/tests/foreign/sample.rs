@@ -20,7 +20,6 @@ pub(crate) const MARKDOWN: &[&str] = &[
 pub(crate) struct Sample {
     /// The importer that it is for.
     pub(crate) name: &'static str,
-    /// Where it lies.
     pub(crate) place: String,
     pub(crate) text: String,
     /// The title of the plan.
@@ -50,7 +49,6 @@ pub(crate) fn samples() -> Vec<Sample> {
     all
 }
 
-/// Lists with boxes.
 fn lists() -> Vec<Sample> {
     vec![
         sample(

@@ -27,13 +27,10 @@ impl Dice {
 /// One thing that somebody does. A step is known by the word that stands in its contract alone: `check-2`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Deed {
-    /// Marks a step.
     Mark(usize, Mark),
-    /// Sets a key.
     Key(&'static str, &'static str),
     /// Moves the plan on.
     Status(&'static str),
-    /// Notes something.
     Note(&'static str),
     /// Gives a step an id.
     Id(usize, &'static str),
@@ -41,7 +38,6 @@ pub(super) enum Deed {
     Title(usize, &'static str),
     /// Changes what the agent is told.
     Task(usize, &'static str),
-    /// Changes what decides.
     Contract(usize, &'static str),
     /// Changes who does it.
     Target(usize, &'static str),
@@ -64,7 +60,6 @@ pub(super) enum Deed {
 /// What comes of two deeds on two branches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Expected {
-    /// Both are done.
     Both,
     /// They are about the same thing.
     Conflict,

@@ -31,7 +31,6 @@ impl Dice {
 /// What a file is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purity {
-    /// Only what verifies.
     Clean,
     /// With templates, unknown fields, prose between fields and broken frontmatter.
     Wild,

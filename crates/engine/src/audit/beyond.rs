@@ -17,9 +17,7 @@ use crate::store::journal::{Anchored, Store};
 const FIRST: &str = "planwright anchor 1";
 /// What the file beside the database is called in words.
 pub(super) const FILE: &str = "the anchor file";
-/// The ref.
 const REF: &str = "refs/planwright/anchor";
-/// The notes.
 const NOTES: &str = "refs/notes/planwright";
 /// The most notes that are read.
 const NOTES_MAX: usize = 64;

@@ -52,7 +52,6 @@ impl Exported {
         Ok(all)
     }
 
-    /// Its heads.
     pub(super) fn kept(&self) -> impl Iterator<Item = KeptHead> {
         let by = format!("{} (exported)", self.shown);
         self.bundle.heads().into_iter().map(move |anchor| KeptHead { anchor, by: by.clone() })
@@ -85,7 +84,6 @@ pub struct Export<'a> {
 pub struct Written {
     /// The plan, relative to the root of the project.
     pub plan: String,
-    /// The file.
     pub path: PathBuf,
     /// How many records it has.
     pub records: usize,

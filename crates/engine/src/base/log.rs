@@ -5,14 +5,12 @@ use std::path::Path;
 
 use super::{Base, Error, Home, asked, checkout, name_of, place};
 
-/// One commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
     /// Its name, in full.
     pub id: String,
     /// When it was made, in milliseconds since 1970, as it says itself.
     pub at_ms: u64,
-    /// Its first line.
     pub subject: String,
 }
 

@@ -17,7 +17,6 @@ const LOCK: &str = "lock";
 /// A folder for a while.
 #[derive(Debug)]
 pub(crate) struct Place {
-    /// The folder.
     pub(crate) path: PathBuf,
     /// Held for as long as the folder is used.
     _lock: File,

@@ -22,7 +22,6 @@ const RACY_MS: i128 = 2_000;
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A file.
     File,
     /// A file that can be run.
     Program,
@@ -62,7 +61,6 @@ pub struct Files {
 }
 
 impl Files {
-    /// Looks for them.
     pub fn of(root: &Path) -> Result<Self, Error> {
         Self::by(root, Lists::Git)
     }

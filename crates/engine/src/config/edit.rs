@@ -13,11 +13,9 @@ use crate::store;
 /// What became of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edited {
-    /// The file.
     pub path: PathBuf,
     /// The key, as it is written.
     pub key: String,
-    /// Whether anything changed.
     pub is_changed: bool,
 }
 
@@ -35,15 +33,12 @@ pub enum Refused {
     /// It is the user's alone to say, and the file is a project's.
     #[error("`{key}` can't be set for a project: whoever can write its file, an agent too, {}", harm(key))]
     Personal {
-        /// The key.
         key: String,
     },
     /// The file does not hold it.
     #[error("{} does not set `{key}`", path.display())]
     NotThere {
-        /// The file.
         path: PathBuf,
-        /// The key.
         key: String,
     },
     /// The file can't be read as it is.

@@ -17,7 +17,6 @@ pub(super) type Layer = BTreeMap<Vec<String>, Value>;
 pub struct Fault {
     /// The line, in a file.
     pub line: Option<usize>,
-    /// What is wrong.
     pub message: String,
     /// The key that it is about, in a file.
     pub key: Option<String>,

@@ -31,13 +31,10 @@ pub struct Setting {
 /// What a value may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A whole number.
     Number {
         /// Where nothing else is said.
         default: u64,
-        /// The least.
         min: u64,
-        /// The most.
         max: u64,
     },
     /// A text that is not empty.
@@ -48,7 +45,6 @@ pub enum Kind {
     Choice {
         /// Where nothing else is said.
         default: &'static str,
-        /// The words.
         of: &'static [&'static str],
     },
     /// A list of texts, in any order.
@@ -61,9 +57,7 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
-    /// A whole number.
     Number(u64),
-    /// A text.
     Text(String),
     /// A list of words.
     Words(Vec<String>),

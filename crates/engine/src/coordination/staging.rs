@@ -19,9 +19,7 @@ const STAGEABLE: &[&str] = &["", "draft", "rejected"];
 pub struct Moved {
     /// What others call it.
     pub name: String,
-    /// Where it was.
     pub from: PathBuf,
-    /// Where it is.
     pub to: PathBuf,
 }
 
@@ -34,51 +32,39 @@ pub enum Refused {
     /// Nothing of this name is staged.
     #[error("no plan `{name}` is staged")]
     Missing {
-        /// The name.
         name: String,
-        /// What is staged.
         staged: Vec<String>,
     },
     /// Several staged plans have this name.
     #[error("`{name}` could be any of {} staged plans", paths.len())]
     Ambiguous {
-        /// The name.
         name: String,
-        /// Where they lie.
         paths: Vec<PathBuf>,
     },
     /// Something lies in its place.
     #[error("{} is there already", path.display())]
     Clobber {
-        /// Its place.
         path: PathBuf,
     },
     /// It was carried out before.
     #[error("`{name}` has shipped already: {how}")]
     Shipped {
-        /// The name.
         name: String,
         /// By what that is known.
         how: String,
     },
-    /// It is staged.
     #[error("{} is staged already", path.display())]
     Staged {
-        /// Where it lies.
         path: PathBuf,
     },
     /// Somebody was asked about it, or is at it.
     #[error("`{name}` is {state}, and only a draft can be staged")]
     Busy {
-        /// The name.
         name: String,
-        /// Where it stands.
         state: String,
     },
-    /// The file.
     #[error(transparent)]
     Store(#[from] store::Error),
-    /// What is recorded.
     #[error(transparent)]
     Runs(#[from] runs::Error),
 }

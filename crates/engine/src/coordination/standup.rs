@@ -14,7 +14,6 @@ use crate::runs::{Error, Run, Runs};
 
 /// What happened since a time.
 pub struct Report {
-    /// Every plan.
     pub board: Board,
     /// What may begin and what may not.
     pub readiness: Readiness,
@@ -40,9 +39,7 @@ pub struct Happened {
 /// A step that was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepDone {
-    /// Its id.
     pub step: String,
-    /// Its title.
     pub title: String,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,

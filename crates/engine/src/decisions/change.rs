@@ -43,7 +43,6 @@ const TITLE_CHARS_MAX: usize = 200;
 pub struct Find<'a> {
     /// The id of the step that they were at.
     pub step: Option<&'a str>,
-    /// Who.
     pub by: &'a Who,
     /// What is to be done, in a line.
     pub title: &'a str,

@@ -25,7 +25,6 @@ use crate::store::Text;
 /// What somebody wants to see.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    /// Who reads it.
     pub reader: Who,
     /// The revision to compare with; `None`: the one that they read last.
     pub since: Option<u32>,
@@ -33,7 +32,6 @@ pub struct Asked {
 
 /// A review, and the texts that it is about.
 pub struct Reviewed {
-    /// The review.
     pub review: Review,
     /// Where the plan stands.
     pub state: State,

@@ -28,7 +28,6 @@ pub struct Drift {
 
 /// What a plan file is a mirror of.
 enum Shown<'a> {
-    /// Of its run.
     Run(&'a Run),
     /// Of what was said about it.
     Ledger,

@@ -20,7 +20,6 @@ use crate::store::journal::{Beginning, NewRun, RunId};
 /// A run that began.
 #[derive(Debug, Clone)]
 pub struct Started {
-    /// The run.
     pub run: RunId,
     /// The approvals that it began on.
     pub approvals: Vec<Approval>,

@@ -13,16 +13,12 @@ use crate::store::journal::Statement;
 pub enum Act<'a> {
     /// An approval is asked for. No contract is run for it.
     Propose {
-        /// The plan.
         path: &'a Path,
-        /// What it says.
         verified: &'a Verified,
     },
     /// Its author takes it back: nobody is asked any more.
     Withdraw {
-        /// The plan.
         path: &'a Path,
-        /// Why.
         why: &'a str,
     },
 }

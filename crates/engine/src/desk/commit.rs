@@ -27,17 +27,13 @@ const REMOVED: &str = "its planner has removed the thread";
 pub enum Commit {
     /// Something is wrong: all of it, of all folders. Nothing was submitted.
     Refused(Vec<Fault>),
-    /// It is done.
     Done(Vec<Outcome>),
 }
 
 /// What is wrong with a thread.
 pub struct Fault {
-    /// Its id.
     pub thread: String,
-    /// Its folder.
     pub folder: PathBuf,
-    /// What.
     pub wrong: Wrong,
 }
 
@@ -54,9 +50,7 @@ pub enum Wrong {
     Link(PathBuf),
     /// Somebody else has had a hand in the plan.
     Taken {
-        /// The plan.
         plan: String,
-        /// How.
         why: &'static str,
     },
 }
@@ -67,7 +61,6 @@ pub struct Outcome {
     pub thread: Option<String>,
     /// The name of its plan; empty where it never had one.
     pub plan: String,
-    /// What.
     pub came: Came,
 }
 

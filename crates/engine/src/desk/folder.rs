@@ -22,7 +22,6 @@ const TRIES: usize = 10;
 
 /// What lies in the folder of a thread.
 pub(super) enum Content {
-    /// No plan.
     Nothing,
     /// A plan, or what could become one.
     Plan(Box<Verified>),

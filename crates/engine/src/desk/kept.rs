@@ -15,7 +15,6 @@ use crate::decisions::Decisions;
 use crate::project::{self, Project};
 use crate::store::{self, state};
 
-/// Where they lie.
 const THREADS: &str = "threads";
 /// What a plan is called whose title and topic have no letters.
 const NAMELESS: &str = "thread";

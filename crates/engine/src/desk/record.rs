@@ -59,7 +59,6 @@ pub(super) struct Move {
 pub(super) enum Goal {
     /// It holds the plan with this digest, in the place of the copy with the digest `old`.
     Laid {
-        /// The digest.
         digest: String,
         /// The digest of the copy before; `None`: there was none.
         old: Option<String>,

@@ -15,11 +15,9 @@ use crate::store::registry;
 /// A plan that was evicted, and waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcast {
-    /// The plan.
     pub plan: String,
     /// Its file, relative to the root of the project.
     pub path: PathBuf,
-    /// Its branch.
     pub branch: String,
     /// The branch that it was to go into.
     pub into: String,

@@ -58,7 +58,6 @@ pub(super) struct Repo {
 
 /// A plan that can be merged.
 pub(super) struct Candidate {
-    /// Its name.
     pub(super) name: String,
     /// Its file, relative to the root of the project.
     pub(super) path: PathBuf,

@@ -14,7 +14,6 @@ use crate::process::Repository;
 pub enum History {
     /// All commits that lead to the one that it begins with.
     Whole,
-    /// That commit alone.
     None,
 }
 

@@ -33,7 +33,6 @@ const PERSON: &[&str] = &["principal", "key"];
 /// The most rules, and the most entries of a list.
 const RULES_MAX: usize = 256;
 const LIST_MAX: usize = 256;
-/// The longest text.
 const TEXT_BYTES_MAX: usize = 1024;
 /// The most that can be said of each.
 const NEEDED_MAX: u64 = 100;

@@ -27,12 +27,9 @@ pub struct Dialogue {
     heard: Arc<Queue>,
 }
 
-/// What was heard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said {
-    /// A line.
     Line(String),
-    /// Nothing yet.
     Nothing,
     /// It says no more.
     Ended,
@@ -168,7 +165,6 @@ impl Queue {
         true
     }
 
-    /// Waits for nobody.
     fn put_now(&self, line: String) -> io::Result<()> {
         let mut waiting = self.lock();
         if waiting.is_closed {

@@ -55,10 +55,8 @@ pub struct Repository {
     pub git: PathBuf,
 }
 
-/// What git answers.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    /// What it printed.
     pub stdout: Vec<u8>,
     /// What it complained about.
     pub stderr: String,

@@ -53,7 +53,6 @@ pub(super) const DESCRIPTORS: &str = "/proc/self/fd";
 /// A process that is told from a later one with the same number by the time at which it began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Identity {
-    /// Its number.
     pub(super) pid: i32,
     start: u64,
 }

@@ -16,7 +16,6 @@ use super::system::{self, Deaths};
 /// Something that a supervisor waits for.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// The command ended.
     Ended(ExitStatus),
     /// There is no child left, so there is nothing below this process any more.
     Childless,

@@ -40,7 +40,6 @@ pub(super) const STOP: u8 = b's';
 pub(super) struct Order {
     /// The program and its arguments.
     pub(super) argv: Vec<String>,
-    /// Its whole environment.
     pub(super) env: Vec<(String, String)>,
     /// The folder that it runs in: bytes, for its name need not be text.
     pub(super) folder: Vec<u8>,
@@ -64,13 +63,11 @@ pub(super) struct Report {
 /// How a command ended, as its supervisor saw it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum End {
-    /// By itself.
     Exited(i32),
     /// By a signal of somebody else.
     Signalled(i32),
     /// Because it was told to.
     Forced,
-    /// It never began.
     NotStarted(String),
 }
 

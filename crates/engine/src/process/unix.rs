@@ -32,10 +32,8 @@ pub(super) fn hold_tag(_tag: &str) -> io::Result<HeldTag> {
     Ok(HeldTag)
 }
 
-/// A process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Identity {
-    /// Its number.
     pub(super) pid: i32,
 }
 
@@ -83,7 +81,6 @@ impl Deaths {
         None
     }
 
-    /// Nothing was told.
     #[expect(clippy::unused_self, reason = "other systems have something to forget")]
     pub(super) fn forget(&self) {}
 }

@@ -78,7 +78,6 @@ impl Memory {
         Some(key.finalize().to_hex().to_string())
     }
 
-    /// Keeps the newest.
     pub(super) fn forget_oldest(&self) {
         let Ok(entries) = self.folder.read_dir() else { return };
         let mut files: Vec<(SystemTime, PathBuf)> = entries

@@ -27,7 +27,6 @@ const BYTES_MAX: u64 = 8 << 20;
 /// How long an entry counts. What a contract hangs on beyond the files can't be seen from here: libraries, services, data.
 const AGE_MS_MAX: u64 = 30 * 24 * 60 * 60 * 1000;
 
-/// What passed before.
 #[derive(Debug)]
 pub struct Cache {
     folder: PathBuf,

@@ -13,16 +13,13 @@ use crate::base::{self, Checkout, tree_of_workspace};
 use crate::project::Project;
 use crate::trees::{self, Lease};
 
-/// What is audited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum At {
     /// What lies in the workspace now: tracked, or not and not ignored either.
     Workspace,
     /// A commit, by its full name and the name of its tree.
     Commit {
-        /// The commit.
         commit: String,
-        /// Its tree.
         tree: String,
     },
 }
@@ -31,7 +28,6 @@ pub enum At {
 pub(crate) struct Ground {
     project: Project,
     at: At,
-    /// Names the content.
     pub(crate) tree: String,
     /// Commits of other repositories that lie beside it.
     beside: Vec<Other>,
@@ -49,7 +45,6 @@ struct Laid {
 pub(crate) struct Other {
     /// The top of its working copy.
     pub(crate) root: PathBuf,
-    /// The commit.
     pub(crate) commit: String,
     /// The name of the folder that it is laid out in.
     pub(crate) folder: String,

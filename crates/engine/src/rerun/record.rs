@@ -25,7 +25,6 @@ pub struct Record {
 /// Where receipts come from.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Basis {
-    /// There are none.
     #[default]
     Nothing,
     /// The journal of a run.

@@ -40,10 +40,8 @@ pub struct Asked<'a> {
     pub is_again: bool,
 }
 
-/// What is answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Gate {
-    /// It may end.
     Open,
     /// It should go on, for this reason.
     Hold(String),

@@ -11,7 +11,6 @@ const TOUCHED: u8 = 1;
 /// The smallest and the largest RSA key, in bytes.
 const RSA_BYTES: std::ops::RangeInclusive<usize> = 256..=1024;
 
-/// A public key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PublicKey {
     blob: Vec<u8>,

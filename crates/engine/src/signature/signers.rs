@@ -14,14 +14,11 @@ const LINES_MAX: usize = 10_000;
 /// A list of signers.
 #[derive(Debug, Clone)]
 pub struct Signers {
-    /// Where it lies.
     pub path: PathBuf,
-    /// The text.
     pub text: String,
     lines: Vec<Line>,
 }
 
-/// Whoever signed something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signer {
     /// Who they may be, as the list has it: one entry for every line with their key.

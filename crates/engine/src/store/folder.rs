@@ -18,7 +18,6 @@ const ENDINGS: &[&str] = &["md", "json", "jsonl"];
 /// How many files a folder may have.
 const FILES_MAX: usize = 10_000;
 
-/// Reads a folder.
 pub(super) fn read(folder: &Path, name: &str, bytes_max: usize) -> Result<Text, Error> {
     // The files of a plan are replaced one by one: a writer that died in between is helped out first.
     save::recover(folder).map_err(|source| read_error(folder, source))?;

@@ -70,7 +70,6 @@ impl RunId {
         Self(number)
     }
 
-    /// The number.
     pub const fn number(self) -> i64 {
         self.0
     }
@@ -104,7 +103,6 @@ pub struct NewRun {
 /// A run that was recorded. Where it stands follows from its events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunRow {
-    /// Its number.
     pub id: RunId,
     /// The plan file, relative to the root of the project.
     pub plan: PathBuf,
@@ -152,7 +150,6 @@ pub struct Recorded<T = Event> {
     pub seq: u64,
     /// When it was recorded, in milliseconds since 1970.
     pub at_ms: u64,
-    /// What happened.
     pub event: T,
     /// Names it and everything before it.
     pub hash: Hash,
@@ -163,7 +160,6 @@ pub struct Recorded<T = Event> {
 pub struct Addition<'a> {
     /// The last event that the caller knows of; 0 when none.
     pub after: u64,
-    /// What happened.
     pub events: &'a [Event],
     /// Bytes that the events name (see [`blob_of`]), kept in the same act: one sync for all.
     pub blobs: Vec<Vec<u8>>,
@@ -178,7 +174,6 @@ pub struct Addition<'a> {
 /// What became of an addition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Appended {
-    /// It is durable.
     Written {
         /// The last event now.
         seq: u64,
@@ -306,7 +301,6 @@ impl Store {
         self.rows(&what, "WHERE run.plan = ?1 ORDER BY run.id", params![plan.as_os_str().as_bytes()])
     }
 
-    /// One run.
     pub fn run(&self, run: RunId) -> Result<RunRow, Error> {
         let found = self.rows(&run.to_string(), "WHERE run.id = ?1", params![run.0])?.pop();
         found.ok_or_else(|| self.no_run(run))

@@ -24,16 +24,13 @@ pub enum Error {
     Repository {
         /// The file or folder that should say so.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
     /// The folder can't be made or kept private.
     #[error("cannot use the state folder {}", path.display())]
     Folder {
-        /// The folder.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },

@@ -18,10 +18,8 @@ use crate::store::registry::{self, Tree};
 use crate::store::{self, state};
 use crate::{base, binding, process};
 
-/// What somebody wants.
 #[derive(Debug, Clone, Copy)]
 pub struct Wish<'a> {
-    /// The plan.
     pub plan: &'a Path,
     /// What the tree is to be called; `None`: as the plan.
     pub name: Option<&'a str>,
@@ -34,7 +32,6 @@ pub struct Wish<'a> {
 /// A tree that is there now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Added {
-    /// The tree.
     pub tree: Tree,
     /// The root of the project in it.
     pub place: PathBuf,
@@ -46,7 +43,6 @@ pub struct Added {
 
 /// What a tree begins with.
 pub(super) struct Beginning {
-    /// The commit.
     pub(super) commit: String,
     /// What is not in it, and why.
     pub(super) complaints: Vec<String>,

@@ -20,7 +20,6 @@ pub struct Furnished {
     pub copied: Vec<PathBuf>,
     /// What was asked for and not copied, and why.
     pub left_out: Vec<(PathBuf, &'static str)>,
-    /// Its ports.
     pub ports: Vec<u16>,
     /// How the set-up ended.
     pub setup: Ran,
@@ -31,7 +30,6 @@ pub struct Furnished {
 pub enum Setup {
     /// It is, if it may be.
     Run,
-    /// It is not.
     Leave,
 }
 

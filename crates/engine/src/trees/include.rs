@@ -25,7 +25,6 @@ const FILES_MAX: usize = 1_000_000;
 /// Folders that tools fill: what lies below them is copied as a whole or not at all.
 const FILLED: &[&str] = &["target", "node_modules", "__pycache__", ".venv"];
 
-/// What was copied.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Copied {
     /// Files and folders, from the top of the tree. A folder is named alone, without what is in it.

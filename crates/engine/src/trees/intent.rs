@@ -24,7 +24,6 @@ const PAUSE: Duration = Duration::from_millis(4);
 pub(super) enum Intent {
     /// It is made, or made ready to work in.
     Add,
-    /// It is removed.
     Remove,
 }
 
@@ -51,7 +50,6 @@ impl Notes {
         Ok(state::keep_durably(&self.folder, name, &text)?)
     }
 
-    /// It is done.
     pub(super) fn clear(&self, name: &str) -> Result<(), Error> {
         let path = self.folder.join(name);
         match std::fs::remove_file(&path) {

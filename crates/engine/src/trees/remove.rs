@@ -26,7 +26,6 @@ const SAVED: &str = "removed";
 pub struct Removed {
     /// What it was called.
     pub name: String,
-    /// Where it was.
     pub path: PathBuf,
     /// The branch that its work is on; `None` where there is none.
     pub branch: Option<String>,
@@ -41,7 +40,6 @@ pub struct Removed {
 pub struct Pruned {
     /// Those that are gone.
     pub removed: Vec<Removed>,
-    /// Those that stay.
     pub kept: Vec<Finding>,
     /// Those that could have gone, and why they did not.
     pub failed: Vec<(Finding, Error)>,

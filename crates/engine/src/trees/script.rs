@@ -24,14 +24,10 @@ pub enum Ran {
     Nothing,
     /// Only the project says it, and nobody has allowed it.
     Unallowed {
-        /// The command line.
         command: Vec<String>,
     },
-    /// It went well.
     Well,
-    /// It did not.
     Badly {
-        /// How it ended.
         how: String,
         /// The end of what it said.
         said: String,

@@ -20,7 +20,6 @@ const BEFORE_WIDTH: usize = 10;
 /// `since r12`
 const DIRECTION_WIDTH: usize = 9;
 
-/// Prints a review.
 pub(super) fn print(review: &Review, now: u64, out: &mut Out<'_>) {
     head(review, now, out);
     contracts(review, out);

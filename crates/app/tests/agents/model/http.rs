@@ -11,12 +11,10 @@ const BODY_BYTES_MAX: u64 = 64 << 20;
 /// What a client sent.
 pub(crate) struct Request {
     pub(crate) method: String,
-    /// Without the query.
     pub(crate) path: String,
     pub(crate) body: Vec<u8>,
 }
 
-/// What it gets.
 pub(crate) struct Response {
     status: u16,
     headers: Vec<(&'static str, String)>,
@@ -47,7 +45,6 @@ impl Response {
         response
     }
 
-    /// Server-sent events.
     pub(crate) fn stream(pieces: Vec<String>) -> Self {
         let headers =
             vec![("content-type", "text/event-stream".to_owned()), ("cache-control", "no-cache".to_owned())];
@@ -55,7 +52,6 @@ impl Response {
     }
 }
 
-/// Reads one request.
 pub(crate) fn read(stream: &TcpStream) -> io::Result<Request> {
     let mut reader = BufReader::new(stream);
     let first = line(&mut reader)?;
@@ -100,7 +96,6 @@ fn line(reader: &mut impl BufRead) -> io::Result<String> {
     Ok(text.trim_end().to_owned())
 }
 
-/// Answers a request.
 pub(crate) fn write(mut stream: &TcpStream, request: &Request, response: &Response) -> io::Result<()> {
     let mut head = format!("HTTP/1.1 {} Scripted\r\nconnection: close\r\n", response.status);
     for (name, value) in &response.headers {

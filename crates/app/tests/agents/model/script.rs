@@ -46,7 +46,6 @@ enum Action {
     Say { text: String },
     /// Ends the turn with these words, later.
     Sleep { seconds: u64, text: String },
-    /// Fails the request.
     Fail { status: u16, retry_after: Option<u64> },
 }
 

@@ -16,13 +16,11 @@ use super::http::Response;
 /// A wire format, by the path that it is spoken at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wire {
-    /// Anthropic's messages.
     Messages,
     /// `OpenAI`'s responses.
     Responses,
     /// `OpenAI`'s chat completions.
     Chat,
-    /// Google's generated content.
     Gemini,
 }
 
@@ -53,7 +51,6 @@ pub(crate) struct Tool {
     pub(crate) takes_text: bool,
 }
 
-/// An answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Reply {
     /// Words; they end the turn.

@@ -199,7 +199,6 @@ struct Section {
     label: Span,
     /// What stands below the heading or behind the label.
     region: Span,
-    /// Both.
     whole: Span,
 }
 

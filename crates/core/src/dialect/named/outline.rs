@@ -17,7 +17,6 @@ use crate::source::{Source, Span, Spanned};
 pub(super) struct Outline {
     /// The first heading of the first level that is no task.
     pub(super) title: Option<Spanned<String>>,
-    /// Its line.
     pub(super) title_line: Option<Span>,
     /// What stands in front of the first section and the first task.
     pub(super) header: Span,
@@ -81,7 +80,6 @@ pub(super) enum Shape {
     Heading,
     /// A list item with a box, whose tick is at this place.
     Boxed(Span),
-    /// A list item.
     Listed,
 }
 

@@ -10,7 +10,6 @@ const SLUG_BYTES_MAX: usize = 120;
 pub struct Slug(String);
 
 impl Slug {
-    /// The name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -25,7 +24,6 @@ impl fmt::Display for Slug {
 /// Why a text names no named plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BadSlug {
-    /// Nothing is said.
     Empty,
     /// It is `PLAN` or `PLAN.md`: the plan that has no name.
     Unnamed,

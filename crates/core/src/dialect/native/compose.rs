@@ -123,7 +123,6 @@ pub(crate) fn fenced(command: &str) -> String {
     format!("{fence}shell\n{}\n{fence}\n", command.trim_end_matches('\n'))
 }
 
-/// Where prose stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Where {
     /// In front of the steps, where any heading ends it.

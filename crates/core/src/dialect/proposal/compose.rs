@@ -13,7 +13,6 @@ use crate::yaml;
 /// How text that is not ours is written.
 #[derive(Debug, Clone, Copy)]
 enum Prose {
-    /// As it is.
     Plain,
     /// As a quotation, out of which no fence and no comment can reach.
     Quoted,

@@ -5,7 +5,6 @@ use serde::Deserialize;
 use crate::change::unplaced;
 use crate::draft::{Draft, StepDraft, StepNumber};
 
-/// The parameters.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {

@@ -10,7 +10,6 @@ pub struct Operation {
     pub tool: String,
     /// What it does; may have spaces: `gmail send`.
     pub operation: String,
-    /// To what.
     pub target: Option<String>,
 }
 
@@ -27,11 +26,9 @@ impl fmt::Display for Operation {
 /// What the end of a line says of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Suffix {
-    /// Nothing.
     Absent,
     /// `()`: there is none. It keeps brackets in front of it from being taken for one.
     Empty,
-    /// The tool.
     Tool(Operation),
 }
 

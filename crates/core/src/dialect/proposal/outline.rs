@@ -43,7 +43,6 @@ const OTHERS: &[&str] = &[
 #[derive(Debug, Clone)]
 pub(super) struct Titled {
     pub(super) heading: Heading,
-    /// What it says.
     pub(super) name: Spanned<String>,
     /// The same, as it is looked for.
     pub(super) key: String,

@@ -18,7 +18,6 @@ const ARROW: &str = " → ";
 /// One section of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// The heading.
     pub name: String,
     /// The headings above it and its own, as in `Context/Tool Outputs`.
     pub path: String,
@@ -85,7 +84,6 @@ pub fn rejected(source: &Source, rejection: &Rejection, at: &str) -> String {
 /// A reference to a file that holds a part of the context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Artifact {
-    /// The file.
     pub name: String,
     /// The folder that it lies in, from the project on: `.pi/plans/artifacts/PLAN-a1b2c3d4/`.
     pub folder: String,

@@ -14,9 +14,7 @@ use crate::source::Source;
 pub enum Outcome {
     /// Somebody is at it.
     Started,
-    /// It was done.
     Success,
-    /// It was not.
     Failed,
     /// It was left out.
     Skipped,
@@ -35,10 +33,8 @@ pub struct Checkpoint {
     pub operation: String,
     /// What became of it.
     pub status: Outcome,
-    /// What came out.
     #[serde(default)]
     pub result_summary: Option<String>,
-    /// Why it failed.
     #[serde(default)]
     pub error: Option<String>,
 }

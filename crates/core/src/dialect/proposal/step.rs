@@ -18,11 +18,9 @@ const BLANKS: [char; 2] = [' ', '\t'];
 /// A line of the text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line<'a> {
-    /// Without its ending.
     pub(super) span: Span,
     /// Without blanks at both ends.
     pub(super) text: &'a str,
-    /// Where that begins.
     pub(super) at: usize,
     /// Whether it stands between the fences of code.
     pub(super) is_code: bool,
@@ -236,7 +234,6 @@ fn last_paragraph(source: &Source, lines: &[Line<'_>], found: &Found) -> usize {
     if is_tool_below { found.end } else { cut }
 }
 
-/// Reads one step.
 fn read(
     source: &Source,
     outline: &Outline,

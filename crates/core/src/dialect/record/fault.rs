@@ -12,9 +12,7 @@ pub enum Fault {
     Forbidden(String),
     /// A key stands twice in a map.
     DuplicateKey {
-        /// The key.
         key: String,
-        /// Its first place.
         first: Span,
     },
     /// A key holds something else than it should.

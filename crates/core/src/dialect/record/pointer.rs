@@ -35,9 +35,7 @@ impl Pointer {
 pub enum PointerFault {
     /// It is no YAML that we take.
     Unreadable {
-        /// Where.
         at: Position,
-        /// Why.
         why: String,
     },
     /// It has no `planId`.
@@ -58,7 +56,6 @@ impl fmt::Display for PointerFault {
 
 impl std::error::Error for PointerFault {}
 
-/// Reads the pointer.
 pub fn pointer(text: &str) -> Result<Pointer, PointerFault> {
     let source = Source::new(POINTER, text);
     let (root, faults) = yaml::read(text, 0);

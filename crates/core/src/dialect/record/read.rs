@@ -78,7 +78,6 @@ fn is_said(node: &Node) -> bool {
     }
 }
 
-/// Reads a plan.
 pub(super) fn parse(source: &Source) -> Draft {
     let tree = Tree::of(source);
     let mut reader = Reader::new(source);

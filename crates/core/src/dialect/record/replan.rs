@@ -13,7 +13,6 @@ use crate::yaml::Node;
 pub struct Replan<'a> {
     /// The place of the step that failed.
     pub failed: usize,
-    /// Why it failed.
     pub error: &'a str,
     /// What was found out meanwhile.
     pub discoveries: &'a [String],
@@ -32,7 +31,6 @@ pub struct Replan<'a> {
 pub struct Successor {
     /// Its id, which is also the name of its file.
     pub id: String,
-    /// Its text.
     pub text: String,
 }
 

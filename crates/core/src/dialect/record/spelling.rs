@@ -53,7 +53,6 @@ impl<'a> Page<'a> {
         self.newline
     }
 
-    /// A key.
     pub(super) fn key(&self, key: &str) -> String {
         if self.is_json { json(key) } else { yaml::quote(key) }
     }

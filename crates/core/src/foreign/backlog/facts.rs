@@ -22,7 +22,6 @@ impl Facts {
         self.all(key).first()
     }
 
-    /// Every key.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_str())
     }

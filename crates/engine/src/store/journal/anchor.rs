@@ -49,7 +49,6 @@ impl Anchors {
         Self { path: folder.with_file_name(FOLDER).join(name) }
     }
 
-    /// Where it lies.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

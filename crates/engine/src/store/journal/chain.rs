@@ -43,7 +43,6 @@ impl ChainReport {
 /// One place where a journal is not as it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Break {
-    /// The event.
     pub seq: u64,
     /// What is wrong with it.
     pub fault: Fault,

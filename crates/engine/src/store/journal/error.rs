@@ -18,34 +18,27 @@ pub enum Error {
     State {
         /// The project, or the folder.
         root: PathBuf,
-        /// Why.
         #[source]
         source: state::Error,
     },
     /// The database can't be opened or made.
     #[error("cannot open the store {}", path.display())]
     Open {
-        /// The database.
         path: PathBuf,
-        /// Why.
         #[source]
         source: Cause,
     },
     /// The thread that writes can't be started.
     #[error("cannot start a writer for the store {}", path.display())]
     Start {
-        /// The database.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
     /// A later planwright made the database.
     #[error("the store {} has version {version}; this planwright knows versions up to {known}", path.display())]
     Newer {
-        /// The database.
         path: PathBuf,
-        /// Its version.
         version: i64,
         /// The last version that is known here.
         known: usize,
@@ -53,40 +46,30 @@ pub enum Error {
     /// The database is no database any more.
     #[error("the store {} is damaged", path.display())]
     Damaged {
-        /// The database.
         path: PathBuf,
-        /// Why.
         #[source]
         source: Cause,
     },
     /// Other processes did not let go of the database in time. Nothing was done.
     #[error("the store {} is kept busy by other processes", path.display())]
     Busy {
-        /// The database.
         path: PathBuf,
-        /// Why.
         #[source]
         source: Cause,
     },
     /// A new run can't be recorded.
     #[error("cannot record a new run of {} in {}", plan.display(), path.display())]
     Create {
-        /// The plan.
         plan: PathBuf,
-        /// The database.
         path: PathBuf,
-        /// Why.
         #[source]
         source: Cause,
     },
     /// Events can't be written.
     #[error("cannot append to the journal of {run} in {}", path.display())]
     Append {
-        /// The run.
         run: RunId,
-        /// The database.
         path: PathBuf,
-        /// Why.
         #[source]
         source: Cause,
     },
@@ -95,20 +78,15 @@ pub enum Error {
     Queue {
         /// What was to be done.
         act: &'static str,
-        /// The database.
         path: PathBuf,
-        /// Why.
         #[source]
         source: Cause,
     },
     /// How far a hook was told can't be noted.
     #[error("cannot note in {} what the hook `{hook}` was told", path.display())]
     Note {
-        /// The hook.
         hook: String,
-        /// The database.
         path: PathBuf,
-        /// Why.
         #[source]
         source: Cause,
     },
@@ -119,7 +97,6 @@ pub enum Error {
         book: Book,
         /// The name of the event.
         event: &'static str,
-        /// Why.
         #[source]
         source: serde_json::Error,
     },
@@ -128,36 +105,27 @@ pub enum Error {
     Read {
         /// What was looked for.
         what: String,
-        /// The database.
         path: PathBuf,
-        /// Why.
         #[source]
         source: Cause,
     },
     /// There is no such run.
     #[error("there is no {run} in {}", path.display())]
     NoRun {
-        /// The run.
         run: RunId,
-        /// The database.
         path: PathBuf,
     },
     /// Nothing was ever said about a plan.
     #[error("there is no ledger of {} in {}", plan.display(), path.display())]
     NoLedger {
-        /// The plan.
         plan: PathBuf,
-        /// The database.
         path: PathBuf,
     },
     /// What was said about a plan can't be written.
     #[error("cannot add to the ledger of {} in {}", plan.display(), path.display())]
     Say {
-        /// The plan.
         plan: PathBuf,
-        /// The database.
         path: PathBuf,
-        /// Why.
         #[source]
         source: Cause,
     },
@@ -166,7 +134,6 @@ pub enum Error {
     Broken {
         /// The run or the plan.
         book: Book,
-        /// The database.
         path: PathBuf,
         /// The first place where it is.
         at: Break,
@@ -174,26 +141,20 @@ pub enum Error {
     /// Bytes can't be kept.
     #[error("cannot keep {bytes} bytes in {}", path.display())]
     Put {
-        /// How many.
         bytes: usize,
-        /// The database.
         path: PathBuf,
-        /// Why.
         #[source]
         source: Cause,
     },
     /// Nothing is kept under this name.
     #[error("there is nothing named {} in {}", blob.0, path.display())]
     NoBlob {
-        /// The name.
         blob: Blob,
-        /// The database.
         path: PathBuf,
     },
     /// It was kept, and was let go of because its run was over for long.
     #[error("{} is no longer kept", blob.0)]
     Dropped {
-        /// The name.
         blob: Blob,
         /// When it was let go of, in milliseconds since 1970.
         at_ms: u64,
@@ -201,9 +162,7 @@ pub enum Error {
     /// What is kept under a name is not what it names.
     #[error("what is kept as {} in {} is not what was kept", blob.0, path.display())]
     BlobChanged {
-        /// The name.
         blob: Blob,
-        /// The database.
         path: PathBuf,
     },
     /// More than the store takes.
@@ -217,18 +176,14 @@ pub enum Error {
     /// What is noted outside of the database can't be read.
     #[error("cannot read the heads that are kept in {}", path.display())]
     Anchors {
-        /// The file.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
     /// The lock of a run can't be used.
     #[error("cannot use the lock {}", path.display())]
     Lock {
-        /// The file.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },

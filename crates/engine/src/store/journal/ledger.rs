@@ -24,7 +24,6 @@ use super::{
 pub struct PlanId(pub(super) i64);
 
 impl PlanId {
-    /// The number.
     pub const fn number(self) -> i64 {
         self.0
     }
@@ -58,9 +57,7 @@ pub struct Summary {
     pub since_ms: u64,
     /// The newest revision; 0 where there is none.
     pub revision: u32,
-    /// Its digest.
     pub digest: String,
-    /// Who proposed it.
     pub proposer: String,
 }
 
@@ -81,9 +78,7 @@ impl Summary {
 /// A run that is to begin on the strength of an approval.
 #[derive(Debug, Clone, Copy)]
 pub struct Beginning<'a> {
-    /// The run.
     pub new: &'a NewRun,
-    /// Its first event.
     pub first: &'a Event,
     /// Where it stands by it.
     pub tally: &'a Tally,
@@ -91,7 +86,6 @@ pub struct Beginning<'a> {
     pub after: u64,
     /// What has to be said first.
     pub due: &'a [Entry],
-    /// Who starts it.
     pub by: &'a Who,
 }
 
@@ -100,7 +94,6 @@ pub struct Beginning<'a> {
 pub struct Statement<'a> {
     /// The last entry that the caller knows of; 0 when none.
     pub after: u64,
-    /// What is said.
     pub entries: &'a [Entry],
     /// Bytes that the entries name, kept in the same act.
     pub blobs: Vec<Vec<u8>>,

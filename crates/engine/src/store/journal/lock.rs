@@ -23,7 +23,6 @@ pub struct RunLock {
 /// Who drives a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
-    /// The process.
     pub pid: u32,
     /// The machine that it runs on.
     pub host: String,

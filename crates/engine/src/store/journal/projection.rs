@@ -15,11 +15,9 @@ enum Effect<'a> {
     Unqueue { step: &'a str, attempt: u32 },
     /// A person is asked.
     Ask { ask: &'a str, step: Option<&'a str>, reason: Reason, text: &'a str },
-    /// They have answered.
     Settle { ask: &'a str },
     /// The run is over: nothing of it waits.
     Clear,
-    /// Nothing.
     Nothing,
 }
 

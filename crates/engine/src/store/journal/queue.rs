@@ -18,11 +18,8 @@ pub const BEAT_MS: u64 = 5_000;
 /// The right to make one attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
-    /// The run.
     pub run: RunId,
-    /// The step.
     pub step: String,
-    /// The attempt.
     pub attempt: u32,
     /// What the agent is told.
     pub prompt: Blob,
@@ -33,11 +30,8 @@ pub struct Claim {
 /// One attempt on the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Queued {
-    /// The run.
     pub run: RunId,
-    /// The step.
     pub step: String,
-    /// The attempt.
     pub attempt: u32,
     /// The agent that is to make it.
     pub agent: String,

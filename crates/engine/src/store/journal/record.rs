@@ -20,7 +20,6 @@ use crate::project;
 /// Everything that is recorded of one plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Recording {
-    /// The record.
     pub bundle: Bundle,
     /// Records that are filed under the key of another, in words.
     pub misfiled: Vec<String>,

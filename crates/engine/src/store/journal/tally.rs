@@ -18,7 +18,6 @@ use super::{Error, RunId, Store, approved, chain, source_of};
 /// A run as lists show it: without its plan and without its journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// Its number.
     pub id: RunId,
     /// The plan file, relative to the root of the project.
     pub plan: PathBuf,
@@ -35,7 +34,6 @@ pub struct Listed {
 /// Something that was asked and not answered yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
-    /// The run.
     pub run: RunId,
     /// The name of the ask, unique in the run.
     pub ask: String,
