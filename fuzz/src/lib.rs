@@ -10,16 +10,19 @@ pub use proposal::proposal;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use planwright_core::change::Change;
-use planwright_core::diagnostic::Diagnostic;
+use planwright_core::plan::edit::Change;
+use planwright_core::syntax::diagnostic::Diagnostic;
 use planwright_core::dialect::{self, Birth, Dialect};
-use planwright_core::digest::Digest;
-use planwright_core::draft::{Draft, Entry, Frontmatter, Mark};
-use planwright_core::foreign::FOREIGN;
-use planwright_core::source::{self, Edit, Source, Span};
+use planwright_core::plan::digest::Digest;
+use planwright_core::plan::draft::{Draft, Entry, Frontmatter, Mark};
+use planwright_core::dialect::import::FOREIGN;
+use planwright_core::syntax::source;
+use planwright_core::syntax::source::{Edit, Source, Span};
 use planwright_core::verify::{self, BashFault, Checked, Facts, Limits, Questions, Study};
-use planwright_core::yaml::{self, Node, Value};
-use planwright_core::{frontmatter as block, glob as pattern, shell as bash};
+use planwright_core::syntax::yaml;
+use planwright_core::syntax::yaml::{Node, Value};
+use planwright_core::dialect::frontmatter as block;
+use planwright_core::syntax::{glob as pattern, shell as bash};
 
 pub use record::record;
 

@@ -1,9 +1,9 @@
 //! What must hold for any text that is called `PLAN.md`.
 
-use planwright_core::change::Change;
+use planwright_core::plan::edit::Change;
 use planwright_core::dialect::{self, named as plans};
-use planwright_core::source::Source;
-use planwright_core::state::State;
+use planwright_core::syntax::source::Source;
+use planwright_core::plan::lifecycle::State;
 
 use crate::place::assert_draft_inside;
 use crate::{assert_others_stay, change};

@@ -1,8 +1,8 @@
 //! Goes through every place that a draft names and holds it against the text.
 
 use planwright_core::dialect::record::Fault;
-use planwright_core::draft::{Draft, FieldDraft, Oddity, StepDraft};
-use planwright_core::source::{Excerpt, Span, Spanned};
+use planwright_core::plan::draft::{Draft, FieldDraft, Oddity, StepDraft};
+use planwright_core::syntax::source::{Excerpt, Span, Spanned};
 
 /// Holds that a span lies in the text and splits no character.
 pub(crate) fn assert_inside(text: &str, span: Span, what: &str) {

@@ -4,8 +4,8 @@ use planwright_core::dialect::proposal::{
     CONTEXT_BYTES_MAX, artifacts, checkpoints, config, context_bytes, overflow, sections,
 };
 use planwright_core::dialect::{self, Birth, Dialect};
-use planwright_core::draft::Draft;
-use planwright_core::source::Source;
+use planwright_core::plan::draft::Draft;
+use planwright_core::syntax::source::Source;
 use planwright_core::verify::{self, Limits, Study};
 
 use crate::place::{assert_draft_inside, assert_inside};

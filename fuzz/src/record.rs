@@ -1,10 +1,10 @@
 //! What must hold of any text that is taken for a plan record.
 
-use planwright_core::change::Change;
+use planwright_core::plan::edit::Change;
 use planwright_core::dialect::{self, Birth, record as records};
-use planwright_core::draft::{Draft, Trace};
-use planwright_core::source::Source;
-use planwright_core::state::State;
+use planwright_core::plan::draft::{Draft, Trace};
+use planwright_core::syntax::source::Source;
+use planwright_core::plan::lifecycle::State;
 use planwright_core::verify::{Facts, Limits, Study, verify};
 
 use super::place::assert_draft_inside;

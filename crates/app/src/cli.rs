@@ -1,21 +1,26 @@
 //! The command line: what may be typed, and which command is meant. Knows no command's business.
 
+pub mod agentctl;
+pub(crate) mod completions;
+pub(crate) mod help;
+pub(crate) mod man;
+
 use std::ffi::{OsStr, OsString};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
+use crate::command;
 use crate::command::{
-    self, acp, active, answer, approve, arbiter, archive, audit, cancel, clone, comment, completions, config,
-    convert, delete, demo, discover, doctor, draft, edit, events, explain, export, fmt, help, history, hook,
-    import, inbox, init, list, list_plans, log, man, mcp, merge, merge_driver, new, policy, prompt, propose,
-    queue, quick, reject, reopen, replan, retry, review, rollback, run as run_command, schema, session,
-    should_plan, show, simulate, stage, standup, stats, status, stop, tools, undo, r#use, verify, worker,
-    worktree,
+    acp, active, answer, approve, arbiter, archive, audit, cancel, clone, comment, config, convert, delete,
+    demo, discover, doctor, draft, edit, events, explain, export, fmt, history, hook, import, inbox, init,
+    list, list_plans, log, mcp, merge, merge_driver, new, policy, prompt, propose, queue, quick, reject,
+    reopen, replan, retry, review, rollback, run as run_command, schema, session, should_plan, show,
+    simulate, stage, standup, stats, status, stop, tools, undo, r#use, verify, worker, worktree,
 };
-use crate::herald;
-use crate::named::Named;
-use crate::out::{Answer, Color, Exit, Failure, Flags, Next, Out};
+use crate::interaction::notifier;
+use crate::interaction::target::Named;
+use crate::output::{Answer, Color, Exit, Failure, Flags, Next, Out};
 
 /// Plans that AI coding agents carry out and only a shell command can finish.
 #[derive(Debug, Parser)]
@@ -197,12 +202,12 @@ pub(crate) fn words() -> Vec<String> {
 
 /// Whether this process was started by another planwright to supervise a command.
 pub fn is_shim() -> bool {
-    std::env::args_os().nth(1).is_some_and(|word| word == planwright_engine::process::SHIM)
+    std::env::args_os().nth(1).is_some_and(|word| word == planwright_engine::system::process::SHIM)
 }
 
 /// Supervises the command that the arguments name.
 pub fn shim() -> std::process::ExitCode {
-    planwright_engine::process::shim_main(std::env::args_os())
+    planwright_engine::system::process::shim_main(std::env::args_os())
 }
 
 /// Runs the command that was typed and returns how it ended.
@@ -223,14 +228,14 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
     let mut out = Out::of_process(&flags);
     command::take_settings(cli.settings);
     if records(&cli.command) {
-        herald::begin();
+        notifier::begin();
     }
     let mut command = cli.command;
     let result = command::take_dialect(cli.dialect.as_deref())
         .and_then(|()| settle(&mut command))
         .and_then(|()| dispatch(command, &mut out));
     let exit = out.finish(&result);
-    herald::finish();
+    notifier::finish();
     exit
 }
 
@@ -250,7 +255,7 @@ fn without_prefix(mut words: Vec<OsString>) -> Vec<OsString> {
     words
 }
 
-/// Settles which plan a command works on, where that was not typed: see [`crate::named`].
+/// Settles which plan a command works on, where that was not typed: see [`crate::interaction::target`].
 fn settle(command: &mut Command) -> Result<(), Failure> {
     if let Command::Run(args) = command {
         let (by, step) = args.named.work_on_task(&mut args.plan, &args.task)?;

@@ -11,7 +11,6 @@ pub(crate) mod audit;
 pub(crate) mod cancel;
 pub(crate) mod clone;
 pub(crate) mod comment;
-pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod convert;
 pub(crate) mod delete;
@@ -24,7 +23,6 @@ pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod fmt;
-pub(crate) mod help;
 pub(crate) mod history;
 pub(crate) mod hook;
 pub(crate) mod import;
@@ -33,7 +31,6 @@ pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod list_plans;
 pub(crate) mod log;
-pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod merge;
 pub(crate) mod merge_driver;
@@ -71,29 +68,38 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use planwright_engine::agent::planning_session;
+use planwright_engine::approval::Decisions;
 use planwright_engine::config::Error as ConfigError;
-use planwright_engine::core::agent::PROFILES;
-use planwright_engine::core::change::Refusal;
+use planwright_engine::core::agent::profile::PROFILES;
+use planwright_engine::core::dialect;
 use planwright_engine::core::dialect::Dialect;
-use planwright_engine::core::draft::Draft;
-use planwright_engine::core::event::Outcome;
-use planwright_engine::core::notice::{About, Notice};
-use planwright_engine::core::run::{CLAIM, Phase, Status};
-use planwright_engine::core::source::{Source, Told};
-use planwright_engine::core::{dialect, plan, suggest};
-use planwright_engine::decisions::Decisions;
-use planwright_engine::merge as driver;
-use planwright_engine::runs::{Run, Runs};
+use planwright_engine::core::plan::draft::Draft;
+use planwright_engine::core::plan::edit::Refusal;
+use planwright_engine::core::plan::verified;
+use planwright_engine::core::run::event::Outcome;
+use planwright_engine::core::run::state::{CLAIM, Phase, Status};
+use planwright_engine::core::syntax::nearest;
+use planwright_engine::core::syntax::source::{Source, Told};
+use planwright_engine::core::workspace::notification::{About, Notice};
+use planwright_engine::git::merge_driver as driver;
+use planwright_engine::portfolio::merge_queue;
+use planwright_engine::run::checkout;
+use planwright_engine::run::{Run, Runs};
 use planwright_engine::store::journal::{Holder, Recorded};
-use planwright_engine::store::{self, Text};
-use planwright_engine::{Project, binding, desk, ground, integrate, process, project, runs};
+use planwright_engine::store::plan_file;
+use planwright_engine::store::plan_file::Text;
+use planwright_engine::system::process;
+use planwright_engine::workspace::{active_plan, project};
+use planwright_engine::{Project, run as runs};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::out::diagnostics::VerifyData;
-use crate::out::{Envelope, ErrorEnvelope, Exit, Failure, Next, Out};
-use crate::{cli, herald};
+use crate::cli;
+use crate::interaction::notifier;
+use crate::output::diagnostics::VerifyData;
+use crate::output::{Envelope, ErrorEnvelope, Exit, Failure, Next, Out};
 
 /// The data of envelopes that hold a text.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -143,8 +149,8 @@ impl ReviewData {
 
 /// Every plan that waits for a yes or a no, the oldest first. What time has ended meanwhile is ended first, and said.
 pub(crate) fn reviews(project: &Project, out: &mut Out<'_>) -> Result<Vec<ReviewData>, Failure> {
-    for error in desk::settle(project) {
-        crate::desk::warn(error, out);
+    for error in planning_session::settle(project) {
+        crate::interaction::session::warn(error, out);
     }
     let Some(decisions) = Decisions::open_existing(project)? else { return Ok(Vec::new()) };
     for expired in decisions.sweep()? {
@@ -189,7 +195,7 @@ impl OutcastData {
 /// Every plan that was evicted and has not landed since, the oldest first.
 pub(crate) fn outcasts(project: &Project) -> Result<Vec<OutcastData>, Failure> {
     let Some(decisions) = Decisions::open_existing(project)? else { return Ok(Vec::new()) };
-    let found = integrate::evicted(&decisions).map_err(merge::failure)?;
+    let found = merge_queue::evicted(&decisions).map_err(merge::failure)?;
     let data = found.into_iter().map(|outcast| OutcastData {
         plan: outcast.plan,
         path: outcast.path.to_string_lossy().into_owned(),
@@ -219,7 +225,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("comment", made::<Envelope<comment::Comments>>),
     ("completions", made::<Envelope<Page>>),
     ("config", made::<Envelope<config::Configured>>),
-    ("convert", made::<Envelope<crate::carry::Carried>>),
+    ("convert", made::<Envelope<crate::interaction::conversion::Carried>>),
     ("delete", made::<Envelope<delete::Deleted>>),
     ("demo", made::<Envelope<demo::Made>>),
     ("discover", made::<Envelope<discover::Discovered>>),
@@ -235,7 +241,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("help", made::<Envelope<Page>>),
     ("history", made::<Envelope<history::History>>),
     ("hook", made::<Envelope<hook::Hooked>>),
-    ("import", made::<Envelope<crate::carry::Carried>>),
+    ("import", made::<Envelope<crate::interaction::conversion::Carried>>),
     ("inbox", made::<Envelope<inbox::Inbox>>),
     ("init", made::<Envelope<init::Initialised>>),
     ("list", made::<Envelope<list::Listing>>),
@@ -256,11 +262,11 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("reopen", made::<Envelope<reopen::Reopened>>),
     ("replan", made::<Envelope<replan::Replanned>>),
     ("retry", made::<Envelope<run::Ran>>),
-    ("review", made::<Envelope<planwright_engine::core::review::Review>>),
+    ("review", made::<Envelope<planwright_engine::core::approval::review::Review>>),
     ("reviews", made::<Envelope<review::Reviews>>),
     ("run", made::<Envelope<run::Ran>>),
     ("schema", made::<Envelope<schema::Schemas>>),
-    ("session", made::<Envelope<crate::desk::SessionData>>),
+    ("session", made::<Envelope<crate::interaction::session::SessionData>>),
     ("should-plan", made::<Envelope<should_plan::Weighed>>),
     ("show", made::<Envelope<show::Shown>>),
     ("simulate", made::<Envelope<simulate::Simulated>>),
@@ -319,9 +325,9 @@ pub(crate) fn project_of(plan: &Path) -> Result<Project, Failure> {
     if project::root_of(Path::new("."))? != project.root {
         // A harness folder may lie in another repository, whose plans are about this one.
         let here = Project { dialect, ..Project::find_with(Path::new("."), typed_settings())? };
-        project = if binding::holds(&here, plan) { here } else { project };
+        project = if active_plan::holds(&here, plan) { here } else { project };
     }
-    herald::serve(&project);
+    notifier::serve(&project);
     Ok(project)
 }
 
@@ -382,7 +388,7 @@ pub(crate) fn step_word(run: &Run, id: &str) -> Option<String> {
 pub(crate) fn unknown_dialect(name: &str) -> Failure {
     let names: Vec<&str> = dialect::DIALECTS.iter().map(|dialect| dialect.name).collect();
     let failure = Failure::new(Exit::Usage, format!("there is no dialect `{name}`"));
-    match suggest::nearest(name, names.iter().copied()) {
+    match nearest::nearest(name, names.iter().copied()) {
         Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
         None => failure.hint(format!("the dialects are {}", names.join(", "))),
     }
@@ -391,7 +397,7 @@ pub(crate) fn unknown_dialect(name: &str) -> Failure {
 /// How a path is shown: from where the user stands, if it lies below.
 pub(crate) fn shown(path: &Path) -> String {
     // What a planner committed lies where nobody looks, under a name that can be typed.
-    if let Some(name) = desk::name_of_copy(path) {
+    if let Some(name) = planning_session::name_of_copy(path) {
         return name;
     }
     let here = std::env::current_dir();
@@ -425,7 +431,7 @@ pub(crate) fn open(address: &str) -> Result<Opened, Failure> {
 /// Opens a plan file.
 pub(crate) fn open_file(path: PathBuf) -> Result<Opened, Failure> {
     let project = project_of(&path)?;
-    match store::read(&path, &shown(&path), project.reading()).map_err(Failure::from)? {
+    match plan_file::read(&path, &shown(&path), project.reading()).map_err(Failure::from)? {
         Text::Plan(source) => Ok(Opened { path, project, source, step: None }),
         Text::Unreadable(unreadable) => {
             let failure =
@@ -437,10 +443,10 @@ pub(crate) fn open_file(path: PathBuf) -> Result<Opened, Failure> {
 
 /// The place of the step that `name` means in the plan `path`: an id, a number, or the beginning of one id alone.
 pub(crate) fn find_step(draft: &Draft, name: &str, path: &str) -> Result<usize, Failure> {
-    let ids = plan::ids(draft);
+    let ids = verified::ids(draft);
     let mut near = ids.iter().enumerate().filter(|(_, id)| id.starts_with(name)).map(|(place, _)| place);
     let only = || near.next().filter(|_| near.next().is_none());
-    plan::find_step(draft, &ids, name).or_else(only).ok_or_else(|| {
+    verified::find_step(draft, &ids, name).or_else(only).ok_or_else(|| {
         let known = match ids.len() {
             0 => "it has no steps".to_owned(),
             count if count > STEPS_NAMED_MAX => format!("it has {count} steps"),
@@ -549,7 +555,7 @@ pub(crate) fn grammar(name: Option<&str>) -> Result<clap::Command, Failure> {
             let names: Vec<&str> =
                 grammar.get_subcommands().map(clap::Command::get_name).chain(["exit-codes"]).collect();
             let failure = Failure::new(Exit::Usage, format!("there is no command or topic `{name}`"));
-            match suggest::nearest(name, names) {
+            match nearest::nearest(name, names) {
                 Some(meant) => failure.next(Next::new(["planwright", "help", meant])),
                 None => failure.next(Next::new(["planwright", "help"])),
             }
@@ -608,10 +614,10 @@ impl From<runs::Error> for Failure {
                     .hint("work is kept when a step passes, in a git repository that has a commit")
                     .next(Next::new(["planwright", "status"]))
             }
-            runs::Error::Ground(ground::Error::InTheWay { .. }) => {
+            runs::Error::Ground(checkout::Error::InTheWay { .. }) => {
                 Self::from_error(Exit::No, &error).hint("move it away, and try again; nothing was put back")
             }
-            runs::Error::Ground(ground::Error::NoRepository { .. }) => Self::from_error(Exit::No, &error)
+            runs::Error::Ground(checkout::Error::NoRepository { .. }) => Self::from_error(Exit::No, &error)
                 .hint("trees are made of commits: begin a repository and commit what is there")
                 .next(Next::new(["git", "init"])),
             runs::Error::Ground(_)
@@ -623,11 +629,11 @@ impl From<runs::Error> for Failure {
     }
 }
 
-impl From<planwright_engine::simulate::Error> for Failure {
-    fn from(error: planwright_engine::simulate::Error) -> Self {
+impl From<planwright_engine::run::simulate::Error> for Failure {
+    fn from(error: planwright_engine::run::simulate::Error) -> Self {
         match error {
-            planwright_engine::simulate::Error::Project(error) => error.into(),
-            planwright_engine::simulate::Error::Runs(error) => error.into(),
+            planwright_engine::run::simulate::Error::Project(error) => error.into(),
+            planwright_engine::run::simulate::Error::Runs(error) => error.into(),
         }
     }
 }
@@ -646,27 +652,27 @@ impl From<driver::Error> for Failure {
     }
 }
 
-impl From<store::Error> for Failure {
-    fn from(mut error: store::Error) -> Self {
+impl From<plan_file::Error> for Failure {
+    fn from(mut error: plan_file::Error) -> Self {
         *error.path_mut() = shown(error.path_mut()).into();
         let failure = |exit| Self::from_error(exit, &error);
         match &error {
-            store::Error::Missing { .. } => failure(Exit::Usage).next(Next::new(["planwright", "list"])),
-            store::Error::NoFolder { .. } => {
+            plan_file::Error::Missing { .. } => failure(Exit::Usage).next(Next::new(["planwright", "list"])),
+            plan_file::Error::NoFolder { .. } => {
                 failure(Exit::Usage).hint("leave --dialect out, or say `--dialect directory`")
             }
-            store::Error::NotAFile { .. } => failure(Exit::Usage)
+            plan_file::Error::NotAFile { .. } => failure(Exit::Usage)
                 .hint("a plan is a file, or a folder with plan.md and tasks/")
                 .next(Next::new(["planwright", "list"])),
-            store::Error::Exists { path } => failure(Exit::Usage)
+            plan_file::Error::Exists { path } => failure(Exit::Usage)
                 .hint("choose another name; nothing was written")
                 .next(Next::new(["planwright", "show", path.to_string_lossy().as_ref()])),
-            store::Error::Restless { .. } | store::Error::Moved { .. } => {
+            plan_file::Error::Restless { .. } | plan_file::Error::Moved { .. } => {
                 failure(Exit::Moved).hint("look at it again; nothing was written")
             }
-            store::Error::Read { .. } | store::Error::Write { .. } | store::Error::Astray { .. } => {
-                failure(Exit::Machine)
-            }
+            plan_file::Error::Read { .. }
+            | plan_file::Error::Write { .. }
+            | plan_file::Error::Astray { .. } => failure(Exit::Machine),
         }
     }
 }

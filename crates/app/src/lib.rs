@@ -1,18 +1,8 @@
-//! The part of planwright that shows: the command line and everything that is printed. It depends on the engine alone and
-//! decides nothing about plans.
+//! The part of planwright that shows: the command line, the MCP server and everything that is printed. It depends on the
+//! engine alone and decides nothing about plans. Folders are listed bottom up: each imports only those above it.
 
-pub mod agentctl;
-mod carry;
-pub mod cli;
-mod command;
-mod consent;
-mod desk;
-mod fact;
-mod herald;
+pub mod output;
+pub mod interaction;
 mod mcp;
-mod named;
-mod offer;
-pub mod out;
-mod planner;
-mod signal;
-mod twin;
+mod command;
+pub mod cli;

@@ -13,7 +13,7 @@ mod wire;
 
 use std::sync::Arc;
 
-use planwright_engine::process::Stop;
+use planwright_engine::system::process::Stop;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorData, Implementation, InitializeResult, ListToolsResult,
     PaginatedRequestParams, ServerCapabilities,
@@ -147,7 +147,7 @@ impl ServerHandler for Server {
             Heard::No(reply) => Ok(reply.result().into()),
             Heard::Asking(response) => Ok(*response),
             Heard::Yes => {
-                let by = format!("{} over MCP ({})", planwright_engine::runs::user(), client);
+                let by = format!("{} over MCP ({})", planwright_engine::run::user(), client);
                 let reply = worked(move || act(&by)).await;
                 Ok(reply.unwrap_or_else(|Trouble(text)| Reply::error(text)).result().into())
             }

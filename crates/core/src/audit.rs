@@ -1,15 +1,18 @@
 //! Whether a record is what was written, and whether it proves what it says. Works on data alone, so that a stranger with a file
 //! finds what the store itself would. Looks; never mends, and takes nobody's word.
 
+pub mod bundle;
+pub mod hash_chain;
+pub mod rerun;
 mod approval;
-mod books;
+mod chain_check;
 mod history;
-mod mark;
+mod claim_check;
 mod receipt;
 mod test_result;
 
+pub use claim_check::claims;
 pub use history::{Happened, history};
-pub use mark::claims;
 pub use test_result::{TestResult, test_results};
 
 use std::collections::BTreeSet;
@@ -18,9 +21,9 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ledger::{Entry, Who};
-use crate::receipts::{self, Anchor, Bundle};
-use crate::source::Source;
+use crate::approval::ledger::{Entry, Who};
+use crate::audit::bundle::{Anchor, Bundle};
+use crate::syntax::source::Source;
 
 /// Something that is not as it should be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -248,32 +251,32 @@ pub struct World<'a> {
 /// Checks the record of one plan. Everything is found at once, in the order of the record.
 pub fn audit(bundle: &Bundle, world: &World<'_>) -> Vec<Finding> {
     let mut found = Found { plan: &bundle.plan, checks: world.checks, findings: Vec::new() };
-    books::chains(bundle, &mut found);
-    books::anchors(bundle, world.kept, &mut found);
+    chain_check::chains(bundle, &mut found);
+    chain_check::anchors(bundle, world.kept, &mut found);
     let folded = receipt::fold(bundle, &mut found);
     receipt::receipts(bundle, &folded, &mut found);
     receipt::outputs(bundle, &mut found);
     approval::approvals(bundle, world, &mut found);
-    mark::marks(bundle, &folded, world.file, &mut found);
+    claim_check::marks(bundle, &folded, world.file, &mut found);
     found.findings
 }
 
 /// What is wrong with an exported file as such.
-pub fn file_findings(path: &str, plan: &str, faults: &[receipts::Fault], checks: &Checks) -> Vec<Finding> {
+pub fn file_findings(path: &str, plan: &str, faults: &[bundle::Fault], checks: &Checks) -> Vec<Finding> {
     let mut found = Found { plan, checks, findings: Vec::new() };
     for fault in faults {
         match fault {
-            receipts::Fault::Line(line, why) => found.find(
+            bundle::Fault::Line(line, why) => found.find(
                 Kind::FileUnreadable,
                 format!("{path}:{line}"),
                 format!("the line can't be read: {why}"),
             ),
-            receipts::Fault::Seal => found.find(
+            bundle::Fault::Seal => found.find(
                 Kind::FileChanged,
                 path.to_owned(),
                 "its bytes are not those that its last line was made of".to_owned(),
             ),
-            receipts::Fault::Cut => found.find(
+            bundle::Fault::Cut => found.find(
                 Kind::FileCut,
                 path.to_owned(),
                 "it has no last line: the end was cut off".to_owned(),

@@ -1,6 +1,11 @@
 //! The spellings in which a plan may be written. Each dialect is one entry in [`DIALECTS`] and one file in `dialect/`;
 //! nobody else knows how a plan is spelled.
 
+pub mod convert;
+pub mod frontmatter;
+pub mod import;
+pub mod merge;
+pub mod template;
 mod detect;
 pub mod directory;
 pub mod named;
@@ -15,10 +20,10 @@ pub use detect::{Detected, Unlike, detect, named};
 
 use std::fmt;
 
-use crate::change::{Change, Refusal};
-use crate::draft::{Draft, Field, Mark};
-use crate::source::{Edit, Source};
-use crate::state::State;
+use crate::plan::draft::{Draft, Field, Mark};
+use crate::plan::edit::{Change, Refusal};
+use crate::plan::lifecycle::State;
+use crate::syntax::source::{Edit, Source};
 
 /// One spelling of plans.
 pub struct Dialect {
@@ -39,7 +44,7 @@ pub struct Dialect {
     pub spell: fn(State) -> Option<&'static str>,
     /// The marks that a step can carry.
     pub marks: &'static [Mark],
-    /// Whether plans hold traces of the execution of their steps; see [`crate::draft::Trace`].
+    /// Whether plans hold traces of the execution of their steps; see [`crate::plan::draft::Trace`].
     pub has_traces: bool,
     /// The key of the frontmatter that holds the title, where one does.
     pub title_key: Option<&'static str>,
@@ -102,10 +107,7 @@ pub enum Happening<'a> {
         at: &'a str,
     },
     /// The plan came to another state.
-    Became {
-        state: State,
-        at: &'a str,
-    },
+    Became { state: State, at: &'a str },
 }
 
 /// Something to be written beside a plan. Paths are relative to the folder that the plan lies in.
@@ -118,10 +120,7 @@ pub enum Beside {
         line: String,
     },
     /// Keys at the top level of a YAML file; everything else in it stays.
-    Set {
-        path: String,
-        values: Vec<(String, String)>,
-    },
+    Set { path: String, values: Vec<(String, String)> },
 }
 
 impl fmt::Debug for Dialect {
@@ -160,7 +159,7 @@ impl Dialect {
         }
         if changes.iter().any(|change| matches!(change, Change::Become { .. })) {
             meant.state =
-                meant.state.and_then(|state| self.read_back(state.value)).map(crate::change::unplaced);
+                meant.state.and_then(|state| self.read_back(state.value)).map(crate::plan::edit::unplaced);
         }
         let mut after = (self.parse)(&source.edited(&edits));
         self.drop_owned(&mut meant);
@@ -177,14 +176,14 @@ impl Dialect {
         if let Change::Set { key, value } = change
             && Some(key.as_str()) == self.title_key
         {
-            meant.title = Some(crate::change::unplaced(value.clone()));
+            meant.title = Some(crate::plan::edit::unplaced(value.clone()));
         }
         // Some dialects have a key for what others say in a line of its own.
         if let Change::Set { key, value } = change
             && key == "priority"
             && self.keys.contains(&"priority")
         {
-            meant.priority = Some(crate::change::unplaced(value.clone()));
+            meant.priority = Some(crate::plan::edit::unplaced(value.clone()));
         }
     }
 

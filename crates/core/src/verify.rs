@@ -2,15 +2,16 @@
 //! in docs/rules. Rules are pure: what they need from the world is asked for by [`Study::questions`] and comes in as
 //! [`Facts`].
 
+pub mod suggest;
 mod subject;
 pub(crate) use lower::step_as_read;
 pub use subject::{BashFault, Facts, Limits, Questions, Study, Subject};
 
 use std::collections::HashSet;
 
-use crate::diagnostic::{Diagnostic, Label, Severity};
-use crate::plan::Plan;
-use crate::source::{Source, Span};
+use crate::plan::verified::Plan;
+use crate::syntax::diagnostic::{Diagnostic, Label, Severity};
+use crate::syntax::source::{Source, Span};
 
 /// Declares the modules of the rules and lists them in [`RULES`], in the order of their codes.
 macro_rules! rules {
@@ -171,7 +172,7 @@ pub fn trusted(source: &Source) -> Option<Plan> {
     let draft = (source.dialect().parse)(source);
     let study = Study::of(source, &draft);
     let Questions { paths, programs, .. } = study.questions();
-    let values = |spanned: &[crate::source::Spanned<String>]| {
+    let values = |spanned: &[crate::syntax::source::Spanned<String>]| {
         spanned
             .iter()
             .map(|spanned| spanned.value.trim_start_matches("topic:").to_owned())

@@ -1,6 +1,7 @@
 //! Agents as they really talk: what the programs printed against a scripted model, and what is read out of it.
 
-use planwright_core::agent::{self, Heard, Listener, PROFILES, Places, Tokens, Trouble};
+use planwright_core::agent::profile;
+use planwright_core::agent::profile::{Heard, Listener, PROFILES, Places, Tokens, Trouble};
 
 fn recorded(name: &str) -> &'static str {
     match name {
@@ -31,7 +32,7 @@ fn recorded(name: &str) -> &'static str {
 
 fn heard(name: &str) -> Heard {
     let (agent, _) = name.split_once('-').expect("agent and case");
-    let mut listener = agent::profile(agent).expect("a profile").listener();
+    let mut listener = profile::profile(agent).expect("a profile").listener();
     listener.hear(recorded(name).as_bytes());
     listener.finish()
 }
@@ -72,7 +73,7 @@ fn tokens_price_session_and_last_message_are_read_from_every_agent() {
 fn copilot_leaves_its_tokens_in_a_file() {
     let mut all = heard("copilot-ok");
     assert_eq!((all.said.as_str(), all.tokens), ("all done", None));
-    let (name, read) = agent::profile("copilot").and_then(|profile| profile.leaves).expect("a file");
+    let (name, read) = profile::profile("copilot").and_then(|profile| profile.leaves).expect("a file");
     assert_eq!(name, "usage.json");
     read(include_str!("agents/copilot-usage.json"), &mut all);
     assert_eq!(all.tokens, Some(Tokens { input: 3000, cached: 600, output: 150 }));
@@ -109,7 +110,7 @@ fn a_listener_hears_the_same_however_the_output_arrives() {
         let (agent, _) = name.split_once('-').expect("agent and case");
         let text = recorded(name).replace('\n', "\r\n");
         for length in [1, 7, 4096] {
-            let mut listener = agent::profile(agent).expect("a profile").listener();
+            let mut listener = profile::profile(agent).expect("a profile").listener();
             text.as_bytes().chunks(length).for_each(|piece| listener.hear(piece));
             assert_eq!(listener.finish(), heard(name), "{name} in pieces of {length}");
         }
@@ -126,14 +127,14 @@ fn rubbish_is_passed_over_and_a_line_without_end_is_taken() {
         let heard = listener.finish();
         assert_eq!((heard.session, heard.tokens, heard.trouble), (None, None, None), "{}", profile.name);
     }
-    let mut listener = agent::profile("codex").expect("a profile").listener();
+    let mut listener = profile::profile("codex").expect("a profile").listener();
     listener.hear(br#"{"type":"thread.started","thread_id":"t-1"}"#);
     assert_eq!(listener.finish().session.as_deref(), Some("t-1"));
 }
 
 #[test]
 fn aider_says_its_tokens_in_a_sentence() {
-    let mut listener = agent::profile("aider").expect("a profile").listener();
+    let mut listener = profile::profile("aider").expect("a profile").listener();
     listener.hear(b"I changed it.\nTokens: 2.4k sent, 9 received. Cost: $0.0012 message, $0.0012 session.\n");
     let heard = listener.finish();
     assert_eq!(heard.tokens, Some(Tokens { input: 2400, cached: 0, output: 9 }));
@@ -153,7 +154,7 @@ fn aider_names_the_class_of_a_fault() {
         ("litellm.BadRequestError: the model `x` does not exist", "none"),
     ];
     for (line, expected) in cases {
-        let mut listener = agent::profile("aider").expect("a profile").listener();
+        let mut listener = profile::profile("aider").expect("a profile").listener();
         listener.hear(format!("{line}\nRetrying in 0.2 seconds...\n").as_bytes());
         assert_eq!(word(listener.finish().trouble.as_ref()), expected, "{line}");
     }
@@ -162,14 +163,14 @@ fn aider_names_the_class_of_a_fault() {
 // What a model would not do is kept with the attempt; journals without it are read as before.
 #[test]
 fn a_refusal_goes_into_the_account() {
-    let mut listener = agent::profile("claude").expect("a profile").listener();
+    let mut listener = profile::profile("claude").expect("a profile").listener();
     listener.hear(br#"{"type":"result","subtype":"success","is_error":false,"stop_reason":"refusal","result":"I will not."}"#);
     let account = listener.finish().account();
     assert_eq!(account.declined.as_deref(), Some("I will not."));
     assert_eq!(heard("claude-ok").account().declined, None);
     assert_eq!(
-        serde_json::from_str::<agent::Account>("{}").expect("an old account"),
-        agent::Account::default()
+        serde_json::from_str::<profile::Account>("{}").expect("an old account"),
+        profile::Account::default()
     );
 }
 
@@ -178,15 +179,18 @@ fn a_refusal_goes_into_the_account() {
 fn an_agent_behind_the_bridge_is_known() {
     let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<String>>();
     let names =
-        |make: agent::Make| [make.reader, make.own].map(|profile| profile.map(|profile| profile.name));
+        |make: profile::Make| [make.reader, make.own].map(|profile| profile.map(|profile| profile.name));
     let bridged = words("planwright acp -- /opt/opencode acp");
-    assert_eq!(agent::program(&bridged), Some("/opt/opencode"));
-    assert_eq!(names(agent::Make::of(&bridged, None)), [Some("acp"), Some("opencode")]);
-    assert_eq!(names(agent::Make::of(&words("planwright acp -- x"), Some("pi"))), [Some("acp"), Some("pi")]);
-    assert_eq!(names(agent::Make::of(&words("pi -p"), None)), [Some("pi"), Some("pi")]);
+    assert_eq!(profile::program(&bridged), Some("/opt/opencode"));
+    assert_eq!(names(profile::Make::of(&bridged, None)), [Some("acp"), Some("opencode")]);
+    assert_eq!(
+        names(profile::Make::of(&words("planwright acp -- x"), Some("pi"))),
+        [Some("acp"), Some("pi")]
+    );
+    assert_eq!(names(profile::Make::of(&words("pi -p"), None)), [Some("pi"), Some("pi")]);
     let other = words("planwright acp -- claude-agent-acp");
-    assert_eq!(names(agent::Make::of(&other, None)), [Some("acp"), Some("claude")]);
-    assert_eq!(agent::program(&words("planwright acp --")), Some("planwright"));
+    assert_eq!(names(profile::Make::of(&other, None)), [Some("acp"), Some("claude")]);
+    assert_eq!(profile::program(&words("planwright acp --")), Some("planwright"));
 }
 
 #[test]
@@ -213,16 +217,16 @@ fn every_profile_is_whole() {
         assert_eq!(profile.command.first(), Some(&profile.program), "{}", profile.name);
         assert!(!profile.credentials.is_empty() && !profile.sign_in.is_empty(), "{}", profile.name);
         assert!(
-            profile.resume.is_empty() || profile.resume.iter().any(|word| word.contains(agent::SESSION)),
+            profile.resume.is_empty() || profile.resume.iter().any(|word| word.contains(profile::SESSION)),
             "{}",
             profile.name
         );
         let command: Vec<String> = profile.command.iter().map(|&word| word.to_owned()).collect();
-        assert_eq!(agent::profile_of(&command).map(|found| found.name), Some(profile.name));
-        assert_eq!(agent::profile(profile.name).map(|found| found.program), Some(profile.program));
+        assert_eq!(profile::profile_of(&command).map(|found| found.name), Some(profile.name));
+        assert_eq!(profile::profile(profile.name).map(|found| found.program), Some(profile.program));
     }
     assert_eq!(
-        agent::profile("claude").and_then(|profile| profile.resume_words("s")),
+        profile::profile("claude").and_then(|profile| profile.resume_words("s")),
         Some(vec!["--resume".to_owned(), "s".to_owned()])
     );
 }

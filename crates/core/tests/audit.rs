@@ -8,8 +8,8 @@ mod sample;
 
 use std::collections::BTreeSet;
 
+use planwright_core::audit::bundle::{Anchor, Bundle, Fault, Head, Named, head_of_heads};
 use planwright_core::audit::{Checks, Finding, Kind, history, test_results};
-use planwright_core::receipts::{Anchor, Bundle, Fault, Head, Named, head_of_heads};
 
 use crate::mutation::{CHAINS, FILES, MEANINGS, SURROUNDINGS};
 use crate::sample::{Case, Mutation};

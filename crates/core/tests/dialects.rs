@@ -14,11 +14,11 @@ mod proposal;
 #[path = "dialects/record.rs"]
 mod record;
 
-use planwright_core::change::Change;
 use planwright_core::dialect::{Birth, DIALECTS, detect};
-use planwright_core::draft::{Draft, StepNumber};
-use planwright_core::source::{FILE_SEPARATOR, Source};
-use planwright_core::state::State;
+use planwright_core::plan::draft::{Draft, StepNumber};
+use planwright_core::plan::edit::Change;
+use planwright_core::plan::lifecycle::State;
+use planwright_core::syntax::source::{FILE_SEPARATOR, Source};
 
 const NOW: &str = "2026-11-16T10:00:00Z";
 
@@ -112,7 +112,7 @@ fn a_skim_finds_what_a_list_shows() {
     for source in all() {
         let (skimmed, read) = ((source.dialect().skim)(&source), source.draft());
         let marks = |draft: &Draft| {
-            draft.steps.iter().map(planwright_core::draft::StepDraft::mark).collect::<Vec<_>>()
+            draft.steps.iter().map(planwright_core::plan::draft::StepDraft::mark).collect::<Vec<_>>()
         };
         assert_eq!((&skimmed.title, skimmed.state, marks(&skimmed)), (&read.title, read.state, marks(&read)));
     }
@@ -210,7 +210,7 @@ fn a_composed_plan_has_every_step_of_the_original() {
 
 /// Which step waits for which, by place.
 fn waits(draft: &Draft) -> Vec<Vec<usize>> {
-    let graph = planwright_core::view::graph(draft);
+    let graph = planwright_core::plan::view::graph(draft);
     (0..draft.steps.len()).map(|step| graph.needs(step).to_vec()).collect()
 }
 

@@ -1,8 +1,9 @@
 //! The digest: what it covers, what it leaves out, and the vectors of docs/formats.md, which are the input of the tests here.
 
-use planwright_core::digest::{self, Digest};
-use planwright_core::plan::Plan;
-use planwright_core::source::Source;
+use planwright_core::plan::digest;
+use planwright_core::plan::digest::Digest;
+use planwright_core::plan::verified::Plan;
+use planwright_core::syntax::source::Source;
 use planwright_core::verify::{Facts, Limits, Study, verify};
 
 const FORMATS: &str = include_str!("../../../docs/formats.md");

@@ -4,11 +4,12 @@
 #[path = "foreign/sample.rs"]
 mod sample;
 
+use planwright_core::dialect::import;
+use planwright_core::dialect::import::{FOREIGN, Foreign};
 use planwright_core::dialect::{self, Birth};
-use planwright_core::draft::{Draft, StepDraft, StepNumber};
-use planwright_core::foreign::{self, FOREIGN, Foreign};
-use planwright_core::source::{FILE_SEPARATOR, Source};
-use planwright_core::view;
+use planwright_core::plan::draft::{Draft, StepDraft, StepNumber};
+use planwright_core::plan::view;
+use planwright_core::syntax::source::{FILE_SEPARATOR, Source};
 use sample::{Sample, samples};
 
 fn read(sample: &Sample) -> Draft {
@@ -16,7 +17,7 @@ fn read(sample: &Sample) -> Draft {
 }
 
 fn format(name: &str) -> &'static Foreign {
-    foreign::named(name).unwrap_or_else(|| panic!("there is no importer {name}"))
+    import::named(name).unwrap_or_else(|| panic!("there is no importer {name}"))
 }
 
 /// A step in one line: id, mark, what it waits for, title.
@@ -57,7 +58,7 @@ fn every_sample_is_read_as_it_was_meant() {
 #[test]
 fn every_sample_is_recognised_as_its_own_and_nothing_else() {
     for sample in samples() {
-        let (found, because) = foreign::detect(&sample.place, &sample.text).expect("it is told");
+        let (found, because) = import::detect(&sample.place, &sample.text).expect("it is told");
         assert_eq!(found.name, sample.name, "{}: {because}", sample.place);
         assert!(!because.is_empty());
         for other in FOREIGN.iter().filter(|other| !["checklist", sample.name].contains(&other.name)) {
@@ -92,7 +93,7 @@ fn places_tell_formats() {
         ("main.rs", list, None),
     ];
     for (place, text, name) in table {
-        assert_eq!(foreign::detect(place, text).map(|(found, _)| found.name), name, "{place}");
+        assert_eq!(import::detect(place, text).map(|(found, _)| found.name), name, "{place}");
     }
 }
 

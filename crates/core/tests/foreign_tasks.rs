@@ -1,10 +1,11 @@
 //! The task files of other tools as drafts: what each says is found, what is torn is read as far as it goes and told, and
 //! all of it can be written down as a native plan. The fixtures are written after the public formats.
 
+use planwright_core::dialect::import;
+use planwright_core::dialect::import::Foreign;
 use planwright_core::dialect::{Birth, NATIVE};
-use planwright_core::draft::{Draft, Oddity};
-use planwright_core::foreign::{self, Foreign};
-use planwright_core::source::Source;
+use planwright_core::plan::draft::{Draft, Oddity};
+use planwright_core::syntax::source::Source;
 
 /// A file of another tool: which format it is, where it lies, and what it holds.
 struct Fixture {
@@ -56,7 +57,7 @@ fn backlog() -> String {
 }
 
 fn format(name: &str) -> &'static Foreign {
-    foreign::named(name).expect("it is in the table")
+    import::named(name).expect("it is in the table")
 }
 
 fn read(format_name: &str, place: &str, text: &str) -> Draft {
@@ -72,7 +73,7 @@ fn fixture(place: &str) -> Draft {
 
 /// Every step in a line: `id: Title (mark) <- needs`.
 fn steps(draft: &Draft) -> Vec<String> {
-    let line = |step: &planwright_core::draft::StepDraft| {
+    let line = |step: &planwright_core::plan::draft::StepDraft| {
         let id = step.id.as_ref().map_or("", |id| id.value.as_str());
         let mark = step.mark().map(|mark| format!(" ({})", mark.word())).unwrap_or_default();
         let needs: Vec<&str> = step.needs.iter().flatten().map(|need| need.value.as_str()).collect();
@@ -146,10 +147,13 @@ fn a_wait_that_only_follows_never_closes_a_circle() {
         {"id": 1, "title": "B", "dependencies": ["5"]}, {"id": 2, "title": "C", "dependencies": []}]}]}"#;
     let draft = read("task-master", "tasks.json", text);
     assert_eq!(steps(&draft)[1], "task-5-1: B <- task-5");
-    assert_eq!(planwright_core::view::graph(&draft).cycles(), Vec::<Vec<usize>>::new());
+    assert_eq!(planwright_core::plan::view::graph(&draft).cycles(), Vec::<Vec<usize>>::new());
     // The twin: a circle that the file itself says is kept, for the rule `cycle` to tell.
     let said = r#"{"tasks": [{"id": 1, "title": "A", "dependencies": [2]}, {"id": 2, "title": "B", "dependencies": [1]}]}"#;
-    assert_eq!(planwright_core::view::graph(&read("task-master", "tasks.json", said)).cycles(), [[0, 1]]);
+    assert_eq!(
+        planwright_core::plan::view::graph(&read("task-master", "tasks.json", said)).cycles(),
+        [[0, 1]]
+    );
 }
 
 // P-06: a number that a subtask waits for is that of the one beside it, unless that one comes later and a task before has it too.
@@ -305,7 +309,7 @@ fn feature_lists() {
         read("feature-list", "feature_list.json", r#"[{"description": "A", "steps": [], "passes": true}]"#);
     assert_eq!(steps(&bare), ["a: A (done)"]);
     let named = r#"{"0": {"id": "F1", "title": "A", "status": "done"}, "1": {"id": "F2", "title": "B", "status": "todo"}}"#;
-    assert_eq!(foreign::detect("feature_list.json", named).expect("it is one").0.name, "feature-list");
+    assert_eq!(import::detect("feature_list.json", named).expect("it is one").0.name, "feature-list");
     assert_eq!(steps(&read("feature-list", "feature_list.json", named)), ["f1: A (done)", "f2: B"]);
 }
 
@@ -313,17 +317,16 @@ fn feature_lists() {
 #[test]
 fn every_fixture_is_recognised_as_its_own() {
     for fixture in fixtures() {
-        let (found, because) = foreign::detect(fixture.place, &fixture.text).expect("it is recognised");
+        let (found, because) = import::detect(fixture.place, &fixture.text).expect("it is recognised");
         assert_eq!(found.name, fixture.format, "{}: {because}", fixture.place);
         assert!(!because.is_empty());
-        let by_content = foreign::detect("x", &fixture.text).expect("it is recognised anywhere");
+        let by_content = import::detect("x", &fixture.text).expect("it is recognised anywhere");
         assert_eq!(by_content.0.name, fixture.format, "{} without its place", fixture.place);
         // One format takes every list that no other one does.
-        let claims =
-            foreign::FOREIGN.iter().filter(|foreign| foreign.name != "checklist").filter(|foreign| {
-                let end = fixture.text.floor_char_boundary(foreign::HEAD_BYTES);
-                (foreign.recognises)(fixture.place, &fixture.text[..end]).is_some()
-            });
+        let claims = import::FOREIGN.iter().filter(|foreign| foreign.name != "checklist").filter(|foreign| {
+            let end = fixture.text.floor_char_boundary(import::HEAD_BYTES);
+            (foreign.recognises)(fixture.place, &fixture.text[..end]).is_some()
+        });
         assert_eq!(claims.count(), 1, "{} is claimed by one alone", fixture.place);
     }
 }
@@ -357,7 +360,7 @@ fn other_files_are_not_recognised() {
         ("data.json", ""),
         ("post.md", "---\ntitle: A post\nstatus: draft\nlabels: [a]\n---\n\nText.\n"),
     ] {
-        let found = foreign::detect(place, text).map(|(found, because)| (found.name, because));
+        let found = import::detect(place, text).map(|(found, because)| (found.name, because));
         assert_eq!(found, None, "{place}");
     }
 }
@@ -367,7 +370,7 @@ fn titles(draft: &Draft) -> Vec<&str> {
 }
 
 fn waits(draft: &Draft) -> Vec<Vec<usize>> {
-    let graph = planwright_core::view::graph(draft);
+    let graph = planwright_core::plan::view::graph(draft);
     (0..draft.steps.len()).map(|step| graph.needs(step).to_vec()).collect()
 }
 
@@ -553,17 +556,17 @@ fn no_file_is_too_broken() {
         let name = if round % 7 == 0 { fixtures[dice.roll(fixtures.len())].format } else { fixture.format };
         let source = Source::new(fixture.place, text.as_str());
         let draft = (format(name).parse)(&source);
-        drop(foreign::detect(fixture.place, &text));
+        drop(import::detect(fixture.place, &text));
         let what = format!("round {round}, {name}:\n{text}");
         let spans = draft.steps.iter().flat_map(|step| [step.whole.0, step.title.span]);
         for span in spans.chain(draft.oddities.0.iter().map(|oddity| oddity.span)) {
             assert!(span.start <= span.end && span.end <= text.len(), "{what}");
         }
-        let ids = planwright_core::plan::ids(&draft);
+        let ids = planwright_core::plan::verified::ids(&draft);
         let unique: std::collections::BTreeSet<&String> = ids.iter().collect();
         assert_eq!(unique.len(), ids.len(), "{what}");
         for id in &ids {
-            assert_eq!(&planwright_core::plan::slug(id), id, "{what}");
+            assert_eq!(&planwright_core::plan::verified::slug(id), id, "{what}");
         }
         if round % 3 == 0 {
             assert_composes(&draft, &what);

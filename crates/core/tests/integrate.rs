@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use planwright_core::integrate::{Conflict, Evidence, Member, Next, Search, Settled, Trial, Why};
+use planwright_core::workspace::merge_queue::{
+    Conflict, Evidence, Member, Next, Search, Settled, Trial, Why,
+};
 use proptest::prelude::{Just, Strategy, prop};
 use proptest::{prop_assert, prop_assert_eq, proptest};
 

@@ -5,9 +5,10 @@
 mod deed;
 
 use deed::{Deed, Dice, Expected};
-use planwright_core::draft::Draft;
-use planwright_core::merge::{self, Merged};
-use planwright_core::source::Source;
+use planwright_core::dialect::merge;
+use planwright_core::dialect::merge::Merged;
+use planwright_core::plan::draft::Draft;
+use planwright_core::syntax::source::Source;
 
 /// How many plans are made, and how many pairs of edits are tried on each: 10,000 pairs in all, in four tests that run side by
 /// side.

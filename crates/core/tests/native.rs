@@ -9,11 +9,13 @@ mod page;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use planwright_core::change::Change;
 use planwright_core::dialect::{self, Dialect};
-use planwright_core::draft::{ContractDraft, Draft, StepDraft, StepNumber};
-use planwright_core::plan::{self, Last, OnFail};
-use planwright_core::source::{self, Source, Spanned};
+use planwright_core::plan::draft::{ContractDraft, Draft, StepDraft, StepNumber};
+use planwright_core::plan::edit::Change;
+use planwright_core::plan::verified;
+use planwright_core::plan::verified::{Last, OnFail};
+use planwright_core::syntax::source;
+use planwright_core::syntax::source::{Source, Spanned};
 
 use crate::page::Case;
 
@@ -402,7 +404,10 @@ fn policies_are_read_in_every_spelling() {
 #[test]
 fn ids_are_made_of_titles_and_never_clash() {
     let text = "### 1. Write the fix!\n### 2. Write the fix\n**id:** write-the-fix-2\n### 3. Write the FIX\n### 4. 日本語\n";
-    assert_eq!(plan::ids(&parse(text)), ["write-the-fix", "write-the-fix-2", "write-the-fix-3", "step-4"]);
+    assert_eq!(
+        verified::ids(&parse(text)),
+        ["write-the-fix", "write-the-fix-2", "write-the-fix-3", "step-4"]
+    );
 }
 
 #[test]
@@ -410,7 +415,7 @@ fn a_step_without_needs_waits_for_all_earlier_ones() {
     let text =
         "### 1. a\n### 2. b\n**needs:** none\n### 3. c\n**needs:** #1\n### 4. d\n### 5. e\n**needs:** a, 2\n";
     let draft = parse(text);
-    let needs = plan::needs(&draft, &plan::ids(&draft));
+    let needs = verified::needs(&draft, &verified::ids(&draft));
     assert_eq!(needs, [vec![], vec![], vec![0], vec![1, 2], vec![0, 1]]);
 }
 

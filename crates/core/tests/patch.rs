@@ -8,13 +8,15 @@ mod generate;
 use std::collections::BTreeMap;
 
 use generate::{Purity, plans, soups, wishes};
-use planwright_core::change::{Change, Refusal};
 use planwright_core::dialect::{self, Dialect};
-use planwright_core::digest::Digest;
-use planwright_core::draft::{Draft, Field, Mark, StepDraft, StepNumber};
-use planwright_core::source::{self, Edit, Source, Span, Spanned};
+use planwright_core::plan::digest::Digest;
+use planwright_core::plan::draft::{Draft, Field, Mark, StepDraft, StepNumber};
+use planwright_core::plan::edit::{Change, Refusal};
+use planwright_core::plan::verified;
+use planwright_core::syntax::source;
+use planwright_core::syntax::source::{Edit, Source, Span, Spanned};
+use planwright_core::syntax::yaml;
 use planwright_core::verify::{Facts, Limits, Study, verify};
-use planwright_core::{plan, yaml};
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, proptest};
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -94,10 +96,10 @@ fn renumber(draft: &mut Draft) {
 
 /// The names that a step waits for.
 fn waits_for(draft: &Draft, step: usize) -> Vec<String> {
-    let ids = plan::ids(draft);
+    let ids = verified::ids(draft);
     match &draft.steps[step].needs {
         Some(needs) => needs.iter().map(|need| need.value.clone()).collect(),
-        None => plan::needs(draft, &ids)[step].iter().map(|&place| ids[place].clone()).collect(),
+        None => verified::needs(draft, &ids)[step].iter().map(|&place| ids[place].clone()).collect(),
     }
 }
 
@@ -114,12 +116,14 @@ fn meant(draft: &Draft, change: &Change) -> Draft {
             let entries = &mut meant.frontmatter.entries;
             match entries.iter().position(|entry| entry.key.value == *key) {
                 Some(place) => entries[place].value = value,
-                None => entries.push(planwright_core::draft::Entry { key: spanned(key.clone()), value }),
+                None => {
+                    entries.push(planwright_core::plan::draft::Entry { key: spanned(key.clone()), value })
+                }
             }
         }
         Change::Note { text } => meant.notes.push(spanned(text.clone())),
         Change::Rename { step, id } => {
-            let old = plan::ids(draft)[*step].clone();
+            let old = verified::ids(draft)[*step].clone();
             for need in meant.steps.iter_mut().filter_map(|step| step.needs.as_mut()).flatten() {
                 need.value = if need.value == old { id.clone() } else { need.value.clone() };
             }
@@ -152,7 +156,7 @@ fn filled(text: &str, item: &str) -> String {
 }
 
 fn expand(draft: &mut Draft, at: usize, items: &[String]) {
-    let old = plan::ids(draft)[at].clone();
+    let old = verified::ids(draft)[at].clone();
     let written = draft.steps.remove(at);
     for (index, item) in items.iter().enumerate() {
         let mut step = written.clone();
@@ -166,7 +170,7 @@ fn expand(draft: &mut Draft, at: usize, items: &[String]) {
         }
         draft.steps.insert(at + index, step);
     }
-    let new: Vec<String> = plan::ids(draft)[at..at + items.len()].to_vec();
+    let new: Vec<String> = verified::ids(draft)[at..at + items.len()].to_vec();
     for needs in draft.steps.iter_mut().filter_map(|step| step.needs.as_mut()) {
         let names = needs
             .iter()
@@ -279,7 +283,7 @@ fn expanded(source: &Source, draft: &Draft, at: usize, items: &[String]) -> Stri
         let number = counted(new).filter(|_| template(old).is_some());
         edits.extend(number.map(|number| Edit::replace(old.number.span, number.to_string())));
     }
-    let (old, new) = (&plan::ids(draft)[at], &plan::ids(&meant)[at..at + items.len()]);
+    let (old, new) = (&verified::ids(draft)[at], &verified::ids(&meant)[at..at + items.len()]);
     for other in draft.steps.iter().filter(|other| other.whole.0 != step.whole.0) {
         for need in other.needs.iter().flatten().filter(|need| need.value == *old) {
             let lead = &text[source.line_at(need.span.start).start..need.span.start];
@@ -339,7 +343,7 @@ fn is_set(source: &Source, draft: &Draft, (key, value): (&str, &str), after: &st
 }
 
 fn is_renamed(source: &Source, draft: &Draft, (step, id): (usize, &str), after: &str) -> bool {
-    let old = &plan::ids(draft)[step];
+    let old = &verified::ids(draft)[step];
     let needs =
         draft.steps.iter().filter_map(|step| step.needs.as_ref()).flatten().filter(|need| need.value == *old);
     let followed: Vec<Edit> = needs.map(|need| Edit::replace(need.span, id)).collect();
@@ -526,7 +530,7 @@ fn is_meaningful(text: &str, change: &Change) -> Option<bool> {
             Some(owner.as_ref() != Some(value))
         }
         Change::Set { key, .. } => Some(false).filter(|_| ["status", "approved_by"].contains(&key.as_str())),
-        Change::Rename { step, id } => Some(plan::ids(&parse(text))[*step] != *id),
+        Change::Rename { step, id } => Some(verified::ids(&parse(text))[*step] != *id),
         Change::Need { step, on } => Some(!is_waited_for(text, *step, on)),
         Change::Move { step, to } => Some(step != to),
         Change::Append { .. } | Change::Expand { .. } => None,
@@ -536,8 +540,8 @@ fn is_meaningful(text: &str, change: &Change) -> Option<bool> {
 /// Whether a step waits for the step called `on`.
 fn is_waited_for(text: &str, step: usize, on: &str) -> bool {
     let draft = parse(text);
-    let ids = plan::ids(&draft);
-    plan::find_step(&draft, &ids, on).is_some_and(|on| plan::needs(&draft, &ids)[step].contains(&on))
+    let ids = verified::ids(&draft);
+    verified::find_step(&draft, &ids, on).is_some_and(|on| verified::needs(&draft, &ids)[step].contains(&on))
 }
 
 proptest! {

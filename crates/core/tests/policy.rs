@@ -3,15 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use planwright_core::glob::Glob;
-use planwright_core::ledger::{Role, Who};
-use planwright_core::plan::Plan;
-use planwright_core::policy::{
+use planwright_core::approval::ledger::{Role, Who};
+use planwright_core::approval::policy::{
     Approvers, Ask, Automatic, BY_DEFAULT, Decision, Demand, Facts, Policy, Signed, Tools, When, Why, decide,
     may_approve, required_from,
 };
-use planwright_core::red::{Before, Red};
-use planwright_core::source::Source;
+use planwright_core::plan::verified::Plan;
+use planwright_core::run::baseline::{Before, Red};
+use planwright_core::syntax::glob::Glob;
+use planwright_core::syntax::source::Source;
 use planwright_core::verify::{Facts as World, Limits, Study, verify};
 
 const NOW: u64 = 1_000_000;

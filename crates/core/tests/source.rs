@@ -4,9 +4,9 @@
 
 use std::time::{Duration, Instant};
 
-use planwright_core::change::Change;
-use planwright_core::draft::{Draft, Mark, Oddity};
-use planwright_core::source::Source;
+use planwright_core::plan::draft::{Draft, Mark, Oddity};
+use planwright_core::plan::edit::Change;
+use planwright_core::syntax::source::Source;
 use planwright_core::verify::{read, too_large};
 
 const MEBIBYTE: usize = 1 << 20;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use planwright_core::approval::ledger::{Entry, Subject, Who};
+use planwright_core::approval::status::{REJECTIONS_MAX, Said, Standing, Unfit, undoable};
 use planwright_core::dialect;
-use planwright_core::event::{Blob, Outcome};
-use planwright_core::ledger::{Entry, Subject, Who};
-use planwright_core::standing::{REJECTIONS_MAX, Said, Standing, Unfit, undoable};
-use planwright_core::state::{Reason, State};
+use planwright_core::plan::lifecycle::{Reason, State};
+use planwright_core::run::event::{Blob, Outcome};
 
 fn ada() -> Who {
     Who::person("ada")

@@ -7,7 +7,7 @@ mod page;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use planwright_core::source::Source;
+use planwright_core::syntax::source::Source;
 use planwright_core::verify::{BashFault, Facts, Limits, Study, verify};
 
 use crate::page::Case;

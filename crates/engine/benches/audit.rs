@@ -14,10 +14,11 @@ use std::process::{Command, ExitCode, Stdio};
 
 use clock::{Cost, medians};
 use planwright_engine::Project;
-use planwright_engine::base::tree_of_workspace;
-use planwright_engine::process::{SHIM, Stop, shim_main};
-use planwright_engine::rerun::{Audit, Options, PlanAudit, record};
-use planwright_engine::store::{self, Text};
+use planwright_engine::audit::rerun::{Audit, Options, PlanAudit, record};
+use planwright_engine::git::base::tree_of_workspace;
+use planwright_engine::store::plan_file;
+use planwright_engine::store::plan_file::Text;
+use planwright_engine::system::process::{SHIM, Stop, shim_main};
 
 const STEPS_FULL: usize = 1_000;
 const STEPS_SMOKE: usize = 20;
@@ -85,7 +86,7 @@ fn audit(project: &Project) -> PlanAudit {
 }
 
 fn read(project: &Project) -> usize {
-    let text = store::read(&project.root.join("plan.md"), "plan.md", project.reading()).expect("read");
+    let text = plan_file::read(&project.root.join("plan.md"), "plan.md", project.reading()).expect("read");
     let Text::Plan(source) = text else { panic!("the plan is text") };
     source.draft().steps.len()
 }

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use planwright_engine::process::{Ended, Error, How, Job, SHIM, Stop, Supervisors, run, shim_main};
+use planwright_engine::system::process::{Ended, Error, How, Job, SHIM, Stop, Supervisors, run, shim_main};
 
 /// How often each is measured.
 const ROUNDS_FULL: usize = 1000;

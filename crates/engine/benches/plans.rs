@@ -14,10 +14,11 @@ use std::path::PathBuf;
 use clock::Cost;
 use memory::peak_kib;
 
-use planwright_core::draft::Draft;
-use planwright_core::source::Source;
+use planwright_core::plan::draft::Draft;
+use planwright_core::syntax::source::Source;
 use planwright_core::verify::{self, Facts, Limits, Questions, Study};
-use planwright_engine::{Project, facts};
+use planwright_engine::Project;
+use planwright_engine::workspace::facts;
 use pulldown_cmark::{Options, Parser};
 
 /// How much work a run does.

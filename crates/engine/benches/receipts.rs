@@ -7,16 +7,16 @@ mod scratch;
 use std::hint::black_box;
 use std::time::Instant;
 
+use planwright_core::approval::ledger::Who;
+use planwright_core::audit::bundle::{Book, Bundle, Head, Kept, Link, RunBook};
+use planwright_core::audit::hash_chain;
 use planwright_core::audit::{Checks, Claimed, World, audit};
-use planwright_core::chain;
-use planwright_core::digest::Digest;
-use planwright_core::event::{AttemptEnd, Blob, Event, Outcome, Receipt, Usage};
-use planwright_core::judge::{Observation, judge};
-use planwright_core::ledger::Who;
-use planwright_core::receipts::{Book, Bundle, Head, Kept, Link, RunBook};
-use planwright_core::source::Source;
+use planwright_core::plan::digest::Digest;
+use planwright_core::run::event::{AttemptEnd, Blob, Event, Outcome, Receipt, Usage};
+use planwright_core::run::judge::{Observation, judge};
+use planwright_core::syntax::source::Source;
 use planwright_core::verify;
-use planwright_engine::base;
+use planwright_engine::git::base;
 
 use crate::scratch::Scratch;
 
@@ -78,7 +78,7 @@ fn book(events: &[Event], genesis: blake3::Hash) -> Book {
     let mut links = Vec::new();
     for (event, seq) in events.iter().zip(1..) {
         let record = serde_json::to_vec(event).expect("written");
-        let hash = chain::link(&head.hash, 1, (seq, 1), &record);
+        let hash = hash_chain::link(&head.hash, 1, (seq, 1), &record);
         links.push(Link { seq, at_ms: 1, text: record, prev: head.hash, hash });
         head = Head { seq, hash };
     }
@@ -119,7 +119,7 @@ fn bundle(steps: usize) -> Bundle {
             output: Some(said.clone()),
             usage: Usage::default(),
             changed: vec!["a".to_owned()],
-            account: planwright_core::agent::Account::default(),
+            account: planwright_core::agent::profile::Account::default(),
         });
         let receipt = Receipt {
             verdict: judge(0, &observation),
@@ -137,7 +137,7 @@ fn bundle(steps: usize) -> Bundle {
         events.push(Event::ContractFinished { step, attempt: 1, receipt });
     }
     events.push(Event::RunFinished { outcome: Outcome::Done, why: String::new() });
-    let book = book(&events, chain::run_genesis(&digest, text.as_bytes()));
+    let book = book(&events, hash_chain::run_genesis(&digest, text.as_bytes()));
     let run =
         RunBook { book, name: "it".to_owned(), digest, text, dialect: "native".to_owned(), created_at_ms: 1 };
     let kept = Kept { bytes: 4, content: Some(b"said".to_vec()), dropped_at_ms: None };

@@ -16,18 +16,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use clock::Cost;
-use planwright_core::digest::Digest;
-use planwright_core::event::{Agents, AttemptEnd, Blob, Event, Outcome, Reason, Receipt, StopWhen, Usage};
-use planwright_core::judge::{Observation, judge};
-use planwright_core::plan::Plan;
-use planwright_core::run::RunState;
-use planwright_core::source::Source;
-use planwright_core::tally::Tally;
+use planwright_core::plan::digest::Digest;
+use planwright_core::plan::verified::Plan;
+use planwright_core::plan::view::Summary;
+use planwright_core::run::event::{
+    Agents, AttemptEnd, Blob, Event, Outcome, Reason, Receipt, StopWhen, Usage,
+};
+use planwright_core::run::judge::{Observation, judge};
+use planwright_core::run::state::RunState;
+use planwright_core::run::summary::Tally;
+use planwright_core::syntax::source::Source;
 use planwright_core::verify::trusted;
-use planwright_core::view::Summary;
-use planwright_engine::runs::Runs;
+use planwright_engine::Project;
+use planwright_engine::run::Runs;
 use planwright_engine::store::journal::{Addition, NewRun, Store, blob_of};
-use planwright_engine::{Project, project};
+use planwright_engine::workspace::project;
 use rusqlite::{Connection, OpenFlags};
 
 const PLANS_FULL: usize = 10_000;
@@ -175,7 +178,7 @@ fn finished(step: &str) -> Event {
         output: None,
         usage: Usage { tokens: Some(12_000), micro_dollars: Some(90_000), milliseconds: 60_000 },
         changed: vec!["src/main.py".to_owned()],
-        account: planwright_core::agent::Account::default(),
+        account: planwright_core::agent::profile::Account::default(),
     }
 }
 

@@ -1,31 +1,36 @@
 //! Whether what is recorded is what was written, and proves what it says. Gathers the record, what was kept of it elsewhere and
 //! the plan files; [`planwright_core::audit`] finds. The façade that faces use. Mends nothing.
 
-mod beyond;
-mod exported;
-mod right;
+pub mod doctor;
+pub mod rerun;
+mod external_anchor;
+mod export;
+mod authority;
 
-pub use beyond::{Keep, keep};
-pub use exported::{Export, Written, export, write_statements};
+pub use export::{Export, Written, export, write_statements};
+pub use external_anchor::{Keep, keep};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use planwright_core::approval::ledger::Who;
+use planwright_core::audit::bundle;
+use planwright_core::audit::bundle::{Anchor, Bundle};
 use planwright_core::audit::{
     self, Check, Checks, Claimed, Finding, Happened, KeptHead, Kind, TestResult, World,
 };
-use planwright_core::ledger::Who;
-use planwright_core::receipts::{self, Anchor, Bundle};
-use planwright_core::source::Source;
+use planwright_core::syntax::source::Source;
 
-use crate::base;
-use crate::project::{self, Project};
+use crate::git::base;
 use crate::store::journal::{self, Outputs, Recording, Store};
-use crate::store::{self, Text};
-use beyond::Beyond;
-pub(crate) use exported::Exported;
-use right::Right;
+use crate::store::plan_file;
+use crate::store::plan_file::Text;
+use crate::workspace::project;
+use crate::workspace::project::Project;
+use authority::Right;
+pub(crate) use export::Exported;
+use external_anchor::Beyond;
 
 /// What can go wrong with an audit. What is found is no error.
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +40,7 @@ pub enum Error {
     #[error("the record can't be read")]
     Journal(#[from] journal::Error),
     #[error(transparent)]
-    Store(#[from] store::Error),
+    Store(#[from] plan_file::Error),
     #[error("the heads can't be kept in git")]
     Git(#[from] base::Error),
     /// A file can't be written or read.
@@ -50,13 +55,11 @@ pub enum Error {
     Unwritable {
         plan: String,
         #[source]
-        source: receipts::Unwritable,
+        source: bundle::Unwritable,
     },
     /// Nothing is recorded of it.
     #[error("nothing is recorded of {plan}")]
-    Nothing {
-        plan: String,
-    },
+    Nothing { plan: String },
     /// There is no store to anchor.
     #[error("nothing is recorded here")]
     NoRecord,
@@ -247,7 +250,7 @@ impl Desk<'_> {
             plan: bundle.plan.clone(),
             basis,
             records: bundle.records(),
-            head: receipts::head_of_heads(&bundle.heads()).to_hex().to_string(),
+            head: bundle::head_of_heads(&bundle.heads()).to_hex().to_string(),
             findings,
             history: audit::history(&bundle),
             results: audit::test_results(&bundle),
@@ -266,7 +269,7 @@ impl Desk<'_> {
         if !full.exists() {
             return Ok(None);
         }
-        match store::read(&full, &path.to_string_lossy(), self.project.reading())? {
+        match plan_file::read(&full, &path.to_string_lossy(), self.project.reading())? {
             Text::Plan(source) => Ok(Some(source)),
             Text::Unreadable(_) => Ok(None),
         }
@@ -320,7 +323,8 @@ impl Desk<'_> {
                 .map(|end| end.book.to_string())
                 .collect::<Vec<_>>()
         };
-        let known = self.beyond.of(&recording.bundle).into_iter().filter(|kept| kept.by == beyond::FILE);
+        let known =
+            self.beyond.of(&recording.bundle).into_iter().filter(|kept| kept.by == external_anchor::FILE);
         if missing(&known.map(|kept| kept.anchor).collect::<Vec<_>>()).is_empty() {
             return Ok(Vec::new());
         }

@@ -1,27 +1,31 @@
 //! The settings: from the command line, the environment, the project, the user, and the defaults, in this order. Knows every
 //! key through one table, refuses what it does not know, and never writes what it was not told to.
 
+pub mod policy;
+pub mod signature;
 mod edit;
 mod layer;
-pub mod setting;
+pub mod schema;
 mod worktree;
 
 pub use edit::{Edited, Refused, set, unset};
 pub use layer::Fault;
-pub use setting::{Kind, SETTINGS, Setting, Value};
+pub use schema::{Kind, SETTINGS, Setting, Value};
 pub use worktree::{Script, Worktree};
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use planwright_core::agent::{self, Places};
-use planwright_core::decide;
-use planwright_core::event::Agents;
-use planwright_core::notice::Occasion;
-use planwright_core::opinion::{self, Weight};
-use planwright_core::plan::{Plan, Reference};
-use planwright_core::scope::{Mode, Registry};
+use planwright_core::agent::permission::{Mode, Registry};
+use planwright_core::agent::profile;
+use planwright_core::agent::profile::Places;
+use planwright_core::plan::verified::{Plan, Reference};
+use planwright_core::run::event::Agents;
+use planwright_core::run::opinion;
+use planwright_core::run::opinion::Weight;
+use planwright_core::run::schedule;
+use planwright_core::workspace::notification::Occasion;
 
 use layer::Layer;
 
@@ -109,7 +113,7 @@ pub enum Violation {
 }
 
 /// Tools that need an approved plan, in sessions of people.
-pub type Guard = planwright_core::scope::Guard;
+pub type Guard = planwright_core::agent::permission::Guard;
 
 /// How finished plans are merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -194,8 +198,8 @@ pub struct Retention {
 
 impl Config {
     /// The limits that `decide` goes by.
-    pub fn run_limits(&self) -> decide::Limits {
-        decide::Limits {
+    pub fn run_limits(&self) -> schedule::Limits {
+        schedule::Limits {
             jobs: self.run.jobs,
             lost_max: self.run.lost_max,
             parked_max: self.run.parked_max,
@@ -461,7 +465,7 @@ impl Settings {
             Some((value, origin)) => (Some(value.clone()), *origin),
             None => (setting.default(), Origin::Default),
         };
-        Some(Entry { key: setting::key(path), setting, value, origin })
+        Some(Entry { key: schema::key(path), setting, value, origin })
     }
 
     fn number(&self, name: &str) -> u64 {
@@ -638,11 +642,11 @@ impl Config {
     /// name as the only word, which no command line can have; a target without a command line has none.
     pub fn agents_of(&self, plan: &Plan) -> Agents {
         let targets = plan.steps.iter().map(|step| step.target.as_str());
-        let targets = targets.filter(|target| !setting::BUILT_IN.contains(target));
+        let targets = targets.filter(|target| !schema::BUILT_IN.contains(target));
         targets
             .map(|target| {
                 let agent = self.agent_of(target);
-                let command = match setting::BUILT_IN.contains(&agent) {
+                let command = match schema::BUILT_IN.contains(&agent) {
                     true => vec![agent.to_owned()],
                     false => self.command_of(agent),
                 };
@@ -658,7 +662,7 @@ impl Config {
         let protocol = said.map(|said| said.protocol).unwrap_or_default();
         let own = said.map(|said| said.command.clone()).filter(|command| !command.is_empty());
         let words: Vec<String> = own.unwrap_or_else(|| {
-            let profile = agent::profile(said.and_then(|said| said.like.as_deref()).unwrap_or(agent));
+            let profile = profile::profile(said.and_then(|said| said.like.as_deref()).unwrap_or(agent));
             let words = profile.map(|profile| match protocol {
                 Protocol::Command => profile.command,
                 Protocol::Acp => profile.acp,
@@ -667,7 +671,7 @@ impl Config {
         });
         match protocol {
             Protocol::Acp if !words.is_empty() => {
-                agent::BRIDGE.iter().map(|&word| word.to_owned()).chain(words).collect()
+                profile::BRIDGE.iter().map(|&word| word.to_owned()).chain(words).collect()
             }
             Protocol::Acp | Protocol::Command => words,
         }
@@ -677,7 +681,7 @@ impl Config {
     /// settings of the user, may start it.
     pub fn is_projects_word(&self, agent: &str) -> bool {
         let Some(said) = self.agents.get(agent).filter(|said| said.is_projects) else { return false };
-        let known = agent::profile(agent).map(|profile| profile.command).unwrap_or_default();
+        let known = profile::profile(agent).map(|profile| profile.command).unwrap_or_default();
         let is_known = said.command.is_empty() || said.command.iter().eq(known);
         !is_known || said.like.is_some() || !said.environment.is_empty()
     }
@@ -765,7 +769,7 @@ fn read_text(path: &Path) -> Result<Option<String>, Error> {
             "too large for a file of settings",
         )));
     }
-    match crate::store::read_text(path, FILE_BYTES_MAX) {
+    match crate::store::plan_file::read_text(path, FILE_BYTES_MAX) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(read_error(source)),

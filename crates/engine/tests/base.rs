@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use planwright_engine::Project;
-use planwright_engine::base::{self, Base, Checkout, tree_of_workspace};
-use planwright_engine::core::plan::Plan;
-use planwright_engine::seal;
+use planwright_engine::core::plan::verified::Plan;
+use planwright_engine::git::base;
+use planwright_engine::git::base::{Base, Checkout, tree_of_workspace};
+use planwright_engine::git::sealed;
 use repository::{Repository, lay_traps, read};
 
 fn tree(repository: &Repository) -> String {
@@ -311,15 +312,15 @@ fn sealed_files_are_known_by_their_content() {
         .write("tests/c.txt", "3")
         .write("one", "4");
     let plan = sealing(&repository, &["tests/**/*.py", "one"]);
-    let before = seal::of(repository.root(), &plan).expect("sealed");
+    let before = sealed::of(repository.root(), &plan).expect("sealed");
     assert_eq!(before.keys().collect::<Vec<_>>(), ["one", "tests/a.py", "tests/deep/b.py"]);
     assert_eq!(before["one"], blake3::hash(b"4").to_hex().to_string());
-    assert!(seal::moved(&before, &seal::of(repository.root(), &plan).expect("sealed")).is_empty());
+    assert!(sealed::moved(&before, &sealed::of(repository.root(), &plan).expect("sealed")).is_empty());
     repository.write("tests/a.py", "changed").write("tests/new.py", "").write("tests/c.txt", "none of ours");
     std::fs::remove_file(repository.root().join("tests/deep/b.py")).expect("removed");
-    let now = seal::of(repository.root(), &plan).expect("sealed");
+    let now = sealed::of(repository.root(), &plan).expect("sealed");
     assert_eq!(
-        seal::moved(&before, &now),
+        sealed::moved(&before, &now),
         [
             "the sealed file tests/a.py was changed",
             "the sealed file tests/deep/b.py is gone",
@@ -342,7 +343,7 @@ fn what_can_not_be_sealed_is_named() {
     ];
     for (pattern, said) in cases {
         let plan = sealing(&repository, &[pattern]);
-        let error = seal::of(repository.root(), &plan).expect_err(pattern).to_string();
+        let error = sealed::of(repository.root(), &plan).expect_err(pattern).to_string();
         assert!(error.contains(said), "{pattern}: {error}");
     }
 }
@@ -353,9 +354,9 @@ fn a_link_does_not_pass_for_the_file_that_was_sealed() {
     let repository = Repository::new("seal-link");
     repository.write("judge", "text").write("elsewhere", "text");
     let plan = sealing(&repository, &["judge"]);
-    let before = seal::of(repository.root(), &plan).expect("sealed");
+    let before = sealed::of(repository.root(), &plan).expect("sealed");
     std::fs::remove_file(repository.root().join("judge")).expect("removed");
     symlink("elsewhere", repository.root().join("judge")).expect("a link");
-    let now = seal::of(repository.root(), &plan).expect("sealed");
-    assert_eq!(seal::moved(&before, &now), ["the sealed file judge was changed"]);
+    let now = sealed::of(repository.root(), &plan).expect("sealed");
+    assert_eq!(sealed::moved(&before, &now), ["the sealed file judge was changed"]);
 }

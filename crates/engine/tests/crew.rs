@@ -15,15 +15,16 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use planwright_engine::Project;
-use planwright_engine::core::decide::Limits;
-use planwright_engine::core::event::{Event, Outcome};
-use planwright_engine::core::ledger::Who;
-use planwright_engine::crew::{Shift, Until, work};
-use planwright_engine::decisions::{Decisions, Yes};
-use planwright_engine::process::{SHIM, Stop, shim_main};
-use planwright_engine::runs::{Drive, Runs};
+use planwright_engine::approval::{Decisions, Yes};
+use planwright_engine::core::approval::ledger::Who;
+use planwright_engine::core::run::event::{Event, Outcome};
+use planwright_engine::core::run::schedule::Limits;
+use planwright_engine::run::remote_worker::{Shift, Until, work};
+use planwright_engine::run::{Drive, Runs};
 use planwright_engine::store::journal::{Health, LEASE_MS, Lease, RunId};
-use planwright_engine::store::{self, Store, Text};
+use planwright_engine::store::plan_file;
+use planwright_engine::store::plan_file::{Store, Text};
+use planwright_engine::system::process::{SHIM, Stop, shim_main};
 use runner::{Case, run_cases};
 
 const DRIVE: &str = "__drive";
@@ -55,7 +56,7 @@ fn drive(root: &Path) -> ExitCode {
     let path = root.join("plans/it.md");
     let runs = Runs::open(&project).expect("runs");
     if runs.latest(&path).expect("read").is_none() {
-        let text = store::read(&path, "plans/it.md", project.reading()).expect("a plan");
+        let text = plan_file::read(&path, "plans/it.md", project.reading()).expect("a plan");
         assert!(matches!(text, Text::Plan(_)));
         let verified = project.check(text).expect("checked");
         let decisions = Decisions::open(&project).expect("decisions");

@@ -8,7 +8,7 @@ mod scratch;
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use planwright_core::review::{Direction, compare_commands};
+use planwright_core::approval::review::{Direction, compare_commands};
 
 use scratch::Scratch;
 

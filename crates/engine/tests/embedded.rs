@@ -26,9 +26,9 @@ use std::process::{Command, ExitCode, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use planwright_core::event::{Event, Outcome, StopWhen};
-use planwright_engine::driver::Progress;
-use planwright_engine::process::{SHIM, shim_main};
+use planwright_core::run::event::{Event, Outcome, StopWhen};
+use planwright_engine::run::driver::Progress;
+use planwright_engine::system::process::{SHIM, shim_main};
 
 use crate::runner::{Case, run_cases};
 use crate::sabotage::{Breach, refusal};

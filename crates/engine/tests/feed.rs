@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use planwright_engine::core::event::{Blob, Event, Outcome, Reason};
-use planwright_engine::core::ledger::{Entry, Subject, Who};
-use planwright_engine::core::notice::{Notice, Occasion};
-use planwright_engine::core::standing::Standing;
-use planwright_engine::feed::{Feed, Filter};
-use planwright_engine::store::Store;
+use planwright_engine::core::approval::ledger::{Entry, Subject, Who};
+use planwright_engine::core::approval::status::Standing;
+use planwright_engine::core::run::event::{Blob, Event, Outcome, Reason};
+use planwright_engine::core::workspace::notification::{Notice, Occasion};
 use planwright_engine::store::journal::{Delivery, NewRun, RunId, Statement, Summary, Wanted};
+use planwright_engine::store::plan_file::Store;
+use planwright_engine::workspace::feed::{Feed, Filter};
 
 #[path = "scratch/folder.rs"]
 mod scratch;
@@ -222,8 +222,8 @@ fn notes_are_read_from_the_end() {
         |tool: &str| format!("{{\"at_ms\":1,\"tool\":\"{tool}\",\"why\":\"no\",\"is_blocked\":true}}\n");
     // The limit falls into the middle of a sign.
     let text = format!("{}{}\n{}", note("first"), "\u{20ac}".repeat(1 << 20), note("last"));
-    planwright_engine::store::create(&states.join("guard.log"), &text).expect("a file");
-    let notes = planwright_engine::scope::guard_notes(states);
+    planwright_engine::store::plan_file::create(&states.join("guard.log"), &text).expect("a file");
+    let notes = planwright_engine::run::permission::guard_notes(states);
     assert_eq!(notes.iter().map(|note| note.tool.as_str()).collect::<Vec<_>>(), ["last"]);
 }
 

@@ -9,8 +9,8 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Command;
 
-use planwright_engine::keep::{Brought, History, Keep, Merged};
-use planwright_engine::store::{registry, state};
+use planwright_engine::git::repository::{Brought, History, Keep, Merged};
+use planwright_engine::store::{state_dir, worktree_registry};
 use repository::{Repository, lay_traps, read};
 use scratch::Scratch;
 
@@ -360,9 +360,9 @@ fn a_registered_tree_shares_the_state_of_its_repository() {
     let scratch = Scratch::new("keep-register-tree");
     let top = scratch.path().join("tree");
     keep.plant(&base.commit, &top, "plan/x", History::None).expect("planted");
-    let of = |root: &std::path::Path| state::folder_of(&state::folder(), root).expect("a folder");
+    let of = |root: &std::path::Path| state_dir::folder_of(&state_dir::folder(), root).expect("a folder");
     assert_ne!(of(&top), of(repository.root()), "nobody knows it yet");
-    let tree = registry::Tree {
+    let tree = worktree_registry::Tree {
         path: top.clone(),
         repository: keep.common().to_owned(),
         origin: repository.root().to_owned(),
@@ -374,12 +374,12 @@ fn a_registered_tree_shares_the_state_of_its_repository() {
         ports: vec![],
         created_at_ms: 1,
     };
-    registry::register(&tree).expect("registered");
-    assert_eq!(registry::tree_at(&top).expect("read"), Some(tree));
+    worktree_registry::register(&tree).expect("registered");
+    assert_eq!(worktree_registry::tree_at(&top).expect("read"), Some(tree));
     assert_eq!(of(&top), of(repository.root()));
     std::fs::remove_dir_all(top.join(".git")).expect("removed");
     assert_eq!(of(&top), of(repository.root()), "also without its git folder");
     assert_eq!(Keep::of(&top).expect("a repository").common(), keep.common());
-    registry::forget(&top).expect("forgotten");
-    assert_eq!(registry::tree_at(&top).expect("read"), None);
+    worktree_registry::forget(&top).expect("forgotten");
+    assert_eq!(worktree_registry::tree_at(&top).expect("read"), None);
 }

@@ -19,7 +19,9 @@ use std::time::{Duration, Instant};
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use planwright_engine::process::{GRACE, How, SHIM, Stop, Supervisors, reclaim, shim_main_without_sweep};
+use planwright_engine::system::process::{
+    GRACE, How, SHIM, Stop, Supervisors, reclaim, shim_main_without_sweep,
+};
 
 use process::job::{
     DAEMON, SABOTEUR, bash, is_alive, is_stopped, memory_peak_bytes, pids_in, run, shell, unique, wait_until,

@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use planwright_engine::core::event::{Answer, AttemptEnd, Event, Outcome, Reason, StopWhen, Usage};
-use planwright_engine::store::Store;
+use planwright_engine::core::run::event::{Answer, AttemptEnd, Event, Outcome, Reason, StopWhen, Usage};
 use planwright_engine::store::journal::{
     Addition, Appended, Claim, Health, LEASE_MS, NewRun, Queued, RunId, blob_of, driver_name,
 };
+use planwright_engine::store::plan_file::Store;
 use random::Random;
 use rusqlite::Connection;
 
@@ -72,7 +72,7 @@ fn finished(step: &str, attempt: u32, end: AttemptEnd) -> Event {
         output: None,
         usage,
         changed: Vec::new(),
-        account: planwright_core::agent::Account::default(),
+        account: planwright_core::agent::profile::Account::default(),
     }
 }
 

@@ -21,7 +21,7 @@ mod site;
 use std::ffi::OsString;
 use std::process::{Command, ExitCode};
 
-use planwright_engine::process::{SHIM, shim_main};
+use planwright_engine::system::process::{SHIM, shim_main};
 
 use crate::runner::{Case, run_cases};
 use crate::scratch::Scratch;

@@ -13,7 +13,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use planwright_engine::signature::{self, Error, NAMESPACE, Signers, sign, verify};
+use planwright_engine::config::signature;
+use planwright_engine::config::signature::{Error, NAMESPACE, Signers, sign, verify};
 use ring::digest::{SHA256, SHA512, digest};
 use ring::signature::{Ed25519KeyPair, KeyPair};
 use scratch::Scratch;

@@ -26,10 +26,10 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use planwright_core::decide::Limits;
-use planwright_core::event::{Event, Outcome};
-use planwright_core::plan::Plan;
-use planwright_core::run::Phase;
+use planwright_core::plan::verified::Plan;
+use planwright_core::run::event::{Event, Outcome};
+use planwright_core::run::schedule::Limits;
+use planwright_core::run::state::Phase;
 
 use crate::host::SimHost;
 use crate::play::{Meaning, meaning, play};

@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use planwright_engine::core::event::{Blob, Event, Outcome, Reason, StopWhen, Usage};
-use planwright_engine::core::run::Phase;
-use planwright_engine::core::tally::Tally;
-use planwright_engine::store::Store;
+use planwright_engine::core::run::event::{Blob, Event, Outcome, Reason, StopWhen, Usage};
+use planwright_engine::core::run::state::Phase;
+use planwright_engine::core::run::summary::Tally;
 use planwright_engine::store::journal::{
     Addition, Appended, BYTES_MAX, Break, Error, Fault, NewRun, RunId, blob_of,
 };
+use planwright_engine::store::plan_file::Store;
 use rusqlite::Connection;
 
 use crate::scratch::Scratch;

@@ -7,18 +7,18 @@ mod scratch;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use planwright_engine::core::digest::Digest;
-use planwright_engine::core::event::{
+use planwright_engine::core::plan::digest::Digest;
+use planwright_engine::core::plan::verified::Plan;
+use planwright_engine::core::run::event::{
     Agents, AttemptEnd, Blob, Event, Outcome, Reason, Receipt, StopWhen, Usage,
 };
-use planwright_engine::core::judge::{Observation, judge};
-use planwright_engine::core::plan::Plan;
-use planwright_engine::core::run::RunState;
-use planwright_engine::core::source::Source;
-use planwright_engine::core::tally::Tally;
+use planwright_engine::core::run::judge::{Observation, judge};
+use planwright_engine::core::run::state::RunState;
+use planwright_engine::core::run::summary::Tally;
+use planwright_engine::core::syntax::source::Source;
 use planwright_engine::core::verify::trusted;
-use planwright_engine::store::Store;
 use planwright_engine::store::journal::{Addition, Error, NewRun, RunId, blob_of};
+use planwright_engine::store::plan_file::Store;
 use rusqlite::Connection;
 
 use crate::scratch::Scratch;
@@ -105,7 +105,7 @@ fn exited(output: &[u8]) -> Event {
         output: Some(blob_of(output)),
         usage: Usage { tokens: Some(7), micro_dollars: Some(9), milliseconds: 3 },
         changed: Vec::new(),
-        account: planwright_core::agent::Account::default(),
+        account: planwright_core::agent::profile::Account::default(),
     }
 }
 

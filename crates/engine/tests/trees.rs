@@ -14,10 +14,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use planwright_engine::Project;
-use planwright_engine::core::trees::{Maker, Reclaim, State};
-use planwright_engine::keep::{History, Keep};
-use planwright_engine::store::registry::{self, Tree};
-use planwright_engine::trees::{self, Error, Setup, Trees, Wish};
+use planwright_engine::core::workspace::worktree::{Maker, Reclaim, State};
+use planwright_engine::git::repository::{History, Keep};
+use planwright_engine::git::worktree;
+use planwright_engine::git::worktree::{Error, Setup, Trees, Wish};
+use planwright_engine::store::worktree_registry;
+use planwright_engine::store::worktree_registry::Tree;
 use repository::{Repository, lay_traps};
 use scratch::Scratch;
 
@@ -106,9 +108,9 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         let common = self.root().join(".git");
-        for tree in registry::trees().into_iter().filter(|tree| tree.repository == common) {
+        for tree in worktree_registry::trees().into_iter().filter(|tree| tree.repository == common) {
             // What is left in the registry harms nobody.
-            registry::forget(&tree.path).ok();
+            worktree_registry::forget(&tree.path).ok();
         }
     }
 }
@@ -129,7 +131,7 @@ fn a_new_tree_is_bound_to_its_plan_and_nothing_of_that_is_committed() {
     assert_eq!(repository::read(&at(".harness/active-plan")).trim(), "new");
     assert_eq!(repository::read(&at(".harness/PLAN-new.md")), plan("new"));
     assert_eq!(repository::read(&at(".harness/progress-new.md")), "- begun\n");
-    let pointer = repository::read(&at(trees::POINTER));
+    let pointer = repository::read(&at(worktree::POINTER));
     for words in ["plan/new", ".harness/PLAN-new.md", "planwright worktree path new"] {
         assert!(pointer.contains(words), "{words}: {pointer}");
     }
@@ -142,7 +144,7 @@ fn a_new_tree_is_bound_to_its_plan_and_nothing_of_that_is_committed() {
     place.trees().inspect().expect("looked at");
     assert!(!sprung.exists(), "{}", repository::read(&sprung));
     // Twice is once, and a plan has one tree.
-    assert_eq!(place.add("new"), registry::tree_at(&tree.path).expect("read").expect("known"));
+    assert_eq!(place.add("new"), worktree_registry::tree_at(&tree.path).expect("read").expect("known"));
     let again = place.root().join(".harness/PLAN-new.md");
     let other = Wish { plan: &again, name: Some("other"), base: None, setup: Setup::Run };
     assert!(matches!(place.trees().add(&other), Err(Error::HasTree { .. })));
@@ -175,7 +177,7 @@ fn what_is_included_is_copied_and_no_link_leads_out() {
     keep.plant(&place.repository.base().commit, &folder, "plan/x", History::Whole).expect("planted");
     let mut project = place.project();
     project.config.worktree.include = ["local", "untracked.txt", "src"].map(str::to_owned).to_vec();
-    let furnished = trees::furnish(&project, &folder, Setup::Leave).expect("furnished");
+    let furnished = worktree::furnish(&project, &folder, Setup::Leave).expect("furnished");
     assert_eq!(furnished.copied, [".env", "local"].map(PathBuf::from));
     let mut left_out: Vec<String> =
         furnished.left_out.iter().map(|(path, _)| path.display().to_string()).collect();
@@ -193,7 +195,7 @@ fn what_is_included_is_copied_and_no_link_leads_out() {
     }
     // Again changes nothing, and what the tree has is the tree's.
     fs::write(folder.join(".env"), "MINE=1\n").expect("written");
-    trees::furnish(&project, &folder, Setup::Leave).expect("furnished");
+    worktree::furnish(&project, &folder, Setup::Leave).expect("furnished");
     assert_eq!(repository::read(&folder.join(".env")), "MINE=1\n");
     assert_eq!(shell(&folder, "git status --porcelain"), "");
 }
@@ -211,7 +213,7 @@ fn no_two_trees_share_a_port() {
     for name in &names {
         let tree = place.registered(name, "one");
         fs::create_dir_all(&tree.path).expect("made");
-        registry::register(&tree).expect("registered");
+        worktree_registry::register(&tree).expect("registered");
     }
     let folder = place.trees().folder().to_owned();
     let leased: Vec<Vec<u16>> = std::thread::scope(|scope| {
@@ -219,7 +221,7 @@ fn no_two_trees_share_a_port() {
             .iter()
             .map(|name| (folder.join(name), &project))
             .map(|(path, project)| {
-                scope.spawn(move || trees::furnish(project, &path, Setup::Leave).expect("furnished").ports)
+                scope.spawn(move || worktree::furnish(project, &path, Setup::Leave).expect("furnished").ports)
             })
             .collect();
         all.into_iter().map(|thread| thread.join().expect("no panic")).collect()
@@ -232,29 +234,32 @@ fn no_two_trees_share_a_port() {
     fs::create_dir_all(folder.join("t0/src")).expect("made");
     // A lease stays while its server runs, and agents and contracts in the tree are told of it.
     assert_eq!(
-        trees::furnish(&project, &folder.join("t0"), Setup::Leave).expect("furnished").ports,
+        worktree::furnish(&project, &folder.join("t0"), Setup::Leave).expect("furnished").ports,
         leased[0]
     );
-    let told: BTreeMap<String, String> = trees::environment(&folder.join("t0/src")).into_iter().collect();
+    let told: BTreeMap<String, String> = worktree::environment(&folder.join("t0/src")).into_iter().collect();
     assert_eq!(told["PLANWRIGHT_PORT"], leased[0][0].to_string());
     assert_eq!(told["PLANWRIGHT_PORT_2"], leased[0][1].to_string());
-    assert!(trees::environment(place.root()).is_empty());
+    assert!(worktree::environment(place.root()).is_empty());
     drop(servers);
     // The twin: without the registry the second tree is given what the first one has.
-    registry::forget(&folder.join("t0")).expect("forgotten");
+    worktree_registry::forget(&folder.join("t0")).expect("forgotten");
     let thief = place.registered("thief", "one");
     fs::create_dir_all(&thief.path).expect("made");
-    registry::register(&thief).expect("registered");
+    worktree_registry::register(&thief).expect("registered");
     project.config.worktree.port_range = (leased[0][0].min(leased[0][1]), leased[0][0].max(leased[0][1]));
     project.config.worktree.ports = 1;
-    let stolen = trees::furnish(&project, &thief.path, Setup::Leave).expect("furnished").ports;
+    let stolen = worktree::furnish(&project, &thief.path, Setup::Leave).expect("furnished").ports;
     assert!(leased[0].contains(&stolen[0]), "{stolen:?}");
     // What can't be given whole is not given at all.
     project.config.worktree.ports = 64;
     project.config.worktree.port_range = (min, min + 3);
-    let refused = trees::furnish(&project, &folder.join("t1"), Setup::Leave);
+    let refused = worktree::furnish(&project, &folder.join("t1"), Setup::Leave);
     assert!(matches!(refused, Err(Error::Ports { .. })), "{refused:?}");
-    assert_eq!(registry::tree_at(&folder.join("t1")).expect("read").expect("known").ports, leased[1]);
+    assert_eq!(
+        worktree_registry::tree_at(&folder.join("t1")).expect("read").expect("known").ports,
+        leased[1]
+    );
 }
 
 /// Everything below some folders: content by path.
@@ -322,7 +327,7 @@ fn littered() -> Place {
 /// Leaves one tree: a copy of a stencil, known or not, with work in it or without.
 fn leave(place: &Place, (kind, name): (&str, &str), (stencils, landed): (&Path, &str)) {
     let at = place.folder().join(name);
-    let known = |plan: &str| registry::register(&place.registered(name, plan)).expect("registered");
+    let known = |plan: &str| worktree_registry::register(&place.registered(name, plan)).expect("registered");
     let lay = |stencil: &str| drop(shell(stencils, &format!("cp -a {stencil} '{}'", at.display())));
     let write = |file: &str, text: &str| fs::write(at.join(file), text).expect("written");
     match kind {
@@ -421,7 +426,7 @@ fn what_a_crash_leaves_is_finished_by_the_next_command() {
     };
     let folder = place.trees().folder().to_owned();
     // Somebody died while it was laid out: nobody ever worked in it.
-    registry::register(&place.registered("one", "one")).expect("registered");
+    worktree_registry::register(&place.registered("one", "one")).expect("registered");
     fs::create_dir_all(folder.join(".planting-one/.git")).expect("made");
     note("one", "add");
     let tree = place.add("one");
@@ -443,7 +448,7 @@ fn what_a_crash_leaves_is_finished_by_the_next_command() {
         place.trees().prune().expect("settled");
         assert_eq!(tree.path.exists(), stays);
         assert!(!folder.join(".removed-one").exists() && !state.join("one").exists());
-        assert_eq!(registry::tree_at(&tree.path).expect("read").is_some(), stays);
+        assert_eq!(worktree_registry::tree_at(&tree.path).expect("read").is_some(), stays);
         if stays {
             assert_eq!(repository::read(&tree.path.join(work)), "new");
             let refused = place.trees().remove("one");

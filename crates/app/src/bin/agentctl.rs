@@ -6,5 +6,5 @@ fn main() -> ExitCode {
     if planwright::cli::is_shim() {
         return planwright::cli::shim();
     }
-    planwright::agentctl::run(std::env::args_os()).into()
+    planwright::cli::agentctl::run(std::env::args_os()).into()
 }

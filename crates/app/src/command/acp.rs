@@ -4,13 +4,13 @@
 use std::io::Read;
 use std::path::Path;
 
-use planwright_engine::acp;
-use planwright_engine::process::Stop;
+use planwright_engine::agent::acp;
+use planwright_engine::system::process::Stop;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::out::{Answer, Exit, Failure, Next, Out, clean_line};
-use crate::signal::Signals;
+use crate::interaction::signal::Signals;
+use crate::output::{Answer, Exit, Failure, Next, Out, clean_line};
 
 /// The longest prompt.
 const PROMPT_BYTES_MAX: u64 = 64 << 20;

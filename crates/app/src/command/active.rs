@@ -3,14 +3,15 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_engine::core::binding::Want;
 use planwright_engine::core::dialect::named::Slug;
-use planwright_engine::{binding, store};
+use planwright_engine::core::workspace::active_plan::Want;
+use planwright_engine::store::plan_file;
+use planwright_engine::workspace::active_plan;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{project_at, shown};
-use crate::out::{Answer, Failure, Next, Out};
+use crate::output::{Answer, Failure, Next, Out};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -40,11 +41,11 @@ pub(crate) struct Active {
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let project = project_at(args.project_root.as_deref())?;
     let said = args.plan.as_deref().or(args.named.as_deref());
-    let bound = binding::resolve(&project, said.map_or(Want::Any, Want::New))?;
+    let bound = active_plan::resolve(&project, said.map_or(Want::Any, Want::New))?;
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let (plan, progress) = (text(&bound.plan), text(&bound.progress));
     out.data(&format!("{plan}\t{progress}\n"));
-    let next = match store::is_there(&bound.plan) {
+    let next = match plan_file::is_there(&bound.plan) {
         true => Next::new(["planwright", "show", shown(&bound.plan).as_str()]),
         false => {
             out.talk("note: the plan is not written yet");

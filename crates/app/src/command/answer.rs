@@ -1,16 +1,17 @@
 //! `answer`: a person settles what only a person can settle. Without a choice it shows what is asked and what fits.
 
-use planwright_engine::core::budget::Budget;
-use planwright_engine::core::decide;
-use planwright_engine::core::event::{self, StopWhen};
-use planwright_engine::core::run::Ask;
+use planwright_engine::core::plan::budget::Budget;
+use planwright_engine::core::run::event;
+use planwright_engine::core::run::event::StopWhen;
+use planwright_engine::core::run::schedule;
+use planwright_engine::core::run::state::Ask;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{RunOf, refuse_agents, run_of, shown, wait_for_driver};
-use crate::fact;
-use crate::named::Named;
-use crate::out::{Answer, Exit, Failure, Glyph, Next, Out, Table, Tone, clean_line};
+use crate::interaction::target::Named;
+use crate::output::wording;
+use crate::output::{Answer, Exit, Failure, Glyph, Next, Out, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("choice").args(["retry", "take_over", "confirm", "skip", "revise", "stop", "budget"]))]
@@ -121,7 +122,7 @@ fn asked<'a>(args: &Args, found: &'a RunOf) -> Result<Option<(&'a str, &'a Ask)>
         _ if is_stop => Ok(None),
         [] => {
             let what = fact_name(found);
-            let others: Vec<String> = run.state.asks.values().map(|ask| fact::subject(run, ask)).collect();
+            let others: Vec<String> = run.state.asks.values().map(|ask| wording::subject(run, ask)).collect();
             let failure = Failure::new(Exit::No, format!("nothing is asked about {what}"));
             let failure = match others.is_empty() {
                 true => failure,
@@ -130,7 +131,7 @@ fn asked<'a>(args: &Args, found: &'a RunOf) -> Result<Option<(&'a str, &'a Ask)>
             Err(failure.next(Next::new(["planwright", "inbox"])))
         }
         _ => {
-            let several: Vec<String> = asks().map(|(_, ask)| fact::subject(run, ask)).collect();
+            let several: Vec<String> = asks().map(|(_, ask)| wording::subject(run, ask)).collect();
             let message = format!("{} questions are open about {}", several.len(), run.row.name);
             Err(Failure::new(Exit::Usage, message)
                 .hint(format!("say which one: {}", several.join(", ")))
@@ -157,12 +158,12 @@ fn stop(found: &RunOf, out: &mut Out<'_>) -> Result<Answer, Failure> {
 
 /// Shows a question and what could be said to it.
 fn show(found: &RunOf, ask: &Ask, out: &mut Out<'_>) -> Answer {
-    let subject = fact::subject(&found.run, ask);
+    let subject = wording::subject(&found.run, ask);
     let palette = out.palette();
     let name = palette.paint(Tone::Strong, &clean_line(&subject));
-    out.line(&format!("{} {name}   {}", palette.glyph(Glyph::NeedsYou), fact::reason_words(ask.reason)));
-    out.data(&fact::indented(&ask.text));
-    let choices = fact::choices(&found.run, ask);
+    out.line(&format!("{} {name}   {}", palette.glyph(Glyph::NeedsYou), wording::reason_words(ask.reason)));
+    out.data(&wording::indented(&ask.text));
+    let choices = wording::choices(&found.run, ask);
     let mut table = Table::new();
     for (command, what) in &choices {
         table.row([format!("  {command}"), (*what).to_owned()]);
@@ -184,11 +185,11 @@ fn settle(
     out: &mut Out<'_>,
 ) -> Result<Answer, Failure> {
     let RunOf { path, runs, run, .. } = found;
-    let subject = fact::subject(run, ask);
+    let subject = wording::subject(run, ask);
     let contract = ask.step.map(|place| &run.plan.steps[place].contract);
-    decide::fits(ask.reason, &answer, contract).map_err(|allowed| {
+    schedule::fits(ask.reason, &answer, contract).map_err(|allowed| {
         Failure::new(Exit::Usage, format!("that is no answer to what is asked about {subject}"))
-            .hint(format!("{}; say {allowed}", fact::reason_words(ask.reason)))
+            .hint(format!("{}; say {allowed}", wording::reason_words(ask.reason)))
             .next(Next::new(["planwright", "answer", subject.as_str()]))
     })?;
     let (word, effect, next) = match &answer {

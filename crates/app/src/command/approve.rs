@@ -2,17 +2,17 @@
 
 use std::path::PathBuf;
 
-use planwright_engine::core::binding::By;
-use planwright_engine::decisions::{Approved, Decisions, Yes};
-use planwright_engine::project;
-use planwright_engine::store::Text;
+use planwright_engine::approval::{Approved, Decisions, Yes};
+use planwright_engine::core::workspace::active_plan::By;
+use planwright_engine::store::plan_file::Text;
+use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, open, refuse_agents, shown};
-use crate::consent::{Matter, consent, say_approved, who};
-use crate::named::Named;
-use crate::out::{Answer, Exit, Failure, Next, Out, clean_line};
+use crate::interaction::confirm::{Matter, consent, say_approved, who};
+use crate::interaction::target::Named;
+use crate::output::{Answer, Exit, Failure, Next, Out, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

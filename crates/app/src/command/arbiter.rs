@@ -1,21 +1,24 @@
 //! `arbiter`: which agent does the next step and how the plan goes on, with the reasons. Chooses; acts on nothing, unless it is told
 //! to say in the settings who plays a role.
 
-use planwright_engine::arbiter::{self, Case};
-use planwright_engine::config::{self, FILE, setting};
-use planwright_engine::core::arbiter::{Action, BUILT_IN, Choice};
-use planwright_engine::core::ledger::Who;
-use planwright_engine::core::standing::Comment;
+use planwright_engine::Project;
+use planwright_engine::approval::Decisions;
+use planwright_engine::config;
+use planwright_engine::config::{FILE, schema};
+use planwright_engine::core::approval::ledger::Who;
+use planwright_engine::core::approval::status::Comment;
+use planwright_engine::core::run::arbiter::{Action, BUILT_IN, Choice};
 use planwright_engine::core::verify;
-use planwright_engine::decisions::Decisions;
-use planwright_engine::process::Stop;
-use planwright_engine::{Project, project};
+use planwright_engine::run::arbiter;
+use planwright_engine::run::arbiter::Case;
+use planwright_engine::system::process::Stop;
+use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, agent_sign, open, refuse_agents, shown};
-use crate::named::Named;
-use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
+use crate::interaction::target::Named;
+use crate::output::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -146,7 +149,7 @@ fn fill(args: &Args, project: &Project, case: &Case) -> Result<Vec<VacancyData>,
     for vacancy in case.vacancies() {
         let is_assigned = match (&vacancy.agent, args.assign) {
             (Some(agent), true) => {
-                let key = setting::key(&["roles".to_owned(), vacancy.target.clone()]);
+                let key = schema::key(&["roles".to_owned(), vacancy.target.clone()]);
                 config::set(&file, &key, agent)
                     .map_err(|error| Failure::from_error(Exit::Machine, &error))?;
                 true

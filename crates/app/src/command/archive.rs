@@ -3,17 +3,19 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_engine::decisions::Decisions;
-use planwright_engine::runs::{self, Runs};
-use planwright_engine::store::ARCHIVE;
-use planwright_engine::{Project, figures};
+use planwright_engine::Project;
+use planwright_engine::approval::Decisions;
+use planwright_engine::run as runs;
+use planwright_engine::run::Runs;
+use planwright_engine::run::stats;
+use planwright_engine::store::plan_file::ARCHIVE;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, here, open, refuse_agents, shown};
-use crate::consent::who;
-use crate::fact;
-use crate::out::{Answer, Failure, Next, Out, Tone, clean_line};
+use crate::interaction::confirm::who;
+use crate::output::wording;
+use crate::output::{Answer, Failure, Next, Out, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -72,7 +74,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         data.plans.push(put_away(args, &project, &path)?);
     }
     if let Some(text) = &args.older_than {
-        let before_ms = fact::now().saturating_sub(fact::span("--older-than", text)?);
+        let before_ms = wording::now().saturating_sub(wording::span("--older-than", text)?);
         old(args, before_ms, &mut data)?;
     }
     print(args, &data, out);
@@ -93,13 +95,13 @@ fn old(args: &Args, before_ms: u64, data: &mut Archived) -> Result<(), Failure> 
     let here = here()?;
     // Where nothing was ever run or decided nothing is over.
     let Some(runs) = Runs::open_existing(&here)? else { return Ok(()) };
-    for plan in figures::over_before(&runs, before_ms)? {
+    for plan in stats::over_before(&runs, before_ms)? {
         data.plans.push(put_away(args, &here, &here.root.join(plan))?);
     }
     if args.outputs {
         let found = match args.dry_run {
             true => runs.store().old_outputs(before_ms),
-            false => runs.store().drop_outputs(before_ms, fact::now()),
+            false => runs.store().drop_outputs(before_ms, wording::now()),
         };
         let found = found.map_err(runs::Error::from)?;
         data.outputs = Some(OutputsData { runs: found.runs, outputs: found.outputs, bytes: found.bytes });
@@ -129,10 +131,10 @@ fn print(args: &Args, data: &Archived, out: &mut Out<'_>) {
         out.line("no plan was over for so long");
     }
     if let Some(OutputsData { runs, outputs, bytes }) = &data.outputs {
-        let (runs, outputs) = (fact::number(*runs, "run"), fact::number(*outputs, "output"));
+        let (runs, outputs) = (wording::number(*runs, "run"), wording::number(*outputs, "output"));
         out.line(&format!(
             "{dropped}  {outputs} of {runs}   {}; verdicts and hashes stay",
-            fact::size(*bytes)
+            wording::size(*bytes)
         ));
     }
 }

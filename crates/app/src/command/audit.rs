@@ -7,17 +7,18 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use planwright_engine::Project;
 use planwright_engine::audit::{self, Audit, Basis, Error, Keep, PlanReport, Report};
 use planwright_engine::core::audit::{Finding, Happened};
-use planwright_engine::{Project, base};
+use planwright_engine::git::base;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use rerun::Again;
 
 use super::{here, project_of, refuse_agents, shown};
-use crate::fact;
-use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
+use crate::output::wording;
+use crate::output::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -266,11 +267,11 @@ fn findings(findings: &[Finding], out: &mut Out<'_>) {
 }
 
 fn history(lines: &[Happened]) -> Table {
-    let now = fact::now();
+    let now = wording::now();
     let mut table = Table::new();
     for line in lines {
         table.row(vec![
-            Cell::new(fact::clock_time(line.at_ms, now)).tone(Tone::Muted),
+            Cell::new(wording::clock_time(line.at_ms, now)).tone(Tone::Muted),
             Cell::new(&line.who),
             Cell::new(&line.what),
             Cell::new(&line.about),
@@ -300,7 +301,7 @@ fn markdown(report: &Report) -> String {
         if !plan.history.is_empty() {
             page.push_str("| when | who | what | about | |\n|---|---|---|---|---|\n");
             for line in &plan.history {
-                let when = planwright_engine::clock::local(line.at_ms);
+                let when = planwright_engine::system::clock::local(line.at_ms);
                 let cells = [&when, &line.who, &line.what, &line.about, &line.note].map(|text| cell(text));
                 let _ = writeln!(page, "| {} |", cells.join(" | "));
             }

@@ -1,17 +1,17 @@
 //! `cancel`: a plan or its run is over for good, because a person says so. What is under way is ended.
 
-use planwright_engine::core::event::Outcome;
-use planwright_engine::core::state::State;
-use planwright_engine::decisions::Decisions;
-use planwright_engine::project;
-use planwright_engine::runs::{Run, Runs};
+use planwright_engine::approval::Decisions;
+use planwright_engine::core::plan::lifecycle::State;
+use planwright_engine::core::run::event::Outcome;
+use planwright_engine::run::{Run, Runs};
+use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, open, refuse_agents, shown, under_way, wait_for_driver};
-use crate::consent::who;
-use crate::named::Named;
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::interaction::confirm::who;
+use crate::interaction::target::Named;
+use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

@@ -1,14 +1,16 @@
 //! `clone`: a new plan that says the same as another one. It is a draft: nothing that was proven or decided comes along.
 
-use planwright_engine::core::change::Change;
 use planwright_engine::core::dialect::Birth;
-use planwright_engine::core::plan;
-use planwright_engine::{clock, project, store};
+use planwright_engine::core::plan::edit::Change;
+use planwright_engine::core::plan::verified;
+use planwright_engine::store::plan_file;
+use planwright_engine::system::clock;
+use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, open, shown};
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -30,13 +32,13 @@ pub(crate) struct Cloned {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
-    if args.name.is_empty() || plan::slug(&args.name) != args.name {
+    if args.name.is_empty() || verified::slug(&args.name) != args.name {
         let failure = Failure::new(Exit::Usage, format!("`{}` is no name for a plan", args.name));
         return Err(failure.hint("use small letters, digits and dashes"));
     }
     let Opened { path, project, source, .. } = open(&args.plan)?;
     let dialect = source.dialect();
-    let home = (dialect.home)(&args.name, &store::chance()?);
+    let home = (dialect.home)(&args.name, &planwright_engine::store::plan_file::chance()?);
     let to = project.root.join(&home.path);
     let text = match dialect.is_native() {
         // What is only spelling stays as it is; marks and states are claims about another plan.
@@ -44,7 +46,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
             let draft = source.draft();
             let marks = (0..draft.steps.len()).map(|step| Change::Mark { step, mark: None });
             let changes: Vec<Change> = marks
-                .chain([Change::Become { state: planwright_engine::core::state::State::Draft }])
+                .chain([Change::Become { state: planwright_engine::core::plan::lifecycle::State::Draft }])
                 .collect();
             let edits =
                 dialect.patch_all(&source, &changes).map_err(|refusal| super::refused(&path, &refusal))?;
@@ -52,7 +54,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         }
         false => dialect.compose(&source.draft(), &Birth { id: &home.id, now: &clock::utc_now() }),
     };
-    store::create_plan(&to, &text, dialect)?;
+    plan_file::create_plan(&to, &text, dialect)?;
     let data = Cloned { from: shown(&path), plan: project::name(&to), path: shown(&to) };
     let word = out.palette().paint(Tone::Good, "wrote");
     out.line(&format!("{word}  {}   from {}", clean_line(&data.path), clean_line(&data.from)));

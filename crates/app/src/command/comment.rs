@@ -1,16 +1,16 @@
 //! `comment`: a remark about a plan or a step. It moves nothing; whoever sees to it answers. Without a text it lists them.
 
-use planwright_engine::core::plan;
-use planwright_engine::core::standing::Comment;
-use planwright_engine::decisions::Decisions;
-use planwright_engine::project;
+use planwright_engine::approval::Decisions;
+use planwright_engine::core::approval::status::Comment;
+use planwright_engine::core::plan::verified;
+use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, find_step, open, shown};
-use crate::consent::who;
-use crate::named::Named;
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::interaction::confirm::who;
+use crate::interaction::target::Named;
+use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
     let draft = source.draft();
     let step = step.map(|step| find_step(&draft, &step, &shown(&path))).transpose()?;
-    let step = step.map(|place| plan::ids(&draft).swap_remove(place));
+    let step = step.map(|place| verified::ids(&draft).swap_remove(place));
     match (&args.message, args.answer) {
         (Some(message), Some(comment)) => drop(decisions.answer(&path, comment, &who(), message)?),
         (Some(message), None) => drop(decisions.comment(&path, step.as_deref(), &who(), message)?),

@@ -2,14 +2,15 @@
 
 use std::path::PathBuf;
 
-use planwright_engine::config::{self, Entry, Kind, Refused, Settings, Sources, setting};
-use planwright_engine::project;
+use planwright_engine::config;
+use planwright_engine::config::{Entry, Kind, Refused, Settings, Sources, schema};
+use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{refuse_agents, shown, typed_settings};
-use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
+use crate::output::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
 
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -133,9 +134,9 @@ fn show_all(sources: &Sources, out: &mut Out<'_>) -> Result<Answer, Failure> {
 }
 
 fn show_one(sources: &Sources, key: &str, out: &mut Out<'_>) -> Result<Answer, Failure> {
-    let path = setting::path(key).unwrap_or_else(|| vec![key.to_owned()]);
+    let path = schema::path(key).unwrap_or_else(|| vec![key.to_owned()]);
     let Some(entry) = Settings::read(sources)?.entry(&path) else {
-        return Err(unknown(setting::unknown(&path), setting::meant(&path)));
+        return Err(unknown(schema::unknown(&path), schema::meant(&path)));
     };
     let mut table = Table::new();
     table.row(cells(&entry));
@@ -183,12 +184,12 @@ fn changed(word: &str, sources: &Sources, edited: &config::Edited, out: &mut Out
         let answer = Answer::done("config", &data(sources, &[], change));
         return answer.next(Next::new(["planwright", "doctor"]));
     };
-    let entry = setting::path(&edited.key).and_then(|path| settings.entry(&path));
+    let entry = schema::path(&edited.key).and_then(|path| settings.entry(&path));
     let Some(entry) = entry else {
         return Answer::done("config", &data(sources, &[], change)).next(Next::new(["planwright", "config"]));
     };
     let [key, value, origin] = [entry.key.clone(), text(&entry), entry.origin.word().to_owned()];
-    out.talk(&crate::out::clean_line(&format!("{key} is now {value} ({origin})")));
+    out.talk(&crate::output::clean_line(&format!("{key} is now {value} ({origin})")));
     let next = Next::new(["planwright", "config", key.as_str()]);
     Answer::done("config", &data(sources, &[entry], change)).next(next)
 }
@@ -243,9 +244,9 @@ fn refusal(refused: Refused) -> Failure {
 
 fn unknown(message: String, meant: Option<String>) -> Failure {
     let meant =
-        meant.and_then(|meant| setting::path(&meant)).filter(|path| config::Setting::find(path).is_some());
+        meant.and_then(|meant| schema::path(&meant)).filter(|path| config::Setting::find(path).is_some());
     let next = match meant {
-        Some(path) => Next::new(["planwright", "config", setting::key(&path).as_str()]),
+        Some(path) => Next::new(["planwright", "config", schema::key(&path).as_str()]),
         None => Next::new(["planwright", "config"]),
     };
     Failure::new(Exit::Usage, message).next(next)

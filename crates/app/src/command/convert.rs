@@ -1,10 +1,11 @@
 //! `convert`: writes a plan anew in another dialect, and says what that one can't hold.
 
-use planwright_engine::project;
+use planwright_engine::workspace::project;
 
 use super::{Opened, open};
-use crate::carry::{self, Load, Terms};
-use crate::out::{Answer, Failure, Out};
+use crate::interaction::conversion;
+use crate::interaction::conversion::{Load, Terms};
+use crate::output::{Answer, Failure, Out};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -18,7 +19,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
-    let to = carry::dialect(&args.to)?;
+    let to = conversion::dialect(&args.to)?;
     let Opened { path, project, source, .. } = open(&args.plan)?;
     let draft = source.draft();
     let load = Load {
@@ -30,5 +31,5 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         name: project::name(&path),
         to,
     };
-    carry::carry(&load, &args.terms, out)
+    conversion::carry(&load, &args.terms, out)
 }

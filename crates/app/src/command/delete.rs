@@ -2,15 +2,15 @@
 
 use std::io::{self, IsTerminal as _};
 
-use planwright_engine::decisions::Decisions;
-use planwright_engine::project;
-use planwright_engine::store::Text;
+use planwright_engine::approval::Decisions;
+use planwright_engine::store::plan_file::Text;
+use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, open, refuse_agents, shown};
-use crate::consent::{answer, who};
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::interaction::confirm::{answer, who};
+use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use planwright_engine::{process, store};
+use planwright_engine::store::plan_file;
+use planwright_engine::system::process;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 
 /// The plan that the demo is about.
 const HELLO: &str = include_str!("../../demo/hello.md");
@@ -32,12 +33,12 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
             .hint("name another folder")
             .next(Next::new(["planwright", "demo", format!("{}-2", args.folder).as_str()]))
     };
-    match store::create_folder(folder) {
+    match plan_file::create_folder(folder) {
         Ok(()) => {}
-        Err(store::Error::Exists { .. }) => return Err(another()),
+        Err(plan_file::Error::Exists { .. }) => return Err(another()),
         Err(error) => return Err(error.into()),
     }
-    store::create(&folder.join("plans/hello.md"), HELLO)?;
+    plan_file::create(&folder.join("plans/hello.md"), HELLO)?;
     process::init_repository(folder).map_err(|error| {
         Failure::from_error(Exit::Machine, &error).hint("the demo makes a git repository")
     })?;
@@ -46,6 +47,6 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         "{word}  {}/   a git repository with one plan; no model, no key",
         clean_line(&args.folder)
     ));
-    let next = format!("cd {} && planwright run hello", crate::out::shell_word(&args.folder));
+    let next = format!("cd {} && planwright run hello", crate::output::shell_word(&args.folder));
     Ok(Answer::done("demo", &Made { folder: args.folder.clone() }).next(Next { command: next, remark: None }))
 }

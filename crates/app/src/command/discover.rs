@@ -1,18 +1,17 @@
 //! `discover`: work that somebody came upon while they were at a step. It goes on a list; only a person makes a step of it, and the
 //! plan has to be approved again then.
 
-use planwright_engine::core::change::Change;
-use planwright_engine::core::draft::{Draft, StepDraft};
-use planwright_engine::core::plan;
-use planwright_engine::core::standing::Discovery;
-use planwright_engine::decisions::{Decisions, Find};
-use planwright_engine::store;
+use planwright_engine::approval::{Decisions, Find};
+use planwright_engine::core::approval::status::Discovery;
+use planwright_engine::core::plan::draft::{Draft, StepDraft};
+use planwright_engine::core::plan::edit::Change;
+use planwright_engine::core::plan::verified;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, find_step, here, open, refuse_agents, refused, shown};
-use crate::consent::who;
-use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
+use crate::interaction::confirm::who;
+use crate::output::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
 
 /// The longest title.
 const TITLE_CHARS_MAX: usize = 200;
@@ -106,7 +105,7 @@ fn note(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         .or(step.as_ref())
         .map(|step| find_step(&draft, step, &shown(&path)))
         .transpose()?;
-    let step = step.map(|place| plan::ids(&draft).swap_remove(place));
+    let step = step.map(|place| verified::ids(&draft).swap_remove(place));
     let decisions = Decisions::open(&project)?;
     let by = who();
     let found = Find { step: step.as_deref(), by: &by, title, text: args.message.trim(), source: None };
@@ -184,7 +183,7 @@ fn add(args: &Args, number: u32, out: &mut Out<'_>) -> Result<Answer, Failure> {
             .next(Next::new(["planwright", "show", shown(&path).as_str()])));
     }
     let draft = old.draft();
-    let ids = plan::ids(&draft);
+    let ids = verified::ids(&draft);
     let parent = found.step.as_ref().filter(|step| ids.contains(step)).or(ids.last()).cloned();
     let parent = parent.ok_or_else(|| Failure::new(Exit::No, format!("{} has no steps", shown(&path))))?;
     let task = if found.text.is_empty() { found.title.clone() } else { found.text.clone() };
@@ -195,8 +194,8 @@ fn add(args: &Args, number: u32, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let step = match standing(&draft, &new.draft(), found, &known) {
         Some(place) => ids[place].clone(),
         None => {
-            store::save(&path, &old, &new)?;
-            plan::ids(&new.draft()).pop().unwrap_or_default()
+            planwright_engine::store::plan_file::save(&path, &old, &new)?;
+            verified::ids(&new.draft()).pop().unwrap_or_default()
         }
     };
     let case = decisions.added(&path, number, &step, &who())?;
@@ -214,7 +213,7 @@ fn add(args: &Args, number: u32, out: &mut Out<'_>) -> Result<Answer, Failure> {
 fn standing(old: &Draft, new: &Draft, found: &Discovery, known: &[Discovery]) -> Option<usize> {
     // As the dialect of the plan would write it and read it back.
     let wanted = new.steps.last()?;
-    let ids = plan::ids(old);
+    let ids = verified::ids(old);
     let at = found.step.as_ref().filter(|step| ids.contains(step));
     let task = |step: &StepDraft| step.task.as_ref().map(|task| task.value.clone());
     (1..old.steps.len()).rev().find(|&place| {

@@ -1,12 +1,13 @@
 //! `doctor`: looks at everything that planwright stands on, says what is wrong and what helps, and mends what is safe.
 
-use planwright_engine::doctor::{self, Finding, Level};
-use planwright_engine::project;
+use planwright_engine::audit::doctor;
+use planwright_engine::audit::doctor::{Finding, Level};
+use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{refuse_agents, typed_settings};
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean};
+use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

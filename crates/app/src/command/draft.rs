@@ -3,28 +3,36 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_engine::core::change::Change;
+use planwright_engine::agent::planner as agent;
+use planwright_engine::approval::Decisions;
+use planwright_engine::core::agent::planner as planning;
+use planwright_engine::core::agent::planner::Wish;
+use planwright_engine::core::agent::planner::plan_json;
+use planwright_engine::core::agent::planner::plan_json::Action;
+use planwright_engine::core::approval::ledger::{Drafting, Who};
 use planwright_engine::core::dialect::{Birth, NATIVE};
-use planwright_engine::core::digest::Digest;
-use planwright_engine::core::draft::Draft;
-use planwright_engine::core::ledger::{Drafting, Who};
-use planwright_engine::core::plan;
-use planwright_engine::core::planning::block::{self, Action};
-use planwright_engine::core::planning::{self, Wish};
-use planwright_engine::core::source::Source;
-use planwright_engine::core::state::State;
-use planwright_engine::decisions::Decisions;
-use planwright_engine::store::{self, Text};
-use planwright_engine::{Project, Verified, binding, clock, planner as agent, project};
+use planwright_engine::core::plan::digest::Digest;
+use planwright_engine::core::plan::draft::Draft;
+use planwright_engine::core::plan::edit::Change;
+use planwright_engine::core::plan::lifecycle::State;
+use planwright_engine::core::plan::verified;
+use planwright_engine::core::syntax::source::Source;
+use planwright_engine::store::plan_file;
+use planwright_engine::store::plan_file::Text;
+use planwright_engine::system::clock;
+use planwright_engine::workspace::{active_plan, project};
+use planwright_engine::{Project, Verified};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{here, shown};
-use crate::consent::who;
-use crate::offer::{self, OneProposed};
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
-use crate::planner::{self, Judged, Talk};
-use crate::twin::warn_of_twins;
+use crate::interaction::confirm::who;
+use crate::interaction::duplicate::warn_of_twins;
+use crate::interaction::planner;
+use crate::interaction::planner::{Judged, Talk};
+use crate::interaction::proposal;
+use crate::interaction::proposal::OneProposed;
+use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 
 /// How many names are tried for a plan that has none of its own.
 const NAMES_MAX: u32 = 1000;
@@ -182,20 +190,21 @@ fn task(args: &Args) -> Result<String, Failure> {
 /// Refuses a name that can't be had, before anybody is asked.
 fn refuse_name(args: &Args, project: &Project) -> Result<(), Failure> {
     let Some(name) = &args.name else { return Ok(()) };
-    if name.is_empty() || plan::slug(name) != *name {
+    if name.is_empty() || verified::slug(name) != *name {
         let failure = Failure::new(Exit::Usage, format!("`{name}` is no name for a plan"));
         return Err(failure.hint("use small letters, digits and dashes"));
     }
     let path = home(project, name)?;
-    if store::is_there(&path) {
-        return Err(store::Error::Exists { path }.into());
+    if plan_file::is_there(&path) {
+        return Err(plan_file::Error::Exists { path }.into());
     }
     Ok(())
 }
 
 fn home(project: &Project, name: &str) -> Result<PathBuf, Failure> {
-    let home = (project.dialect.unwrap_or(NATIVE).home)(name, &store::chance()?);
-    Ok(binding::place(project, &home.path))
+    let home =
+        (project.dialect.unwrap_or(NATIVE).home)(name, &planwright_engine::store::plan_file::chance()?);
+    Ok(active_plan::place(project, &home.path))
 }
 
 /// Reads an answer and has the plan in it checked.
@@ -203,7 +212,7 @@ fn read(project: &Project, said: &str) -> Result<Read, Failure> {
     let returned = |complaint: String| {
         Ok(Read::Plan(Box::new(Judged::Returned { plan: None, complaints: vec![complaint] })))
     };
-    let (text, reasoning) = match block::find(said) {
+    let (text, reasoning) = match plan_json::find(said) {
         Some(Err(fault)) => return returned(fault.to_string()),
         Some(Ok(Action::Done { summary })) => return Ok(Read::Done(summary)),
         Some(Ok(Action::Escalate { reason, .. })) => {
@@ -216,7 +225,7 @@ fn read(project: &Project, said: &str) -> Result<Read, Failure> {
                     .to_owned(),
             );
         }
-        Some(Ok(Action::Plan(planned))) => (block::compose(&planned), block::around(said)),
+        Some(Ok(Action::Plan(planned))) => (plan_json::compose(&planned), plan_json::around(said)),
         None => match planning::read(said, NATIVE) {
             Ok(answer) => (answer.plan, answer.reasoning),
             Err(fault) => return returned(fault.to_string()),
@@ -310,30 +319,30 @@ fn propose(
     by: &Who,
     out: &mut Out<'_>,
 ) -> Result<OneProposed, Failure> {
-    let proposed = offer::propose(decisions, (path, verified), by)?;
+    let proposed = proposal::propose(decisions, (path, verified), by)?;
     out.warn_all(&proposed.complaints);
-    offer::tell(&project::name(path), &proposed, out);
-    Ok(offer::data(path, proposed))
+    proposal::tell(&project::name(path), &proposed, out);
+    Ok(proposal::data(path, proposed))
 }
 
 /// Makes the file, under the name that was asked for or the first free one. Never over one that is there.
 fn create(args: &Args, project: &Project, verified: &Verified, title: &str) -> Result<PathBuf, Failure> {
-    let slug = plan::slug(title);
+    let slug = verified::slug(title);
     let base = args.name.clone().unwrap_or(if slug.is_empty() { "plan".to_owned() } else { slug });
     let dialect = project.dialect.unwrap_or(NATIVE);
     for count in 1..=NAMES_MAX {
         let name = if count == 1 { base.clone() } else { format!("{base}-{count}") };
-        let home = (dialect.home)(&name, &store::chance()?);
-        let path = binding::place(project, &home.path);
+        let home = (dialect.home)(&name, &planwright_engine::store::plan_file::chance()?);
+        let path = active_plan::place(project, &home.path);
         let text = match dialect.is_native() {
             true => verified.source.text().to_owned(),
             false => {
                 dialect.compose(&verified.source.draft(), &Birth { id: &home.id, now: &clock::utc_now() })
             }
         };
-        match store::create_plan(&path, &text, dialect) {
+        match plan_file::create_plan(&path, &text, dialect) {
             Ok(()) => return Ok(path),
-            Err(store::Error::Exists { .. }) if args.name.is_none() && count < NAMES_MAX => {}
+            Err(plan_file::Error::Exists { .. }) if args.name.is_none() && count < NAMES_MAX => {}
             Err(error) => return Err(error.into()),
         }
     }

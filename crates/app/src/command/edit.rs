@@ -4,17 +4,18 @@
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use planwright_engine::core::change::Change;
 use planwright_engine::core::dialect::{Dialect, Happening, detect};
-use planwright_engine::core::draft::Draft;
-use planwright_engine::core::plan;
-use planwright_engine::core::source::{Source, Told};
-use planwright_engine::{clock, store};
+use planwright_engine::core::plan::draft::Draft;
+use planwright_engine::core::plan::edit::Change;
+use planwright_engine::core::plan::verified;
+use planwright_engine::core::syntax::source::{Source, Told};
+use planwright_engine::store::plan_file;
+use planwright_engine::system::clock;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, find_step, open, refused, shown};
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean, clean_line};
+use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean, clean_line};
 
 /// How many bytes of a list are read.
 const LIST_BYTES_MAX: u64 = 1 << 20;
@@ -100,7 +101,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         out.data(&clean(new.text()));
         edited.text = Some(new.text().to_owned());
     } else if new.text() != old.text() {
-        store::save(&path, &old, &store::unload(&path, &new)?)?;
+        planwright_engine::store::plan_file::save(&path, &old, &plan_file::unload(&path, &new)?)?;
         edited.written = true;
     }
     if !args.dry_run {
@@ -134,7 +135,7 @@ fn tell_beside(args: &Args, path: &Path, plan: &Source) -> Result<(), Failure> {
     let at = clock::utc_now();
     for text in &args.note {
         for beside in plan.dialect().beside(plan, &draft, &Happening::Noted { text, at: &at }) {
-            store::keep(path, &beside)?;
+            plan_file::keep(path, &beside)?;
         }
     }
     Ok(())
@@ -145,7 +146,7 @@ fn apply(
     old: &Source,
     change: &Change,
     edited: &mut Edited,
-) -> Result<Source, planwright_engine::core::change::Refusal> {
+) -> Result<Source, planwright_engine::core::plan::edit::Refusal> {
     let edits = dialect.patch(old, change)?;
     edited.bytes_removed += edits.iter().map(|edit| edit.span.len()).sum::<usize>();
     edited.bytes_added += edits.iter().map(|edit| edit.text.len()).sum::<usize>();
@@ -188,13 +189,15 @@ fn misuse(message: &str) -> Failure {
 impl Wish<'_> {
     /// The change that is wished for in this plan, and what it is in words.
     fn change(&self, draft: &Draft, (path, dialect): (&str, &Dialect)) -> Result<(Change, String), Failure> {
-        let ids = plan::ids(draft);
+        let ids = verified::ids(draft);
         let step = |name: &str| find_step(draft, name, path);
         Ok(match *self {
             Wish::Rename(name, id) => {
-                if plan::slug(id) != id {
-                    let hint =
-                        format!("an id is made of small letters, digits and dashes: `{}`", plan::slug(id));
+                if verified::slug(id) != id {
+                    let hint = format!(
+                        "an id is made of small letters, digits and dashes: `{}`",
+                        verified::slug(id)
+                    );
                     return Err(Failure::new(Exit::Usage, format!("`{id}` is no id")).hint(hint));
                 }
                 let change = Change::Rename { step: step(name)?, id: id.to_owned() };
@@ -242,7 +245,7 @@ fn items(file: &str) -> Result<Vec<String>, Failure> {
             let mut text = String::new();
             io::stdin().take(LIST_BYTES_MAX).read_to_string(&mut text).map(|_| text)
         }
-        file => store::read_stream_at(file.as_ref(), LIST_BYTES_MAX),
+        file => plan_file::read_stream_at(file.as_ref(), LIST_BYTES_MAX),
     };
     let text = text.map_err(|error| match error.kind() == io::ErrorKind::NotFound {
         true => Failure::new(Exit::Usage, format!("there is no list {file}")),

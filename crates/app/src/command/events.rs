@@ -7,18 +7,21 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use planwright_engine::clock;
-use planwright_engine::core::budget;
-use planwright_engine::feed::{Fact, Feed, Filter, What};
-use planwright_engine::notify::{self, Rest};
-use planwright_engine::process;
-use planwright_engine::runs::{self, Runs};
+use planwright_engine::core::plan::budget;
+use planwright_engine::run as runs;
+use planwright_engine::run::Runs;
+use planwright_engine::system::clock;
+use planwright_engine::system::process;
+use planwright_engine::workspace::feed::{Fact, Feed, Filter, What};
+use planwright_engine::workspace::notify;
+use planwright_engine::workspace::notify::Rest;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{here, project_of};
-use crate::out::{Answer, Exit, Failure, Next, Out, Table, Tone, clean_line};
-use crate::{fact, herald};
+use crate::interaction::notifier;
+use crate::output::wording;
+use crate::output::{Answer, Exit, Failure, Next, Out, Table, Tone, clean_line};
 
 /// How often the store is looked at for news.
 const LOOK: Duration = Duration::from_millis(100);
@@ -88,7 +91,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
     let since = match &args.since {
         None => Since::Begin,
-        Some(text) => since(text, fact::now()).ok_or_else(|| {
+        Some(text) => since(text, wording::now()).ok_or_else(|| {
             Failure::new(Exit::Usage, format!("`{text}` is neither a number, a time nor an age"))
                 .hint("say 12, 14:30, 2026-01-31T14:30:00Z or 14m")
                 .next(Next::new(["planwright", "help", "events"]))
@@ -140,7 +143,7 @@ fn deliver(out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
     let project = here()?;
     let runs = Runs::open(&project)?;
-    let told = notify::deliver(&project, runs.store(), herald::encode).map_err(runs::Error::from)?;
+    let told = notify::deliver(&project, runs.store(), notifier::encode).map_err(runs::Error::from)?;
     let hooks: Vec<HookData> = told.iter().map(data).collect();
     let mut table = Table::new();
     for hook in &hooks {
@@ -188,10 +191,10 @@ fn since(text: &str, now_ms: u64) -> Option<Since> {
 fn tell(fact: &Fact, out: &mut Out<'_>) {
     let Fact { notice, what, .. } = fact;
     let palette = out.palette();
-    let time = fact::clock_time(notice.at_ms, fact::now());
+    let time = wording::clock_time(notice.at_ms, wording::now());
     let (place, fields) = match what {
-        What::Event(_, event) => (fact::place(&notice.plan, event), fact::fields(event)),
-        What::Entry(_, entry) => (fact::entry::place(&notice.plan, entry), fact::entry::fields(entry)),
+        What::Event(_, event) => (wording::place(&notice.plan, event), wording::fields(event)),
+        What::Entry(_, entry) => (wording::entry::place(&notice.plan, entry), wording::entry::fields(entry)),
     };
     out.line(
         format!(

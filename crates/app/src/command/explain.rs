@@ -1,12 +1,12 @@
 //! `explain`: the page about a rule, the list of all rules, or the picture of the states.
 
-use planwright_engine::core::arbiter;
-use planwright_engine::core::suggest;
+use planwright_engine::core::run::arbiter;
+use planwright_engine::core::syntax::nearest;
 use planwright_engine::core::verify::{RULES, Rule};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
+use crate::output::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
 
 /// What the picture of the states is asked for by.
 const STATES: &str = "states";
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let Some(rule) = Rule::find(wanted) else {
         let names = RULES.iter().flat_map(|rule| [rule.name, rule.code]).chain([STATES]);
         let failure = Failure::new(Exit::Usage, format!("there is no rule `{wanted}`"));
-        return Err(match suggest::nearest(wanted, names) {
+        return Err(match nearest::nearest(wanted, names) {
             Some(meant) => failure.next(Next::new(["planwright", "explain", meant])),
             None => failure.next(Next::new(["planwright", "explain"])),
         });

@@ -5,17 +5,21 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use planwright_engine::audit;
-use planwright_engine::core::view::{self, PlanView, StepView};
-use planwright_engine::runs::{Run, Runs};
+use planwright_engine::core::plan::view;
+use planwright_engine::core::plan::view::{PlanView, StepView};
+use planwright_engine::run::{Run, Runs};
 use planwright_engine::store::journal::Outputs;
-use planwright_engine::store::{self, Text};
-use planwright_engine::{clock, project};
+use planwright_engine::store::plan_file;
+use planwright_engine::store::plan_file::Text;
+use planwright_engine::system::clock;
+use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, here, open, project_of, shown};
-use crate::out::picture::{self, Picture};
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean, clean_line};
+use crate::output::picture;
+use crate::output::picture::Picture;
+use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean, clean_line};
 
 mod page;
 
@@ -159,7 +163,7 @@ fn told(plan: &str, form: Form, output: Option<&Path>, out: &mut Out<'_>) -> Res
     };
     match output {
         Some(file) => {
-            store::create(file, &text)?;
+            plan_file::create(file, &text)?;
             out.line(&format!("{}  {}", out.palette().paint(Tone::Good, "wrote"), clean_line(&shown(file))));
         }
         None if out.settings().stdout.is_terminal => out.data(&clean(&text)),
@@ -254,5 +258,5 @@ fn inline(text: &str) -> String {
 
 /// How a run stands, with what reviewers found.
 fn run_state(run: &Run) -> String {
-    crate::fact::found::with_findings(super::run_word(run), run.state.findings().count())
+    crate::output::wording::found::with_findings(super::run_word(run), run.state.findings().count())
 }

@@ -3,13 +3,14 @@
 use std::io;
 use std::path::Path;
 
-use planwright_engine::core::source::Source;
-use planwright_engine::store::{self, Text};
+use planwright_engine::core::syntax::source::Source;
+use planwright_engine::store::plan_file;
+use planwright_engine::store::plan_file::Text;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, here, open, open_file, refused, shown};
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean, clean_line};
+use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -49,7 +50,11 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
             continue;
         }
         if !args.check {
-            store::save(&opened.path, &opened.source, &opened.source.with(text))?;
+            planwright_engine::store::plan_file::save(
+                &opened.path,
+                &opened.source,
+                &opened.source.with(text),
+            )?;
         }
         changed.push(shown(&opened.path));
     }
@@ -83,7 +88,7 @@ fn report(args: &Args, plans: usize, changed: Vec<String>, out: &mut Out<'_>) ->
 
 /// Formats one plan from standard input to standard output.
 fn from_stdin(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
-    let text = store::read_stream(&mut io::stdin(), "<stdin>", here()?.reading())
+    let text = plan_file::read_stream(&mut io::stdin(), "<stdin>", here()?.reading())
         .map_err(|error| Failure::new(Exit::Machine, "cannot read standard input").because(&error))?;
     let source = match text {
         Text::Plan(source) => source,

@@ -2,17 +2,20 @@
 
 use std::path::Path;
 
-use planwright_engine::core::ledger::{Drafting, Entry};
-use planwright_engine::decisions::Decisions;
-use planwright_engine::runs::Runs;
-use planwright_engine::store::{self, Text};
-use planwright_engine::{Project, clock, project, versions};
+use planwright_engine::Project;
+use planwright_engine::approval::Decisions;
+use planwright_engine::core::approval::ledger::{Drafting, Entry};
+use planwright_engine::run::Runs;
+use planwright_engine::store::plan_file;
+use planwright_engine::store::plan_file::Text;
+use planwright_engine::system::clock;
+use planwright_engine::workspace::{project, version as versions};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, open, run_word, shown};
-use crate::named::Named;
-use crate::out::{Answer, Cell, Failure, Next, Out, Table, Tone, clean, clean_line};
+use crate::interaction::target::Named;
+use crate::output::{Answer, Cell, Failure, Next, Out, Table, Tone, clean, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -230,7 +233,7 @@ fn merge(at_ms: u64, entry: &Entry) -> Option<Merge> {
 }
 
 fn version(project: &Project, path: &Path) -> Result<Option<Version>, Failure> {
-    let Text::Plan(source) = store::read(path, &shown(path), project.reading())? else { return Ok(None) };
+    let Text::Plan(source) = plan_file::read(path, &shown(path), project.reading())? else { return Ok(None) };
     let draft = (source.dialect().skim)(&source);
     let key = |name: &str| draft.frontmatter.value(name).map(|value| value.value.clone()).unwrap_or_default();
     let mut all = Vec::new();

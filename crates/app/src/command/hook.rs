@@ -3,11 +3,12 @@
 
 use std::path::PathBuf;
 
-use planwright_engine::hook::{self, Event, Reply};
+use planwright_engine::agent::hook;
+use planwright_engine::agent::hook::{Event, Reply};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::out::{Answer, Exit, Failure, Next, Out, clean};
+use crate::output::{Answer, Exit, Failure, Next, Out, clean};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

@@ -2,18 +2,23 @@
 
 use std::path::{Path, PathBuf};
 
+use planwright_engine::Project;
+use planwright_engine::core::dialect;
 use planwright_engine::core::dialect::NATIVE;
-use planwright_engine::core::draft::{Draft, Oddity};
-use planwright_engine::core::foreign::{self, FOREIGN, Foreign};
-use planwright_engine::core::source::{Source, Spanned, Told};
-use planwright_engine::core::state::State;
-use planwright_engine::core::{dialect, suggest};
-use planwright_engine::store::{self, Text};
-use planwright_engine::{Project, project};
+use planwright_engine::core::dialect::import;
+use planwright_engine::core::dialect::import::{FOREIGN, Foreign};
+use planwright_engine::core::plan::draft::{Draft, Oddity};
+use planwright_engine::core::plan::lifecycle::State;
+use planwright_engine::core::syntax::nearest;
+use planwright_engine::core::syntax::source::{Source, Spanned, Told};
+use planwright_engine::store::plan_file;
+use planwright_engine::store::plan_file::Text;
+use planwright_engine::workspace::project;
 
 use super::{here, shown};
-use crate::carry::{self, Load, Terms};
-use crate::out::{Answer, Exit, Failure, Next, Out};
+use crate::interaction::conversion;
+use crate::interaction::conversion::{Load, Terms};
+use crate::output::{Answer, Exit, Failure, Next, Out};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -30,7 +35,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
-    let to = carry::dialect(&args.to)?;
+    let to = conversion::dialect(&args.to)?;
     let project = here()?;
     let source = read(&project, &args.path)?;
     let (mut draft, read_as) = understood(args, &source)?;
@@ -55,11 +60,11 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         name: project::name_of_foreign(&args.path),
         to,
     };
-    carry::carry(&load, &args.terms, out)
+    conversion::carry(&load, &args.terms, out)
 }
 
 fn read(project: &Project, path: &Path) -> Result<Source, Failure> {
-    match store::read_foreign(path, &shown(path), project.reading())? {
+    match plan_file::read_foreign(path, &shown(path), project.reading())? {
         Text::Plan(source) => Ok(source),
         Text::Unreadable(unreadable) => {
             Err(Failure::new(Exit::No, format!("{}: {}", shown(path), unreadable.diagnostic.message)))
@@ -70,7 +75,7 @@ fn read(project: &Project, path: &Path) -> Result<Source, Failure> {
 /// What the file says, and what it is.
 fn understood(args: &Args, source: &Source) -> Result<(Draft, String), Failure> {
     if let Some(name) = &args.from {
-        return match (foreign::named(name), dialect::named(name)) {
+        return match (import::named(name), dialect::named(name)) {
             (Some(foreign), _) => Ok(((foreign.parse)(source), foreign.tool.to_owned())),
             (None, Some(dialect)) => Ok(((dialect.parse)(source), dialect.name.to_owned())),
             (None, None) => Err(unknown_format(name)),
@@ -78,7 +83,7 @@ fn understood(args: &Args, source: &Source) -> Result<(Draft, String), Failure> 
     }
     // Our own dialects are liberal; a tool that is told by a sign of its own comes first.
     let is_ours = matches!(source.told(), Told::By(_)) && source.dialect() == NATIVE;
-    match foreign::detect(source.place(), source.text()).filter(|_| !is_ours) {
+    match import::detect(source.place(), source.text()).filter(|_| !is_ours) {
         Some((foreign, because)) => Ok(((foreign.parse)(source), told(foreign, &because))),
         None if matches!(source.told(), Told::By(_) | Told::Forced) => {
             Ok((source.draft(), super::dialect_line(source)))
@@ -99,7 +104,7 @@ fn told(foreign: &Foreign, because: &str) -> String {
 fn unknown_format(name: &str) -> Failure {
     let names: Vec<&str> = FOREIGN.iter().map(|foreign| foreign.name).collect();
     let failure = Failure::new(Exit::Usage, format!("there is no format `{name}`"));
-    let failure = match suggest::nearest(name, names.iter().copied()) {
+    let failure = match nearest::nearest(name, names.iter().copied()) {
         Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
         None => failure.hint(format!("the formats are {}", names.join(", "))),
     };

@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use planwright_engine::core::decide;
-use planwright_engine::core::plan::Contract;
-use planwright_engine::runs::{self, Glance, Runs};
+use planwright_engine::core::plan::verified::Contract;
+use planwright_engine::core::run::schedule;
+use planwright_engine::run as runs;
+use planwright_engine::run::{Glance, Runs};
 use planwright_engine::store::journal::RunId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{OutcastData, ReviewData, here, outcasts, reviews};
-use crate::fact;
-use crate::out::{Answer, Failure, Glyph, Next, Out, Table, Tone, clean_line};
+use crate::output::wording;
+use crate::output::{Answer, Failure, Glyph, Next, Out, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
@@ -70,21 +71,21 @@ pub(crate) fn run(_: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
             None => run.plan.clone(),
         };
         let is_manual = run.tally.asks.iter().any(|open| open.ask == ask.ask && open.is_manual);
-        let words = decide::choices(ask.reason, is_manual.then_some(&Contract::Manual));
-        let choices = fact::choices_of(&subject, words);
+        let words = schedule::choices(ask.reason, is_manual.then_some(&Contract::Manual));
+        let choices = wording::choices_of(&subject, words);
         let data = AskData {
             plan: run.plan.clone(),
             run: ask.run.number(),
             step: ask.step,
-            reason: fact::reason_word(ask.reason).to_owned(),
+            reason: wording::reason_word(ask.reason).to_owned(),
             since_ms: ask.opened_at_ms,
             text: ask.text,
             answers: choices.iter().map(|(command, _)| command.clone()).collect(),
         };
-        asks.push(Shown { data, subject, words: fact::reason_words(ask.reason), choices });
+        asks.push(Shown { data, subject, words: wording::reason_words(ask.reason), choices });
     }
     asks.sort_by_key(|ask| ask.data.since_ms);
-    let now = fact::now();
+    let now = wording::now();
     for ask in &asks {
         print(ask, now, out);
     }
@@ -113,7 +114,7 @@ pub(crate) fn run(_: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
 fn print_review(review: &ReviewData, now: u64, out: &mut Out<'_>) {
     let palette = out.palette();
     let (glyph, name) = (palette.glyph(Glyph::NeedsYou), clean_line(&review.plan));
-    let age = fact::age(review.since_ms, now);
+    let age = wording::age(review.since_ms, now);
     let (words, by) = (review.words(), clean_line(&review.by).into_owned());
     out.line(&format!("{glyph} {}   {words}, {age} ago, by {by}", palette.paint(Tone::Strong, &name)));
     out.line(&format!("  {}", clean_line(&review.command().command)));
@@ -123,7 +124,7 @@ fn print_review(review: &ReviewData, now: u64, out: &mut Out<'_>) {
 fn print_evicted(outcast: &OutcastData, now: u64, out: &mut Out<'_>) {
     let palette = out.palette();
     let (glyph, name) = (palette.glyph(Glyph::NeedsYou), clean_line(&outcast.plan));
-    let age = fact::age(outcast.since_ms, now);
+    let age = wording::age(outcast.since_ms, now);
     out.line(&format!(
         "{glyph} {}   {}, {age} ago",
         palette.paint(Tone::Strong, &name),
@@ -141,9 +142,9 @@ fn print_evicted(outcast: &OutcastData, now: u64, out: &mut Out<'_>) {
 fn print(ask: &Shown, now: u64, out: &mut Out<'_>) {
     let palette = out.palette();
     let (glyph, name) = (palette.glyph(Glyph::NeedsYou), clean_line(&ask.subject));
-    let age = fact::age(ask.data.since_ms, now);
+    let age = wording::age(ask.data.since_ms, now);
     out.line(&format!("{glyph} {}   {}, {age} ago", palette.paint(Tone::Strong, &name), ask.words));
-    out.data(&fact::indented(&ask.data.text));
+    out.data(&wording::indented(&ask.data.text));
     let mut table = Table::new();
     for (command, what) in &ask.choices {
         table.row([format!("  {command}"), (*what).to_owned()]);

@@ -2,12 +2,13 @@
 
 mod connect;
 
-use planwright_engine::{merge, project, setup};
+use planwright_engine::git::merge_driver;
+use planwright_engine::workspace::{init, project};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{here, refuse_agents};
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 use connect::{Connected, ConnectionData, Consent, connect, meant};
 
 #[derive(Debug, clap::Args)]
@@ -50,13 +51,13 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         refuse_agents("say what runs in an agent's session")?;
     }
     let root = project::root_of(".".as_ref())?;
-    let found = setup::look(&root);
-    let mut prepared = setup::prepare(&root, &found).map_err(|error| match error {
-        setup::Error::Config(error) => Failure::from(error),
-        setup::Error::Store(error) => error.into(),
+    let found = init::look(&root);
+    let mut prepared = init::prepare(&root, &found).map_err(|error| match error {
+        init::Error::Config(error) => Failure::from(error),
+        init::Error::Store(error) => error.into(),
     })?;
     if args.merge_driver {
-        let installed = merge::install(&root)?;
+        let installed = merge_driver::install(&root)?;
         prepared.wrote.extend(installed.wrote);
         prepared.kept.extend(installed.kept);
     }
@@ -95,7 +96,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
 }
 
 /// What was found and made of the project itself.
-fn say(found: &setup::Found, prepared: &setup::Prepared, names: &[String], out: &mut Out<'_>) {
+fn say(found: &init::Found, prepared: &init::Prepared, names: &[String], out: &mut Out<'_>) {
     let mut line = |word: &str, tone: Tone, text: &str| {
         let pad = " ".repeat(6_usize.saturating_sub(word.len()));
         let word = out.palette().paint(tone, word);

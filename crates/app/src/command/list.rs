@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use planwright_engine::Project;
 use planwright_engine::core::dialect::NATIVE;
-use planwright_engine::core::plan;
-use planwright_engine::core::view::Summary;
-use planwright_engine::project::Survey;
-use planwright_engine::runs::Runs;
+use planwright_engine::core::plan::verified;
+use planwright_engine::core::plan::view::Summary;
+use planwright_engine::run::Runs;
+use planwright_engine::workspace::project::Survey;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{here, shown};
-use crate::fact::found::with_findings;
-use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
+use crate::output::wording::found::with_findings;
+use crate::output::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let count = all.len();
     let is_alone = |one: &Summary| all.iter().filter(|plan| plan.name == one.name).count() == 1;
     // A name is shorter and works from everywhere, but several plans may have it, and a file may have any name.
-    let address = |plan: &Summary| match is_alone(plan) && plan::slug(&plan.name) == plan.name {
+    let address = |plan: &Summary| match is_alone(plan) && verified::slug(&plan.name) == plan.name {
         true => plan.name.clone(),
         false => shown(&here.root.join(&plan.path)),
     };

@@ -3,15 +3,17 @@
 
 use std::path::PathBuf;
 
-use planwright_engine::binding::{self, Listing};
+use planwright_engine::Project;
+use planwright_engine::agent::{hook, session};
 use planwright_engine::core::dialect::named::Slug;
-use planwright_engine::{Project, hook, session};
+use planwright_engine::workspace::active_plan;
+use planwright_engine::workspace::active_plan::Listing;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{project_at, shown};
 use crate::cli;
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean, clean_line};
+use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean, clean_line};
 
 /// What stands for a plan that a marker does not name.
 const NOBODY: &str = "?";
@@ -79,7 +81,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     if args.gate {
         return gate(&project, out);
     }
-    let listing = binding::list(&project)?;
+    let listing = active_plan::list(&project)?;
     for (_, plan, _) in listing.files() {
         out.line(&plan.to_string_lossy());
     }
@@ -132,7 +134,7 @@ fn tell(args: &Args, out: &mut Out<'_>) -> Answer {
         return Answer::done("list-plans", &Plans::default());
     }
     let listing =
-        project_at(root.as_deref()).and_then(|project| binding::list(&project).map_err(Failure::from));
+        project_at(root.as_deref()).and_then(|project| active_plan::list(&project).map_err(Failure::from));
     match listing {
         Ok(listing) => {
             let data = data(&listing);
@@ -150,7 +152,7 @@ fn tell(args: &Args, out: &mut Out<'_>) -> Answer {
 
 /// Looks for what would lead a worker to the wrong plan again.
 fn gate(project: &Project, out: &mut Out<'_>) -> Result<Answer, Failure> {
-    let breaches = binding::breaches(project, &cli::words())?;
+    let breaches = active_plan::breaches(project, &cli::words())?;
     for breach in &breaches {
         let word = out.palette().paint(Tone::Bad, breach.word());
         out.line(&format!("{word}  {}", clean_line(&breach.to_string())));

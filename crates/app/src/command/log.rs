@@ -4,18 +4,19 @@ mod attempt;
 
 use std::time::Duration;
 
-use planwright_engine::core::event::Event;
-use planwright_engine::core::run::Phase;
-use planwright_engine::runs::{self, Run};
+use planwright_engine::core::run::event::Event;
+use planwright_engine::core::run::state::Phase;
+use planwright_engine::run as runs;
+use planwright_engine::run::Run;
 use planwright_engine::store::journal::{Recorded, RunId};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{RunOf, notice_of, run_of, shown, step_of};
-use crate::fact;
-use crate::named::Named;
-use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
+use crate::interaction::target::Named;
+use crate::output::wording;
+use crate::output::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
 
 /// How long to wait for news before looking whether the run is still driven.
 const LOOK: Duration = Duration::from_millis(250);
@@ -111,7 +112,7 @@ struct Wanted {
 
 impl Wanted {
     fn has(&self, plan: &str, event: &Event) -> bool {
-        let is_step = |step: &String| fact::place(plan, event) == format!("{plan}/{step}");
+        let is_step = |step: &String| wording::place(plan, event) == format!("{plan}/{step}");
         self.step.as_ref().is_none_or(is_step) && (self.attempt.is_none() || event.attempt() == self.attempt)
     }
 }
@@ -195,19 +196,19 @@ fn entry(recorded: &Recorded) -> Entry {
 }
 
 fn print(events: &[&Recorded], out: &mut Out<'_>) {
-    let now = fact::now();
+    let now = wording::now();
     let mut table = Table::new();
     for recorded in events {
         let event = &recorded.event;
         let attempt = event.attempt().map(|attempt| format!("attempt {attempt}")).unwrap_or_default();
-        let place = fact::place("", event);
+        let place = wording::place("", event);
         table.row([
             Cell::new(recorded.seq.to_string()).right().tone(Tone::Muted),
-            Cell::new(fact::clock_time(recorded.at_ms, now)).tone(Tone::Muted),
+            Cell::new(wording::clock_time(recorded.at_ms, now)).tone(Tone::Muted),
             Cell::new(place.trim_start_matches('/')).tone(Tone::Strong),
             Cell::new(event.name()),
             Cell::new(attempt),
-            Cell::new(fact::detail(event)),
+            Cell::new(wording::detail(event)),
         ]);
     }
     out.table(&table);

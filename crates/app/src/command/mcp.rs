@@ -2,12 +2,12 @@
 
 use std::io::{self, IsTerminal as _};
 
-use planwright_engine::process;
+use planwright_engine::system::process;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::mcp::{self, Role};
-use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
+use crate::output::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

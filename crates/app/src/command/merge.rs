@@ -2,17 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_engine::core::integrate::Evidence;
-use planwright_engine::integrate::{self, Act, Error, Evicted, Options, Planned, Report, Told};
-use planwright_engine::keep;
-use planwright_engine::process::Stop;
+use planwright_engine::core::workspace::merge_queue::Evidence;
+use planwright_engine::git::repository;
+use planwright_engine::portfolio::merge_queue;
+use planwright_engine::portfolio::merge_queue::{Act, Error, Evicted, Options, Planned, Report, Told};
+use planwright_engine::system::process::Stop;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{here, refuse_agents, shown};
-use crate::consent::who;
-use crate::fact;
-use crate::out::{Answer, Cell, Exit, Failure, Glyph, Next, Out, Table, Tone, clean, clean_line};
+use crate::interaction::confirm::who;
+use crate::output::wording;
+use crate::output::{Answer, Cell, Exit, Failure, Glyph, Next, Out, Table, Tone, clean, clean_line};
 
 /// How many lines of what a contract printed are shown; `--json` has more.
 const OUTPUT_LINES_MAX: usize = 8;
@@ -125,7 +126,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let act = if args.dry_run { Act::Rehearse } else { Act::Land };
     let options = Options { plans, into: args.into.clone(), act };
     let merged =
-        integrate::merge(&project, &options, &who(), &Stop::new(), &mut |told| progress(told, act, out));
+        merge_queue::merge(&project, &options, &who(), &Stop::new(), &mut |told| progress(told, act, out));
     let report = merged.map_err(|error| failed(error, args))?;
     print(&report, act, out);
     let exit = match (report.evicted.is_empty(), report.held.is_empty()) {
@@ -154,7 +155,7 @@ fn progress(told: Told<'_>, act: Act, out: &mut Out<'_>) {
             let glyph = palette.glyph(if failure.is_none() { Glyph::Done } else { Glyph::Failed });
             let place = format!("{plan}/{step}");
             let why = failure.map(|failure| format!("   {failure}")).unwrap_or_default();
-            let took = fact::duration(milliseconds);
+            let took = wording::duration(milliseconds);
             out.talk(&format!("  {glyph} {}   {took}{}", clean_line(&place), clean_line(&why)));
         }
         Told::Again(branch) => {
@@ -167,7 +168,7 @@ fn progress(told: Told<'_>, act: Act, out: &mut Out<'_>) {
 fn table(order: &[Planned]) -> Table {
     let mut table = Table::new();
     for (place, planned) in order.iter().enumerate() {
-        let mut why = vec![fact::number(usize::try_from(planned.lines).unwrap_or(usize::MAX), "line")];
+        let mut why = vec![wording::number(usize::try_from(planned.lines).unwrap_or(usize::MAX), "line")];
         if !planned.after.is_empty() {
             why.push(format!("after {}, which it depends on", planned.after.join(", ")));
         }
@@ -219,9 +220,9 @@ fn print(report: &Report, act: Act, out: &mut Out<'_>) {
     match (count, act) {
         (0, _) => out.line(&format!("nothing to merge into {into}")),
         (_, Act::Land) => {
-            let tried = fact::number(report.trials, "combination");
+            let tried = wording::number(report.trials, "combination");
             let landed = report.landed.len();
-            out.line(&format!("{landed} of {} landed; {tried} tried", fact::number(count, "plan")));
+            out.line(&format!("{landed} of {} landed; {tried} tried", wording::number(count, "plan")));
         }
         (_, Act::Rehearse) => out.line("no contract was run"),
     }
@@ -396,7 +397,7 @@ fn failed(error: Error, args: &Args) -> Failure {
             .hint("`repositories.NAME` says where a repository lies, and `repositories:` in front of a plan which it needs")
             .next(Next::new(["planwright", "config"])),
         Error::Stopped => failure(Exit::Interrupted).next(again()),
-        Error::Keep(keep::Error::NoRepository { .. }) => {
+        Error::Keep(repository::Error::NoRepository { .. }) => {
             failure(Exit::No).hint("plans have branches where there is a repository").next(Next::new(["git", "init"]))
         }
         Error::Keep(_) | Error::Base(_) | Error::State(_) | Error::Journal(_) => failure(Exit::Machine),

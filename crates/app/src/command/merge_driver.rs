@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use planwright_engine::merge::{self, Files};
+use planwright_engine::git::merge_driver;
+use planwright_engine::git::merge_driver::Files;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -35,7 +36,7 @@ pub(crate) struct Merged {
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let path = args.path.clone().unwrap_or_else(|| args.ours.display().to_string());
     let files = Files { base: &args.base, ours: &args.ours, theirs: &args.theirs, place: &path };
-    let conflicts = merge::drive(&files, args.marker_size)?;
+    let conflicts = merge_driver::drive(&files, args.marker_size)?;
     if conflicts == 0 {
         // Git says what it merged.
         return Ok(Answer::done("merge-driver", &Merged { path, conflicts }));

@@ -3,18 +3,24 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use planwright_engine::core::change::Change;
+use planwright_engine::Project;
+use planwright_engine::core::dialect::template;
 use planwright_engine::core::dialect::{Birth, NATIVE};
-use planwright_engine::core::draft::StepNumber;
-use planwright_engine::core::source::Source;
-use planwright_engine::core::{plan, suggest, template, verify};
-use planwright_engine::{Project, clock, project, store, templates};
+use planwright_engine::core::plan::draft::StepNumber;
+use planwright_engine::core::plan::edit::Change;
+use planwright_engine::core::plan::verified;
+use planwright_engine::core::syntax::nearest;
+use planwright_engine::core::syntax::source::Source;
+use planwright_engine::core::verify;
+use planwright_engine::store::plan_file;
+use planwright_engine::system::clock;
+use planwright_engine::workspace::{project, template as templates};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{here, shown};
-use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
-use crate::twin::warn_of_twins;
+use crate::interaction::duplicate::warn_of_twins;
+use crate::output::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -78,7 +84,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     if args.templates {
         return list(out);
     }
-    let slug = plan::slug(&args.name);
+    let slug = verified::slug(&args.name);
     if slug != args.name || slug.is_empty() {
         let failure = Failure::new(Exit::Usage, format!("`{}` is no name for a plan", args.name));
         let failure = failure.hint("use small letters, digits and dashes");
@@ -96,7 +102,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
     let here = here()?;
     let dialect = here.dialect.unwrap_or(NATIVE);
-    let home = (dialect.home)(&slug, &store::chance()?);
+    let home = (dialect.home)(&slug, &planwright_engine::store::plan_file::chance()?);
     let path: PathBuf = here.root.join(&home.path);
     let native = match &args.template {
         Some(name) => filled(args, &here, name)?,
@@ -109,7 +115,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
             dialect.compose(&Source::new("plan", native).draft(), &birth)
         }
     };
-    store::create_plan(&path, &text, dialect)?;
+    plan_file::create_plan(&path, &text, dialect)?;
     warn_of_twins(&here, (&path, &Source::new("plan", text.as_str()).written_in(dialect).draft()), out)?;
     let created = Created { name: project::name(&path), path: shown(&path), templates: Vec::new() };
     out.line(&format!("{}  {}", out.palette().paint(Tone::Good, "wrote"), created.path));
@@ -179,7 +185,7 @@ fn filled(args: &Args, project: &Project, name: &str) -> Result<String, Failure>
             .next(Next::new(["planwright", "new", "--templates"]))
     })?;
     let Some(each) = &args.each else { return Ok(text) };
-    let text_of_list = crate::planner::input(each)?;
+    let text_of_list = crate::interaction::planner::input(each)?;
     let items: Vec<String> =
         text_of_list.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
     let mut source = Source::new(args.name.as_str(), text);
@@ -208,11 +214,11 @@ fn list_of(source: &Source) -> Option<usize> {
     })
 }
 
-fn unknown(project: &Project, name: &str, error: Option<store::Error>) -> Failure {
+fn unknown(project: &Project, name: &str, error: Option<plan_file::Error>) -> Failure {
     let Some(error) = error else {
         let names: Vec<String> = templates::all(project).into_iter().map(|found| found.name).collect();
         let failure = Failure::new(Exit::Usage, format!("there is no template `{name}`"));
-        let failure = match suggest::nearest(name, names.iter().map(String::as_str)) {
+        let failure = match nearest::nearest(name, names.iter().map(String::as_str)) {
             Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
             None => failure.hint(format!("the templates are {}", names.join(", "))),
         };
@@ -233,7 +239,7 @@ fn usual(args: &Args) -> String {
     );
     for (place, step) in steps.iter().enumerate() {
         let target = &args.target;
-        let file = format!("{}.txt", plan::slug(step));
+        let file = format!("{}.txt", verified::slug(step));
         text.push_str(&format!(
             "\n### {}. {step}\n\n**target:** {target}\n\n**task:**\n\
              Say what the agent shall do. It sees this text and nothing of the other steps.\n\n\

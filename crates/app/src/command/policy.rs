@@ -3,16 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use planwright_engine::core::glob::Glob;
-use planwright_engine::core::policy::{Automatic, BY_DEFAULT, Demand, Policy, Tools, When};
-use planwright_engine::policy::{self, Installed, Loaded, Places};
-use planwright_engine::project;
+use planwright_engine::config::policy;
+use planwright_engine::config::policy::{Installed, Loaded, Places};
+use planwright_engine::core::approval::policy::{Automatic, BY_DEFAULT, Demand, Policy, Tools, When};
+use planwright_engine::core::syntax::glob::Glob;
+use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 use similar::{Algorithm, TextDiff};
 
 use super::{refuse_agents, shown};
-use crate::out::{Answer, Cell, Failure, Next, Out, Table, Tone, clean};
+use crate::output::{Answer, Cell, Failure, Next, Out, Table, Tone, clean};
 
 /// How many lines of a difference are shown; the files have the rest.
 const LINES_MAX: usize = 60;
@@ -213,7 +214,7 @@ fn data(places: &Places, loaded: Option<&Loaded>) -> PolicyData {
         approval: demand(policy, &policy.demand),
         when: policy.when.iter().map(when).collect(),
         signers: signers.map(|signers| shown(&signers.path)),
-        keys: signers.map_or(0, planwright_engine::signature::Signers::len),
+        keys: signers.map_or(0, planwright_engine::config::signature::Signers::len),
         is_changed: false,
         backup: None,
     }

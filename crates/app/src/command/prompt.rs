@@ -4,20 +4,22 @@
 use std::collections::BTreeSet;
 
 use clap::ValueEnum;
-use planwright_engine::config::setting::BUILT_IN;
-use planwright_engine::core::binding::told;
-use planwright_engine::core::connection::SKILL;
-use planwright_engine::core::draft::Draft;
-use planwright_engine::core::overseer::{self, Terms};
-use planwright_engine::core::planning::{self, Wish};
-use planwright_engine::desk;
-use planwright_engine::planner::surroundings;
+use planwright_engine::agent::planner::surroundings;
+use planwright_engine::agent::planning_session;
+use planwright_engine::config::schema::BUILT_IN;
+use planwright_engine::core::agent::integration::SKILL;
+use planwright_engine::core::agent::planner as planning;
+use planwright_engine::core::agent::planner::Wish;
+use planwright_engine::core::plan::draft::Draft;
+use planwright_engine::core::workspace::active_plan::session_text;
+use planwright_engine::core::workspace::session::prompt;
+use planwright_engine::core::workspace::session::prompt::Terms;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::here;
-use crate::desk::{Tongue, failure};
-use crate::out::{Answer, Failure, Next, Out, clean};
+use crate::interaction::session::{Tongue, failure};
+use crate::output::{Answer, Failure, Next, Out, clean};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -65,19 +67,20 @@ pub(crate) struct Prompted {
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let (name, text, next) = match &args.act {
-        Act::Overseer => ("overseer", overseer::prompt(&terms()?), ["planwright", "prompt", "context"]),
+        Act::Overseer => ("overseer", prompt::prompt(&terms()?), ["planwright", "prompt", "context"]),
         Act::Context => {
-            let desk = desk::open(&here()?).map_err(|error| failure(error, Tongue::Planwright))?;
-            ("context", overseer::context(&desk), ["planwright", "session", "show"])
+            let desk =
+                planning_session::open(&here()?).map_err(|error| failure(error, Tongue::Planwright))?;
+            ("context", prompt::context(&desk), ["planwright", "session", "show"])
         }
         Act::Planner { task } => ("planner", planner(task)?, ["planwright", "prompt", "skill"]),
         Act::Skill => ("skill", SKILL.to_owned(), ["planwright", "help", "init"]),
         Act::SessionStart { shell } => {
             let shell = match shell {
-                Shell::Bash => told::Shell::Bash,
-                Shell::PowerShell => told::Shell::PowerShell,
+                Shell::Bash => session_text::Shell::Bash,
+                Shell::PowerShell => session_text::Shell::PowerShell,
             };
-            ("session-start", told::script(shell), ["planwright", "list-plans", "--gate"])
+            ("session-start", session_text::script(shell), ["planwright", "list-plans", "--gate"])
         }
     };
     out.data(&clean(&text));

@@ -4,20 +4,23 @@
 use std::io::{self, Read as _};
 use std::path::PathBuf;
 
-use planwright_engine::core::diagnostic::Severity;
+use planwright_engine::approval::Decisions;
 use planwright_engine::core::dialect::{Birth, NATIVE, proposal};
-use planwright_engine::core::plan;
-use planwright_engine::core::source::Source;
-use planwright_engine::decisions::Decisions;
-use planwright_engine::store::{self, Text};
-use planwright_engine::{Project, Verified, clock, project};
+use planwright_engine::core::plan::verified;
+use planwright_engine::core::syntax::diagnostic::Severity;
+use planwright_engine::core::syntax::source::Source;
+use planwright_engine::store::plan_file;
+use planwright_engine::store::plan_file::Text;
+use planwright_engine::system::clock;
+use planwright_engine::workspace::project;
+use planwright_engine::{Project, Verified};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, here, open, shown};
-use crate::consent::who;
-use crate::offer::{OneProposed, data, tell};
-use crate::out::{Answer, Exit, Failure, Next, Out};
+use crate::interaction::confirm::who;
+use crate::interaction::proposal::{OneProposed, data, tell};
+use crate::output::{Answer, Exit, Failure, Next, Out};
 
 /// What stands for standard input.
 pub(crate) const STDIN: &str = "-";
@@ -66,7 +69,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     for candidate in candidates {
         let Candidate { path, project, verified, is_new } = candidate;
         if is_new {
-            store::create_plan(&path, verified.source.text(), verified.dialect())?;
+            plan_file::create_plan(&path, verified.source.text(), verified.dialect())?;
         }
         let decisions = Decisions::open(&project)?;
         for notice in decisions.sweep()? {
@@ -97,14 +100,15 @@ fn candidate(plan: &str, args: &Args) -> Result<Candidate, Failure> {
 
 /// A plan whose text comes from standard input. It becomes a file only if it can be proposed.
 fn from_stdin(args: &Args) -> Result<Candidate, Failure> {
-    let Some(name) = args.name.as_ref().filter(|name| !name.is_empty() && plan::slug(name) == **name) else {
+    let Some(name) = args.name.as_ref().filter(|name| !name.is_empty() && verified::slug(name) == **name)
+    else {
         let failure = Failure::new(Exit::Usage, "a plan from standard input needs a name");
         return Err(failure.hint("say --name with small letters, digits and dashes"));
     };
     let project = here()?;
     let text = read(STDIN)?;
     let dialect = project.dialect.unwrap_or(NATIVE);
-    let home = (dialect.home)(name, &store::chance()?);
+    let home = (dialect.home)(name, &planwright_engine::store::plan_file::chance()?);
     fresh(
         project.root.join(&home.path),
         Source::new(home.path.as_str(), text).at(home.path.as_str()).written_in(dialect),
@@ -119,8 +123,8 @@ fn inline(file: &str) -> Result<Candidate, Failure> {
             "it is {\"title\": …, \"steps\": [{\"description\": …, \"tool\": …, \"operation\": …, \"target\": …}], \"context\": …}",
         )
     })?;
-    let dialect = crate::carry::dialect("proposal")?;
-    let home = (dialect.home)("proposal", &store::chance()?);
+    let dialect = crate::interaction::conversion::dialect("proposal")?;
+    let home = (dialect.home)("proposal", &planwright_engine::store::plan_file::chance()?);
     let birth = Birth { id: &home.id, now: &clock::utc_now() };
     let text = dialect.compose(&draft, &birth);
     let root = here()?.root;
@@ -142,7 +146,7 @@ fn read(file: &str) -> Result<String, Failure> {
             let mut text = String::new();
             io::stdin().take(INPUT_BYTES_MAX).read_to_string(&mut text).map(|_| text)
         }
-        file => store::read_stream_at(file.as_ref(), INPUT_BYTES_MAX),
+        file => plan_file::read_stream_at(file.as_ref(), INPUT_BYTES_MAX),
     };
     text.map_err(|error| match error.kind() == io::ErrorKind::NotFound {
         true => Failure::new(Exit::Usage, format!("there is no file {file}")),

@@ -6,8 +6,8 @@ mod plans;
 
 pub(crate) use dashboard::Dashboard;
 
-use planwright_engine::core::work::WorkItem;
-use planwright_engine::runs::{Pending, Runs};
+use planwright_engine::core::agent::work_item::WorkItem;
+use planwright_engine::run::{Pending, Runs};
 use planwright_engine::store::journal::Health;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,8 +16,8 @@ use serde_json::Value;
 use plans::PlansData;
 
 use super::{here, run_of};
-use crate::fact;
-use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
+use crate::output::wording;
+use crate::output::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -89,7 +89,7 @@ fn list(out: &mut Out<'_>) -> Result<Answer, Failure> {
     plans::print(&plans, out);
     let runs = Runs::open(&here)?;
     let items: Vec<ItemData> = runs.pending()?.iter().map(item_data).collect();
-    let now = fact::now();
+    let now = wording::now();
     if !items.is_empty() {
         out.line(&out.palette().paint(Tone::Strong, "Attempts"));
     }
@@ -102,7 +102,7 @@ fn list(out: &mut Out<'_>) -> Result<Answer, Failure> {
             Cell::new(&item.r#type),
             Cell::new(&item.state),
             Cell::new(item.worker.as_deref().unwrap_or_default()),
-            Cell::new(fact::age(item.queued_at_ms, now)).right(),
+            Cell::new(wording::age(item.queued_at_ms, now)).right(),
             Cell::new(health.unwrap_or_default()).tone(Tone::Attention),
         ]);
     }
@@ -184,5 +184,5 @@ fn print(item: &WorkItem, out: &mut Out<'_>) {
     table.row(["payload.subscriptions", subscriptions.as_str()]);
     out.table(&table);
     out.line(&clean_line("input.prompt"));
-    out.data(&fact::indented(&item.input.prompt));
+    out.data(&wording::indented(&item.input.prompt));
 }

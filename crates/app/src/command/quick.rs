@@ -1,14 +1,15 @@
 //! `quick`: a task and the command that decides, carried through at once. The plan of one step lies outside of the workspace; it is
 //! shown, approved and run like any other.
 
-use planwright_engine::core::diagnostic::Severity;
-use planwright_engine::core::planning;
-use planwright_engine::core::source::Source;
-use planwright_engine::store::Text;
-use planwright_engine::{planner, runs};
+use planwright_engine::agent::planner;
+use planwright_engine::core::agent::planner as planning;
+use planwright_engine::core::syntax::diagnostic::Severity;
+use planwright_engine::core::syntax::source::Source;
+use planwright_engine::run;
+use planwright_engine::store::plan_file::Text;
 
 use super::{Opened, here};
-use crate::out::{Exit, Failure, Next};
+use crate::output::{Exit, Failure, Next};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -59,7 +60,7 @@ pub(crate) fn open(args: &Args) -> Result<Opened, Failure> {
             .hint(format!("planwright.toml could say: [roles] {} = \"claude\"", args.agent))
             .next(Next::new(["planwright", "doctor"])));
     }
-    let runs = runs::Runs::open(&project)?;
+    let runs = run::Runs::open(&project)?;
     let path = planner::quick_plan(&runs, &args.task, &text)?;
     Ok(Opened { source: Source::new(path.to_string_lossy(), text), path, project, step: None })
 }

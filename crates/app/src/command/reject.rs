@@ -1,15 +1,15 @@
 //! `reject`: a person says no, and what should change. The plan goes back to its author; nothing starts.
 
-use planwright_engine::core::state::{Reason, State};
-use planwright_engine::decisions::Decisions;
-use planwright_engine::project;
+use planwright_engine::approval::Decisions;
+use planwright_engine::core::plan::lifecycle::{Reason, State};
+use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, open, refuse_agents, shown};
-use crate::consent::who;
-use crate::named::Named;
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::interaction::confirm::who;
+use crate::interaction::target::Named;
+use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

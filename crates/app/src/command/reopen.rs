@@ -1,14 +1,14 @@
 //! `reopen`: gives a plan back to its author: a proposal that is taken back, or a plan that ended and is taken up again.
 
-use planwright_engine::decisions::Decisions;
-use planwright_engine::project;
+use planwright_engine::approval::Decisions;
+use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, open, refuse_agents, shown};
-use crate::consent::who;
-use crate::named::Named;
-use crate::out::{Answer, Failure, Next, Out, Tone, clean_line};
+use crate::interaction::confirm::who;
+use crate::interaction::target::Named;
+use crate::output::{Answer, Failure, Next, Out, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

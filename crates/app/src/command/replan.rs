@@ -4,21 +4,27 @@
 mod case;
 mod version;
 
-use planwright_engine::core::ledger::{Drafting, Setback, Who};
-use planwright_engine::core::planning::block::{self, Action};
-use planwright_engine::core::planning::{self, Failure as Failed};
-use planwright_engine::core::source::Source;
-use planwright_engine::decisions::Decisions;
-use planwright_engine::store::Text;
-use planwright_engine::{Verified, planner as agent, project};
+use planwright_engine::Verified;
+use planwright_engine::agent::planner as agent;
+use planwright_engine::approval::Decisions;
+use planwright_engine::core::agent::planner as planning;
+use planwright_engine::core::agent::planner::Failure as Failed;
+use planwright_engine::core::agent::planner::plan_json;
+use planwright_engine::core::agent::planner::plan_json::Action;
+use planwright_engine::core::approval::ledger::{Drafting, Setback, Who};
+use planwright_engine::core::syntax::source::Source;
+use planwright_engine::store::plan_file::Text;
+use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::shown;
-use crate::consent::who;
-use crate::offer::{self, OneProposed};
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
-use crate::planner::{self, Judged, Talk};
+use crate::interaction::confirm::who;
+use crate::interaction::planner;
+use crate::interaction::planner::{Judged, Talk};
+use crate::interaction::proposal;
+use crate::interaction::proposal::OneProposed;
+use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 use case::Case;
 
 #[derive(Debug, clap::Args)]
@@ -193,7 +199,7 @@ fn read(args: &Args, case: &Case, said: &str) -> Result<Read, Failure> {
     let returned = |plan: Option<Source>, complaints: Vec<String>| {
         Ok(Read::Plan(Box::new(Judged::Returned { plan, complaints })))
     };
-    let (text, changes, reasoning) = match block::find(said) {
+    let (text, changes, reasoning) = match plan_json::find(said) {
         Some(Err(fault)) => return returned(None, vec![fault.to_string()]),
         Some(Ok(Action::Done { summary })) => return Ok(Read::Done(summary)),
         Some(Ok(Action::Escalate { step, reason })) => return Ok(Read::Escalate(step, reason)),
@@ -202,11 +208,11 @@ fn read(args: &Args, case: &Case, said: &str) -> Result<Read, Failure> {
                 return returned(None, vec![fault]);
             }
             let text = match planned.replace_from {
-                Some(_) => block::replace(&case.source, &planned),
-                None => Ok(block::compose(&planned)),
+                Some(_) => plan_json::replace(&case.source, &planned),
+                None => Ok(plan_json::compose(&planned)),
             };
             match text {
-                Ok(text) => (text, String::new(), block::around(said)),
+                Ok(text) => (text, String::new(), plan_json::around(said)),
                 Err(fault) => return returned(None, vec![fault.to_string()]),
             }
         }
@@ -244,7 +250,11 @@ fn write(
     out: &mut Out<'_>,
 ) -> Result<Answer, Failure> {
     let file = case.file();
-    planwright_engine::store::create_plan(&file, found.verified.source.text(), case.source.dialect())?;
+    planwright_engine::store::plan_file::create_plan(
+        &file,
+        found.verified.source.text(),
+        case.source.dialect(),
+    )?;
     let verified = case.project.verify(&file, &shown(&file))?;
     let step = case.failed.map(|place| case.ids[place].clone()).unwrap_or_default();
     let drafting = Drafting {
@@ -262,7 +272,7 @@ fn write(
         }),
     };
     let decisions = Decisions::open(&case.project)?;
-    let digest = verified.plan.as_ref().map(planwright_engine::core::digest::Digest::of);
+    let digest = verified.plan.as_ref().map(planwright_engine::core::plan::digest::Digest::of);
     let digest = digest.map(|digest| digest.to_string()).unwrap_or_default();
     decisions.drafted(&file, &by, &digest, &drafting)?;
     out.line(&format!("{}  {}", out.palette().paint(Tone::Good, "wrote"), clean_line(&shown(&file))));
@@ -271,10 +281,10 @@ fn write(
     let mut proposed = None;
     // A copy says what failed: somebody has to change it first.
     if !args.no_propose && !args.copy {
-        let offered = offer::propose(&decisions, (&file, &verified), &by)?;
+        let offered = proposal::propose(&decisions, (&file, &verified), &by)?;
         out.warn_all(&offered.complaints);
-        offer::tell(&project::name(&file), &offered, out);
-        proposed = Some(offer::data(&file, offered));
+        proposal::tell(&project::name(&file), &offered, out);
+        proposed = Some(proposal::data(&file, offered));
     }
     case.talk_of_the_old_run(out);
     let verb = if proposed.is_some() { "review" } else { "verify" };
@@ -326,7 +336,8 @@ fn escalate(
     (by, reason): (&Who, &str),
     out: &mut Out<'_>,
 ) -> Result<Answer, Failure> {
-    let known = step.and_then(|step| planwright_engine::core::plan::find_step(&case.draft, &case.ids, step));
+    let known = step
+        .and_then(|step| planwright_engine::core::plan::verified::find_step(&case.draft, &case.ids, step));
     let step = known.or(case.failed).map(|place| case.ids[place].as_str());
     let text = format!("asks for a person: {reason}");
     let number = Decisions::open(&case.project)?.comment(&case.path, step, by, &text)?;

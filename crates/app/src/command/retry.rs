@@ -1,13 +1,13 @@
 //! `retry`: carries a plan that failed through once more, on the strength of the same approval. What passed is looked at again,
 //! not done again.
 
-use planwright_engine::core::state::State;
-use planwright_engine::decisions::Decisions;
-use planwright_engine::project;
+use planwright_engine::approval::Decisions;
+use planwright_engine::core::plan::lifecycle::State;
+use planwright_engine::workspace::project;
 
 use super::{Opened, open, refuse_agents, shown};
-use crate::named::Named;
-use crate::out::{Exit, Failure, Next};
+use crate::interaction::target::Named;
+use crate::output::{Exit, Failure, Next};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

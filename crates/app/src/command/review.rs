@@ -9,18 +9,18 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use planwright_engine::Project;
-use planwright_engine::core::binding::By;
-use planwright_engine::core::review::Review;
-use planwright_engine::core::state::{Reason, State};
-use planwright_engine::decisions::{Asked, Decisions, Reviewed, Yes};
+use planwright_engine::approval::{Asked, Decisions, Reviewed, Yes};
+use planwright_engine::core::approval::review::Review;
+use planwright_engine::core::plan::lifecycle::{Reason, State};
+use planwright_engine::core::workspace::active_plan::By;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{ReviewData, agent_sign, here, project_of, reviews, shown};
-use crate::consent::{answer, say_approved, who};
-use crate::fact;
-use crate::named::Named;
-use crate::out::{Answer, Cell, Exit, Failure, Glyph, Next, Out, Table, Tone, clean, clean_line};
+use crate::interaction::confirm::{answer, say_approved, who};
+use crate::interaction::target::Named;
+use crate::output::wording;
+use crate::output::{Answer, Cell, Exit, Failure, Glyph, Next, Out, Table, Tone, clean, clean_line};
 
 /// How often a person may look again before they say yes or no.
 const QUESTIONS_MAX: usize = 50;
@@ -112,7 +112,7 @@ fn look(project: &Project, decisions: &Decisions, path: &Path, asked: &Asked) ->
 }
 
 fn print(args: &Args, reviewed: &Reviewed, out: &mut Out<'_>) {
-    text::print(&reviewed.review, fact::now(), out);
+    text::print(&reviewed.review, wording::now(), out);
     if args.diff {
         text::print_differences(&reviewed.review, out);
     }
@@ -123,13 +123,13 @@ fn print(args: &Args, reviewed: &Reviewed, out: &mut Out<'_>) {
 
 fn print_full(reviewed: &Reviewed, out: &mut Out<'_>) {
     out.line("");
-    out.data(&fact::indented(reviewed.source.text()));
+    out.data(&wording::indented(reviewed.source.text()));
 }
 
 /// What waits for a review.
 fn list(out: &mut Out<'_>) -> Result<Answer, Failure> {
     let waiting = reviews(&here()?, out)?;
-    let (now, palette) = (fact::now(), out.palette());
+    let (now, palette) = (wording::now(), out.palette());
     let mut table = Table::new();
     for plan in &waiting {
         table.row([
@@ -137,7 +137,7 @@ fn list(out: &mut Out<'_>) -> Result<Answer, Failure> {
             Cell::new(&plan.plan).tone(Tone::Strong),
             Cell::new(&plan.digest),
             Cell::new(plan.words()),
-            Cell::new(fact::age(plan.since_ms, now)).right(),
+            Cell::new(wording::age(plan.since_ms, now)).right(),
             Cell::new(plan.command().command).tone(Tone::Muted),
         ]);
     }

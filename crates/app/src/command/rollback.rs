@@ -1,12 +1,12 @@
 //! `rollback`: takes the work of a run back to before a step. That step, what landed after it and what waits for it are to be
 //! done again. What lay in the workspace is kept.
 
-use planwright_engine::runs::RolledBack;
+use planwright_engine::run::RolledBack;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{RunOf, refuse_agents, run_of};
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 
 /// How many files are named.
 const NAMED_MAX: usize = 10;
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     refuse_agents("take work back")?;
     let RunOf { path, runs, run, .. } = run_of(&args.plan)?;
     let shown = super::shown(&path);
-    let is_it = |step: &&planwright_engine::core::plan::Step| {
+    let is_it = |step: &&planwright_engine::core::plan::verified::Step| {
         step.id == args.step || step.number.to_string() == args.step.trim_start_matches('#')
     };
     let Some(step) = run.plan.steps.iter().find(is_it) else {

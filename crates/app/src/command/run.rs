@@ -15,27 +15,32 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use planwright_engine::coordination::Hindrance;
-use planwright_engine::core::binding::By;
-use planwright_engine::core::decide::Limits;
-use planwright_engine::core::digest::Digest;
-use planwright_engine::core::event::Outcome;
-use planwright_engine::core::plan::{Plan, Step};
-use planwright_engine::core::run::RunState;
-use planwright_engine::core::state::State;
-use planwright_engine::decisions::Decisions;
-use planwright_engine::process::Stop;
-use planwright_engine::runs::{self, Drive, Run, Runs, Spread};
-use planwright_engine::store::Text;
-use planwright_engine::trees::{Ran as SetUp, Setup, Trees, Wish};
-use planwright_engine::{Project, Verified, coordination, process, project, trees};
+use planwright_engine::approval::Decisions;
+use planwright_engine::core::plan::digest::Digest;
+use planwright_engine::core::plan::lifecycle::State;
+use planwright_engine::core::plan::verified::{Plan, Step};
+use planwright_engine::core::run::event::Outcome;
+use planwright_engine::core::run::schedule::Limits;
+use planwright_engine::core::run::state::RunState;
+use planwright_engine::core::workspace::active_plan::By;
+use planwright_engine::git::worktree;
+use planwright_engine::git::worktree::{Ran as SetUp, Setup, Trees, Wish};
+use planwright_engine::portfolio::board as coordination;
+use planwright_engine::portfolio::board::Hindrance;
+use planwright_engine::run as runs;
+use planwright_engine::run::{Drive, Run, Runs, Spread};
+use planwright_engine::store::plan_file::Text;
+use planwright_engine::system::process;
+use planwright_engine::system::process::Stop;
+use planwright_engine::workspace::project;
+use planwright_engine::{Project, Verified};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, find_step, open, open_file, refuse_agents};
-use crate::fact::found::FindingData;
-use crate::named::Named;
-use crate::out::{Answer, Exit, Failure, Next, Out, clean_line};
+use crate::interaction::target::Named;
+use crate::output::wording::found::FindingData;
+use crate::output::{Answer, Exit, Failure, Next, Out, clean_line};
 
 /// How often somebody who waits looks again.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -301,7 +306,7 @@ pub(crate) fn run_opened(args: &Args, opened: Opened, out: &mut Out<'_>) -> Resu
         out.warn(&format!("{} {}; `--wait` waits for it", clean_line(&other.plan), clean_line(&other.why)));
     }
     let is_new = runs.latest(&path)?.is_none_or(|old| !goes_on(&old, &subject.digest));
-    if is_new && trees::plan_of(&project.root)?.is_some() && !is_pinned(&project, &path)? {
+    if is_new && worktree::plan_of(&project.root)?.is_some() && !is_pinned(&project, &path)? {
         // What it waited for is on a branch, and not in its tree.
         out.warn_all(&Trees::of(&project)?.catch_up(&path)?);
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::SCHEMAS;
-use crate::out::{Answer, Exit, Failure, Next, Out};
+use crate::output::{Answer, Exit, Failure, Next, Out};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

@@ -1,12 +1,12 @@
 //! `session`: the desk of a planner: folders outside of the repository in which it writes plans, proposed together. `agentctl` has the
 //! same acts under the words of document E.
 
-use planwright_engine::desk;
+use planwright_engine::agent::planning_session;
 
 use super::here;
-use crate::consent::who;
-use crate::desk::{SessionData, Tongue, commit, failure, say_dropped, thread_data};
-use crate::out::{Answer, Cell, Failure, Next, Out, Table, Tone, clean_line};
+use crate::interaction::confirm::who;
+use crate::interaction::session::{SessionData, Tongue, commit, failure, say_dropped, thread_data};
+use crate::output::{Answer, Cell, Failure, Next, Out, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -47,32 +47,32 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let next = match &args.act {
         Act::Commit => return commit(&project, &who(), Tongue::Planwright, out),
         Act::Dir => {
-            let desk = desk::open(&project).map_err(failed)?;
+            let desk = planning_session::open(&project).map_err(failed)?;
             out.line(&desk.current.folder.to_string_lossy());
             show
         }
         Act::Add => {
-            let thread = desk::add(&project).map_err(failed)?;
+            let thread = planning_session::add(&project).map_err(failed)?;
             out.line(&format!("{}  {}", thread.id, thread.folder.display()));
             show
         }
         Act::Drop { thread } => {
-            say_dropped(desk::drop_thread(&project, thread).map_err(failed)?, out);
+            say_dropped(planning_session::drop_thread(&project, thread).map_err(failed)?, out);
             Tongue::Planwright.commit()
         }
         Act::Clear => {
-            let thread = desk::clear(&project).map_err(failed)?;
+            let thread = planning_session::clear(&project).map_err(failed)?;
             out.talk(&format!("cleared {}", clean_line(&thread.folder.to_string_lossy())));
             Tongue::Planwright.commit()
         }
         Act::Topic { topic } => {
-            let desk = desk::set_topic(&project, topic).map_err(failed)?;
+            let desk = planning_session::set_topic(&project, topic).map_err(failed)?;
             out.talk(&format!("topic: {}", clean_line(desk.topic.as_deref().unwrap_or_default())));
             show
         }
         Act::Show => Next::new(["planwright", "session", "dir"]),
     };
-    let known = desk::existing(&project).map_err(failed)?;
+    let known = planning_session::existing(&project).map_err(failed)?;
     let data = known.map(|(desk, stood)| SessionData {
         topic: desk.topic.clone(),
         threads: desk

@@ -1,12 +1,12 @@
 //! `should-plan`: says whether a task deserves a plan, and by which rule. Advises; keeps nobody from anything.
 
-use planwright_engine::core::worth::{Advice, said, worth};
-use planwright_engine::scope::guard_of;
+use planwright_engine::core::agent::planner::triage::{Advice, said, worth};
+use planwright_engine::run::permission::guard_of;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::here;
-use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
+use crate::output::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

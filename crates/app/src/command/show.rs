@@ -5,23 +5,28 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use clap::ValueEnum;
+use planwright_engine::approval::Decisions;
 use planwright_engine::core::dialect::{NATIVE, proposal};
-use planwright_engine::core::run::{Status, StepState};
-use planwright_engine::core::source::Source;
+use planwright_engine::core::plan::view;
+use planwright_engine::core::plan::view::{PlanView, StepView};
+use planwright_engine::core::run::state::{Status, StepState};
+use planwright_engine::core::syntax::source::Source;
 use planwright_engine::core::verify;
-use planwright_engine::core::view::{self, PlanView, StepView};
-use planwright_engine::decisions::Decisions;
-use planwright_engine::runs::{Run, Runs};
-use planwright_engine::{Project, Verified, arbiter, project};
+use planwright_engine::run::arbiter;
+use planwright_engine::run::{Run, Runs};
+use planwright_engine::workspace::project;
+use planwright_engine::{Project, Verified};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{dialect_line, find_step, open};
-use crate::fact::found::{self, FindingData};
-use crate::named::Named;
-use crate::out::picture::{self, Picture};
-use crate::out::{Answer, Cell, Exit, Failure, Glyphs, Next, Out, Table, Tone, clean, clean_line};
-use crate::planner::tell_reasoning;
+use crate::interaction::planner::tell_reasoning;
+use crate::interaction::target::Named;
+use crate::output::picture;
+use crate::output::picture::Picture;
+use crate::output::wording::found;
+use crate::output::wording::found::FindingData;
+use crate::output::{Answer, Cell, Exit, Failure, Glyphs, Next, Out, Table, Tone, clean, clean_line};
 
 /// How much of the text in front of the steps is shown; the file has the rest.
 const CONTEXT_LINES_MAX: usize = 8;
@@ -114,8 +119,8 @@ fn section_of(source: &Source, name: &str) -> Result<SectionData, Failure> {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
-    use planwright_engine::core::diagnostic::Severity;
-    use planwright_engine::store::Text;
+    use planwright_engine::core::syntax::diagnostic::Severity;
+    use planwright_engine::store::plan_file::Text;
     let opened = open(&args.plan)?;
     let verified = opened.project.check(Text::Plan(opened.source))?;
     let name = project::name(&opened.path);
@@ -156,7 +161,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let errors = verified.count(Severity::Error);
     let warnings = verified.count(Severity::Warning);
     if errors + warnings > 0 {
-        let counts = crate::out::diagnostics::Counts { errors, warnings, fixable: 0 };
+        let counts = crate::output::diagnostics::Counts { errors, warnings, fixable: 0 };
         out.talk(&format!("the checker finds {counts}"));
     }
     let next = Next::new(["planwright", "verify", plan.path.as_str()]);

@@ -1,16 +1,16 @@
 //! `simulate`: what carrying out a plan would do. Starts nothing and writes nothing.
 
-use planwright_engine::core::forecast::Forecast;
+use planwright_engine::core::run::forecast::Forecast;
 use planwright_engine::core::verify;
-use planwright_engine::project;
-use planwright_engine::simulate::{Ahead, Given, Simulation, simulate};
+use planwright_engine::run::simulate::{Ahead, Given, Simulation, simulate};
+use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, open, shown};
-use crate::fact;
-use crate::named::Named;
-use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
+use crate::interaction::target::Named;
+use crate::output::wording;
+use crate::output::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -151,11 +151,11 @@ fn print(simulation: &Simulation, out: &mut Out<'_>) {
     out.table(&table);
     let counts = format!(
         "{}, at most {}",
-        fact::number(simulation.contracts, "contract"),
-        fact::number(simulation.attempts_max as usize, "attempt")
+        wording::number(simulation.contracts, "contract"),
+        wording::number(simulation.attempts_max as usize, "attempt")
     );
     out.line(&match &simulation.forecast {
-        Some(forecast) => format!("{counts}; {}", fact::forecast(forecast)),
+        Some(forecast) => format!("{counts}; {}", wording::forecast(forecast)),
         None => format!("{counts}; no history yet to say what that takes"),
     });
     out.line("nothing was run and nothing was written");
@@ -189,7 +189,7 @@ fn touches(step: &Ahead) -> Option<String> {
     let touches = step.touches.as_ref()?;
     let now = match touches.count {
         0 => "no file yet".to_owned(),
-        count => format!("{} now", fact::number(count, "file")),
+        count => format!("{} now", wording::number(count, "file")),
     };
     Some(format!("touches {} ({now})", touches.globs.join(", ")))
 }

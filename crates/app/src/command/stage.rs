@@ -3,15 +3,17 @@
 
 use std::path::Path;
 
-use planwright_engine::coordination::{self, Moved, Refused};
-use planwright_engine::store::{self, Text};
-use planwright_engine::{Project, runs};
+use planwright_engine::portfolio::board;
+use planwright_engine::portfolio::board::{Moved, Refused};
+use planwright_engine::store::plan_file;
+use planwright_engine::store::plan_file::Text;
+use planwright_engine::{Project, run};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{here, open, refuse_agents, shown};
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
-use crate::twin::warn_of_twins;
+use crate::interaction::duplicate::warn_of_twins;
+use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -34,7 +36,7 @@ pub(crate) struct Staged {
 pub(crate) fn stage(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     refuse_agents("put a plan aside")?;
     let opened = open(&args.plan)?;
-    let moved = coordination::stage(&opened.project, &opened.path).map_err(refused)?;
+    let moved = board::stage(&opened.project, &opened.path).map_err(refused)?;
     warn_of_twins(&opened.project, (&moved.to, &opened.source.draft()), out)?;
     let data = told("staged", &moved, out);
     let next = Next::new(["planwright", "activate", data.name.as_str()]);
@@ -45,7 +47,7 @@ pub(crate) fn stage(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
 pub(crate) fn activate(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     refuse_agents("put a plan into its place")?;
     let project = here()?;
-    let moved = coordination::activate(&project, &args.plan).map_err(refused)?;
+    let moved = board::activate(&project, &args.plan).map_err(refused)?;
     warn(&project, &moved.to, out)?;
     let data = told("activated", &moved, out);
     let next = Next::new(["planwright", "verify", data.to.as_str()]);
@@ -53,7 +55,7 @@ pub(crate) fn activate(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure
 }
 
 fn warn(project: &Project, path: &Path, out: &mut Out<'_>) -> Result<(), Failure> {
-    match store::read(path, &shown(path), project.reading())? {
+    match plan_file::read(path, &shown(path), project.reading())? {
         Text::Plan(source) => warn_of_twins(project, (path, &source.draft()), out),
         // It lies in its place; `verify` says what is wrong with it.
         Text::Unreadable(_) => Ok(()),
@@ -98,6 +100,6 @@ fn refused(refused: Refused) -> Failure {
             .hint("nothing was moved; open it again first")
             .next(Next::new(["planwright", "reopen", name.as_str()])),
         Refused::Store(error) => error.into(),
-        Refused::Runs(error) => runs::Error::into(error),
+        Refused::Runs(error) => run::Error::into(error),
     }
 }

@@ -1,15 +1,16 @@
 //! `standup`: what happened to all plans since yesterday, in a text that fits a chat: what was done, what waits for whom, what is
 //! next. From the journal alone.
 
-use planwright_engine::coordination::{self, Happened, Report};
-use planwright_engine::core::coordinate::HeldBack;
-use planwright_engine::{clock, core::coordinate::Status};
+use planwright_engine::core::workspace::portfolio::HeldBack;
+use planwright_engine::core::workspace::portfolio::Status;
+use planwright_engine::portfolio::board::{Happened, Report};
+use planwright_engine::system::clock;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::here;
-use crate::fact;
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::output::wording;
+use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 
 /// How many names a line has.
 const NAMES_MAX: usize = 12;
@@ -98,7 +99,7 @@ pub(crate) struct WaitData {
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let since_ms = since(&args.since)?;
-    let report = coordination::standup(&here()?, since_ms)?;
+    let report = planwright_engine::portfolio::board::standup(&here()?, since_ms)?;
     let data = data(&report, since_ms);
     out.warn_all(&data.faults);
     print(&data, out);
@@ -117,8 +118,8 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
 
 /// When a text says: a length of time ago, or a time.
 fn since(text: &str) -> Result<u64, Failure> {
-    let now = fact::now();
-    let ago = fact::span("--since", text).ok().map(|span| now.saturating_sub(span));
+    let now = wording::now();
+    let ago = wording::span("--since", text).ok().map(|span| now.saturating_sub(span));
     ago.or_else(|| clock::read(text, now)).ok_or_else(|| {
         Failure::new(Exit::Usage, format!("`{text}` is no time"))
             .hint("--since 24h, 7d, 09:00 or 2026-05-27")

@@ -5,15 +5,16 @@ mod cost;
 
 use std::collections::BTreeMap;
 
-use planwright_engine::core::stats::{ContractFigures, Figures, Gap, Stats, Waiting};
-use planwright_engine::figures::{self, Counted, Scope};
-use planwright_engine::runs::Runs;
+use planwright_engine::core::run::stats::{ContractFigures, Figures, Gap, Stats, Waiting};
+use planwright_engine::run::Runs;
+use planwright_engine::run::stats;
+use planwright_engine::run::stats::{Counted, Scope};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::here;
-use crate::fact;
-use crate::out::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
+use crate::output::wording;
+use crate::output::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
 use cost::CostData;
 
 #[derive(Debug, clap::Args)]
@@ -67,7 +68,7 @@ pub(crate) struct Statistics {
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let since_ms = match &args.since {
         None => 0,
-        Some(text) => fact::now().saturating_sub(fact::span("--since", text)?),
+        Some(text) => wording::now().saturating_sub(wording::span("--since", text)?),
     };
     let here = here()?;
     let plan = args.plan.as_deref().map(|plan| here.address(plan)).transpose()?.map(|address| address.plan);
@@ -77,7 +78,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         None => None,
     };
     let counted = match &runs {
-        Some(runs) => figures::count(runs, &Scope { since_ms, plan })?,
+        Some(runs) => stats::count(runs, &Scope { since_ms, plan })?,
         None => Counted { stats: Stats::default(), unread: 0 },
     };
     match (&cost, args.cost) {
@@ -101,7 +102,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
 fn print(args: &Args, counted: &Counted, out: &mut Out<'_>) {
     let stats = &counted.stats;
     if counted.unread > 0 {
-        let runs = fact::number(counted.unread, "run");
+        let runs = wording::number(counted.unread, "run");
         out.warn(&format!("not counted, since the record can't be read: {runs}; planwright doctor says why"));
     }
     if stats.all.steps == 0 {
@@ -145,7 +146,7 @@ fn print_figures(args: &Args, stats: &Stats, out: &mut Out<'_>) {
     }
     out.table(&table);
     if stats.all.failed > 0 {
-        out.line(&format!("{} failed for good", fact::number(stats.all.failed, "step")));
+        out.line(&format!("{} failed for good", wording::number(stats.all.failed, "step")));
     }
 }
 
@@ -158,8 +159,8 @@ fn row(name: &str, figures: &Figures) -> Vec<Cell> {
         percent(figures.first_try),
         percent(figures.retried),
         percent(figures.reached_you),
-        figures.median_ms.map_or_else(|| "-".to_owned(), fact::clock_span),
-        price.map_or_else(|| "-".to_owned(), |price| fact::money(price)[1..].to_owned()),
+        figures.median_ms.map_or_else(|| "-".to_owned(), wording::clock_span),
+        price.map_or_else(|| "-".to_owned(), |price| wording::money(price)[1..].to_owned()),
     ];
     std::iter::once(Cell::new(name).tone(Tone::Strong))
         .chain(cells.map(|cell| Cell::new(cell).right()))
@@ -168,8 +169,8 @@ fn row(name: &str, figures: &Figures) -> Vec<Cell> {
 
 fn print_waiting(waiting: &Waiting, out: &mut Out<'_>) {
     let Some(percent) = waiting.percent.filter(|_| waiting.answered + waiting.open > 0) else { return };
-    let median = waiting.median_ms.map(|median| format!("; median wait {}", fact::age(0, median)));
-    let open = (waiting.open > 0).then(|| format!("; {} open", fact::number(waiting.open, "question")));
+    let median = waiting.median_ms.map(|median| format!("; median wait {}", wording::age(0, median)));
+    let open = (waiting.open > 0).then(|| format!("; {} open", wording::number(waiting.open, "question")));
     let words = [median, open].into_iter().flatten().collect::<String>();
     out.line(&format!("{percent} % of run time was waiting for a person{words}"));
 }

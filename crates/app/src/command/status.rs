@@ -4,14 +4,15 @@ mod standing;
 
 use std::time::Duration;
 
-use planwright_engine::runs::Runs;
+use planwright_engine::run::Runs;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{OutcastData, ReviewData, here, outcasts, reviews};
-use crate::fact::{self, found::with_findings};
-use crate::named::Named;
-use crate::out::{Answer, Cell, Exit, Failure, Glyph, Next, Out, Tone, clean_line};
+use crate::interaction::target::Named;
+use crate::output::wording;
+use crate::output::wording::found::with_findings;
+use crate::output::{Answer, Cell, Exit, Failure, Glyph, Next, Out, Tone, clean_line};
 use standing::standing;
 
 /// How often the state is looked at with `--watch`.
@@ -220,7 +221,7 @@ fn print(args: &Args, standing: &Standing, out: &mut Out<'_>) {
         out.talk(&clean_line(&what));
         return;
     }
-    let now = fact::now();
+    let now = wording::now();
     let state = |states: &'static [&str]| {
         standing.runs.iter().filter(move |run| states.contains(&run.state.as_str()))
     };
@@ -253,7 +254,7 @@ fn print(args: &Args, standing: &Standing, out: &mut Out<'_>) {
     }
     for run in &standing.runs {
         if let Some(remark) = &run.remark {
-            let age = fact::age(run.started_at_ms, now);
+            let age = wording::age(run.started_at_ms, now);
             out.line(&format!("{}: started {age} ago, {}", clean_line(&run.plan), clean_line(remark)));
         }
     }
@@ -268,7 +269,7 @@ fn ask_row((run, ask): (&RunData, &AskData), now: u64, out: &Out<'_>) -> Vec<Cel
         mark(Glyph::NeedsYou, out),
         Cell::new(&run.plan).tone(Tone::Strong),
         Cell::new(format!("{} {}", ask.step.as_deref().unwrap_or("the run:"), ask.words)),
-        Cell::new(fact::age(ask.since_ms, now)).right(),
+        Cell::new(wording::age(ask.since_ms, now)).right(),
         Cell::new(format!("planwright answer {}", subject(run, ask))),
     ]
 }
@@ -278,7 +279,7 @@ fn review_row(review: &ReviewData, now: u64, out: &Out<'_>) -> Vec<Cell> {
         mark(Glyph::NeedsYou, out),
         Cell::new(&review.plan).tone(Tone::Strong),
         Cell::new(review.words()),
-        Cell::new(fact::age(review.since_ms, now)).right(),
+        Cell::new(wording::age(review.since_ms, now)).right(),
         Cell::new(review.command().command),
     ]
 }
@@ -288,7 +289,7 @@ fn evicted_row(outcast: &OutcastData, now: u64, out: &Out<'_>) -> Vec<Cell> {
         mark(Glyph::NeedsYou, out),
         Cell::new(&outcast.plan).tone(Tone::Strong),
         Cell::new(&outcast.why),
-        Cell::new(fact::age(outcast.since_ms, now)).right(),
+        Cell::new(wording::age(outcast.since_ms, now)).right(),
         Cell::new(outcast.command().command),
     ]
 }
@@ -309,7 +310,7 @@ fn running_row(run: &RunData, now: u64, out: &Out<'_>) -> Vec<Cell> {
         Cell::new(glyphs(run, out)),
         Cell::new(list(run.current.iter().map(step).collect())),
         Cell::new(list(run.current.iter().map(who).collect())),
-        Cell::new(fact::age(run.started_at_ms, now)).right(),
+        Cell::new(wording::age(run.started_at_ms, now)).right(),
         Cell::new(spent(run)),
     ]
 }
@@ -325,14 +326,14 @@ fn resting_row(run: &RunData, glyph: Glyph, now: u64, out: &Out<'_>) -> Vec<Cell
             run.settled,
             run.steps
         )),
-        Cell::new(format!("{} ago", fact::age(run.changed_at_ms, now))).right(),
+        Cell::new(format!("{} ago", wording::age(run.changed_at_ms, now))).right(),
         Cell::new(spent(run)),
     ]
 }
 
 fn spent(run: &RunData) -> String {
     let RunData { micro_dollars, tokens, .. } = *run;
-    fact::spent(planwright_engine::core::event::Usage { tokens, micro_dollars, milliseconds: 0 })
+    wording::spent(planwright_engine::core::run::event::Usage { tokens, micro_dollars, milliseconds: 0 })
 }
 
 fn mark(glyph: Glyph, out: &Out<'_>) -> Cell {
@@ -352,8 +353,8 @@ fn glyphs(run: &RunData, out: &Out<'_>) -> String {
         glyph.symbol(out.settings().glyphs)
     });
     let gap = match out.settings().glyphs {
-        crate::out::Glyphs::Unicode => "",
-        crate::out::Glyphs::Ascii => " ",
+        crate::output::Glyphs::Unicode => "",
+        crate::output::Glyphs::Ascii => " ",
     };
     symbols.collect::<Vec<_>>().join(gap)
 }

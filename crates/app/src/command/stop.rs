@@ -1,14 +1,14 @@
 //! `stop`: a run goes no further for now. What is under way ends first, or at once with `--now`; nothing is lost.
 
-use planwright_engine::core::event::StopWhen;
-use planwright_engine::core::run::Phase;
+use planwright_engine::core::run::event::StopWhen;
+use planwright_engine::core::run::state::Phase;
 use planwright_engine::store::journal::Holder;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{RunOf, refuse_agents, run_of, under_way, wait_for_driver};
-use crate::named::Named;
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::interaction::target::Named;
+use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

@@ -1,12 +1,14 @@
 //! `tools`: which tools a plan can ask for, and which calls of agents were out of scope.
 
-use planwright_engine::scope::{self, Told};
-use planwright_engine::{Project, clock};
+use planwright_engine::Project;
+use planwright_engine::run::permission;
+use planwright_engine::run::permission::Told;
+use planwright_engine::system::clock;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::here;
-use crate::out::{Answer, Cell, Failure, Next, Out, Table, Tone, clean_line};
+use crate::output::{Answer, Cell, Failure, Next, Out, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -54,7 +56,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let project = here()?;
     let tools = project.config.tools.iter();
     let tools = tools.map(|(name, operations)| Tool { name: name.clone(), operations: operations.clone() });
-    let guarded = scope::guard_of(&project).0.tools;
+    let guarded = permission::guard_of(&project).0.tools;
     let refused = if args.refused { refused(&project)? } else { Vec::new() };
     let data = Tools { tools: tools.collect(), guarded, refused };
     if args.refused {
@@ -62,7 +64,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         return Ok(Answer::done("tools", &data).next(Next::new(["planwright", "config", "scope.mode"])));
     }
     out.data(
-        &scope::inventory(&project.config)
+        &permission::inventory(&project.config)
             .lines()
             .map(|line| format!("{}\n", clean_line(line)))
             .collect::<String>(),
@@ -79,7 +81,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
 }
 
 fn refused(project: &Project) -> Result<Vec<RefusedData>, Failure> {
-    let told = scope::refused(project)?.into_iter().map(|Told { place, refused }| RefusedData {
+    let told = permission::refused(project)?.into_iter().map(|Told { place, refused }| RefusedData {
         at_ms: refused.at_ms,
         place,
         tool: refused.tool,

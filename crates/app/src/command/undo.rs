@@ -1,16 +1,16 @@
 //! `undo`: takes back your last decision about a plan, while nobody has acted on it, and says what it took back.
 
-use planwright_engine::clock;
-use planwright_engine::core::ledger::Entry;
-use planwright_engine::decisions::Decisions;
-use planwright_engine::project;
+use planwright_engine::approval::Decisions;
+use planwright_engine::core::approval::ledger::Entry;
+use planwright_engine::system::clock;
+use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{here, project_of, refuse_agents, shown};
-use crate::consent::who;
-use crate::named::Named;
-use crate::out::{Answer, Failure, Next, Out, Tone, clean_line};
+use crate::interaction::confirm::who;
+use crate::interaction::target::Named;
+use crate::output::{Answer, Failure, Next, Out, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

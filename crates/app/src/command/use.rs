@@ -1,13 +1,13 @@
 //! `use`: binds this worktree to a named plan, or to none. Writes the marker and nothing else.
 
-use planwright_engine::binding;
-use planwright_engine::core::binding::{MARKER, Want};
 use planwright_engine::core::dialect::named::plan_file;
+use planwright_engine::core::workspace::active_plan::{MARKER, Want};
+use planwright_engine::workspace::active_plan;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::here;
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone};
+use crate::output::{Answer, Exit, Failure, Next, Out, Tone};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -33,14 +33,14 @@ pub(crate) struct Used {
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let project = here()?;
     let Some(plan) = &args.plan else {
-        let changed = binding::clear_marker(&project.root)?;
+        let changed = active_plan::clear_marker(&project.root)?;
         match changed {
             true => say("cleared", &format!("{MARKER}   without a name the plan is PLAN.md again"), out),
             false => out.talk("this worktree is bound to no plan"),
         }
         return Ok(answer(&Used { name: None, marker: MARKER.to_owned(), changed }));
     };
-    let bound = binding::resolve(&project, Want::Old(plan))?;
+    let bound = active_plan::resolve(&project, Want::Old(plan))?;
     let Some(slug) = bound.name.slug() else {
         return Err(Failure::new(
             Exit::Usage,
@@ -49,8 +49,8 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         .hint("without a marker it is the one that is meant")
         .next(Next::new(["planwright", "use", "--clear"])));
     };
-    let old = binding::of_marker(&project).ok().flatten().map(|old| old.name);
-    binding::write_marker(&project.root, slug)?;
+    let old = active_plan::of_marker(&project).ok().flatten().map(|old| old.name);
+    active_plan::write_marker(&project.root, slug)?;
     say("bound", &format!("{slug}   {MARKER} -> {}", plan_file(Some(slug))), out);
     let changed = old.as_ref() != Some(&bound.name);
     Ok(answer(&Used { name: Some(slug.to_string()), marker: MARKER.to_owned(), changed }))

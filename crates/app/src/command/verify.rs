@@ -9,20 +9,24 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use planwright_engine::core::contracts::{self, Suggestion};
-use planwright_engine::core::diagnostic::{Diagnostic, Severity};
-use planwright_engine::core::digest::Digest;
-use planwright_engine::core::plan;
-use planwright_engine::core::source::Edit;
+use planwright_engine::core::plan::digest::Digest;
+use planwright_engine::core::plan::verified;
+use planwright_engine::core::syntax::diagnostic::{Diagnostic, Severity};
+use planwright_engine::core::syntax::source::Edit;
+use planwright_engine::core::verify::suggest as contracts;
+use planwright_engine::core::verify::suggest::Suggestion;
 use planwright_engine::core::verify::{RULES, Rule};
-use planwright_engine::red::Limits;
-use planwright_engine::watch::Watch;
-use planwright_engine::{Project, Verified, kind, project, store};
+use planwright_engine::run::baseline::Limits;
+use planwright_engine::store::plan_file;
+use planwright_engine::system::watch::Watch;
+use planwright_engine::workspace::{project, toolchain};
+use planwright_engine::{Project, Verified};
 
 use super::{WHAT_IS_A_PLAN, dialect_line, here, open, project_of, shown};
-use crate::named::Named;
-use crate::out::diagnostics::{self, Checked, FoundData, SuggestionData, Warnings};
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::interaction::target::Named;
+use crate::output::diagnostics;
+use crate::output::diagnostics::{Checked, FoundData, SuggestionData, Warnings};
+use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 
 /// Rounds of repairs: each may uncover what the last one hid, but a file that never settles is left alone.
 const REPAIR_ROUNDS_MAX: usize = 64;
@@ -255,7 +259,7 @@ fn check_red(path: &Path, verified: Verified, out: &mut Out<'_>) -> Result<Verif
 
 fn from_stdin(project: &Project) -> Result<Verified, Failure> {
     let name = STDIN_SHOWN;
-    let text = store::read_stream(&mut io::stdin(), name, project.reading())
+    let text = plan_file::read_stream(&mut io::stdin(), name, project.reading())
         .map_err(|source| project::Error::Stream { name: name.to_owned(), source })?;
     Ok(project.check(text)?)
 }
@@ -266,8 +270,8 @@ fn suggest(paths: &[PathBuf], all: &[Verified], out: &mut Out<'_>) -> Result<Vec
     for (path, one) in paths.iter().zip(all) {
         let Some(draft) = &one.draft else { continue };
         let project = if path == Path::new(STDIN) { here()? } else { project_of(path)? };
-        let ids = plan::ids(draft);
-        let found = contracts::suggestions(draft, &kind::of(&project, draft));
+        let ids = verified::ids(draft);
+        let found = contracts::suggestions(draft, &toolchain::of(&project, draft));
         for Suggestion { step, command, because } in found {
             let place = format!("{}/{}", one.source.name(), ids[step]);
             let word = out.palette().paint(Tone::Attention, "suggested");
@@ -297,7 +301,7 @@ fn repair(args: &Args, path: &Path, mut verified: Verified, out: &mut Out<'_>) -
         if edits.is_empty() {
             break;
         }
-        store::save(path, &verified.source, &verified.source.edited(&edits))?;
+        planwright_engine::store::plan_file::save(path, &verified.source, &verified.source.edited(&edits))?;
         for title in titles {
             let word = out.talk_palette().paint(Tone::Good, "repaired");
             out.talk(&format!("{word}  {}  {}", clean_line(&shown(path)), clean_line(&title)));

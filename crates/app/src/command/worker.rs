@@ -3,18 +3,19 @@
 
 use std::time::Duration;
 
-use planwright_engine::core::event::Event;
-use planwright_engine::crew::{self, News, Shift, Until};
-use planwright_engine::process::Stop;
-use planwright_engine::runs::Runs;
+use planwright_engine::core::run::event::Event;
+use planwright_engine::run::Runs;
+use planwright_engine::run::remote_worker;
+use planwright_engine::run::remote_worker::{News, Shift, Until};
 use planwright_engine::store::journal::{Claim, RunId};
+use planwright_engine::system::process::Stop;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::here;
-use crate::fact;
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
-use crate::signal::Signals;
+use crate::interaction::signal::Signals;
+use crate::output::wording;
+use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 
 /// How often this process looks whether it was told to leave.
 const LOOK: Duration = Duration::from_millis(20);
@@ -62,7 +63,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
                 std::thread::sleep(LOOK);
             }
         });
-        let delivered = crew::work(&runs, &shift, &mut |news| tell(&runs, news, out));
+        let delivered = remote_worker::work(&runs, &shift, &mut |news| tell(&runs, news, out));
         is_over.request();
         delivered
     })?;
@@ -90,7 +91,7 @@ fn name_of(runs: &Runs, run: RunId) -> String {
 
 fn ended(event: &Event) -> String {
     match event {
-        Event::AttemptFinished { end, .. } => fact::end_words(end),
+        Event::AttemptFinished { end, .. } => wording::end_words(end),
         Event::RunStarted { .. }
         | Event::AgentsApproved { .. }
         | Event::AttemptStarted { .. }

@@ -6,16 +6,17 @@ use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
 use planwright_engine::config::Script;
-use planwright_engine::core::trees::{Reclaim, Why};
-use planwright_engine::store::registry::Tree;
-use planwright_engine::trees::{self, Pruned, Ran, Setup, Trees, Wish, script_digest};
+use planwright_engine::core::workspace::worktree::{Reclaim, Why};
+use planwright_engine::git::worktree;
+use planwright_engine::git::worktree::{Pruned, Ran, Setup, Trees, Wish, script_digest};
+use planwright_engine::store::worktree_registry::Tree;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, agent_sign, here, open, refuse_agents, shown};
-use crate::consent;
-use crate::fact;
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::interaction::confirm;
+use crate::output::wording;
+use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 use show::{RemovedData, TreeData};
 
 /// How many digits of a digest are enough.
@@ -152,7 +153,7 @@ fn permit(
         "planwright.toml, which agents can write, says a {what} that runs as you:\n  {command}\nAllow it in trees of this repository?  [y]es  [n]o  "
     );
     out.complain(&question);
-    match consent::answer()?.as_str() {
+    match confirm::answer()?.as_str() {
         "y" | "yes" => Ok(trees.allow(script)?),
         _ => Ok(()),
     }
@@ -234,8 +235,8 @@ fn prune(out: &mut Out<'_>) -> Result<Answer, Failure> {
     let Pruned { removed, kept, failed } = trees.prune()?;
     show::removed(&removed, "reclaimed", out);
     let bytes: u64 = removed.iter().map(|removed| removed.bytes).sum();
-    let word = out.palette().paint(Tone::Good, &fact::number(removed.len(), "tree"));
-    out.line(&format!("{word} reclaimed, {}", fact::size(bytes)));
+    let word = out.palette().paint(Tone::Good, &wording::number(removed.len(), "tree"));
+    out.line(&format!("{word} reclaimed, {}", wording::size(bytes)));
     show::kept(&kept, out);
     for (_, error) in &failed {
         out.warn(&error.to_string());
@@ -249,74 +250,76 @@ fn prune(out: &mut Out<'_>) -> Result<Answer, Failure> {
     Ok(Answer::done("worktree", &data).next(Next::new(["planwright", "worktree", "list"])))
 }
 
-impl From<trees::Error> for Failure {
-    fn from(error: trees::Error) -> Self {
+impl From<worktree::Error> for Failure {
+    fn from(error: worktree::Error) -> Self {
         let failure = |exit| Self::from_error(exit, &error);
         let all = || Next::new(["planwright", "worktree", "list"]);
         match &error {
-            trees::Error::NoTree { meant: Some(meant), .. } => {
+            worktree::Error::NoTree { meant: Some(meant), .. } => {
                 failure(Exit::Usage).hint(format!("did you mean `{meant}`?")).next(all())
             }
-            trees::Error::NoTree { meant: None, .. } => failure(Exit::Usage).next(all()),
-            trees::Error::Name(_) => failure(Exit::Usage).hint("say another with --name"),
-            trees::Error::Taken { .. } => {
+            worktree::Error::NoTree { meant: None, .. } => failure(Exit::Usage).next(all()),
+            worktree::Error::Name(_) => failure(Exit::Usage).hint("say another with --name"),
+            worktree::Error::Taken { .. } => {
                 failure(Exit::No).hint("say another name with --name; nothing was made").next(all())
             }
-            trees::Error::HasTree { name, .. } => failure(Exit::No)
+            worktree::Error::HasTree { name, .. } => failure(Exit::No)
                 .hint("a plan has one tree; leave --name out to use it")
                 .next(Next::new(["planwright", "worktree", "path", name])),
-            trees::Error::InTheWay { .. } => failure(Exit::No)
+            worktree::Error::InTheWay { .. } => failure(Exit::No)
                 .hint("look at it and move it away, or say another name with --name")
                 .next(all()),
-            trees::Error::AtWork { .. } => failure(Exit::Moved).hint("wait for it").next(all()),
-            trees::Error::Elsewhere { .. } => failure(Exit::Usage)
+            worktree::Error::AtWork { .. } => failure(Exit::Moved).hint("wait for it").next(all()),
+            worktree::Error::Elsewhere { .. } => failure(Exit::Usage)
                 .hint("a tree is a copy of the repository, so its plan has to lie in it")
                 .next(Next::new(["planwright", "list"])),
-            trees::Error::Misplaced { .. } => failure(Exit::Usage)
+            worktree::Error::Misplaced { .. } => failure(Exit::Usage)
                 .hint("`worktree.folder` in your own settings says where trees are")
                 .next(Next::new(["planwright", "config", "worktree.folder"])),
-            trees::Error::Repositories(_) => failure(Exit::Usage)
+            worktree::Error::Repositories(_) => failure(Exit::Usage)
                 .hint("`repositories` in the settings says where they are")
                 .next(Next::new(["planwright", "config"])),
-            trees::Error::NoCommit { .. } => {
+            worktree::Error::NoCommit { .. } => {
                 failure(Exit::Usage).hint("a tree begins with a commit: make one, or name one with --base")
             }
-            trees::Error::HasBranch { .. } => failure(Exit::No)
+            worktree::Error::HasBranch { .. } => failure(Exit::No)
                 .hint("leave --base out to go on with the work that is there; nothing was made")
                 .next(all()),
-            trees::Error::Kept { name, why, path } => stays(failure, (name, path), why),
-            trees::Error::TearDown { said, .. } => {
+            worktree::Error::Kept { name, why, path } => stays(failure, (name, path), why),
+            worktree::Error::TearDown { said, .. } => {
                 let mut failure = failure(Exit::No).next(all());
                 failure.causes.extend(Some(said.trim_end().to_owned()).filter(|said| !said.is_empty()));
                 failure
             }
-            trees::Error::Unallowed { name, command } => {
+            worktree::Error::Unallowed { name, command } => {
                 let digest = &script_digest(command)[..DIGITS_MIN];
                 failure(Exit::Person)
                     .hint(format!("a person reads it and allows it: {}", show::words(command)))
                     .next(Next::new(["planwright", "worktree", "remove", name, "--allow", digest]))
             }
-            trees::Error::Ports { .. } => failure(Exit::No)
+            worktree::Error::Ports { .. } => failure(Exit::No)
                 .hint("remove trees, or make the range larger: worktree.port_min, worktree.port_max")
                 .next(all()),
-            trees::Error::Pattern { .. } => failure(Exit::Usage)
+            worktree::Error::Pattern { .. } => failure(Exit::Usage)
                 .hint("patterns are those of .gitignore")
                 .next(Next::new(["planwright", "config", "worktree.include"])),
-            trees::Error::Base(planwright_engine::base::Error::NoRepository { .. })
-            | trees::Error::Keep(planwright_engine::keep::Error::NoRepository { .. }) => failure(Exit::No)
-                .hint("trees are copies of a git repository: make one first, and commit something"),
-            trees::Error::State(_)
-            | trees::Error::Base(_)
-            | trees::Error::Keep(_)
-            | trees::Error::Process(_)
-            | trees::Error::Journal(_)
-            | trees::Error::Store(_)
-            | trees::Error::Binding(_)
-            | trees::Error::Project(_)
-            | trees::Error::File { .. }
-            | trees::Error::NoGit { .. }
-            | trees::Error::Another { .. }
-            | trees::Error::NoBase { .. } => failure(Exit::Machine),
+            worktree::Error::Base(planwright_engine::git::base::Error::NoRepository { .. })
+            | worktree::Error::Keep(planwright_engine::git::repository::Error::NoRepository { .. }) => {
+                failure(Exit::No)
+                    .hint("trees are copies of a git repository: make one first, and commit something")
+            }
+            worktree::Error::State(_)
+            | worktree::Error::Base(_)
+            | worktree::Error::Keep(_)
+            | worktree::Error::Process(_)
+            | worktree::Error::Journal(_)
+            | worktree::Error::Store(_)
+            | worktree::Error::Binding(_)
+            | worktree::Error::Project(_)
+            | worktree::Error::File { .. }
+            | worktree::Error::NoGit { .. }
+            | worktree::Error::Another { .. }
+            | worktree::Error::NoBase { .. } => failure(Exit::Machine),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The tools of an agent that does one step. They read what it may know, look at what the contract says now, and add lines to
 //! the report of the attempt. None of them finishes anything: the harness runs the contract when the attempt is over.
 
-use planwright_engine::core::report::{Finding, Line, Severity, TEXT_BYTES_MAX};
-use planwright_engine::executor::Attempt;
+use planwright_engine::core::agent::report::{Finding, Line, Severity, TEXT_BYTES_MAX};
+use planwright_engine::run::step_tools::Attempt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

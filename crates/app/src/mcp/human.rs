@@ -5,19 +5,23 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use planwright_engine::core::budget::{self, Budget};
-use planwright_engine::core::decide;
-use planwright_engine::core::digest::Digest;
-use planwright_engine::core::event::{Answer, Outcome as End, StopWhen};
-use planwright_engine::core::ledger::Who;
-use planwright_engine::core::plan::{Contract, Plan};
-use planwright_engine::core::run::Ask;
-use planwright_engine::core::stats::Stats;
-use planwright_engine::decisions::Decisions;
-use planwright_engine::figures::{self, Counted, Scope};
-use planwright_engine::runs::{Glance, Run, Runs};
+use planwright_engine::approval::Decisions;
+use planwright_engine::core::approval::ledger::Who;
+use planwright_engine::core::plan::budget;
+use planwright_engine::core::plan::budget::Budget;
+use planwright_engine::core::plan::digest::Digest;
+use planwright_engine::core::plan::verified::{Contract, Plan};
+use planwright_engine::core::run::event::{Answer, Outcome as End, StopWhen};
+use planwright_engine::core::run::schedule;
+use planwright_engine::core::run::state::Ask;
+use planwright_engine::core::run::stats::Stats;
+use planwright_engine::portfolio::merge_queue;
+use planwright_engine::run::stats as figures;
+use planwright_engine::run::stats::{Counted, Scope};
+use planwright_engine::run::{Glance, Run, Runs};
 use planwright_engine::store::journal::RunId;
-use planwright_engine::{Project, Verified, integrate, project};
+use planwright_engine::workspace::project;
+use planwright_engine::{Project, Verified};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -26,7 +30,7 @@ use super::person::Matter;
 use super::shared::{One, PLAN_GET, PLAN_LIST, refusal, shown};
 use super::tool::{Call, Effect, Outcome, Reply, Told, Tool, Trouble, schema};
 use crate::command::{step_of, under_way, wait_for_driver};
-use crate::fact;
+use crate::output::wording;
 
 pub(super) const INSTRUCTIONS: &str = "For the person you talk to: what waits for them in their plans and runs, and their decisions \
     about it. Decide nothing for them: each decision is confirmed by the person in a dialog, or typed by them.";
@@ -129,17 +133,17 @@ fn inbox(call: &Call<'_>) -> Told {
             "revision": row.summary.revision,
             "state": row.summary.state,
             "proposed_by": row.summary.proposer,
-            "command": format!("planwright review {}", fact::word(&row.plan.to_string_lossy())),
+            "command": format!("planwright review {}", wording::word(&row.plan.to_string_lossy())),
         })
     });
     let reviews: Vec<Value> = reviews.collect();
     let asks = asks(decisions.runs())?;
-    let evicted = integrate::evicted(&decisions)?.into_iter().map(|outcast| {
+    let evicted = merge_queue::evicted(&decisions)?.into_iter().map(|outcast| {
         json!({
             "plan": outcast.plan,
             "why": outcast.why,
             "into": outcast.into,
-            "command": format!("git merge {}", fact::word(&outcast.branch)),
+            "command": format!("git merge {}", wording::word(&outcast.branch)),
         })
     });
     let evicted: Vec<Value> = evicted.collect();
@@ -157,11 +161,11 @@ fn asks(runs: &Runs) -> Result<Vec<Value>, Trouble> {
             None => run.plan.clone(),
         };
         let is_manual = run.tally.asks.iter().any(|open| open.ask == ask.ask && open.is_manual);
-        let words = decide::choices(ask.reason, is_manual.then_some(&Contract::Manual));
-        let choices = fact::choices_of(&id, words);
+        let words = schedule::choices(ask.reason, is_manual.then_some(&Contract::Manual));
+        let choices = wording::choices_of(&id, words);
         asks.push(json!({
             "id": id,
-            "reason": fact::reason_words(ask.reason),
+            "reason": wording::reason_words(ask.reason),
             "text": ask.text,
             "commands": choices.into_iter().map(|(command, _)| command).collect::<Vec<_>>(),
         }));
@@ -198,9 +202,9 @@ fn answer(call: &Call<'_>) -> Told {
     let answer = meant(word, &text)?;
     let Found { path, runs, run, step, .. } = found(call, &id)?;
     let (name, ask) = asked(&run, step)?;
-    let subject = fact::subject(&run, ask);
+    let subject = wording::subject(&run, ask);
     let contract = ask.step.map(|place| &run.plan.steps[place].contract);
-    decide::fits(ask.reason, &answer, contract).map_err(|allowed| {
+    schedule::fits(ask.reason, &answer, contract).map_err(|allowed| {
         // The words are those of the tool, which are options only at a terminal.
         let allowed = allowed.replace("--", "");
         Trouble(format!("that is no answer to what is asked about {subject}; say {allowed}"))
@@ -208,9 +212,9 @@ fn answer(call: &Call<'_>) -> Told {
     let command = typed(&subject, word, &text);
     let question = format!(
         "planwright: {subject} asks ({}):\n\n{}\nThe answer that would be recorded as yours:\n\n{}\n{}\nIt is the same as: {command}",
-        fact::reason_words(ask.reason),
-        fact::indented(&ask.text),
-        fact::indented(&fact::answer_words(&answer)),
+        wording::reason_words(ask.reason),
+        wording::indented(&ask.text),
+        wording::indented(&wording::answer_words(&answer)),
         effect(&answer),
     );
     let name = name.to_owned();
@@ -265,16 +269,16 @@ fn effect(answer: &Answer) -> String {
         Answer::Stop => "Nothing new begins until somebody runs it again.".to_owned(),
         Answer::Budget { micro_dollars, tokens, seconds } => format!(
             "So much more may be spent: {}, {tokens} tokens, {seconds} s.",
-            fact::money(*micro_dollars)
+            wording::money(*micro_dollars)
         ),
     }
 }
 
 /// The command that a person types for the same.
 fn typed(subject: &str, word: Said, text: &str) -> String {
-    let text = fact::word(text.trim());
+    let text = wording::word(text.trim());
     let flags = match word {
-        Said::Retry if text == fact::word("") => "--retry".to_owned(),
+        Said::Retry if text == wording::word("") => "--retry".to_owned(),
         Said::Retry => format!("--retry --hint {text}"),
         Said::TakeOver => "--take-over".to_owned(),
         Said::Confirm => "--confirm".to_owned(),
@@ -283,7 +287,7 @@ fn typed(subject: &str, word: Said, text: &str) -> String {
         Said::Stop => "--stop".to_owned(),
         Said::Budget => format!("--budget {text}"),
     };
-    format!("planwright answer {} {flags}", fact::word(subject))
+    format!("planwright answer {} {flags}", wording::word(subject))
 }
 
 /// The question that is meant.
@@ -294,7 +298,7 @@ fn asked(run: &Run, step: Option<usize>) -> Result<(&str, &Ask), Trouble> {
         [(name, ask)] => Ok((name, ask)),
         [] => Err(Trouble(format!("nothing is asked about {}; inbox_list says what is", run.row.name))),
         _ => {
-            let names: Vec<String> = asks.iter().map(|(_, ask)| fact::subject(run, ask)).collect();
+            let names: Vec<String> = asks.iter().map(|(_, ask)| wording::subject(run, ask)).collect();
             Err(Trouble(format!("several questions are open; say which one: {}", names.join(", "))))
         }
     }
@@ -307,7 +311,7 @@ fn start(call: &Call<'_>) -> Told {
     let verified = project.verify(&path, &name)?;
     let Some(plan) = &verified.plan else { return Err(refusal(&verified, "so it can't be run")) };
     let digest = Digest::of(plan);
-    let word = fact::word(&name);
+    let word = wording::word(&name);
     let runs = Runs::open(&project)?;
     let old = runs.latest(&path)?;
     let by_hand = |why: String, verb: &str| {
@@ -342,7 +346,7 @@ fn start(call: &Call<'_>) -> Told {
 fn go_on(call: &Call<'_>, (project, path): (Project, PathBuf), (run, name): (&Run, &str)) -> Outcome {
     let (id, drivers) = (run.row.id, std::sync::Arc::clone(&call.session.drivers));
     let question = format!("planwright: go on with the run of {name}?\n{}", work(&run.plan, &project));
-    let command = format!("planwright run {}", fact::word(name));
+    let command = format!("planwright run {}", wording::word(name));
     let said = under_way_words(name);
     let act = move |_: &str| {
         drivers.drive(&project, id, path)?;
@@ -361,7 +365,7 @@ fn begin(
     let drivers = std::sync::Arc::clone(&call.session.drivers);
     let what = verified.plan.as_ref().map(|plan| work(plan, &project)).unwrap_or_default();
     let question = format!("planwright: start {name}, approved as {}?\n{what}", digest.short());
-    let command = format!("planwright run {}", fact::word(name));
+    let command = format!("planwright run {}", wording::word(name));
     let said = under_way_words(name);
     let act = move |by: &str| {
         // All of it is compared once more in the act that begins the run.
@@ -376,18 +380,18 @@ fn under_way_words(name: &str) -> String {
     format!(
         "{name} is under way, as the person confirmed. This server drives it while the session lasts; after that `planwright run \
          {}` goes on. plan_get says how it stands, inbox_list what it asks.",
-        fact::word(name)
+        wording::word(name)
     )
 }
 
 /// What would be done, for who has to confirm it.
 fn work(plan: &Plan, project: &Project) -> String {
-    let mut text = format!("{}: {}\n", plan.title, fact::number(plan.steps.len(), "step"));
+    let mut text = format!("{}: {}\n", plan.title, wording::number(plan.steps.len(), "step"));
     for (key, words) in project.commands_of(plan).iter().filter(|(_, words)| !words.is_empty()) {
-        text.push_str(&format!("{}\n", fact::named_work(key, words)));
+        text.push_str(&format!("{}\n", wording::named_work(key, words)));
     }
     text.push_str("Agents run as you.\n");
-    fact::indented(&text)
+    wording::indented(&text)
 }
 
 fn stop(call: &Call<'_>) -> Told {
@@ -400,9 +404,11 @@ fn stop(call: &Call<'_>) -> Told {
     let (when, flag) = if now { (StopWhen::Now, " --now") } else { (StopWhen::AfterAttempts, "") };
     let busy = under_way(&run);
     let busy = if busy.is_empty() { "nothing".to_owned() } else { busy.join("; ") };
-    let question =
-        format!("planwright: stop the run of {name}?\n\n{}", fact::indented(&format!("Under way: {busy}")));
-    let command = format!("planwright stop {}{flag}", fact::word(&name));
+    let question = format!(
+        "planwright: stop the run of {name}?\n\n{}",
+        wording::indented(&format!("Under way: {busy}"))
+    );
+    let command = format!("planwright stop {}{flag}", wording::word(&name));
     let act = move |by: &str| {
         stopped((&runs, &run), &path, when, by).map(|()| {
             Reply::text(format!("{name} is stopped, as the person confirmed; run_start goes on with it."))
@@ -430,7 +436,7 @@ fn stats(call: &Call<'_>) -> Told {
         Some(text) => {
             let no_time = || Trouble(format!("`{text}` is no length of time; say 7d, 12h or 30min"));
             let seconds = budget::seconds(&text).filter(|&seconds| seconds > 0).ok_or_else(no_time)?;
-            fact::now().saturating_sub(seconds.saturating_mul(1000))
+            wording::now().saturating_sub(seconds.saturating_mul(1000))
         }
     };
     let counted = match Runs::open_existing(&project)? {

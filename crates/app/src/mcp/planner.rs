@@ -3,23 +3,27 @@
 
 use std::path::PathBuf;
 
-use planwright_engine::core::connection::SKILL;
-use planwright_engine::core::diagnostic::Severity;
+use planwright_engine::agent::submission;
+use planwright_engine::agent::submission::Submission;
+use planwright_engine::approval::{Decisions, Proposed};
+use planwright_engine::core::agent::integration::SKILL;
+use planwright_engine::core::agent::permission::Family;
 use planwright_engine::core::dialect::{self, Birth, proposal};
-use planwright_engine::core::scope::Family;
+use planwright_engine::core::syntax::diagnostic::Severity;
 use planwright_engine::core::verify;
-use planwright_engine::decisions::{Decisions, Proposed};
-use planwright_engine::simulate::{Ahead, simulate as look_ahead};
-use planwright_engine::store::{self, Text};
-use planwright_engine::submission::{self, Submission};
-use planwright_engine::{Project, Verified, clock, facts, project, scope};
+use planwright_engine::run::permission;
+use planwright_engine::run::simulate::{Ahead, simulate as look_ahead};
+use planwright_engine::store::plan_file::Text;
+use planwright_engine::system::clock;
+use planwright_engine::workspace::{facts, project};
+use planwright_engine::{Project, Verified};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::shared::{One, PLAN_GET, PLAN_LIST, complaints, refusal, shown};
 use super::tool::{Call, Effect, Outcome, Reply, Told, Tool, Trouble, schema};
-use crate::fact;
+use crate::output::wording;
 
 pub(super) const INSTRUCTIONS: &str = "Plans that agents carry out and only shell commands (contracts) can finish. Read plan_format, \
     write a plan, plan_propose it, repair what it complains about. A person approves or rejects it; you never do.";
@@ -198,9 +202,9 @@ fn inline(call: &Call<'_>, given: &Propose) -> Result<Given, Trouble> {
     let draft = proposal::inline(&text.to_string())
         .map_err(|why| Trouble(format!("these steps are no proposal: {why}")))?;
     let dialect = dialect::named("proposal").expect("the dialect of proposals is there");
-    let home = (dialect.home)("proposal", &store::chance()?);
+    let home = (dialect.home)("proposal", &planwright_engine::store::plan_file::chance()?);
     let text = dialect.compose(&draft, &Birth { id: &home.id, now: &clock::utc_now() });
-    let source = planwright_engine::core::source::Source::new(home.path.as_str(), text);
+    let source = planwright_engine::core::syntax::source::Source::new(home.path.as_str(), text);
     let source = source.at(home.path.as_str()).written_in(dialect);
     let path = project.root.join(&home.path);
     let verified = project.check(Text::Plan(source))?;
@@ -235,7 +239,7 @@ fn approve(call: &Call<'_>) -> Told {
 
 fn reject(call: &Call<'_>) -> Told {
     let Reject { id, feedback } = call.read()?;
-    let feedback = fact::word(feedback.as_deref().unwrap_or("what should change"));
+    let feedback = wording::word(feedback.as_deref().unwrap_or("what should change"));
     let (what, commands) =
         standing(call, &id, |path, _| vec![format!("planwright reject {path} -m {feedback}")])?;
     Ok(left_to_a_person("rejects", &what, &commands))
@@ -256,7 +260,7 @@ fn standing(
         None => format!("{shown} was not proposed yet"),
     };
     let digest = newest.as_ref().and_then(|(_, newest)| newest.subject.digest.get(..8));
-    Ok((what, commands(&fact::word(&shown), digest)))
+    Ok((what, commands(&wording::word(&shown), digest)))
 }
 
 fn left_to_a_person(verb: &str, what: &str, commands: &[String]) -> Outcome {
@@ -275,7 +279,7 @@ fn format(call: &Call<'_>) -> Told {
     let others = facts::agents(&project).into_iter().filter(|name| !project.config.roles.contains_key(name));
     let targets: Vec<String> = roles.chain(others).collect();
     text.push_str(&format!("\nTargets that are known here: {}.\n", targets.join(", ")));
-    let tools = scope::inventory(&project.config);
+    let tools = permission::inventory(&project.config);
     if !tools.is_empty() {
         let all: Vec<&str> = Family::words().collect();
         text.push_str(&format!(
@@ -298,7 +302,7 @@ fn verify_plan(call: &Call<'_>) -> Told {
     match &verified.plan {
         None => Err(refusal(&verified, "nothing was written")),
         Some(plan) => {
-            let steps = fact::number(plan.steps.len(), "step");
+            let steps = wording::number(plan.steps.len(), "step");
             let warnings = complaints(&verified);
             let warnings = if warnings.is_empty() { String::new() } else { format!("\n\n{warnings}") };
             Ok(Reply::text(format!("No errors: {steps} ({}).{warnings}", verified.dialect().name)).into())
@@ -320,7 +324,7 @@ fn simulate(call: &Call<'_>) -> Told {
         "waves": waves,
         "contracts": simulation.contracts,
         "attempts_max": simulation.attempts_max,
-        "forecast": simulation.forecast.as_ref().map(fact::forecast),
+        "forecast": simulation.forecast.as_ref().map(wording::forecast),
     });
     Ok(Reply::data(&data).into())
 }

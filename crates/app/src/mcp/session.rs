@@ -4,14 +4,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use planwright_engine::core::ledger::Who;
-use planwright_engine::process::Stop;
-use planwright_engine::runs::{Drive, Runs};
+use planwright_engine::Project;
+use planwright_engine::agent::submission;
+use planwright_engine::core::approval::ledger::Who;
+use planwright_engine::run::{Drive, Runs};
 use planwright_engine::store::journal::RunId;
-use planwright_engine::{Project, project, submission};
+use planwright_engine::system::process::Stop;
+use planwright_engine::workspace::project;
 
 use super::tool::Trouble;
-use crate::{command, herald};
+use crate::command;
+use crate::interaction::notifier;
 
 /// How much of what a client calls itself is kept.
 const CLIENT_CHARACTERS_MAX: usize = 64;
@@ -43,7 +46,7 @@ impl Session {
     #[expect(clippy::unused_self, reason = "a session will serve the project that its client names")]
     pub(super) fn project(&self) -> Result<Project, Trouble> {
         let project = Project::find_with(&project::home_of(Path::new("."))?, command::typed_settings())?;
-        herald::serve(&project);
+        notifier::serve(&project);
         Ok(project)
     }
 

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use planwright_engine::core::diagnostic::{Diagnostic, Severity};
-use planwright_engine::core::source::Source;
-use planwright_engine::decisions::{self, Decisions};
-use planwright_engine::runs::Runs;
-use planwright_engine::{Project, Verified, project};
+use planwright_engine::approval;
+use planwright_engine::approval::Decisions;
+use planwright_engine::core::syntax::diagnostic::{Diagnostic, Severity};
+use planwright_engine::core::syntax::source::Source;
+use planwright_engine::run::Runs;
+use planwright_engine::workspace::project;
+use planwright_engine::{Project, Verified};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -104,7 +106,7 @@ fn list(call: &Call<'_>) -> Told {
 /// Where plans stand by the record, by their paths: what the file says of a plan that was proposed is a mirror, in words of its own.
 fn recorded_states(project: &Project) -> Result<BTreeMap<PathBuf, String>, Trouble> {
     let Some(decisions) = Decisions::open_existing(project)? else { return Ok(BTreeMap::new()) };
-    let rows = decisions.runs().store().ledgers().map_err(decisions::Error::from)?;
+    let rows = decisions.runs().store().ledgers().map_err(approval::Error::from)?;
     let proposed = rows.into_iter().filter(|row| row.summary.revision > 0);
     proposed.map(|row| Ok((row.plan.clone(), decisions.case_of(row.plan)?.state().to_string()))).collect()
 }
@@ -145,14 +147,14 @@ fn get(call: &Call<'_>) -> Told {
     let newest = case.as_ref().and_then(|case| case.standing.newest());
     let run = Runs::open_existing(&project)?.map(|runs| runs.latest(&path)).transpose()?.flatten();
     let draft = verified.source.draft();
-    let ids = planwright_engine::core::plan::ids(&draft);
+    let ids = planwright_engine::core::plan::verified::ids(&draft);
     let steps = draft.steps.iter().zip(ids).map(|(step, id)| StepData {
         status: run.as_ref().and_then(|run| step_word(run, &id)),
         title: step.title.value.clone(),
         id,
     });
-    let said = |text: Option<&planwright_engine::core::source::Spanned<String>>| {
-        planwright_engine::core::source::text(text)
+    let said = |text: Option<&planwright_engine::core::syntax::source::Spanned<String>>| {
+        planwright_engine::core::syntax::source::text(text)
     };
     let data = PlanData {
         id: project::name(&path),

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::error::Error;
 
-use planwright_engine::process::Stop;
+use planwright_engine::system::process::Stop;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool as Definition, ToolAnnotations};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;

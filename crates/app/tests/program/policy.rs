@@ -9,9 +9,9 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use planwright_engine::core::ledger::{Entry, Who};
-use planwright_engine::core::standing::{Said, Standing};
-use planwright_engine::policy;
+use planwright_engine::config::policy;
+use planwright_engine::core::approval::ledger::{Entry, Who};
+use planwright_engine::core::approval::status::{Said, Standing};
 use planwright_engine::store::journal::{Statement, Store, Summary};
 
 use crate::place::{Place, Ran, run};

@@ -181,7 +181,7 @@ fn a_face_that_knows_another_is_caught() {
     );
     assert_caught(&judge("command/verify.rs", "use super::{status::Row};"), "`command::status`");
     assert_caught(&judge("command/verify.rs", "use crate::{command::status, out};"), "`command::status`");
-    assert_caught(&judge("command/verify/part.rs", "use super::super::status;"), "`command::status`");
+    assert_caught(&judge("command/verify/part.rs", "use crate::status;"), "`command::status`");
     assert_caught(
         &judge("out/json.rs", "use crate::command::status;"),
         "face `out` must not know face `command::status`",

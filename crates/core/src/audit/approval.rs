@@ -2,10 +2,10 @@
 
 use super::receipt::{said, short};
 use super::{Check, Claimed, Found, Kind, World};
-use crate::event::{ApprovedBy, Event};
-use crate::ledger::{Entry, Role, Who, statement};
-use crate::receipts::{Bundle, Link, RunBook};
-use crate::standing::{Approval, Standing, undone};
+use crate::approval::ledger::{Entry, Role, Who, statement};
+use crate::approval::status::{Approval, Standing, undone};
+use crate::audit::bundle::{Bundle, Link, RunBook};
+use crate::run::event::{ApprovedBy, Event};
 
 /// Checks the approvals, and every run against them.
 pub(super) fn approvals(bundle: &Bundle, world: &World<'_>, found: &mut Found<'_>) {

@@ -4,11 +4,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::receipt::short;
-use crate::event::{Answer, Event};
-use crate::finding;
-use crate::ledger::{Entry, Who};
-use crate::receipts::Bundle;
-use crate::report::{self, Finding};
+use crate::agent::finding;
+use crate::agent::report;
+use crate::agent::report::Finding;
+use crate::approval::ledger::{Entry, Who};
+use crate::audit::bundle::Bundle;
+use crate::run::event::{Answer, Event};
 
 /// One line of the history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

@@ -2,15 +2,15 @@
 //! digest that was approved.
 
 use super::{Check, Found, Kind};
+use crate::approval::status::{Said, Standing};
+use crate::audit::bundle::{Bundle, Need, RunBook};
 use crate::dialect;
-use crate::digest::Digest;
-use crate::event::{Event, Receipt};
-use crate::judge::judge_with;
-use crate::plan::{Contract, Plan, Step};
-use crate::receipts::{Bundle, Need, RunBook};
-use crate::run::RunState;
-use crate::source::Source;
-use crate::standing::{Said, Standing};
+use crate::plan::digest::Digest;
+use crate::plan::verified::{Contract, Plan, Step};
+use crate::run::event::{Event, Receipt};
+use crate::run::judge::judge_with;
+use crate::run::state::RunState;
+use crate::syntax::source::Source;
 use crate::verify;
 
 /// A run as far as its record could be followed.
@@ -67,7 +67,9 @@ fn proposed_texts(bundle: &Bundle, found: &mut Found<'_>) {
         return;
     }
     for (link, entry) in bundle.entries() {
-        let crate::ledger::Entry::Proposed { revision, subject, text, dialect, .. } = entry else { continue };
+        let crate::approval::ledger::Entry::Proposed { revision, subject, text, dialect, .. } = entry else {
+            continue;
+        };
         let Some(content) = bundle.blobs.get(&text.0).and_then(|kept| kept.content.as_deref()) else {
             continue;
         };

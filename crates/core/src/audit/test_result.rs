@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::event::Event;
-use crate::receipts::Bundle;
+use crate::audit::bundle::Bundle;
+use crate::run::event::Event;
 
 /// The type of every statement.
 const STATEMENT: &str = "https://in-toto.io/Statement/v1";

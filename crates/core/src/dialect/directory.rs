@@ -7,11 +7,12 @@ mod task;
 
 use std::collections::HashMap;
 
+use crate::dialect::frontmatter;
+use crate::dialect::frontmatter::Parts;
 use crate::dialect::{Dialect, Home};
-use crate::draft::{Draft, Field, Layout, Oddity};
-use crate::frontmatter::{self, Parts};
-use crate::markdown::{Blocks, Heading};
-use crate::source::{FILE_SEPARATOR, Part, Source, Span, Spanned};
+use crate::plan::draft::{Draft, Field, Layout, Oddity};
+use crate::syntax::markdown::{Blocks, Heading};
+use crate::syntax::source::{FILE_SEPARATOR, Part, Source, Span, Spanned};
 
 /// How the table of dialects knows this one.
 pub(crate) const DIALECT: Dialect = Dialect {
@@ -77,7 +78,7 @@ pub fn task_file_name(name: &str) -> Option<String> {
     let stem = if is_markdown(name) { &name[..name.len() - 3] } else { name };
     let digits = stem.bytes().take_while(u8::is_ascii_digit).count();
     let index: u32 = stem[..digits].parse().ok().filter(|&index| index < 100)?;
-    let slug = crate::plan::slug(&stem[digits..]);
+    let slug = crate::plan::verified::slug(&stem[digits..]);
     (!slug.is_empty()).then(|| format!("{index:02}-{slug}.md"))
 }
 

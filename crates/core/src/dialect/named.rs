@@ -2,29 +2,29 @@
 //! that people make of it. Reads anything, writes only the bytes that a change needs. See docs/dialects/named.md.
 
 mod compose;
-mod copies;
+mod conflict_copy;
 mod field;
 mod heading;
 mod list;
 mod outline;
 mod patch;
 mod progress;
-mod roll;
+mod task_reference;
 mod slug;
 mod status;
 mod step;
 
-pub use copies::conflict_copy;
+pub use conflict_copy::conflict_copy;
 pub use slug::{ARCHIVED, BadSlug, Name, Slug, plan_file, plan_of, progress_file, slug};
 
+use crate::dialect::frontmatter;
 use crate::dialect::{Dialect, Home};
-use crate::draft::{Draft, Layout, Mark, Oddity};
-use crate::frontmatter;
-use crate::markdown::Blocks;
-use crate::source::{FILE_SEPARATOR, Source, Span, Spanned};
-use crate::state::State;
+use crate::plan::draft::{Draft, Layout, Mark, Oddity};
+use crate::plan::lifecycle::State;
+use crate::syntax::markdown::Blocks;
+use crate::syntax::source::{FILE_SEPARATOR, Source, Span, Spanned};
 use outline::Outline;
-use roll::Roll;
+use task_reference::Roll;
 
 /// How the table of dialects knows this one.
 pub(super) const DIALECT: Dialect = Dialect {
@@ -175,7 +175,7 @@ fn read_header(source: &Source, blocks: &Blocks, outline: &Outline, draft: &mut 
         let value = Some(Spanned::new(source.slice(label.value).to_owned(), label.value));
         let value = value.filter(|value| !value.value.is_empty());
         match label.name.value.to_lowercase().as_str() {
-            _ if label.kind == Some(crate::draft::Field::Status) && status.is_none() => {
+            _ if label.kind == Some(crate::plan::draft::Field::Status) && status.is_none() => {
                 status = Some(label.value);
             }
             "brief" | "context" | "goal" if draft.context.is_none() => draft.context = value,

@@ -8,12 +8,12 @@ mod heading;
 mod patch;
 mod step;
 
+use crate::dialect::frontmatter;
 use crate::dialect::{Dialect, Home};
-use crate::draft::{Draft, Layout, Mark, Oddity};
-use crate::frontmatter;
-use crate::markdown::{Blocks, Heading};
-use crate::source::{Source, Span, Spanned};
-use crate::state::State;
+use crate::plan::draft::{Draft, Layout, Mark, Oddity};
+use crate::plan::lifecycle::State;
+use crate::syntax::markdown::{Blocks, Heading};
+use crate::syntax::source::{Source, Span, Spanned};
 use heading::StepHeading;
 
 pub(super) use compose::fenced;
@@ -34,7 +34,7 @@ pub(super) const DIALECT: Dialect = Dialect {
         "type",
         "status",
         "owner",
-        crate::policy::REQUIRED_FROM,
+        crate::approval::policy::REQUIRED_FROM,
         "version",
         "previousPlanId",
         "depends_on",

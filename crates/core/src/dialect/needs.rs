@@ -1,12 +1,13 @@
 //! Edits of names that several dialects make in the same way: those of steps, and of what they wait for.
 
-use crate::change::{self, Refusal};
-use crate::draft::Draft;
-use crate::source::{Edit, Source};
+use crate::plan::draft::Draft;
+use crate::plan::edit;
+use crate::plan::edit::Refusal;
+use crate::syntax::source::{Edit, Source};
 
 /// The edits that let every step which waits for this one wait for its new name.
 pub(super) fn followed(draft: &Draft, step: usize, id: &str) -> Vec<Edit> {
-    let old = crate::plan::ids(draft).swap_remove(step);
+    let old = crate::plan::verified::ids(draft).swap_remove(step);
     let needs = draft.steps.iter().filter_map(|step| step.needs.as_ref()).flatten();
     needs.filter(|need| need.value == old).map(|need| Edit::replace(need.span, id)).collect()
 }
@@ -22,7 +23,7 @@ pub(super) enum Added {
 
 /// Adds a name to what a step waits for, where names stand on one line.
 pub(super) fn added(source: &Source, draft: &Draft, place: usize, on: &str) -> Result<Added, Refusal> {
-    let names = change::declared_needs(draft, place)?;
+    let names = edit::declared_needs(draft, place)?;
     if names.iter().any(|name| name == on) {
         return Ok(Added::Already);
     }

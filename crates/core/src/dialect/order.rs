@@ -1,8 +1,9 @@
 //! Edits that put steps in another order, for the dialects that keep them one behind the other in a text.
 
-use crate::change;
-use crate::draft::{Draft, StepDraft, StepNumber};
-use crate::source::{self, Edit, Source, Span, Spanned};
+use crate::plan::draft::{Draft, StepDraft, StepNumber};
+use crate::plan::edit;
+use crate::syntax::source;
+use crate::syntax::source::{Edit, Source, Span, Spanned};
 
 /// The step without the blank lines behind it; blanks at the end of its heading are part of it.
 pub(super) fn slot(source: &Source, step: &StepDraft) -> Span {
@@ -26,12 +27,12 @@ pub(super) fn renumber(
     let place_of = |number: u32| steps.iter().position(|step| counted(step) == Some(number));
     let mut edits = Vec::new();
     for (place, step) in steps.iter().enumerate() {
-        let now = change::number_at(place);
+        let now = edit::number_at(place);
         if counted(step).is_some_and(|number| number != now) && !step.number.span.is_empty() {
             edits.push(Edit::replace(step.number.span, now.to_string()));
         }
         for need in step.needs.iter().flatten().filter(|need| is_literal(need)) {
-            let now = change::followed(&need.value, place_of).filter(|now| *now != need.value);
+            let now = edit::followed(&need.value, place_of).filter(|now| *now != need.value);
             edits.extend(now.map(|now| Edit::replace(need.span, now)));
         }
     }

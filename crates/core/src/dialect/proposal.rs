@@ -25,12 +25,14 @@ pub use section::{
 };
 pub use session::{Checkpoint, Outcome, checkpoints};
 
+use crate::dialect::frontmatter;
+use crate::dialect::frontmatter::Parts;
 use crate::dialect::{Dialect, Home};
-use crate::draft::{Draft, Layout, Oddity, StepDraft};
-use crate::frontmatter::{self, Parts};
-use crate::source::{Edit, Source, Spanned};
-use crate::state::{Reason, State};
-use crate::yaml::{self, Node, Value};
+use crate::plan::draft::{Draft, Layout, Oddity, StepDraft};
+use crate::plan::lifecycle::{Reason, State};
+use crate::syntax::source::{Edit, Source, Spanned};
+use crate::syntax::yaml;
+use crate::syntax::yaml::{Node, Value};
 use operation::Suffix;
 use outline::Outline;
 
@@ -86,7 +88,7 @@ const ALL_KEYS: &[&str] = &[
     "execution_started_at",
     "execution_ended_at",
     "result_summary",
-    crate::policy::REQUIRED_FROM,
+    crate::approval::policy::REQUIRED_FROM,
 ];
 
 /// The keys of the document, which every plan has.

@@ -18,10 +18,11 @@ pub use pointer::{POINTER, Pointer, PointerFault, pointer};
 pub use replan::{Replan, Successor, adopted, next_id, replanned};
 
 use crate::dialect::{Dialect, Home};
-use crate::draft::{Field, Mark};
-use crate::source::Source;
-use crate::state::{Reason, State};
-use crate::yaml::{self, Value};
+use crate::plan::draft::{Field, Mark};
+use crate::plan::lifecycle::{Reason, State};
+use crate::syntax::source::Source;
+use crate::syntax::yaml;
+use crate::syntax::yaml::Value;
 
 /// How the table of dialects knows this one.
 pub(super) const DIALECT: Dialect = Dialect {

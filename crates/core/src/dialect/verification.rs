@@ -2,10 +2,10 @@
 //! clearly nothing but commands is run; where anything else must be looked at, all of it is for a person, so that no step is
 //! ever judged by half of what its author asked for.
 
-use crate::draft::ContractDraft;
-use crate::markdown::{Blocks, Code};
-use crate::shell;
-use crate::source::{Excerpt, Source, Span, Spanned};
+use crate::plan::draft::ContractDraft;
+use crate::syntax::markdown::{Blocks, Code};
+use crate::syntax::shell;
+use crate::syntax::source::{Excerpt, Source, Span, Spanned};
 
 /// Words around commands that ask for nothing but that they pass.
 const NEUTRAL: &[&str] = &[

@@ -1,7 +1,7 @@
 //! PW0308: an expected exit code that no program can have, or only one that could not run.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
+use crate::syntax::diagnostic::Severity;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0308",

@@ -1,10 +1,10 @@
 //! PW0131: a proposal whose id is missing, misspelled, or not that of its file.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
+use crate::syntax::diagnostic::Severity;
 use crate::dialect::proposal;
-use crate::frontmatter;
-use crate::source::Span;
+use crate::dialect::frontmatter;
+use crate::syntax::source::Span;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0131",

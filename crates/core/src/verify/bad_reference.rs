@@ -1,10 +1,10 @@
 //! PW0208: an item of `reads` that names neither a file nor a topic, or a pattern in `sealed` that is none.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::glob::Glob;
-use crate::plan::Reference;
-use crate::source::Edit;
+use crate::syntax::diagnostic::Severity;
+use crate::syntax::glob::Glob;
+use crate::plan::verified::Reference;
+use crate::syntax::source::Edit;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0208",

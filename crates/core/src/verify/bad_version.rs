@@ -1,7 +1,7 @@
 //! PW0132: a proposal whose version can't be counted on.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
+use crate::syntax::diagnostic::Severity;
 use crate::dialect::proposal;
 
 pub(super) const RULE: Rule = Rule {

@@ -1,8 +1,8 @@
 //! PW0306: a contract whose answer is known before it is asked.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::shell::Outcome;
+use crate::syntax::diagnostic::Severity;
+use crate::syntax::shell::Outcome;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0306",

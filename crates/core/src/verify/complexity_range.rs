@@ -1,9 +1,9 @@
 //! PW0122: a complexity that is no number from 1 to 10.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
+use crate::syntax::diagnostic::Severity;
 use crate::dialect::record::Fault;
-use crate::draft::Oddity;
+use crate::plan::draft::Oddity;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0122",

@@ -1,9 +1,9 @@
 //! PW0202: steps that wait for each other, so that none of them ever begins.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::graph::Graph;
-use crate::source::Span;
+use crate::syntax::diagnostic::Severity;
+use crate::plan::graph::Graph;
+use crate::syntax::source::Span;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0202",

@@ -1,8 +1,8 @@
 //! PW0111: a field that a step has twice, so that one of them is not read.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::draft::Oddity;
+use crate::syntax::diagnostic::Severity;
+use crate::plan::draft::Oddity;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0111",

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::source::Span;
+use crate::syntax::diagnostic::Severity;
+use crate::syntax::source::Span;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0503",

@@ -1,8 +1,8 @@
 //! PW0152: two tasks that want the same place.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::draft::Oddity;
+use crate::syntax::diagnostic::Severity;
+use crate::plan::draft::Oddity;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0152",

@@ -2,8 +2,8 @@
 
 use super::subject::Says;
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::shell::Role;
+use crate::syntax::diagnostic::Severity;
+use crate::syntax::shell::Role;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0209",

@@ -1,8 +1,8 @@
 //! PW0303: a contract with nothing to run, which bash would call a success.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::draft::{ContractDraft, Field};
+use crate::syntax::diagnostic::Severity;
+use crate::plan::draft::{ContractDraft, Field};
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0303",

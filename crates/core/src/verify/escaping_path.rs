@@ -1,9 +1,9 @@
 //! PW0205: a path that leaves the workspace.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::plan::Reference;
-use crate::source::Spanned;
+use crate::syntax::diagnostic::Severity;
+use crate::plan::verified::Reference;
+use crate::syntax::source::Spanned;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0205",

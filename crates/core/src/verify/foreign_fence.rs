@@ -1,7 +1,7 @@
 //! PW0305: a contract in a language that bash will not understand.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
+use crate::syntax::diagnostic::Severity;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0305",

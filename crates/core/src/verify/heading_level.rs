@@ -1,9 +1,9 @@
 //! PW0112: a step whose heading has another rank than the other steps.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::draft::Oddity;
-use crate::source::{Edit, Span};
+use crate::syntax::diagnostic::Severity;
+use crate::plan::draft::Oddity;
+use crate::syntax::source::{Edit, Span};
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0112",

@@ -1,8 +1,8 @@
 //! PW0113: characters that a reviewer can't see and an agent or a shell can.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::source::{Edit, Span};
+use crate::syntax::diagnostic::Severity;
+use crate::syntax::source::{Edit, Span};
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0113",

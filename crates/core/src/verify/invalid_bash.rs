@@ -1,9 +1,9 @@
 //! PW0301: a contract or set-up that bash would not even begin to run.
 
 use super::{BashFault, Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::shell;
-use crate::source::{Excerpt, Span};
+use crate::syntax::diagnostic::Severity;
+use crate::syntax::shell;
+use crate::syntax::source::{Excerpt, Span};
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0301",

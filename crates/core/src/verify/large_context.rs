@@ -1,7 +1,7 @@
 //! PW0134: a proposal that carries more context than it may.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
+use crate::syntax::diagnostic::Severity;
 use crate::dialect::proposal::{self, CONTEXT_BYTES_MAX};
 
 pub(super) const RULE: Rule = Rule {

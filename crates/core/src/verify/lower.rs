@@ -2,10 +2,11 @@
 //! a rule must have refused.
 
 use super::subject::Subject;
-use crate::budget::{self, Budget};
-use crate::draft::{ContractDraft, StepDraft, StepNumber};
-use crate::plan::{Contract, OnFail, Plan, Reference, Step};
-use crate::source::{text, texts};
+use crate::plan::budget;
+use crate::plan::budget::Budget;
+use crate::plan::draft::{ContractDraft, StepDraft, StepNumber};
+use crate::plan::verified::{Contract, OnFail, Plan, Reference, Step};
+use crate::syntax::source::{text, texts};
 
 /// The role that does a step which names none.
 pub(super) const DEFAULT_TARGET: &str = "coder";

@@ -1,8 +1,8 @@
 //! PW0302: a step that only a person can call done.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::draft::Field;
+use crate::syntax::diagnostic::Severity;
+use crate::plan::draft::Field;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0302",

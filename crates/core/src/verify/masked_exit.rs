@@ -1,8 +1,8 @@
 //! PW0310: a contract that only planwright's strict shell keeps honest.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::shell::Outcome;
+use crate::syntax::diagnostic::Severity;
+use crate::syntax::shell::Outcome;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0310",

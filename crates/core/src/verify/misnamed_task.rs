@@ -1,9 +1,9 @@
 //! PW0151: a file among the tasks whose name is none of a task.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
+use crate::syntax::diagnostic::Severity;
 use crate::dialect::directory::{TASK_FOLDER, is_markdown, task_file_name};
-use crate::draft::Oddity;
+use crate::plan::draft::Oddity;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0151",

@@ -1,10 +1,10 @@
 //! PW0121: a step of a plan record whose index is not its place.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::change::Change;
-use crate::diagnostic::{Fix, Severity};
+use crate::plan::edit::Change;
+use crate::syntax::diagnostic::{Fix, Severity};
 use crate::dialect::record::Fault;
-use crate::draft::Oddity;
+use crate::plan::draft::Oddity;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0121",

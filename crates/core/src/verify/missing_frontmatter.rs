@@ -1,11 +1,11 @@
 //! PW0103: a file that does not say that it is a plan, in which state, or whose.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::draft::Oddity;
-use crate::frontmatter;
-use crate::suggest;
-use crate::source::{Edit, Span};
+use crate::syntax::diagnostic::Severity;
+use crate::plan::draft::Oddity;
+use crate::dialect::frontmatter;
+use crate::syntax::nearest;
+use crate::syntax::source::{Edit, Span};
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0103",
@@ -44,7 +44,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
             ),
             Some(_) => {}
             // A key that is nearly this one is probably it: unknown-field offers the rename.
-            None if frontmatter.entries.iter().any(|entry| suggest::nearest(&entry.key.value, [key]).is_some()) => {}
+            None if frontmatter.entries.iter().any(|entry| nearest::nearest(&entry.key.value, [key]).is_some()) => {}
             None => {
                 let span = frontmatter.block.0.unwrap_or_default();
                 let mut missing = RULE

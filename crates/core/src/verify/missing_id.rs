@@ -1,12 +1,12 @@
 //! PW0153: a task that has no name.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
+use crate::syntax::diagnostic::Severity;
 use crate::dialect::directory::is_id;
-use crate::draft::StepDraft;
-use crate::frontmatter;
-use crate::plan;
-use crate::source::{Edit, Span};
+use crate::plan::draft::StepDraft;
+use crate::dialect::frontmatter;
+use crate::plan::verified;
+use crate::syntax::source::{Edit, Span};
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0153",
@@ -51,7 +51,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
 fn free_id(subject: &Subject<'_>, place: usize, step: &StepDraft) -> Option<String> {
     let path = &subject.source.part_at(step.whole.0.start).path;
     let stem = path.rsplit('/').next()?.strip_suffix(".md")?;
-    let slug = plan::slug(stem.trim_start_matches(|character: char| character.is_ascii_digit()));
+    let slug = verified::slug(stem.trim_start_matches(|character: char| character.is_ascii_digit()));
     let is_free = subject.ids.iter().enumerate().all(|(other, id)| other == place || *id != slug);
     Some(slug).filter(|slug| is_id(slug) && is_free)
 }

@@ -1,8 +1,8 @@
 //! PW0150: a folder of tasks that nothing holds together.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::draft::Oddity;
+use crate::syntax::diagnostic::Severity;
+use crate::plan::draft::Oddity;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0150",

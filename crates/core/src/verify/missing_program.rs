@@ -1,8 +1,8 @@
 //! PW0304: a contract that can't run here.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::shell;
+use crate::syntax::diagnostic::Severity;
+use crate::syntax::shell;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0304",

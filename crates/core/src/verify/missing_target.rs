@@ -2,7 +2,7 @@
 
 use super::lower::DEFAULT_TARGET;
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
+use crate::syntax::diagnostic::Severity;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0502",

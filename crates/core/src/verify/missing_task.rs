@@ -1,9 +1,9 @@
 //! PW0108: a step that tells its agent nothing.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::draft::Field;
-use crate::source::Edit;
+use crate::syntax::diagnostic::Severity;
+use crate::plan::draft::Field;
+use crate::syntax::source::Edit;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0108",

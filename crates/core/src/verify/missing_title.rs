@@ -1,11 +1,11 @@
 //! PW0105: a plan without a name.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
+use crate::syntax::diagnostic::Severity;
 use crate::dialect::directory::PLAN_FILE;
-use crate::draft::{Entry, Frontmatter};
-use crate::source::Span;
-use crate::suggest;
+use crate::plan::draft::{Entry, Frontmatter};
+use crate::syntax::source::Span;
+use crate::syntax::nearest;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0105",
@@ -40,7 +40,7 @@ fn in_folder(subject: &Subject<'_>) -> Option<Diagnostic> {
     let key = subject.draft.frontmatter.entry("title").map(|entry| entry.key.span);
     // A key that is nearly this one is probably it: unknown-field offers the rename.
     let is_nearly = |entry: &Entry| {
-        entry.key.value.eq_ignore_ascii_case("title") || suggest::nearest(&entry.key.value, ["title"]).is_some()
+        entry.key.value.eq_ignore_ascii_case("title") || nearest::nearest(&entry.key.value, ["title"]).is_some()
     };
     let is_meant = key.is_none() && subject.draft.frontmatter.entries.iter().any(is_nearly);
     if subject.draft.title.is_some() || is_meant || subject.is_unread(head) {

@@ -1,8 +1,8 @@
 //! PW0106: a plan in which nothing is to be done.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::source::Span;
+use crate::syntax::diagnostic::Severity;
+use crate::syntax::source::Span;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0106",

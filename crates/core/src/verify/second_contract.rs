@@ -1,8 +1,8 @@
 //! PW0309: two commands below one label, of which one would not be run.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::draft::Oddity;
+use crate::syntax::diagnostic::Severity;
+use crate::plan::draft::Oddity;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0309",
@@ -16,9 +16,9 @@ pub(super) const RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for oddity in &subject.draft.oddities.0 {
         if let Oddity::SecondContract { first } = &oddity.value {
-            let line = |span: crate::source::Span| {
+            let line = |span: crate::syntax::source::Span| {
                 let line = subject.source.line_at(span.start);
-                crate::source::Span::new(span.start, line.end)
+                crate::syntax::source::Span::new(span.start, line.end)
             };
             found.push(
                 RULE.at(line(oddity.span), "a second block stands below one label")

@@ -1,9 +1,9 @@
 //! PW0206: a step that waits for itself.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::{Fix, Severity};
-use crate::draft::{Field, StepDraft};
-use crate::source::{Edit, Source, Span};
+use crate::syntax::diagnostic::{Fix, Severity};
+use crate::plan::draft::{Field, StepDraft};
+use crate::syntax::source::{Edit, Source, Span};
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0206",

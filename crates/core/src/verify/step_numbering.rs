@@ -1,9 +1,10 @@
 //! PW0107: numbers that do not count 1, 2, 3.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::change::{self, Change};
-use crate::diagnostic::Severity;
-use crate::draft::StepNumber;
+use crate::plan::edit;
+use crate::plan::edit::Change;
+use crate::syntax::diagnostic::Severity;
+use crate::plan::draft::StepNumber;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0107",
@@ -35,7 +36,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     if let Some(first) = found.iter_mut().find(|diagnostic| diagnostic.code == RULE.code)
         && let Some(edits) = subject.repair(&Change::Renumber)
     {
-        first.fix = Some(crate::diagnostic::Fix { title: "number the steps 1, 2, 3".to_owned(), edits });
+        first.fix = Some(crate::syntax::diagnostic::Fix { title: "number the steps 1, 2, 3".to_owned(), edits });
     }
 }
 
@@ -44,13 +45,13 @@ fn misnumbered(
     place: usize,
     number: u32,
     expected: u32,
-    span: crate::source::Span,
+    span: crate::syntax::source::Span,
 ) -> Diagnostic {
     let earlier = subject.draft.steps[..place].iter().find(|step| step.number.value == StepNumber::Counted(number));
     match earlier {
         Some(earlier) => RULE
             .at(span, format!("two steps have the number {number}"))
-            .label(format!("this is step {}", change::number_at(place)))
+            .label(format!("this is step {}", edit::number_at(place)))
             .also(earlier.number.span, "the first one"),
         None => RULE
             .at(span, format!("step {number} stands where step {expected} is expected"))

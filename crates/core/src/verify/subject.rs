@@ -3,14 +3,16 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::change::Change;
 use crate::dialect;
-use crate::draft::{Draft, Field, Oddity, StepDraft, StepNumber};
-use crate::glob::Glob;
-use crate::graph::{Graph, Reach};
-use crate::plan::{self, Reference};
-use crate::shell::{self, Script};
-use crate::source::{Edit, Source, Span, Spanned};
+use crate::plan::draft::{Draft, Field, Oddity, StepDraft, StepNumber};
+use crate::plan::edit::Change;
+use crate::plan::graph::{Graph, Reach};
+use crate::plan::verified;
+use crate::plan::verified::Reference;
+use crate::syntax::glob::Glob;
+use crate::syntax::shell;
+use crate::syntax::shell::Script;
+use crate::syntax::source::{Edit, Source, Span, Spanned};
 
 /// Limits that a plan is held to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,8 +99,8 @@ pub struct Study<'a> {
 impl<'a> Study<'a> {
     /// Works out what follows from the draft.
     pub fn of(source: &'a Source, draft: &'a Draft) -> Self {
-        let ids = plan::ids(draft);
-        let graph = Graph::new(plan::needs(draft, &ids));
+        let ids = verified::ids(draft);
+        let graph = Graph::new(verified::needs(draft, &ids));
         let script =
             |step: &StepDraft| Some(shell::analyse(&step.contract.as_ref()?.command.as_ref()?.value));
         let scripts = draft.steps.iter().map(script).collect();
@@ -237,7 +239,7 @@ impl<'a> Subject<'a> {
 
     /// The step that a `needs` item means.
     pub(super) fn find(&self, name: &str) -> Option<usize> {
-        plan::find_step(self.draft, self.ids, name)
+        verified::find_step(self.draft, self.ids, name)
     }
 
     /// How the plan's dialect writes the label of a field: `**task:**`, `instructions:`.
@@ -310,7 +312,7 @@ impl<'a> Subject<'a> {
 /// A contract that can be run.
 pub(super) struct Contract<'a> {
     pub(super) place: usize,
-    pub(super) command: &'a crate::source::Excerpt,
+    pub(super) command: &'a crate::syntax::source::Excerpt,
     pub(super) script: &'a Script,
 }
 

@@ -1,8 +1,8 @@
 //! PW0401: a budget that can't last for the steps.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::budget::Budget;
-use crate::diagnostic::Severity;
+use crate::plan::budget::Budget;
+use crate::syntax::diagnostic::Severity;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0401",

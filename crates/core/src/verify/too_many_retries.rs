@@ -1,8 +1,8 @@
 //! PW0403: more attempts than anybody wants to pay for.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::plan::OnFail;
+use crate::syntax::diagnostic::Severity;
+use crate::plan::verified::OnFail;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0403",

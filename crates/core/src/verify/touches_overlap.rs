@@ -1,9 +1,10 @@
 //! PW0207: steps that may run at once and change the same file.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::glob::{self, Glob};
-use crate::source::Span;
+use crate::syntax::diagnostic::Severity;
+use crate::syntax::glob;
+use crate::syntax::glob::Glob;
+use crate::syntax::source::Span;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0207",

@@ -1,9 +1,10 @@
 //! PW0210: a step that may change a file which judges the work.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::glob::{self, Glob};
-use crate::source::{Span, Spanned};
+use crate::syntax::diagnostic::Severity;
+use crate::syntax::glob;
+use crate::syntax::glob::Glob;
+use crate::syntax::source::{Span, Spanned};
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0210",

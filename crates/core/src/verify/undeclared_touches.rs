@@ -1,8 +1,8 @@
 //! PW0402: a step that could run beside others, but does not say what it changes.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::draft::Field;
+use crate::syntax::diagnostic::Severity;
+use crate::plan::draft::Field;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0402",

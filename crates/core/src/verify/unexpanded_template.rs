@@ -1,9 +1,9 @@
 //! PW0109: a heading that stands for steps which nobody has written yet.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::change::Change;
-use crate::diagnostic::Severity;
-use crate::draft::StepNumber;
+use crate::plan::edit::Change;
+use crate::syntax::diagnostic::Severity;
+use crate::plan::draft::StepNumber;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0109",

@@ -1,10 +1,10 @@
 //! PW0116: a file that looks like a plan in none of the dialects.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
+use crate::syntax::diagnostic::Severity;
 use crate::dialect::DIALECTS;
-use crate::foreign;
-use crate::source::{Span, Told};
+use crate::dialect::import;
+use crate::syntax::source::{Span, Told};
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0116",
@@ -27,7 +27,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     let mut none = RULE.at(Span::at(subject.source.parts()[0].span.start), "this looks like a plan in none of the dialects");
     none.notes = DIALECTS.iter().map(|dialect| format!("{}: {}", dialect.name, dialect.summary)).collect();
     let source = subject.source;
-    let help = match foreign::detect(source.place(), source.text()) {
+    let help = match import::detect(source.place(), source.text()) {
         Some((foreign, because)) => {
             format!("it is {}: {because}; `planwright import {}` makes a plan of it", foreign.tool, source.name())
         }

@@ -1,11 +1,11 @@
 //! PW0104: a key or a field that nobody reads.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
+use crate::syntax::diagnostic::Severity;
 use crate::dialect::directory;
-use crate::draft::Oddity;
-use crate::source::Edit;
-use crate::suggest;
+use crate::plan::draft::Oddity;
+use crate::syntax::source::Edit;
+use crate::syntax::nearest as suggest;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0104",

@@ -1,9 +1,9 @@
 //! PW0201: a step that waits for one that does not exist.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::source::Edit;
-use crate::suggest;
+use crate::syntax::diagnostic::Severity;
+use crate::syntax::source::Edit;
+use crate::syntax::nearest;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0201",
@@ -21,7 +21,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
             let others = subject.ids.iter().map(String::as_str).filter(|id| *id != subject.ids[place]);
             // A number or a made name may well be meant, where only a written one counts.
             let meant = subject.find(&need.value).filter(|&meant| meant != place).map(|meant| subject.ids[meant].as_str());
-            found.push(match meant.or_else(|| suggest::nearest(&need.value, others)) {
+            found.push(match meant.or_else(|| nearest::nearest(&need.value, others)) {
                 Some(meant) => unknown
                     .label(format!("did you mean `{meant}`?"))
                     .fix(format!("wait for `{meant}`"), vec![Edit::replace(need.span, meant)]),

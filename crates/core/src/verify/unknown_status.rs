@@ -1,11 +1,11 @@
 //! PW0115: a status that is no state of a plan or a step.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
+use crate::syntax::diagnostic::Severity;
 use crate::dialect::record;
-use crate::draft::Oddity;
-use crate::source::{Edit, Span};
-use crate::suggest;
+use crate::plan::draft::Oddity;
+use crate::syntax::source::{Edit, Span};
+use crate::syntax::nearest;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0115",
@@ -33,7 +33,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
 
 fn unknown(what: &str, word: &str, span: Span, known: &[&str]) -> Diagnostic {
     let unknown = RULE.at(span, format!("`{word}` is no state of a {what}"));
-    match suggest::nearest(word, known.iter().copied()) {
+    match nearest::nearest(word, known.iter().copied()) {
         Some(meant) => unknown
             .label(format!("did you mean `{meant}`?"))
             .fix(format!("write `{meant}`"), vec![Edit::replace(span, meant)]),

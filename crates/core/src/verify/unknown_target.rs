@@ -1,9 +1,9 @@
 //! PW0501: a step for an agent that does not exist.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::source::Edit;
-use crate::suggest;
+use crate::syntax::diagnostic::Severity;
+use crate::syntax::source::Edit;
+use crate::syntax::nearest;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0501",
@@ -20,7 +20,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         let Some(target) = step.target.as_ref().filter(|target| !agents.contains(&target.value)) else { continue };
         let message = format!("{} is for `{}`, which is no agent or role", subject.name(place), target.value);
         let unknown = RULE.at(target.span, message);
-        found.push(match suggest::nearest(&target.value, agents.iter().map(String::as_str)) {
+        found.push(match nearest::nearest(&target.value, agents.iter().map(String::as_str)) {
             Some(meant) => unknown
                 .label(format!("did you mean `{meant}`?"))
                 .fix(format!("give it to `{meant}`"), vec![Edit::replace(target.span, meant)]),

@@ -1,9 +1,9 @@
 //! PW0506: a step with a tool that does not exist.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::scope::Family;
-use crate::suggest;
+use crate::syntax::diagnostic::Severity;
+use crate::agent::permission::Family;
+use crate::syntax::nearest;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0506",
@@ -25,7 +25,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
             }
             let message = format!("{} uses `{}`, which is no tool here", subject.name(place), tool.value);
             let unknown = RULE.at(tool.span, message);
-            found.push(match suggest::nearest(&tool.value, tools.iter().map(String::as_str)) {
+            found.push(match nearest::nearest(&tool.value, tools.iter().map(String::as_str)) {
                 Some(meant) => unknown.label(format!("did you mean `{meant}`?")),
                 None => unknown
                     .note(format!("there are: {}", tools.iter().map(String::as_str).collect::<Vec<_>>().join(", ")))

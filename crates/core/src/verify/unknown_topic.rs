@@ -1,10 +1,10 @@
 //! PW0204: a topic that nobody has written.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::plan::Reference;
-use crate::source::Edit;
-use crate::suggest;
+use crate::syntax::diagnostic::Severity;
+use crate::plan::verified::Reference;
+use crate::syntax::source::Edit;
+use crate::syntax::nearest;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0204",
@@ -25,7 +25,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
             }
             let span = subject.tail(read, &topic);
             let unknown = RULE.at(span, format!("{} reads the topic `{topic}`, which does not exist", subject.name(place)));
-            let meant = suggest::nearest(&topic, topics.iter().map(String::as_str)).filter(|_| span != read.span);
+            let meant = nearest::nearest(&topic, topics.iter().map(String::as_str)).filter(|_| span != read.span);
             found.push(match meant {
                 Some(meant) => unknown
                     .label(format!("did you mean `{meant}`?"))

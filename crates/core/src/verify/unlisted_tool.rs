@@ -1,10 +1,10 @@
 //! PW0133: a step whose tool the plan does not list.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
+use crate::syntax::diagnostic::Severity;
 use crate::dialect::proposal;
-use crate::source::{Edit, Source, Span, Spanned};
-use crate::{suggest, yaml};
+use crate::syntax::source::{Edit, Source, Span, Spanned};
+use crate::syntax::{nearest, yaml};
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0133",
@@ -28,7 +28,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
             let unlisted = RULE
                 .at(tool.span, format!("{} uses `{name}`, which `tools_required` does not list", subject.name(place)))
                 .also(last.span, "listed are those up to here");
-            found.push(match suggest::nearest(name, listed.iter().map(|tool| tool.value.as_str())) {
+            found.push(match nearest::nearest(name, listed.iter().map(|tool| tool.value.as_str())) {
                 Some(meant) => unlisted.label(format!("did you mean `{meant}`?")),
                 None => unlisted
                     .label("an executor that keeps to the list can't do this step")

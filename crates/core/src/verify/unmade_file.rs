@@ -2,10 +2,10 @@
 
 use super::subject::Maker;
 use super::{Diagnostic, Rule, Subject};
-use crate::change::Change;
-use crate::diagnostic::Severity;
-use crate::plan::Reference;
-use crate::source::Spanned;
+use crate::plan::edit::Change;
+use crate::syntax::diagnostic::Severity;
+use crate::plan::verified::Reference;
+use crate::syntax::source::Spanned;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0203",

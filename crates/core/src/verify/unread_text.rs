@@ -1,7 +1,7 @@
 //! PW0114: text in a step that reaches nobody.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
+use crate::syntax::diagnostic::Severity;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0114",

@@ -1,8 +1,9 @@
 //! PW0405: a limit of which no number can be read.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::budget::{self, Budget};
-use crate::diagnostic::Severity;
+use crate::plan::budget;
+use crate::plan::budget::Budget;
+use crate::syntax::diagnostic::Severity;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0405",

@@ -1,8 +1,8 @@
 //! PW0404: a policy for failure that can't be read.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::plan::OnFail;
+use crate::syntax::diagnostic::Severity;
+use crate::plan::verified::OnFail;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0404",

@@ -1,9 +1,9 @@
 //! PW0120: a plan record that is not the YAML or JSON we take.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
+use crate::syntax::diagnostic::Severity;
 use crate::dialect::record::Fault;
-use crate::draft::Oddity;
+use crate::plan::draft::Oddity;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0120",

@@ -1,8 +1,8 @@
 //! PW0101: bytes that are no text, or too many of them. Raised before a plan is parsed: nothing can be checked then.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::source::{FILE_SEPARATOR, Source, Span};
+use crate::syntax::diagnostic::Severity;
+use crate::syntax::source::{FILE_SEPARATOR, Source, Span};
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0101",

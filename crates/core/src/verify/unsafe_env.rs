@@ -1,7 +1,7 @@
 //! PW0505: an environment variable that would let an agent decide what a contract runs.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
+use crate::syntax::diagnostic::Severity;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0505",

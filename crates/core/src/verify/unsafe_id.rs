@@ -1,10 +1,10 @@
 //! PW0504: an id that could be mistaken for something else: a path, an option, a number.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::change::Change;
-use crate::diagnostic::Severity;
+use crate::plan::edit::Change;
+use crate::syntax::diagnostic::Severity;
 use crate::dialect::directory;
-use crate::plan;
+use crate::plan::verified;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0504",
@@ -19,14 +19,14 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps() {
         // Document E allows an id of digits alone: its tasks are never named by their numbers.
         let is_safe = |id: &str| match subject.is_directory() {
-            true => directory::is_id(id) && id.len() <= plan::ID_CHARS_MAX,
+            true => directory::is_id(id) && id.len() <= verified::ID_CHARS_MAX,
             false => is_safe(id),
         };
         let Some(id) = step.id.as_ref().filter(|id| !is_safe(&id.value)) else { continue };
         let bad = RULE
             .at(id.span, format!("the id `{}` is not safe as a name", id.value))
             .label("small letters, digits and single dashes, at most 64");
-        let slug = plan::slug(&id.value);
+        let slug = verified::slug(&id.value);
         let is_free = is_safe(&slug) && !subject.ids.contains(&slug);
         let rename = || subject.repair(&Change::Rename { step: place, id: slug.clone() });
         found.push(match is_free.then(rename).flatten() {
@@ -38,5 +38,5 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
 
 /// Whether an id is its own slug and has a letter: numbers name steps by their place.
 fn is_safe(id: &str) -> bool {
-    plan::slug(id) == id && id.bytes().any(|byte| byte.is_ascii_lowercase())
+    verified::slug(id) == id && id.bytes().any(|byte| byte.is_ascii_lowercase())
 }

@@ -1,9 +1,9 @@
 //! PW0124: a key of a plan record that holds something else than it should.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
+use crate::syntax::diagnostic::Severity;
 use crate::dialect::record::Fault;
-use crate::draft::Oddity;
+use crate::plan::draft::Oddity;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0124",

@@ -1,9 +1,9 @@
 //! PW0154: a key that holds another kind of value than it may.
 
 use super::{Diagnostic, Rule, Subject};
-use crate::diagnostic::Severity;
-use crate::draft::Oddity;
-use crate::source::Edit;
+use crate::syntax::diagnostic::Severity;
+use crate::plan::draft::Oddity;
+use crate::syntax::source::Edit;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0154",

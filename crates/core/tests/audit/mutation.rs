@@ -1,9 +1,9 @@
 //! What somebody could do who can write the record: with the hashes left as they were, and with all of them made to fit again.
 
+use planwright_core::approval::ledger::{Entry, Who};
 use planwright_core::audit::Kind;
-use planwright_core::event::{Event, Outcome};
-use planwright_core::judge::{Observation, judge};
-use planwright_core::ledger::{Entry, Who};
+use planwright_core::run::event::{Event, Outcome};
+use planwright_core::run::judge::{Observation, judge};
 
 use crate::sample::{Case, Mutation, approved, blob, digest, receipt, second};
 
@@ -118,7 +118,7 @@ pub(crate) const SURROUNDINGS: &[Mutation] = mutations![
     "an anchor has another hash", |case| case.kept[1].anchor.head.hash = blake3::hash(b"x"), [Rewritten], "the anchor file knows";
     "an anchor knows more", |case| case.kept[1].anchor.head.seq += 1, [CutOff], "knows record 11";
     "an anchor knows another time", |case| case.kept[1].anchor.at_ms += 1, [Rewritten], "at another time";
-    "an anchor knows a run that there is not", |case| { let mut kept = case.kept[1].clone(); kept.anchor.book = planwright_core::receipts::Named::Run(5); case.kept.push(kept); }, [Gone], "run 5";
+    "an anchor knows a run that there is not", |case| { let mut kept = case.kept[1].clone(); kept.anchor.book = planwright_core::audit::bundle::Named::Run(5); case.kept.push(kept); }, [Gone], "run 5";
     "the ledger is written anew", |case| { let kept = case.kept.clone(); case.entry(1, "an empty file passes", "perfect"); case.rehash(); case.kept = kept; }, [Rewritten], "the ledger of plans/it.md";
     "the journal is written anew", |case| { let kept = case.kept.clone(); case.event(3, r#""milliseconds":7"#, r#""milliseconds":8"#); case.rehash(); case.kept = kept; }, [Rewritten], "run 1";
 ];

@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 
 use blake3::Hash;
+use planwright_core::approval::ledger::{Base, Entry, Role, Subject, Who};
+use planwright_core::audit::bundle::{Book, Bundle, Head, Kept, Link, RunBook};
+use planwright_core::audit::hash_chain;
 use planwright_core::audit::{Checks, Claimed, Finding, KeptHead, Kind, World, audit, file_findings};
-use planwright_core::chain;
-use planwright_core::digest::Digest;
-use planwright_core::event::{Answer, ApprovedBy, AttemptEnd, Blob, Event, Outcome, Reason, Receipt, Usage};
-use planwright_core::judge::{Observation, judge};
-use planwright_core::ledger::{Base, Entry, Role, Subject, Who};
-use planwright_core::receipts::{Book, Bundle, Head, Kept, Link, RunBook};
-use planwright_core::source::Source;
+use planwright_core::plan::digest::Digest;
+use planwright_core::run::event::{
+    Answer, ApprovedBy, AttemptEnd, Blob, Event, Outcome, Reason, Receipt, Usage,
+};
+use planwright_core::run::judge::{Observation, judge};
+use planwright_core::syntax::source::Source;
 use planwright_core::verify;
 
 pub(crate) const PLAN: &str = "plans/it.md";
@@ -121,7 +123,7 @@ fn events(approvals: &[ApprovedBy]) -> Vec<Event> {
             output: Some(blob(b"did it\n")),
             usage: Usage::default(),
             changed: vec!["made".to_owned()],
-            account: planwright_core::agent::Account::default(),
+            account: planwright_core::agent::profile::Account::default(),
         };
         [begun, ended]
     };
@@ -175,7 +177,7 @@ pub(crate) fn rechain(book: &mut Book, first: Hash) {
     let mut head = Head { seq: 0, hash: first };
     for link in &mut book.links {
         link.prev = head.hash;
-        link.hash = chain::link(&link.prev, book.number, (link.seq, link.at_ms), &link.text);
+        link.hash = hash_chain::link(&link.prev, book.number, (link.seq, link.at_ms), &link.text);
         head = Head { seq: link.seq, hash: link.hash };
     }
     book.head = Some(head);
@@ -198,14 +200,14 @@ pub(crate) struct Case {
 
 impl Case {
     pub(crate) fn new() -> Self {
-        let ledger = book(4, chain::ledger_genesis(), entries().iter().map(json).collect(), 1_000);
+        let ledger = book(4, hash_chain::ledger_genesis(), entries().iter().map(json).collect(), 1_000);
         let named = |place: usize, name: &str| ApprovedBy {
             by: Who::person(name),
             seq: ledger.links[place].seq,
             hash: ledger.links[place].hash.to_hex().to_string(),
         };
         let approvals = [named(4, "ada"), named(5, "mara")];
-        let first = chain::run_genesis(&digest(&second()), second().as_bytes());
+        let first = hash_chain::run_genesis(&digest(&second()), second().as_bytes());
         let run = RunBook {
             book: book(1, first, events(&approvals).iter().map(json).collect(), 2_000),
             name: "it".to_owned(),
@@ -289,7 +291,7 @@ impl Case {
     pub(crate) fn rehash(&mut self) {
         let old: Vec<String> =
             self.ledger().links.iter().map(|link| link.hash.to_hex().to_string()).collect();
-        rechain(self.ledger(), chain::ledger_genesis());
+        rechain(self.ledger(), hash_chain::ledger_genesis());
         let new: Vec<String> =
             self.ledger().links.iter().map(|link| link.hash.to_hex().to_string()).collect();
         for run in &mut self.bundle.runs {

@@ -5,10 +5,10 @@ mod change;
 #[path = "directory/mutant.rs"]
 mod mutant;
 
-use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect::{detect, directory, named};
-use planwright_core::draft::Draft;
-use planwright_core::source::Source;
+use planwright_core::plan::draft::Draft;
+use planwright_core::syntax::diagnostic::{Diagnostic, Severity};
+use planwright_core::syntax::source::Source;
 use planwright_core::verify::{Facts, Limits, Study, verify};
 
 /// Plans as their authors keep them.

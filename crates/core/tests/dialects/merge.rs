@@ -1,10 +1,10 @@
 //! Merges of plans of every dialect: edits to different things come together, edits of one thing conflict, and no text makes
 //! it panic.
 
-use planwright_core::change::Change;
-use planwright_core::merge;
-use planwright_core::source::{Edit, Source};
-use planwright_core::state::State;
+use planwright_core::dialect::merge;
+use planwright_core::plan::edit::Change;
+use planwright_core::plan::lifecycle::State;
+use planwright_core::syntax::source::{Edit, Source};
 
 use crate::samples;
 

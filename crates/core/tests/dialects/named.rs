@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use planwright_core::change::{Change, Refusal};
 use planwright_core::dialect::{self, Beside, Dialect, Happening, detect};
-use planwright_core::draft::{Draft, Mark, StepDraft};
-use planwright_core::source::Source;
-use planwright_core::state::State;
+use planwright_core::plan::draft::{Draft, Mark, StepDraft};
+use planwright_core::plan::edit::{Change, Refusal};
+use planwright_core::plan::lifecycle::State;
+use planwright_core::syntax::source::Source;
 
 /// Plans as their authors keep them.
 pub(crate) fn samples() -> Vec<Source> {
@@ -46,7 +46,7 @@ fn command(step: &StepDraft) -> Option<&str> {
 fn the_form_of_the_document_is_read_with_all_its_content() {
     let source = &samples()[0];
     let draft = source.draft();
-    let values = |items: &[planwright_core::source::Spanned<String>]| {
+    let values = |items: &[planwright_core::syntax::source::Spanned<String>]| {
         items.iter().map(|item| item.value.clone()).collect::<Vec<_>>()
     };
     assert_eq!(values(&draft.depends_on), ["parser", "storage-v2"], "an inline list");
@@ -304,7 +304,7 @@ fn a_native_plan_depends_on_others_in_the_same_keys() {
     }
     let block = "---\ntype: plan\ndepends_on:\n  - a\n  - \"b\"\ntouches: one\n---\n\n# T\n";
     let read = Source::new("plan.md", block).written_in(dialect::NATIVE).draft();
-    let values = |items: &[planwright_core::source::Spanned<String>]| {
+    let values = |items: &[planwright_core::syntax::source::Spanned<String>]| {
         items.iter().map(|item| item.value.clone()).collect::<Vec<_>>()
     };
     assert_eq!(

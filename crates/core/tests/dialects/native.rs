@@ -1,6 +1,6 @@
 //! Native plans for the suite: document A's own examples, and the plan of the demo.
 
-use planwright_core::source::Source;
+use planwright_core::syntax::source::Source;
 
 /// Plans as their authors keep them.
 pub(crate) fn samples() -> Vec<Source> {

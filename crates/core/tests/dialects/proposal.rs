@@ -1,15 +1,15 @@
 //! Proposals for the suite: document C's own example, one that is spelled in odd ways, and one that says everything. And what
 //! holds for proposals alone: steps and their tools, states, versions, sections, sessions.
 
-use planwright_core::change::{Change, Refusal};
 use planwright_core::dialect::proposal::{
     CONTEXT_BYTES_MAX, Config, Outcome, artifacts, checkpoints, config, context_bytes, id, is_id, operation,
     overflow, section, sections, summarise, version,
 };
 use planwright_core::dialect::{Beside, Birth, Dialect, Happening, NATIVE, detect, named};
-use planwright_core::draft::{Draft, Mark};
-use planwright_core::source::Source;
-use planwright_core::state::{Reason, State};
+use planwright_core::plan::draft::{Draft, Mark};
+use planwright_core::plan::edit::{Change, Refusal};
+use planwright_core::plan::lifecycle::{Reason, State};
+use planwright_core::syntax::source::Source;
 use planwright_core::verify::{Facts, Limits, Study, verify};
 
 #[path = "proposal/corpus.rs"]
@@ -51,7 +51,7 @@ fn titles(draft: &Draft) -> Vec<&str> {
 /// Every step in one line: number, title, tool and operation.
 fn told(source: &Source) -> Vec<String> {
     let steps = source.draft().steps;
-    let line = |step: &planwright_core::draft::StepDraft| {
+    let line = |step: &planwright_core::plan::draft::StepDraft| {
         let tool = operation(step).map(|operation| operation.to_string()).unwrap_or_default();
         format!("{}|{tool}", step.title.value)
     };
@@ -146,7 +146,7 @@ fn the_tool_of_a_step_is_what_it_may_use() {
     assert_eq!(values(&everything.draft().steps[2].tools), ["cargo", "bash"], "a field says it outright");
 }
 
-fn values(items: &[planwright_core::source::Spanned<String>]) -> Vec<String> {
+fn values(items: &[planwright_core::syntax::source::Spanned<String>]) -> Vec<String> {
     items.iter().map(|item| item.value.clone()).collect()
 }
 
@@ -348,7 +348,7 @@ fn titles_of_other_plans_are_not_taken_apart() {
     let mut draft = with_steps("1. a\n2. b\n3. c\n4. d\n5. e\n6. f\n7. g\n8. h\n").draft();
     for (step, title) in draft.steps.iter_mut().zip(titles) {
         title.clone_into(&mut step.title.value);
-        step.task = Some(planwright_core::source::Spanned::new(
+        step.task = Some(planwright_core::syntax::source::Spanned::new(
             "Do it.\n\n2. this (see: that)\n# Steps\n(a: b)".to_owned(),
             step.title.span,
         ));

@@ -6,7 +6,7 @@ mod claims;
 mod mutants;
 
 use planwright_core::dialect::{Dialect, named};
-use planwright_core::source::Source;
+use planwright_core::syntax::source::Source;
 
 const NOW: &str = "2026-11-16T10:00:00Z";
 

@@ -1,6 +1,6 @@
 //! Files of other tools for the suite, and what is meant by them. All of them are ours.
 
-use planwright_core::source::Source;
+use planwright_core::syntax::source::Source;
 
 /// The formats that this suite has samples of.
 pub(crate) const MARKDOWN: &[&str] = &[

@@ -1,8 +1,8 @@
 //! Random plans, and things that two people do to them on two branches.
 
-use planwright_core::change::Change;
-use planwright_core::draft::Mark;
-use planwright_core::source::{Edit, Source, Span};
+use planwright_core::plan::draft::Mark;
+use planwright_core::plan::edit::Change;
+use planwright_core::syntax::source::{Edit, Source, Span};
 
 /// Random numbers that are the same on every run.
 pub(super) struct Dice(u64);
@@ -233,7 +233,7 @@ impl Deed {
             Self::Need(step, on) => {
                 let (step, on) = (place(*step)?, place(*on)?);
                 let draft = plan.draft();
-                let on = (on < step).then(|| planwright_core::plan::ids(&draft)[on].clone())?;
+                let on = (on < step).then(|| planwright_core::plan::verified::ids(&draft)[on].clone())?;
                 patched(plan, Change::Need { step, on })
             }
             Self::Add(behind, word) => add(plan, place(*behind)?, word),

@@ -1,8 +1,8 @@
 //! Plan files as people and models write them, and changes to them.
 
-use planwright_core::change::Change;
-use planwright_core::draft::{Draft, Mark};
-use planwright_core::plan;
+use planwright_core::plan::draft::{Draft, Mark};
+use planwright_core::plan::edit::Change;
+use planwright_core::plan::verified;
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any};
 
@@ -358,7 +358,7 @@ impl Wish {
             4 => Change::Rename { step, id: text(&["renamed", "other-name", "x9"]) },
             5 => Change::Need {
                 step,
-                on: plan::ids(draft).get(other).cloned().unwrap_or_else(|| "x".to_owned()),
+                on: verified::ids(draft).get(other).cloned().unwrap_or_else(|| "x".to_owned()),
             },
             6 => Change::Move { step, to: other },
             7 => Change::Renumber,
@@ -367,7 +367,7 @@ impl Wish {
                 let is_template = |place: &usize| {
                     !matches!(
                         draft.steps[*place].number.value,
-                        planwright_core::draft::StepNumber::Counted(_)
+                        planwright_core::plan::draft::StepNumber::Counted(_)
                     )
                 };
                 let step = (0..draft.steps.len()).find(is_template).unwrap_or(step);

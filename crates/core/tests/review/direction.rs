@@ -1,8 +1,8 @@
 //! M-06: pairs of contracts and their direction. Every `stricter` and `weaker` here has a reason that is a proof; every
 //! `changed` is a case in which a guess would have been wrong, or could have been.
 
-use planwright_core::review::{Direction, compare_commands};
-use planwright_core::shell;
+use planwright_core::approval::review::{Direction, compare_commands};
+use planwright_core::syntax::shell;
 use proptest::prelude::*;
 
 const SAME: Direction = Direction::Same;

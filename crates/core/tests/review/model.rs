@@ -3,16 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use planwright_core::digest::Digest;
-use planwright_core::event::Blob;
-use planwright_core::ledger::{Entry, Subject, Who};
-use planwright_core::plan::Plan;
-use planwright_core::red::{Before, Red};
-use planwright_core::review::{
+use planwright_core::approval::ledger::{Entry, Subject, Who};
+use planwright_core::approval::review::{
     Direction, Input, Reach, Review, Sign, Since, What, Why, differences, last_read, pairs, pieces, warnings,
 };
-use planwright_core::source::Source;
-use planwright_core::standing::{Said, Standing};
+use planwright_core::approval::status::{Said, Standing};
+use planwright_core::plan::digest::Digest;
+use planwright_core::plan::verified::Plan;
+use planwright_core::run::baseline::{Before, Red};
+use planwright_core::run::event::Blob;
+use planwright_core::syntax::source::Source;
 use planwright_core::verify::{Facts, Limits, Study, verify};
 
 const PLAN: &str = "---
@@ -300,7 +300,8 @@ fn a_contract_is_as_strict_as_what_it_is_run_with() {
     let limited =
         |time: &str| plan(&changed("**timeout:** 10 min", &format!("**contract_timeout:** {time}")));
     let (short, long) = (limited("10 s"), limited("20 s"));
-    let compare = |old: &Plan, new: &Plan| planwright_core::review::compare(&old.steps[1], &new.steps[1]);
+    let compare =
+        |old: &Plan, new: &Plan| planwright_core::approval::review::compare(&old.steps[1], &new.steps[1]);
     assert_eq!(compare(&short, &long).direction, Direction::Weaker);
     assert_eq!(compare(&long, &short).direction, Direction::Stricter);
     let manual = plan(&changed("**contract:** `uv run pytest tests/ -x`", "**contract:** manual"));
@@ -315,7 +316,7 @@ fn a_contract_is_as_strict_as_what_it_is_run_with() {
 #[test]
 fn pieces_show_what_was_added_and_what_went() {
     let shown = |old: &str, new: &str| {
-        let line = |piece: planwright_core::review::Piece| match piece.sign {
+        let line = |piece: planwright_core::approval::review::Piece| match piece.sign {
             Sign::Kept => format!("  {}", piece.text),
             Sign::Removed => format!("- {}", piece.text),
             Sign::Added => format!("+ {}", piece.text),

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use planwright_core::arbiter::{
+use planwright_core::plan::lifecycle::State;
+use planwright_core::plan::verified::Plan;
+use planwright_core::run::arbiter::{
     Action, Agents, BUILT_IN, Choice, Context, Records, STAGES, Stage, Table, begun, bounded, choose,
     context, diagram, history, prompt, table,
 };
-use planwright_core::decide::{Command, Limits, decide};
-use planwright_core::event::{Answer, AttemptEnd, Event, Outcome, Reason};
-use planwright_core::plan::Plan;
-use planwright_core::run::RunState;
-use planwright_core::state::State;
+use planwright_core::run::event::{Answer, AttemptEnd, Event, Outcome, Reason};
+use planwright_core::run::schedule::{Command, Limits, decide};
+use planwright_core::run::state::RunState;
 
 use crate::happened::{answered, asked, ended, exited, finished, judged, retry, started};
 use crate::sample::{plan, run_started};

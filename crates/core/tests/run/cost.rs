@@ -1,8 +1,8 @@
 //! What work has cost, on paper: sums by step and agent, and what the rest will take.
 
-use planwright_core::cost::{of_run, projection, sums};
-use planwright_core::event::{AttemptEnd, Event, Usage};
-use planwright_core::run::RunState;
+use planwright_core::run::cost::{of_run, projection, sums};
+use planwright_core::run::event::{AttemptEnd, Event, Usage};
+use planwright_core::run::state::RunState;
 
 use crate::happened::{judged, spent, started};
 use crate::sample::{plan, run_started};
@@ -35,8 +35,8 @@ fn what_was_spent_is_added_up_and_the_rest_is_counted_at_this_rate() {
         state.apply(event).expect("a run on paper");
     }
     let rows = of_run("it", &plan, events.iter());
-    let said = |rows: &[planwright_core::cost::Spent]| -> Vec<String> {
-        let row = |row: &planwright_core::cost::Spent| {
+    let said = |rows: &[planwright_core::run::cost::Spent]| -> Vec<String> {
+        let row = |row: &planwright_core::run::cost::Spent| {
             format!(
                 "{}/{} x{} {:?} {:?} {}",
                 row.step, row.agent, row.attempts, row.tokens, row.micro_dollars, row.milliseconds

@@ -1,9 +1,9 @@
 //! What is to be done next, as scripts: what happens on the left, what `decide` says on the right.
 
-use planwright_core::decide::{Command, Limits, decide, outlook};
-use planwright_core::event::{Answer, AttemptEnd, Event, Outcome, Reason, Usage};
-use planwright_core::plan::Plan;
-use planwright_core::run::RunState;
+use planwright_core::plan::verified::Plan;
+use planwright_core::run::event::{Answer, AttemptEnd, Event, Outcome, Reason, Usage};
+use planwright_core::run::schedule::{Command, Limits, decide, outlook};
+use planwright_core::run::state::RunState;
 
 use crate::happened::{
     answered, asked, ended, exited, exited_asking, exited_straying, judged, parked, resumed, retry, skip,

@@ -1,8 +1,8 @@
 //! Forecasts on paper: what a history says about a plan, and how often it is right.
 
-use planwright_core::forecast::{Forecast, Range, SAMPLES_MIN, Sample, forecast};
-use planwright_core::plan::Plan;
-use planwright_core::work::WorkKind;
+use planwright_core::agent::work_item::WorkKind;
+use planwright_core::plan::verified::Plan;
+use planwright_core::run::forecast::{Forecast, Range, SAMPLES_MIN, Sample, forecast};
 
 use crate::sample;
 

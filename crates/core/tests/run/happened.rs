@@ -1,8 +1,10 @@
 //! Events in few words.
 
-use planwright_core::event::{Answer, AttemptEnd, Blob, Event, Outcome, Reason, Receipt, StopWhen, Usage};
-use planwright_core::judge::{Observation, judge};
-use planwright_core::report::Line;
+use planwright_core::agent::report::Line;
+use planwright_core::run::event::{
+    Answer, AttemptEnd, Blob, Event, Outcome, Reason, Receipt, StopWhen, Usage,
+};
+use planwright_core::run::judge::{Observation, judge};
 
 pub(crate) fn started(step: &str, attempt: u32) -> Event {
     Event::AttemptStarted {
@@ -26,7 +28,7 @@ pub(crate) fn spent(step: &str, attempt: u32, (end, usage): (AttemptEnd, Usage))
         output: None,
         usage,
         changed,
-        account: planwright_core::agent::Account::default(),
+        account: planwright_core::agent::profile::Account::default(),
     }
 }
 

@@ -1,9 +1,9 @@
 //! How long a run takes with several jobs, on paper: every step takes a time that `decide` does not know, and nothing else
 //! takes any.
 
-use planwright_core::decide::{Command, Limits, decide};
-use planwright_core::plan::Plan;
-use planwright_core::run::RunState;
+use planwright_core::plan::verified::Plan;
+use planwright_core::run::schedule::{Command, Limits, decide};
+use planwright_core::run::state::RunState;
 
 use crate::happened::{exited, judged, started};
 use crate::sample::{plan, run_started};

@@ -1,7 +1,7 @@
 //! What an agent is told, and what it is not.
 
-use planwright_core::plan::{Contract, Plan};
-use planwright_core::prompt::{Context, Excerpt, Feedback, prompt};
+use planwright_core::agent::prompt::{Context, Excerpt, Feedback, prompt};
+use planwright_core::plan::verified::{Contract, Plan};
 
 use crate::sample::plan;
 

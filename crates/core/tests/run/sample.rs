@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use planwright_core::draft::Mark;
-use planwright_core::event::{Agents, Event};
-use planwright_core::plan::{Contract, Last, OnFail, Plan, Step};
-use planwright_core::source::Source;
+use planwright_core::plan::draft::Mark;
+use planwright_core::plan::verified::{Contract, Last, OnFail, Plan, Step};
+use planwright_core::run::event::{Agents, Event};
+use planwright_core::syntax::source::Source;
 use planwright_core::verify::{Facts, Limits, Study, verify};
 
 const TEXT: &str = "\

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use planwright_core::event::{Answer, AttemptEnd, Blob, Event, Outcome, Reason, Usage};
-use planwright_core::plan::Plan;
-use planwright_core::red::{Before, Red};
-use planwright_core::stats::{Counter, GapKind, Record, Stats};
+use planwright_core::plan::verified::Plan;
+use planwright_core::run::baseline::{Before, Red};
+use planwright_core::run::event::{Answer, AttemptEnd, Blob, Event, Outcome, Reason, Usage};
+use planwright_core::run::stats::{Counter, GapKind, Record, Stats};
 
 use crate::happened::{answered, asked, ended, exited, finished, judged, parked, retry, spent, started};
 use crate::sample;

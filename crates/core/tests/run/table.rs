@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use planwright_core::decide::fits;
-use planwright_core::event::{Answer, AttemptEnd, Event, Outcome, Reason};
-use planwright_core::plan::Contract;
-use planwright_core::run::{Phase, RunState, Status};
+use planwright_core::plan::verified::Contract;
+use planwright_core::run::event::{Answer, AttemptEnd, Event, Outcome, Reason};
+use planwright_core::run::schedule::fits;
+use planwright_core::run::state::{Phase, RunState, Status};
 
 use crate::happened::{
     answered, asked, ended, exited, finished, judged, parked, resumed, retry, skip, started, stopped, warned,
@@ -217,7 +217,7 @@ fn an_answer_that_a_face_lets_through_is_one_that_the_table_takes() {
 
 #[test]
 fn what_an_agent_says_it_cost_cannot_overflow() {
-    let usage = planwright_core::event::Usage {
+    let usage = planwright_core::run::event::Usage {
         tokens: Some(u64::MAX),
         micro_dollars: Some(u64::MAX),
         milliseconds: u64::MAX,

@@ -1,9 +1,9 @@
 //! What trips: failures in a row over all runs of a plan, since a person last had their word.
 
-use planwright_core::coordinate::{FAILURES_MAX, Trip, tripped};
-use planwright_core::event::{Answer, AttemptEnd, Event, Outcome};
-use planwright_core::ledger::{Entry, Subject, Who};
-use planwright_core::standing::Said;
+use planwright_core::approval::ledger::{Entry, Subject, Who};
+use planwright_core::approval::status::Said;
+use planwright_core::run::event::{Answer, AttemptEnd, Event, Outcome};
+use planwright_core::workspace::portfolio::{FAILURES_MAX, Trip, tripped};
 
 use crate::happened::{answered, ended, finished, judged, retry};
 
@@ -12,7 +12,7 @@ fn approved(at_ms: u64, by: Who) -> Said {
         digest: "d".to_owned(),
         sealed: std::collections::BTreeMap::new(),
         base: None,
-        agents: planwright_core::event::Agents::new(),
+        agents: planwright_core::run::event::Agents::new(),
     };
     let entry = Entry::Approved {
         revision: 1,

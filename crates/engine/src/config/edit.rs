@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use toml_edit::{Array, Document, DocumentMut, Item, Table, TableLike};
 
 use super::layer::{Fault, harm, typed};
-use super::setting::{Value, key, meant, path, unknown};
+use super::schema::{Value, key, meant, path, unknown};
 use super::{Error, Setting, read_text};
-use crate::store;
+use crate::store::plan_file;
 
 /// What became of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,21 +32,16 @@ pub enum Refused {
     },
     /// It is the user's alone to say, and the file is a project's.
     #[error("`{key}` can't be set for a project: whoever can write its file, an agent too, {}", harm(key))]
-    Personal {
-        key: String,
-    },
+    Personal { key: String },
     /// The file does not hold it.
     #[error("{} does not set `{key}`", path.display())]
-    NotThere {
-        path: PathBuf,
-        key: String,
-    },
+    NotThere { path: PathBuf, key: String },
     /// The file can't be read as it is.
     #[error(transparent)]
     Config(#[from] Error),
     /// The file can't be written.
     #[error(transparent)]
-    Store(#[from] store::Error),
+    Store(#[from] plan_file::Error),
 }
 
 /// Sets a setting in a file, which is made where there is none.
@@ -92,8 +87,8 @@ fn write(file: &Path, old: Option<&str>, new: &str, names: &[String]) -> Result<
     let edited = Edited { path: file.to_owned(), key: key(names), is_changed: old != Some(new) };
     match old {
         Some(old) if old == new => {}
-        Some(old) => store::replace(file, old, new)?,
-        None => store::create(file, new)?,
+        Some(old) => plan_file::replace(file, old, new)?,
+        None => plan_file::create(file, new)?,
     }
     Ok(edited)
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use toml_edit::{Document, Item, TableLike};
 
-use super::setting::{SETTINGS, Setting, Value, is_section, key, path, unknown};
+use super::schema::{SETTINGS, Setting, Value, is_section, key, path, unknown};
 
 /// What a layer says, by path.
 pub(super) type Layer = BTreeMap<Vec<String>, Value>;
@@ -102,7 +102,8 @@ pub(super) fn of_environment(variables: &[(String, String)]) -> Result<Layer, Ve
     // A variable that is set to nothing is the usual way to unset it for one command.
     for (name, text) in variables.iter().filter(|(name, text)| is_ours(name) && !text.is_empty()) {
         let Some((_, setting)) = known.iter().find(|(variable, _)| variable == name) else {
-            let near = planwright_core::suggest::nearest(name, known.iter().map(|(name, _)| name.as_str()));
+            let near =
+                planwright_core::syntax::nearest::nearest(name, known.iter().map(|(name, _)| name.as_str()));
             let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
             let message = format!("`{name}` sets nothing that the environment can set{near}");
             faults.push(Fault::of(message));

@@ -192,7 +192,7 @@ fn the_environment_sets_single_values_and_a_slip_is_said() {
 #[test]
 fn the_defaults_are_those_of_the_parts_that_use_them() {
     let config = Config::default();
-    assert_eq!(config.run_limits(), decide::Limits::default());
+    assert_eq!(config.run_limits(), schedule::Limits::default());
     assert_eq!(config.limits.retries, planwright_core::verify::Limits::default().retries_max);
     for setting in SETTINGS {
         if let (Kind::Number { default, min, max }, Some(Value::Number(shown))) =
@@ -212,7 +212,7 @@ fn plan(targets: &[&str]) -> Plan {
              **contract:**\n```shell\ntest -e {number}\n```\n"
         ));
     }
-    planwright_core::verify::trusted(&planwright_core::source::Source::new("plan", text))
+    planwright_core::verify::trusted(&planwright_core::syntax::source::Source::new("plan", text))
         .expect("a sound plan")
 }
 

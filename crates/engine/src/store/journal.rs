@@ -7,25 +7,25 @@ mod error;
 mod integrity;
 mod ledger;
 mod lock;
-mod news;
+mod change_feed;
 mod projection;
 mod queue;
 mod record;
 mod retention;
 mod schema;
-mod tally;
+mod run_summary;
 mod writer;
 
 pub use anchor::Anchored;
 pub use chain::{Book, Break, ChainReport, Fault, Head};
+pub use change_feed::{Delivery, Line as NewsLine, Wanted};
 pub use error::Error;
 pub use ledger::{Beginning, LedgerRow, PlanId, Statement, Summary};
 pub use lock::{Holder, RunLock};
-pub use news::{Delivery, Line as NewsLine, Wanted};
 pub use queue::{BEAT_MS, Claim, Health, LEASE_MS, Lease, Queued};
 pub use record::{Outputs, Recording};
 pub use retention::OldOutputs;
-pub use tally::{Asked, Listed};
+pub use run_summary::{Asked, Listed};
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -36,16 +36,16 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use blake3::Hash;
-use planwright_core::chain::{link, run_genesis};
-use planwright_core::digest::Digest;
-use planwright_core::event::{Blob, Event};
-use planwright_core::plan::Plan;
-use planwright_core::source::Source;
-use planwright_core::tally::Tally;
+use planwright_core::audit::hash_chain::{link, run_genesis};
+use planwright_core::plan::digest::Digest;
+use planwright_core::plan::verified::Plan;
+use planwright_core::run::event::{Blob, Event};
+use planwright_core::run::summary::Tally;
+use planwright_core::syntax::source::Source;
 use planwright_core::{dialect, verify};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::state;
+use super::state_dir;
 use anchor::Anchors;
 use error::failed;
 use schema::Unready;
@@ -208,23 +208,23 @@ impl Store {
     /// Opens the store of the project at `root`, with what is missing made.
     pub fn open(root: &Path) -> Result<Self, Error> {
         let error = |source| Error::State { root: root.to_owned(), source };
-        let states = state::folder();
-        let folder = state::folder_of(&states, root).map_err(error)?;
-        state::create(&states).map_err(error)?;
+        let states = state_dir::folder();
+        let folder = state_dir::folder_of(&states, root).map_err(error)?;
+        state_dir::create(&states).map_err(error)?;
         Self::open_folder(&folder)
     }
 
     /// Whether the project at `root` has a store already.
     pub fn exists(root: &Path) -> Result<bool, Error> {
         let error = |source| Error::State { root: root.to_owned(), source };
-        let folder = state::folder_of(&state::folder(), root).map_err(error)?;
+        let folder = state_dir::folder_of(&state_dir::folder(), root).map_err(error)?;
         Ok(folder.join(DATABASE).is_file())
     }
 
     /// Opens the store in a folder of its own, with what is missing made.
     pub fn open_folder(folder: &Path) -> Result<Self, Error> {
         for folder in [folder, &folder.join("locks")] {
-            state::create(folder).map_err(|source| Error::State { root: folder.to_owned(), source })?;
+            state_dir::create(folder).map_err(|source| Error::State { root: folder.to_owned(), source })?;
         }
         let path = folder.join(DATABASE);
         let connection = schema::open(&path, schema::MIGRATIONS).map_err(|unready| match unready {
@@ -259,7 +259,7 @@ impl Store {
     pub fn begin_run(&self, new: &NewRun, first: &Event, tally: &Tally) -> Result<RunId, Error> {
         // The number of a run that is not there yet is not known either.
         let news = vec![Happened::of(RunId(0), first)?];
-        self.record_run(new, (news, Some(tally::text_of(tally))))
+        self.record_run(new, (news, Some(run_summary::text_of(tally))))
     }
 
     fn record_run(
@@ -333,7 +333,7 @@ impl Store {
         for bytes in &blobs {
             within_limit("what is to be kept", bytes.len())?;
         }
-        let tally = tally.as_ref().map(tally::text_of);
+        let tally = tally.as_ref().map(run_summary::text_of);
         let written = self.writer.write(move |connection| {
             let news = News { after, at_ms, events: &events, tally: tally.as_deref() };
             let found = extend_run(connection, run, &news)?;
@@ -639,7 +639,7 @@ fn extend_run(connection: &Connection, run: RunId, news: &News<'_>) -> rusqlite:
             projection::project(connection, run.0, at_ms.cast_signed(), &new.event)?;
         }
         if !events.is_empty() {
-            tally::put(connection, run.0, (&head.hash, at_ms.cast_signed()), tally)?;
+            run_summary::put(connection, run.0, (&head.hash, at_ms.cast_signed()), tally)?;
         }
     }
     Ok(found)

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use planwright_core::decide::Command;
-use planwright_core::event::Event;
-use planwright_core::plan::Plan;
-use planwright_core::run::RunState;
-use planwright_engine::driver::{Happening, Host, Recovered};
+use planwright_core::plan::verified::Plan;
+use planwright_core::run::event::Event;
+use planwright_core::run::schedule::Command;
+use planwright_core::run::state::RunState;
+use planwright_engine::run::driver::{Happening, Host, Recovered};
 
 use crate::suite::{Codes, Stage, conformance};
 

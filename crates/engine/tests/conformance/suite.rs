@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use planwright_core::event::{Answer, Event, Outcome, StopWhen};
-use planwright_core::plan::Plan;
-use planwright_core::run::Status;
-use planwright_engine::driver::{Host, Progress};
+use planwright_core::plan::verified::Plan;
+use planwright_core::run::event::{Answer, Event, Outcome, StopWhen};
+use planwright_core::run::state::Status;
+use planwright_engine::run::driver::{Host, Progress};
 
 use crate::trial::{Meddling, Moment, Trial};
 

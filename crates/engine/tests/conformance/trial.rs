@@ -4,11 +4,12 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use planwright_core::decide::{Command, Limits};
-use planwright_core::event::{Answer, AttemptEnd, Event};
-use planwright_core::plan::Plan;
-use planwright_core::run::RunState;
-use planwright_engine::driver::{self, Happening, Host, Progress, Recovered, drive};
+use planwright_core::plan::verified::Plan;
+use planwright_core::run::event::{Answer, AttemptEnd, Event};
+use planwright_core::run::schedule::{Command, Limits};
+use planwright_core::run::state::RunState;
+use planwright_engine::run::driver;
+use planwright_engine::run::driver::{Happening, Host, Progress, Recovered, drive};
 
 use crate::sample::{plan, run_started};
 use crate::suite::{Codes, Stage};

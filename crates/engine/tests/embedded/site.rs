@@ -9,20 +9,21 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use planwright_core::decide::HUMAN;
-use planwright_core::digest::Digest;
-use planwright_core::event::{Answer, Event};
-use planwright_core::plan::{Contract, Last, Plan, Step};
-use planwright_core::run::Status;
-use planwright_core::source::Source;
+use planwright_core::plan::digest::Digest;
+use planwright_core::plan::verified::{Contract, Last, Plan, Step};
+use planwright_core::run::event::{Answer, Event};
+use planwright_core::run::schedule::HUMAN;
+use planwright_core::run::state::Status;
+use planwright_core::syntax::source::Source;
 use planwright_core::verify::trusted;
 use planwright_engine::Project;
 use planwright_engine::config::Config;
-use planwright_engine::crew::{self, Shift, Until};
-use planwright_engine::host::{Embedded, Hands};
-use planwright_engine::process::{Stop, TAG};
-use planwright_engine::runs::{Run, Runs};
+use planwright_engine::run::host::{Embedded, Hands};
+use planwright_engine::run::remote_worker;
+use planwright_engine::run::remote_worker::{Shift, Until};
+use planwright_engine::run::{Run, Runs};
 use planwright_engine::store::journal::{NewRun, RunId};
+use planwright_engine::system::process::{Stop, TAG};
 
 use crate::scratch::Scratch;
 use crate::suite::{Codes, Stage};
@@ -76,7 +77,7 @@ pub(crate) fn work(root: &Path) -> ExitCode {
         told.request();
     });
     let shift = Shift { jobs: 2, until: Until::Told, leave };
-    crew::work(&runs, &shift, &mut |_| {}).expect("the worker works");
+    remote_worker::work(&runs, &shift, &mut |_| {}).expect("the worker works");
     ExitCode::SUCCESS
 }
 

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use planwright_engine::process::{Ended, Error, Job, Stop, Supervisors};
+use planwright_engine::system::process::{Ended, Error, Job, Stop, Supervisors};
 
 use crate::scratch::Scratch;
 

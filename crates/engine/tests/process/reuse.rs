@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use planwright_engine::process::{How, Job, Stop, Supervisors, reclaim};
+use planwright_engine::system::process::{How, Job, Stop, Supervisors, reclaim};
 
 use super::job::{bash, is_alive, is_stopped, pids_in, unique, wait_until};
 use super::runner::Case;

@@ -1,8 +1,8 @@
 //! Contracts that passed once and fail now.
 
-use planwright_core::event::Event;
-use planwright_core::rerun::Broke;
-use planwright_engine::rerun::{Options, PlanAudit};
+use planwright_core::audit::rerun::Broke;
+use planwright_core::run::event::Event;
+use planwright_engine::audit::rerun::{Options, PlanAudit};
 
 use crate::site::{Site, passed, words};
 

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use planwright_core::rerun::Now;
-use planwright_engine::rerun::{Audit, Earlier, Options};
-use planwright_engine::store::state;
+use planwright_core::audit::rerun::Now;
+use planwright_engine::audit::rerun::{Audit, Earlier, Options};
+use planwright_engine::store::state_dir;
 
 use crate::site::{Site, look};
 
@@ -97,7 +97,7 @@ pub(crate) fn a_cache_that_is_blind_to_the_content_lies() {
 }
 
 fn file(site: &Site) -> PathBuf {
-    state::folder_of(&state::folder(), site.root()).expect("a folder").join("audit-cache")
+    state_dir::folder_of(&state_dir::folder(), site.root()).expect("a folder").join("audit-cache")
 }
 
 #[expect(clippy::disallowed_methods, reason = "damages a file of the state folder")]

@@ -1,8 +1,8 @@
 //! What contracts run on.
 
-use planwright_core::rerun::{Broke, Now, Settled};
-use planwright_engine::base::tree_of_workspace;
-use planwright_engine::rerun::Options;
+use planwright_core::audit::rerun::{Broke, Now, Settled};
+use planwright_engine::audit::rerun::Options;
+use planwright_engine::git::base::tree_of_workspace;
 
 use crate::site::{Site, passed, words};
 
@@ -58,7 +58,7 @@ pub(crate) fn a_commit_is_looked_at_by_its_own_plan() {
     assert_eq!((again.ran(), words(&again)), (1, vec!["1 holds".to_owned(), "2 FALSE".to_owned()]));
     for name in ["nothing", "--all", "HEAD:one", ""] {
         let project = site.project();
-        let error = planwright_engine::rerun::Audit::open(&project, &at(name))
+        let error = planwright_engine::audit::rerun::Audit::open(&project, &at(name))
             .err()
             .map(|error| std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default());
         assert_eq!(error.as_deref(), Some(format!("`{name}` is not the name of a commit").as_str()));

@@ -1,6 +1,6 @@
 //! Marks that claim what is not so.
 
-use planwright_engine::rerun::{Options, Scope};
+use planwright_engine::audit::rerun::{Options, Scope};
 
 use crate::site::{Site, words};
 

@@ -5,12 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use planwright_core::event::{AttemptEnd, Blob, Event, Receipt, Usage};
-use planwright_core::judge::{Observation, judge};
+use planwright_core::run::event::{AttemptEnd, Blob, Event, Receipt, Usage};
+use planwright_core::run::judge::{Observation, judge};
 use planwright_engine::Project;
-use planwright_engine::process::Stop;
-use planwright_engine::rerun::{Audit, Options, PlanAudit, record};
+use planwright_engine::audit::rerun::{Audit, Options, PlanAudit, record};
 use planwright_engine::store::journal::{NewRun, Store};
+use planwright_engine::system::process::Stop;
 
 use crate::scratch::Scratch;
 
@@ -159,7 +159,7 @@ pub(crate) fn passed(
         output: None,
         usage: Usage::default(),
         changed: changed.iter().map(|&path| path.to_owned()).collect(),
-        account: planwright_core::agent::Account::default(),
+        account: planwright_core::agent::profile::Account::default(),
     };
     let judged = Event::ContractFinished {
         step: step.to_owned(),
@@ -168,7 +168,7 @@ pub(crate) fn passed(
             verdict: judge(0, &observation),
             observation,
             digest: "d".repeat(64),
-            contract: planwright_engine::contract::hash(contract),
+            contract: planwright_engine::run::contract::hash(contract),
             tier: "open".to_owned(),
             output: Blob(String::new()),
             milliseconds: 1,

@@ -4,8 +4,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use planwright_engine::base::{self, Base};
-use planwright_engine::store::state;
+use planwright_engine::git::base;
+use planwright_engine::git::base::Base;
+use planwright_engine::store::state_dir;
 
 use crate::scratch::Scratch;
 
@@ -71,14 +72,14 @@ impl Repository {
     }
 
     pub(crate) fn state(&self) -> PathBuf {
-        state::folder_of(&state::folder(), self.root()).expect("a folder")
+        state_dir::folder_of(&state_dir::folder(), self.root()).expect("a folder")
     }
 
     /// Where throw-away trees are made.
     pub(crate) fn checkouts(&self) -> PathBuf {
         let home = || Path::new(&std::env::var_os("HOME").expect("a home")).join(".cache");
         let cache = std::env::var_os("XDG_CACHE_HOME").map_or_else(home, PathBuf::from);
-        state::folder_of(&cache.join("planwright/checkouts"), self.root()).expect("a folder")
+        state_dir::folder_of(&cache.join("planwright/checkouts"), self.root()).expect("a folder")
     }
 }
 

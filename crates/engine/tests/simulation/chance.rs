@@ -1,7 +1,7 @@
 //! Plans by chance.
 
-use planwright_core::draft::Mark;
-use planwright_core::plan::{Contract, Last, Plan};
+use planwright_core::plan::draft::Mark;
+use planwright_core::plan::verified::{Contract, Last, Plan};
 
 use crate::random::Random;
 use crate::sample;

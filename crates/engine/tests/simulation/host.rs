@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use planwright_core::decide::Command;
-use planwright_core::event::{AttemptEnd, Blob, Event};
-use planwright_core::run::{Phase, RunState};
-use planwright_engine::driver::{Happening, Host, Recovered};
+use planwright_core::run::event::{AttemptEnd, Blob, Event};
+use planwright_core::run::schedule::Command;
+use planwright_core::run::state::{Phase, RunState};
+use planwright_engine::run::driver::{Happening, Host, Recovered};
 
 use crate::world::{Crash, Kind, OUTSIDE, Sabotage, Temper, Work, World};
 

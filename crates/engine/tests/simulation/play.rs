@@ -4,10 +4,11 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use planwright_core::event::{Answer, Event};
-use planwright_core::plan::{Contract, Plan};
-use planwright_core::run::{Phase, RunState, Status};
-use planwright_engine::driver::{self, Progress, drive};
+use planwright_core::plan::verified::{Contract, Plan};
+use planwright_core::run::event::{Answer, Event};
+use planwright_core::run::state::{Phase, RunState, Status};
+use planwright_engine::run::driver;
+use planwright_engine::run::driver::{Progress, drive};
 
 use crate::host::SimHost;
 use crate::sample::run_started;

@@ -3,16 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use planwright_core::agent::Account;
-use planwright_core::decide::{HUMAN, Limits};
-use planwright_core::event::{
+use planwright_core::agent::profile::Account;
+use planwright_core::agent::report::Line;
+use planwright_core::plan::verified::{Contract, Last, Plan};
+use planwright_core::run::event::{
     Agents, Answer, AttemptEnd, Blob, Event, Outcome, Reason, Receipt, StopWhen, Usage,
 };
-use planwright_core::glob::{self, Glob};
-use planwright_core::judge::{Observation, judge};
-use planwright_core::plan::{Contract, Last, Plan};
-use planwright_core::report::Line;
-use planwright_core::run::{Phase, RunState, Status};
+use planwright_core::run::judge::{Observation, judge};
+use planwright_core::run::schedule::{HUMAN, Limits};
+use planwright_core::run::state::{Phase, RunState, Status};
+use planwright_core::syntax::glob;
+use planwright_core::syntax::glob::Glob;
 
 use crate::random::Random;
 

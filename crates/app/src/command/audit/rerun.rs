@@ -3,21 +3,21 @@
 use std::path::{Path, PathBuf};
 
 use planwright_engine::Project;
-use planwright_engine::audit::{Basis as Source, PlanReport, Report};
-use planwright_engine::base;
-use planwright_engine::core::audit::{Finding, Kind};
-use planwright_engine::core::receipts;
-use planwright_engine::core::rerun::{Broke, Claim, Now, Recorded, Settled};
-use planwright_engine::process::Stop;
-use planwright_engine::rerun::{
+use planwright_engine::audit::rerun::{
     At, Audit, Basis, Earlier, Error, Options, PlanAudit, Scope, StepAudit, record,
 };
+use planwright_engine::audit::{Basis as Source, PlanReport, Report};
+use planwright_engine::core::audit::bundle;
+use planwright_engine::core::audit::rerun::{Broke, Claim, Now, Recorded, Settled};
+use planwright_engine::core::audit::{Finding, Kind};
+use planwright_engine::git::base;
+use planwright_engine::system::process::Stop;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::command::shown;
-use crate::fact;
-use crate::out::{Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
+use crate::output::wording;
+use crate::output::{Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
 
 /// How much of what a contract printed is given.
 const OUTPUT_BYTES_MAX: usize = 2_000;
@@ -216,7 +216,7 @@ fn settle(report: &mut Report, plan: &str, findings: Vec<Finding>) {
             plan: plan.to_owned(),
             basis: Source::Nothing,
             records: 0,
-            head: receipts::head_of_heads(&[]).to_hex().to_string(),
+            head: bundle::head_of_heads(&[]).to_hex().to_string(),
             findings: Vec::new(),
             history: Vec::new(),
             results: Vec::new(),
@@ -234,7 +234,7 @@ pub(crate) fn show(audit: &PlanAudit, out: &mut Out<'_>) {
         out.line(&format!("{}: {}", out.palette().paint(Tone::Bad, "cannot be read"), clean_line(fault)));
         return;
     }
-    let now = fact::now();
+    let now = wording::now();
     let mut table = Table::new();
     for step in &audit.steps {
         let tone = match step.settled {
@@ -243,7 +243,7 @@ pub(crate) fn show(audit: &PlanAudit, out: &mut Out<'_>) {
             Settled::Open | Settled::Unknown => Tone::Muted,
         };
         let note = match (step.earlier_ms, step.now.because()) {
-            (Some(at_ms), _) => format!("ran {} on the same content", fact::age(at_ms, now)),
+            (Some(at_ms), _) => format!("ran {} on the same content", wording::age(at_ms, now)),
             (None, because) => because.to_owned(),
         };
         table.row(vec![
@@ -261,7 +261,7 @@ pub(crate) fn show(audit: &PlanAudit, out: &mut Out<'_>) {
         0 => String::new(),
         cached => format!("; {cached} not run again: nothing changed since"),
     };
-    out.line(&format!("{count} of {} pass{spared}", fact::number(contracts, "contract")));
+    out.line(&format!("{count} of {} pass{spared}", wording::number(contracts, "contract")));
 }
 
 impl From<Error> for Failure {

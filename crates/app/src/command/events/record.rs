@@ -3,15 +3,16 @@
 
 use std::path::Path;
 
+use planwright_engine::core::approval::ledger::Entry;
 use planwright_engine::core::dialect::{self, Birth, record};
-use planwright_engine::core::event::{Answer as Said, Event};
-use planwright_engine::core::ledger::Entry;
-use planwright_engine::core::source::Source;
-use planwright_engine::feed::{Fact, What};
-use planwright_engine::runs::{self, Runs};
+use planwright_engine::core::run::event::{Answer as Said, Event};
+use planwright_engine::core::syntax::source::Source;
+use planwright_engine::run;
+use planwright_engine::run::Runs;
 use planwright_engine::store::journal::RunId;
+use planwright_engine::workspace::feed::{Fact, What};
 
-use crate::out::Failure;
+use crate::output::Failure;
 
 /// The line for what happened; `None` where document B has no name for it.
 pub(super) fn line(runs: &Runs, fact: &Fact) -> Result<Option<String>, Failure> {
@@ -23,7 +24,7 @@ pub(super) fn line(runs: &Runs, fact: &Fact) -> Result<Option<String>, Failure> 
 
 fn of_entry(runs: &Runs, fact: &Fact, (path, entry): (&Path, &Entry)) -> Result<Option<String>, Failure> {
     let Entry::Proposed { revision, text, dialect, .. } = entry else { return Ok(None) };
-    let ledger = runs.store().ledger(path).map_err(runs::Error::from)?;
+    let ledger = runs.store().ledger(path).map_err(run::Error::from)?;
     let is_same =
         |entry: &Entry| matches!(entry, Entry::Proposed { revision: known, .. } if known == revision);
     let first = ledger.iter().find(|said| is_same(&said.entry));
@@ -44,12 +45,12 @@ fn of_entry(runs: &Runs, fact: &Fact, (path, entry): (&Path, &Entry)) -> Result<
 }
 
 fn of_event(runs: &Runs, run: RunId, event: &Event) -> Result<Option<String>, Failure> {
-    let row = runs.store().run(run).map_err(runs::Error::from)?;
+    let row = runs.store().run(run).map_err(run::Error::from)?;
     let Some(source) = row.source() else { return Ok(None) };
     let follows = follows(&source);
     let source = as_record(&source);
     if let Event::RunStarted { digest, .. } = event {
-        let ledger = runs.store().ledger(&row.plan).map_err(runs::Error::from)?;
+        let ledger = runs.store().ledger(&row.plan).map_err(run::Error::from)?;
         let is_it =
             |entry: &Entry| matches!(entry, Entry::Proposed { subject, .. } if subject.digest == *digest);
         return Ok(match ledger.iter().any(|said| is_it(&said.entry)) {
@@ -112,7 +113,7 @@ fn as_record(source: &Source) -> Source {
 /// What the agent said in the attempt that a contract judged.
 fn said_by_agent(runs: &Runs, run: RunId, event: &Event) -> Result<String, Failure> {
     let judged = (event.step(), event.attempt());
-    for recorded in runs.store().events(run, 0).map_err(runs::Error::from)? {
+    for recorded in runs.store().events(run, 0).map_err(run::Error::from)? {
         if let Event::AttemptFinished { output: Some(output), .. } = &recorded.event
             && (recorded.event.step(), recorded.event.attempt()) == judged
         {

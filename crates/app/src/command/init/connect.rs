@@ -4,16 +4,17 @@ use std::io::{self, IsTerminal as _};
 use std::path::Path;
 use std::time::Duration;
 
-use planwright_engine::connect::{self, Change, Deed};
-use planwright_engine::core::connection::{self, CONNECTIONS, Connection};
-use planwright_engine::core::suggest;
+use planwright_engine::agent::integration::{self as connect, Change, Deed};
+use planwright_engine::core::agent::integration;
+use planwright_engine::core::agent::integration::{CONNECTIONS, Connection};
+use planwright_engine::core::syntax::nearest;
 use schemars::JsonSchema;
 use serde::Serialize;
 use similar::{Algorithm, TextDiff};
 
-use crate::consent::answer;
-use crate::fact;
-use crate::out::{Exit, Failure, Next, Out, Tone, clean, clean_line};
+use crate::interaction::confirm::answer;
+use crate::output::wording;
+use crate::output::{Exit, Failure, Next, Out, Tone, clean, clean_line};
 
 /// Lines around a change.
 const CONTEXT_LINES: usize = 2;
@@ -50,10 +51,10 @@ pub(crate) struct Connected {
 pub(crate) fn meant(names: &[String]) -> Result<Vec<&'static Connection>, Failure> {
     let known = || CONNECTIONS.iter().map(|connection| connection.agent);
     let find = |name: &String| {
-        connection::named(name.trim()).ok_or_else(|| {
+        integration::named(name.trim()).ok_or_else(|| {
             let failure =
                 Failure::new(Exit::Usage, format!("`{name}` is no agent that planwright can connect"));
-            match suggest::nearest(name, known()) {
+            match nearest::nearest(name, known()) {
                 Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
                 None => failure.hint(format!("the agents are {}", known().collect::<Vec<_>>().join(", "))),
             }
@@ -83,7 +84,7 @@ pub(crate) fn connect(
         || match consent {
             Consent::Typed => true,
             Consent::Asked if io::stdin().is_terminal() && !out.settings().is_json => {
-                out.complain(&format!("Write {}?  [y]es  [n]o  ", fact::number(wanted.len(), "file")));
+                out.complain(&format!("Write {}?  [y]es  [n]o  ", wording::number(wanted.len(), "file")));
                 matches!(answer()?.as_str(), "y" | "yes")
             }
             Consent::Asked => false,

@@ -1,17 +1,20 @@
 //! One attempt as it is kept: the prompt, what the agent said, what the contract printed.
 
-use planwright_engine::core::agent::{self, Account};
-use planwright_engine::core::event::{Blob, Event};
-use planwright_engine::core::finding;
-use planwright_engine::core::report::{self, Line};
-use planwright_engine::core::run::CLAIM;
-use planwright_engine::runs::{self, Run, Runs};
+use planwright_engine::core::agent::finding;
+use planwright_engine::core::agent::profile;
+use planwright_engine::core::agent::profile::Account;
+use planwright_engine::core::agent::report;
+use planwright_engine::core::agent::report::Line;
+use planwright_engine::core::run::event::{Blob, Event};
+use planwright_engine::core::run::state::CLAIM;
+use planwright_engine::run;
+use planwright_engine::run::{Run, Runs};
 use planwright_engine::store::journal;
 
 use super::{Args, AttemptData, Log, Wanted};
 use crate::command::RunOf;
-use crate::fact;
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean, clean_line};
+use crate::output::wording;
+use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean, clean_line};
 
 /// What is said where an output was let go of.
 const NO_LONGER_KEPT: &str = "no longer kept";
@@ -137,7 +140,7 @@ pub(super) fn whole(
     let what = if attempt == CLAIM { "claimed by a mark in the file" } else { "" };
     let title = clean_line(&name).into_owned();
     out.line(format!("{}   {what}", out.palette().paint(Tone::Strong, &title)).trim_end());
-    let said = |event: &Event| format!("{} {}", event.name(), fact::detail(event));
+    let said = |event: &Event| format!("{} {}", event.name(), wording::detail(event));
     for event in own() {
         out.line(&format!("  {}", clean_line(&said(event))));
     }
@@ -158,7 +161,10 @@ pub(super) fn whole(
         match account.filter(|_| part == Part::Agent).and_then(|account| message(account, text.as_deref())) {
             Some(message) => {
                 section(title, Some(message), missing, out);
-                out.line(&format!("    (all of its output: planwright log {} --agent)", fact::word(&name)));
+                out.line(&format!(
+                    "    (all of its output: planwright log {} --agent)",
+                    wording::word(&name)
+                ));
             }
             None => section(title, text.as_deref(), missing, out),
         }
@@ -208,7 +214,7 @@ fn facts<'e>(account: &Account, mut events: impl Iterator<Item = &'e Event>) -> 
     let agent = events.find_map(|event| {
         if let Event::AttemptStarted { agent, .. } = event { Some(agent.as_str()) } else { None }
     });
-    let profile = agent.and_then(agent::profile);
+    let profile = agent.and_then(profile::profile);
     let mut facts = Vec::new();
     if let Some(session) = &account.session {
         let resume = profile.and_then(|profile| Some((profile.program, profile.resume_words(session)?)));
@@ -247,7 +253,7 @@ fn text_of(runs: &Runs, blob: Option<&Blob>) -> Result<Option<String>, Failure> 
 fn still_kept(runs: &Runs, blob: &Blob) -> Result<Option<Vec<u8>>, Failure> {
     match runs.blob(blob) {
         Ok(bytes) => Ok(Some(bytes)),
-        Err(runs::Error::Journal(journal::Error::Dropped { .. })) => Ok(None),
+        Err(run::Error::Journal(journal::Error::Dropped { .. })) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
@@ -259,7 +265,7 @@ fn section(title: &str, text: Option<&str>, missing: &str, out: &mut Out<'_>) {
         None => out.line(&format!("    ({missing})")),
         Some("") => out.line("    (nothing)"),
         Some(text) => {
-            out.data(&fact::indented(text));
+            out.data(&wording::indented(text));
         }
     }
 }

@@ -2,15 +2,16 @@
 //! failure: scripts and sessions ask for it at their beginning.
 
 use planwright_engine::Project;
-use planwright_engine::coordination::{self, Board, Card};
-use planwright_engine::core::coordinate::Status;
-use planwright_engine::runs::Runs;
+use planwright_engine::core::workspace::portfolio::Status;
+use planwright_engine::portfolio::board as coordination;
+use planwright_engine::portfolio::board::{Board, Card};
+use planwright_engine::run::Runs;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::command::here;
-use crate::fact;
-use crate::out::{Answer, Cell, Failure, Next, Out, Table, Tone};
+use crate::output::wording;
+use crate::output::{Answer, Cell, Failure, Next, Out, Table, Tone};
 
 /// The data of the envelope.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -92,6 +93,6 @@ fn board(project: &Project, faults: &mut Vec<String>) -> Board {
 fn recorded(runs: &Runs, card: &Card) -> Option<String> {
     let run = runs.run(card.run?).ok()?;
     let last = run.events.last()?;
-    let (when, what) = (fact::clock_time(last.at_ms, fact::now()), fact::detail(&last.event));
-    Some(format!("{when} {} — {what}", fact::place(&card.entry.name, &last.event)))
+    let (when, what) = (wording::clock_time(last.at_ms, wording::now()), wording::detail(&last.event));
+    Some(format!("{when} {} — {what}", wording::place(&card.entry.name, &last.event)))
 }

@@ -2,12 +2,14 @@
 //! order the work would land.
 
 use planwright_engine::Project;
-use planwright_engine::coordination::{self, Board, Card};
-use planwright_engine::core::coordinate::{self, HeldBack, Readiness, Reason, Status, Together};
+use planwright_engine::core::workspace::portfolio;
+use planwright_engine::core::workspace::portfolio::{HeldBack, Readiness, Reason, Status, Together};
+use planwright_engine::portfolio::board;
+use planwright_engine::portfolio::board::{Board, Card};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::out::{Cell, Failure, Next, Out, Tone, clean_line};
+use crate::output::{Cell, Failure, Next, Out, Tone, clean_line};
 
 /// Every plan that is not over.
 #[derive(Debug, Default, Serialize, JsonSchema)]
@@ -112,7 +114,7 @@ pub(crate) struct AlikeData {
 
 /// Gathers the plans, and the command that one would type next.
 pub(super) fn plans(project: &Project) -> Result<(PlansData, Option<Next>), Failure> {
-    let mut board = coordination::board(project)?;
+    let mut board = board::board(project)?;
     board.measure(project);
     let readiness = board.readiness();
     let next = next(&board, &readiness);
@@ -162,7 +164,7 @@ fn held_data(board: &Board, held: &HeldBack) -> HeldData {
 fn together(board: &Board, readiness: &Readiness) -> TogetherData {
     let entries = board.entries();
     let among: Vec<usize> = readiness.running.iter().chain(&readiness.ready).copied().collect();
-    let Together { plans, overlaps, unbounded } = coordinate::safe_together(&entries, &among);
+    let Together { plans, overlaps, unbounded } = portfolio::safe_together(&entries, &among);
     let name = |place: usize| entries[place].name.clone();
     let overlaps = overlaps.into_iter().map(|overlap| OverlapData {
         plans: [name(overlap.plans.0), name(overlap.plans.1)],
@@ -184,7 +186,7 @@ fn order(board: &Board, readiness: &Readiness) -> Result<Vec<String>, Vec<String
         readiness.ready.iter().chain(&readiness.running).copied().chain(held).collect();
     open.sort_unstable();
     let entries: Vec<_> = open.iter().map(|&place| board.cards[place].entry.clone()).collect();
-    let order = coordinate::merge_order(&entries).map_err(|cycle| cycle.plans)?;
+    let order = portfolio::merge_order(&entries).map_err(|cycle| cycle.plans)?;
     Ok(order.into_iter().map(|place| entries[place].name.clone()).collect())
 }
 

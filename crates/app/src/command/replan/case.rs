@@ -4,22 +4,26 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use planwright_engine::Project;
+use planwright_engine::approval::Decisions;
+use planwright_engine::core::agent::planner;
+use planwright_engine::core::agent::planner::Next as NextVersion;
+use planwright_engine::core::approval::ledger::Setback;
 use planwright_engine::core::dialect;
-use planwright_engine::core::draft::{Draft, Mark};
-use planwright_engine::core::event::Outcome;
-use planwright_engine::core::ledger::Setback;
-use planwright_engine::core::plan;
-use planwright_engine::core::planning::{self, Next as NextVersion};
-use planwright_engine::core::run::{Status, StepState};
-use planwright_engine::core::source::Source;
-use planwright_engine::decisions::Decisions;
-use planwright_engine::runs::{self, Run, Runs};
-use planwright_engine::store::{self, Text};
-use planwright_engine::{Project, project, versions};
+use planwright_engine::core::plan::draft::{Draft, Mark};
+use planwright_engine::core::plan::verified;
+use planwright_engine::core::run::event::Outcome;
+use planwright_engine::core::run::state::{Status, StepState};
+use planwright_engine::core::syntax::source::Source;
+use planwright_engine::run;
+use planwright_engine::run::{Run, Runs};
+use planwright_engine::store::plan_file;
+use planwright_engine::store::plan_file::Text;
+use planwright_engine::workspace::{project, version};
 
 use super::Args;
 use crate::command::{Opened, agent_sign, find_step, open, shown};
-use crate::out::{Exit, Failure, Next, Out};
+use crate::output::{Exit, Failure, Next, Out};
 
 /// How much of what a contract printed says why it failed.
 const ERROR_BYTES_MAX: usize = 2 << 10;
@@ -57,7 +61,7 @@ impl Case {
             return Err(Failure::new(Exit::No, message).hint("edit it, and propose it again").next(next));
         }
         let draft = source.draft();
-        let ids = plan::ids(&draft);
+        let ids = verified::ids(&draft);
         let runs = Runs::open_existing(&project)?;
         let run = runs.as_ref().map(|runs| runs.latest(&path)).transpose()?.flatten();
         let named = args.step.as_ref().or(step.as_ref());
@@ -73,8 +77,8 @@ impl Case {
         let error = args.error.clone().or_else(said).unwrap_or_default();
         let finished = finished(&draft, &ids, run.as_ref());
         let name = project::name(&path);
-        let next = planning::next(&name, &draft);
-        let chain = versions::of(&project, &path);
+        let next = planner::next(&name, &draft);
+        let chain = version::of(&project, &path);
         let setbacks = setbacks(&project, &chain)?;
         Ok(Self {
             path,
@@ -114,8 +118,8 @@ impl Case {
                 .hint("nothing was written; make the newest version anew, if any")
                 .next(Next::new(["planwright", "replan", shown(last).as_str()])));
         }
-        if store::is_there(&self.file()) {
-            return Err(store::Error::Exists { path: self.file() }.into());
+        if plan_file::is_there(&self.file()) {
+            return Err(plan_file::Error::Exists { path: self.file() }.into());
         }
         let max = self.project.config.replan.max as usize;
         // Files of earlier versions may be gone; what was recorded of them is not.
@@ -126,9 +130,9 @@ impl Case {
         let Some(step) = self.failed.map(|place| &self.ids[place]).filter(|_| args.from.is_none()) else {
             return Ok(());
         };
-        let print = planning::fingerprint(&self.error);
+        let print = planner::fingerprint(&self.error);
         let is_same = |setback: &&Setback| {
-            setback.step == *step && !self.error.is_empty() && planning::fingerprint(&setback.error) == print
+            setback.step == *step && !self.error.is_empty() && planner::fingerprint(&setback.error) == print
         };
         let is_known = |told: fn(&Setback) -> &Vec<String>, text: &String| {
             self.setbacks.iter().any(|setback| told(setback).contains(text))
@@ -166,7 +170,7 @@ impl Case {
     }
 
     /// Ends the runs of all versions that still wait; what could not be written into their files is returned.
-    fn end_runs(&self, why: &str) -> Result<Vec<String>, runs::Error> {
+    fn end_runs(&self, why: &str) -> Result<Vec<String>, run::Error> {
         let runs = Runs::open(&self.project)?;
         let mut complaints = Vec::new();
         for version in &self.chain {
@@ -181,12 +185,12 @@ impl Case {
     /// The version that says the same as this text.
     pub(super) fn same_as(&self, text: &Source) -> Option<String> {
         let mut versions = self.chain.iter().filter_map(|path| {
-            match store::read(path, &shown(path), self.project.reading()).ok()? {
+            match plan_file::read(path, &shown(path), self.project.reading()).ok()? {
                 Text::Plan(source) => Some((path, source)),
                 Text::Unreadable(_) => None,
             }
         });
-        let same = versions.find(|(_, version)| planning::says_the_same(version, text));
+        let same = versions.find(|(_, version)| planner::says_the_same(version, text));
         same.map(|(path, _)| project::name(path))
     }
 

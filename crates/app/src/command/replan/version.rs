@@ -1,17 +1,17 @@
 //! The text of the next version: what it says about itself, and which steps it may call finished.
 
-use planwright_engine::clock;
-use planwright_engine::core::change::{Change, Refusal};
 use planwright_engine::core::dialect::record::{self, Replan};
-use planwright_engine::core::draft::Mark;
-use planwright_engine::core::plan;
-use planwright_engine::core::source::Source;
-use planwright_engine::core::state::State;
+use planwright_engine::core::plan::draft::Mark;
+use planwright_engine::core::plan::edit::{Change, Refusal};
+use planwright_engine::core::plan::lifecycle::State;
+use planwright_engine::core::plan::verified;
+use planwright_engine::core::syntax::source::Source;
+use planwright_engine::system::clock;
 
 use super::Args;
 use super::case::Case;
 use crate::command::refused;
-use crate::out::Failure;
+use crate::output::Failure;
 
 /// The same steps once more.
 pub(super) fn copied(args: &Args, case: &Case) -> Result<Source, Failure> {
@@ -73,7 +73,7 @@ fn native(case: &Case, written: &Source) -> Result<Source, Refusal> {
 /// the new version runs their contracts again.
 fn marked(case: &Case, written: &Source) -> Result<Source, Refusal> {
     let draft = written.draft();
-    let ids = plan::ids(&draft);
+    let ids = verified::ids(&draft);
     let finished: Vec<&String> = case.finished.iter().map(|&place| &case.ids[place]).collect();
     let changes: Vec<Change> = draft
         .steps

@@ -3,10 +3,10 @@
 
 use std::fmt::Write as _;
 
-use planwright_engine::core::review::{ContractReview, Direction, Review, Sign, Why};
+use planwright_engine::core::approval::review::{ContractReview, Direction, Review, Sign, Why};
 
-use crate::fact;
-use crate::out::{clean, clean_line};
+use crate::output::wording;
+use crate::output::{clean, clean_line};
 
 /// Longer plans are not shown whole: hosts refuse comments of more than 65,536 characters.
 const FULL_CHARS_MAX: usize = 30_000;
@@ -49,14 +49,14 @@ fn head(page: &mut String, review: &Review) {
     };
     let limits = review.limits;
     let amounts = [
-        limits.micro_dollars.map(fact::money),
+        limits.micro_dollars.map(wording::money),
         limits.tokens.map(|tokens| format!("{tokens} tokens")),
         limits.seconds.map(|seconds| format!("{seconds} s")),
     ];
     let amounts: Vec<String> = amounts.into_iter().flatten().collect();
     let limits =
         if amounts.is_empty() { "no limits".to_owned() } else { format!("limits {}", amounts.join(", ")) };
-    let forecast = review.forecast.as_ref().map_or_else(|| "no history yet".to_owned(), fact::forecast);
+    let forecast = review.forecast.as_ref().map_or_else(|| "no history yet".to_owned(), wording::forecast);
     push(
         page,
         &format!("{} steps in {} waves, {reach}, {forecast}, {limits}.\n", review.steps, review.waves),

@@ -1,15 +1,15 @@
 //! A review for people at a terminal: contracts first and whole, then what changed, then what was said. Everything that comes
 //! from a plan or a ledger is cleaned here.
 
-use planwright_engine::core::ledger::Who;
-use planwright_engine::core::red::Before;
-use planwright_engine::core::review::{
+use planwright_engine::core::approval::ledger::Who;
+use planwright_engine::core::approval::review::{
     CommentReview, ContractReview, Difference, Direction, Limits, Review, Sign, Why,
 };
+use planwright_engine::core::run::baseline::Before;
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::fact;
-use crate::out::{Glyph, Out, Palette, Tone, clean, clean_line, cut};
+use crate::output::wording;
+use crate::output::{Glyph, Out, Palette, Tone, clean, clean_line, cut};
 
 /// Below this a command is no longer readable; then a line may be longer than the terminal.
 const COMMAND_WIDTH_MIN: usize = 30;
@@ -35,7 +35,7 @@ fn head(review: &Review, now: u64, out: &mut Out<'_>) {
     let base = review.base.as_ref().map(|base| format!(" on {}", clean_line(base))).unwrap_or_default();
     out.line(&format!("{name}  {}   {revision} {}{base}", clean_line(&review.title), review.short()));
     if let (Some(by), Some(at)) = (&review.proposed_by, review.proposed_at_ms) {
-        let age = fact::age(at, now);
+        let age = wording::age(at, now);
         // What waits for a decision need not say that it was proposed.
         let state = match review.state.as_str() {
             "proposed" => String::new(),
@@ -53,7 +53,7 @@ fn head(review: &Review, now: u64, out: &mut Out<'_>) {
         }
         (_, globs) => format!("{} in {} in reach", plural(review.reach.files, "file"), count(globs, "path")),
     });
-    facts.push(review.forecast.as_ref().map_or_else(|| "no history yet".to_owned(), fact::forecast));
+    facts.push(review.forecast.as_ref().map_or_else(|| "no history yet".to_owned(), wording::forecast));
     out.line(&format!("  {}{}", facts.join(", "), limits(&review.limits)));
     let attention = |word: &str, out: &Out<'_>| out.palette().paint(Tone::Attention, word);
     for moved in &review.moved {
@@ -323,7 +323,7 @@ fn said(review: &Review, now: u64, out: &mut Out<'_>) {
         out.line(&out.palette().paint(Tone::Strong, &format!("Approved by {so_far} of {needed}")));
     }
     for approval in &review.approvals {
-        let age = fact::age(approval.at_ms, now);
+        let age = wording::age(approval.at_ms, now);
         let rule = clean_line(&approval.rule);
         out.line(&format!("  {}, {age} ago, by the rule: {rule}", named(&approval.by)));
         out.line(&format!("    {}", approval.worth));
@@ -347,7 +347,7 @@ fn named(who: &Who) -> String {
 
 fn limits(limits: &Limits) -> String {
     let amounts = [
-        limits.micro_dollars.map(fact::money),
+        limits.micro_dollars.map(wording::money),
         limits.tokens.map(|tokens| format!("{tokens} tokens")),
         limits.seconds.map(minutes),
     ];

@@ -3,19 +3,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use planwright_engine::core::agent;
-use planwright_engine::core::decide::{HUMAN, SHELL};
-use planwright_engine::core::event::{Agents, Outcome};
-use planwright_engine::core::plan::{Contract, Step};
-use planwright_engine::decisions::{Decisions, Error, Yes};
-use planwright_engine::facts;
-use planwright_engine::runs::{Approval, Run, Runs, user};
+use planwright_engine::approval::{Decisions, Error, Yes};
+use planwright_engine::core::agent::profile;
+use planwright_engine::core::plan::verified::{Contract, Step};
+use planwright_engine::core::run::event::{Agents, Outcome};
+use planwright_engine::core::run::schedule::{HUMAN, SHELL};
+use planwright_engine::run::{Approval, Run, Runs, user};
 use planwright_engine::store::journal::blob_of;
+use planwright_engine::workspace::facts;
 
 use super::{AgentData, Subject, named};
-use crate::consent::{Matter, consent, say_approved, who};
-use crate::fact;
-use crate::out::{Exit, Failure, Next, Out, Table, Tone, clean_line, shell_word};
+use crate::interaction::confirm::{Matter, consent, say_approved, who};
+use crate::output::wording;
+use crate::output::{Exit, Failure, Next, Out, Table, Tone, clean_line, shell_word};
 
 /// Begins a run of a plan that is approved, or that a person approves now, in the place of the old run.
 pub(super) fn begin(
@@ -203,7 +203,7 @@ pub(super) fn print_plan(subject: &Subject<'_>, out: &mut Out<'_>) {
         }
     }
     for (key, words) in known(subject) {
-        out.line(&format!("  {}", clean_line(&fact::named_work(&key, &words))));
+        out.line(&format!("  {}", clean_line(&wording::named_work(&key, &words))));
     }
     out.line("");
     out.flush();
@@ -257,7 +257,7 @@ pub(super) fn warn_of_missing_agents(subject: &Subject<'_>, out: &mut Out<'_>) {
     let known = known(subject);
     let mut absent: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
     for step in &subject.plan.steps {
-        let program = known.get(&step.target).and_then(|command| agent::program(command));
+        let program = known.get(&step.target).and_then(|command| profile::program(command));
         if let Some(program) = program.filter(|program| !is_there(program)) {
             absent.entry((&step.target, program)).or_default().push(named(step));
         }

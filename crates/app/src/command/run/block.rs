@@ -1,12 +1,12 @@
 //! The block at the bottom of a terminal while a run goes on: a header and one line a step. Pure but for what it is given.
 
-use planwright_engine::core::event::Outcome;
-use planwright_engine::core::run::{CLAIM, Status};
+use planwright_engine::core::run::event::Outcome;
+use planwright_engine::core::run::state::{CLAIM, Status};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::board::{Board, Row};
 use super::{Args, dollars};
-use crate::out::{Glyph, Glyphs, Palette, Settings, Tone, clean_line, cut};
+use crate::output::{Glyph, Glyphs, Palette, Settings, Tone, clean_line, cut};
 
 /// How long one picture of the spinner stays, in milliseconds.
 const FRAME_MS: u64 = 100;

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use planwright_engine::core::event::{Event, Usage};
-use planwright_engine::core::plan::{Plan, Step};
-use planwright_engine::core::run::{RunState, Status, StepState};
-use planwright_engine::runs::Run;
+use planwright_engine::core::plan::verified::{Plan, Step};
+use planwright_engine::core::run::event::{Event, Usage};
+use planwright_engine::core::run::state::{RunState, Status, StepState};
+use planwright_engine::run::Run;
 
 /// Something that was recorded, and where its step stands now. The whole state would be too much to hand over: a plan may
 /// have thousands of steps.

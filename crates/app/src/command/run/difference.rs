@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use planwright_engine::core::change::Change;
-use planwright_engine::core::plan;
-use planwright_engine::core::source::{FILE_SEPARATOR, Source};
+use planwright_engine::core::plan::edit::Change;
+use planwright_engine::core::plan::verified;
+use planwright_engine::core::syntax::source::{FILE_SEPARATOR, Source};
 use similar::{Algorithm, TextDiff};
 
-use crate::out::{Palette, Tone, clean};
+use crate::output::{Palette, Tone, clean};
 
 /// How many lines are shown; the file has the rest.
 const LINES_MAX: usize = 60;
@@ -52,11 +52,11 @@ fn with_marks_of(approved: &Source, now: &Source) -> Option<Source> {
     let dialect = approved.dialect();
     let before = approved.draft();
     let after = now.draft();
-    let ids = plan::ids(&after);
+    let ids = verified::ids(&after);
     let marks: BTreeMap<&String, _> =
         ids.iter().zip(&after.steps).map(|(id, step)| (id, step.mark())).collect();
     let mut changes = Vec::new();
-    for (step, id) in plan::ids(&before).iter().enumerate() {
+    for (step, id) in verified::ids(&before).iter().enumerate() {
         if let Some(&mark) = marks.get(id)
             && before.steps[step].mark() != mark
         {

@@ -1,11 +1,11 @@
 //! `run --dry-run`: what would be done, and by whom. Starts nothing and writes nothing.
 
-use planwright_engine::core::plan::Contract;
-use planwright_engine::core::run::{CLAIM, RunState, Status};
-use planwright_engine::runs::{Run, Runs};
+use planwright_engine::core::plan::verified::Contract;
+use planwright_engine::core::run::state::{CLAIM, RunState, Status};
+use planwright_engine::run::{Run, Runs};
 
 use super::{Ran, StepData, Subject, approve, goes_on, named};
-use crate::out::{Answer, Failure, Next, Out, clean_line};
+use crate::output::{Answer, Failure, Next, Out, clean_line};
 
 /// Says what a run would do.
 pub(super) fn run(subject: &Subject<'_>, out: &mut Out<'_>) -> Result<Answer, Failure> {

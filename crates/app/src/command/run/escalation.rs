@@ -3,15 +3,15 @@
 
 use std::collections::BTreeSet;
 
-use planwright_engine::core::decide;
-use planwright_engine::core::event::{Answer, Reason};
-use planwright_engine::core::plan::Contract;
-use planwright_engine::core::run::{FailedAttempt, Status};
-use planwright_engine::runs::Runs;
+use planwright_engine::core::plan::verified::Contract;
+use planwright_engine::core::run::event::{Answer, Reason};
+use planwright_engine::core::run::schedule;
+use planwright_engine::core::run::state::{FailedAttempt, Status};
+use planwright_engine::run::Runs;
 
 use super::board::Board;
 use super::{named, plain};
-use crate::out::{Glyph, Out, clean, clean_line, shell_word};
+use crate::output::{Glyph, Out, clean, clean_line, shell_word};
 
 /// How many lines of what the contract printed are repeated here.
 const OUTPUT_LINES_MAX: usize = 8;
@@ -138,7 +138,7 @@ fn print_choices(address: &str, (reason, contract): (Reason, Option<&Contract>),
         (Answer::Revise { reason: because() }, "--revise -m \"...\"", "a new text, a new approval"),
         (Answer::Stop, "--stop", "nothing more for now"),
     ];
-    let fitting = all.iter().filter(|(answer, ..)| decide::fits(reason, answer, contract).is_ok());
+    let fitting = all.iter().filter(|(answer, ..)| schedule::fits(reason, answer, contract).is_ok());
     let command = format!("planwright answer {}", shell_word(address));
     let lines: Vec<String> = fitting
         .enumerate()

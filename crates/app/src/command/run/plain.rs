@@ -1,13 +1,13 @@
 //! One line for each fact of a run: what passed, what failed and with which words, what a person is asked.
 
-use planwright_engine::core::agent::Account;
-use planwright_engine::core::event::{Answer, AttemptEnd, Blob, Event, Receipt};
-use planwright_engine::core::run::CLAIM;
-use planwright_engine::runs::Runs;
+use planwright_engine::core::agent::profile::Account;
+use planwright_engine::core::run::event::{Answer, AttemptEnd, Blob, Event, Receipt};
+use planwright_engine::core::run::state::CLAIM;
+use planwright_engine::run::Runs;
 
 use super::board::{Board, News};
 use super::{escalation, named, seconds};
-use crate::out::{Glyph, Next, Out, clean, clean_line};
+use crate::output::{Glyph, Next, Out, clean, clean_line};
 
 /// How many lines of what a contract printed are shown where it failed; `log` has all of them.
 const OUTPUT_LINES_MAX: usize = 40;

@@ -1,17 +1,19 @@
 //! The last words about a run: how far it came, what succeeded, what failed and what is left behind, and what to type next.
 
-use planwright_engine::core::event::{Event, Outcome};
-use planwright_engine::core::run::{Status, StepState};
-use planwright_engine::core::source::Source;
-use planwright_engine::driver::Progress;
-use planwright_engine::runs::{Run, Runs};
-use planwright_engine::store::{self, Text};
+use planwright_engine::core::run::event::{Event, Outcome};
+use planwright_engine::core::run::state::{Status, StepState};
+use planwright_engine::core::syntax::source::Source;
+use planwright_engine::run::driver::Progress;
+use planwright_engine::run::{Run, Runs};
+use planwright_engine::store::plan_file;
+use planwright_engine::store::plan_file::Text;
 
 use super::watch::Watched;
 use super::{Ran, StepData, Subject, approve, difference, dollars, named, plain, seconds};
 use crate::command::shown;
-use crate::fact::found::{self, with_findings};
-use crate::out::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::output::wording::found;
+use crate::output::wording::found::with_findings;
+use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
 
 /// How many steps a list names; a longer one helps nobody.
 const NAMES_MAX: usize = 12;
@@ -140,7 +142,7 @@ fn is_left(step: &StepState) -> bool {
 
 /// The plan file as it is now; `None` where it can't be read.
 fn text_now(subject: &Subject<'_>) -> Option<Source> {
-    match store::read(subject.path, &shown(subject.path), subject.project.reading()).ok()? {
+    match plan_file::read(subject.path, &shown(subject.path), subject.project.reading()).ok()? {
         Text::Plan(source) => Some(source),
         Text::Unreadable(_) => None,
     }
@@ -149,7 +151,7 @@ fn text_now(subject: &Subject<'_>) -> Option<Source> {
 /// Whether this text of the plan would go on with what was approved.
 fn means_the_same(subject: &Subject<'_>, now: &Source) -> bool {
     let plan = subject.project.check(Text::Plan(now.clone())).ok().and_then(|verified| verified.plan);
-    plan.is_some_and(|plan| planwright_engine::core::digest::Digest::of(&plan) == subject.digest)
+    plan.is_some_and(|plan| planwright_engine::core::plan::digest::Digest::of(&plan) == subject.digest)
 }
 
 fn print_difference(run: &Run, now: Option<&Source>, out: &mut Out<'_>) {

@@ -5,18 +5,18 @@ use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::Duration;
 
-use planwright_engine::core::event::Event;
-use planwright_engine::core::run::RunState;
-use planwright_engine::driver::Progress;
-use planwright_engine::process::Stop;
-use planwright_engine::runs::{Drive, Error, Run, Runs};
+use planwright_engine::core::run::event::Event;
+use planwright_engine::core::run::state::RunState;
+use planwright_engine::run::driver::Progress;
+use planwright_engine::run::{Drive, Error, Run, Runs};
 use planwright_engine::store::journal::RunId;
+use planwright_engine::system::process::Stop;
 
 use super::board::{Board, News, now_ms};
 use super::{Subject, block, plain};
 use crate::command::notice_of;
-use crate::out::{Answer, Exit, Out, Tone, clean_line};
-use crate::signal::Signals;
+use crate::interaction::signal::Signals;
+use crate::output::{Answer, Exit, Out, Tone, clean_line};
 
 /// How often the block is drawn, and how soon a signal is heard.
 const TICK: Duration = Duration::from_millis(100);

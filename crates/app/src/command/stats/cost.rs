@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
-use planwright_engine::core::cost::{self, Projection, Spent};
-use planwright_engine::core::event::Event;
-use planwright_engine::runs::{Run, Runs};
+use planwright_engine::core::run::cost;
+use planwright_engine::core::run::cost::{Projection, Spent};
+use planwright_engine::core::run::event::Event;
+use planwright_engine::run::{Run, Runs};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::fact;
-use crate::out::{Cell, Failure, Out, Table, Tone, clean_line};
+use crate::output::wording;
+use crate::output::{Cell, Failure, Out, Table, Tone, clean_line};
 
 /// What work has cost.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -108,14 +109,14 @@ pub(super) fn print(data: &CostData, out: &mut Out<'_>) {
     out.table(&table);
     for ProjectionData { plan, rest, spent_percent, .. } in &data.projections {
         let needs: Vec<String> = [
-            rest.micro_dollars.map(fact::money),
+            rest.micro_dollars.map(wording::money),
             rest.tokens.map(|tokens| format!("{tokens} tokens")),
-            Some(fact::age(0, rest.milliseconds)),
+            Some(wording::age(0, rest.milliseconds)),
         ]
         .into_iter()
         .flatten()
         .collect();
-        let steps = fact::number(rest.steps_left, "step");
+        let steps = wording::number(rest.steps_left, "step");
         let spent = spent_percent.iter().max().map(|most| format!("; {most} % of its budget is spent"));
         let line = format!(
             "{plan}: at this rate the rest, {steps}, needs about {}{}",
@@ -133,7 +134,7 @@ fn row(name: &str, spent: &Spent) -> Vec<Cell> {
         Cell::new(&spent.agent),
         Cell::new(spent.attempts.to_string()).right(),
         Cell::new(said(spent.tokens.map(|tokens| tokens.to_string()))).right(),
-        Cell::new(said(spent.micro_dollars.map(fact::money))).right(),
-        Cell::new(fact::clock_span(spent.milliseconds)).right(),
+        Cell::new(said(spent.micro_dollars.map(wording::money))).right(),
+        Cell::new(wording::clock_span(spent.milliseconds)).right(),
     ]
 }

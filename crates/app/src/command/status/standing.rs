@@ -3,15 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use planwright_engine::core::event::{Event, Outcome};
-use planwright_engine::core::run::{CLAIM, Phase, Status};
-use planwright_engine::core::tally::UnderWay;
-use planwright_engine::runs::{self, Glance, Pending, Run, Runs};
+use planwright_engine::core::run::event::{Event, Outcome};
+use planwright_engine::core::run::state::{CLAIM, Phase, Status};
+use planwright_engine::core::run::summary::UnderWay;
+use planwright_engine::run;
+use planwright_engine::run::{Glance, Pending, Run, Runs};
 use planwright_engine::store::journal::{Asked, Health, RunId};
 
 use super::{AskData, CurrentData, RunData, Standing};
-use crate::fact;
-use crate::out::{Failure, shell_word};
+use crate::output::wording;
+use crate::output::{Failure, shell_word};
 
 /// What is asked and what is queued, by run.
 struct Around {
@@ -28,7 +29,7 @@ pub(super) fn standing(plan: Option<&str>, runs: &Runs) -> Result<Standing, Fail
         newest.retain(|run| if has_exact { is_exact(run) } else { run.plan.starts_with(plan) });
     }
     let mut around = Around { asks: BTreeMap::new(), queue: runs.pending()? };
-    for ask in runs.store().asks().map_err(runs::Error::from)? {
+    for ask in runs.store().asks().map_err(run::Error::from)? {
         around.asks.entry(ask.run).or_default().push(ask);
     }
     let data = newest.iter().map(|run| run_data(runs, run, &around)).collect::<Result<_, Failure>>()?;
@@ -53,8 +54,8 @@ fn run_data(runs: &Runs, run: &Glance, around: &Around) -> Result<RunData, Failu
     };
     let asks = around.asks.get(&run.run).into_iter().flatten().map(|ask| AskData {
         step: ask.step.clone(),
-        reason: fact::reason_word(ask.reason).to_owned(),
-        words: fact::reason_words(ask.reason).to_owned(),
+        reason: wording::reason_word(ask.reason).to_owned(),
+        words: wording::reason_words(ask.reason).to_owned(),
         since_ms: ask.opened_at_ms,
         text: ask.text.clone(),
     });

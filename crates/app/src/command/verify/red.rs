@@ -1,12 +1,12 @@
 //! What `verify` says of the red check: whether contracts fail before the work, as they should.
 
 use planwright_engine::Verified;
-use planwright_engine::core::plan::{Contract, Plan};
-use planwright_engine::core::red::{Before, Red};
-use planwright_engine::project::Reds;
+use planwright_engine::core::plan::verified::{Contract, Plan};
+use planwright_engine::core::run::baseline::{Before, Red};
+use planwright_engine::workspace::project::Reds;
 
-use crate::out::clean_line;
-use crate::out::diagnostics::RedData;
+use crate::output::clean_line;
+use crate::output::diagnostics::RedData;
 
 /// What programs are told.
 pub(super) fn data(all: &[Verified]) -> Vec<RedData> {
@@ -14,7 +14,7 @@ pub(super) fn data(all: &[Verified]) -> Vec<RedData> {
         let reds = one.red.iter().flat_map(|reds| reds.contracts.iter().map(|red| (reds.base.clone(), red)));
         let row = |(base, red): (Option<_>, &Red)| RedData {
             plan: one.source.name().to_owned(),
-            base: base.map(|base: planwright_engine::base::Base| base.to_string()),
+            base: base.map(|base: planwright_engine::git::base::Base| base.to_string()),
             red: red.clone(),
         };
         reds.map(row).collect::<Vec<_>>()

@@ -3,18 +3,19 @@
 
 use std::path::Path;
 
+use planwright_engine::approval::Decisions;
 use planwright_engine::config::Value;
-use planwright_engine::consult::{Adviser, Error, Question};
-use planwright_engine::core::finding;
-use planwright_engine::core::ledger::Who;
-use planwright_engine::core::plan;
-use planwright_engine::core::report::Finding;
-use planwright_engine::decisions::Decisions;
-use planwright_engine::process::{self, Stop};
+use planwright_engine::core::agent::finding;
+use planwright_engine::core::agent::report::Finding;
+use planwright_engine::core::approval::ledger::Who;
+use planwright_engine::core::plan::verified;
+use planwright_engine::run::consult::{Adviser, Error, Question};
+use planwright_engine::system::process;
+use planwright_engine::system::process::Stop;
 use planwright_engine::{Project, Verified};
 
-use crate::out::diagnostics::FoundData;
-use crate::out::{Exit, Failure, Next, Out, Tone, clean_line};
+use crate::output::diagnostics::FoundData;
+use crate::output::{Exit, Failure, Next, Out, Tone, clean_line};
 
 /// The role that is asked where nobody is named.
 pub(super) const ROLE: &str = "reviewer";
@@ -80,7 +81,7 @@ fn remark(
     let who = Who::agent(by);
     for one in found {
         let text = finding::line(one);
-        let is_known = |comment: &planwright_engine::core::standing::Comment| {
+        let is_known = |comment: &planwright_engine::core::approval::status::Comment| {
             comment.answer.is_none() && comment.by == who && comment.text == text
         };
         if !decisions.case(path)?.standing.comments.iter().any(is_known) {
@@ -95,7 +96,7 @@ fn step_at(verified: &Verified, line: Option<u32>) -> Option<String> {
     let (draft, line) = (verified.draft.as_ref()?, usize::try_from(line?).ok()?);
     let starts = |place: usize| verified.source.position(draft.steps[place].heading.0.start).line;
     let place = (0..draft.steps.len()).rfind(|&place| starts(place) <= line)?;
-    Some(plan::ids(draft).swap_remove(place))
+    Some(verified::ids(draft).swap_remove(place))
 }
 
 fn unasked(error: &Error) -> Failure {

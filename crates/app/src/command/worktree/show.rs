@@ -1,12 +1,12 @@
 //! What `worktree` shows of trees, as data and as text.
 
-use planwright_engine::core::trees::{Maker, Reclaim, State, typed};
-use planwright_engine::trees::{Added, Finding, Ran, Removed, Trees};
+use planwright_engine::core::workspace::worktree::{Maker, Reclaim, State, typed};
+use planwright_engine::git::worktree::{Added, Finding, Ran, Removed, Trees};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::fact;
-use crate::out::{Cell, Out, Table, Tone, clean, clean_line};
+use crate::output::wording;
+use crate::output::{Cell, Out, Table, Tone, clean, clean_line};
 
 /// One tree.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -143,7 +143,7 @@ pub(super) fn added(added: &Added, out: &mut Out<'_>) {
         )),
         Ran::Badly { how, said } => {
             out.warn(&format!("the set-up failed: {how}; the tree stays, and the same command tries again"));
-            out.talk(&fact::indented(&clean(said.trim_end())));
+            out.talk(&wording::indented(&clean(said.trim_end())));
         }
     }
 }
@@ -154,7 +154,7 @@ fn ports(ports: &[u16]) -> String {
 
 /// All trees, a line each.
 pub(super) fn table(findings: &[Finding], out: &mut Out<'_>) {
-    let now = fact::now();
+    let now = wording::now();
     let mut table = Table::new();
     for finding in findings {
         let plan = finding.plan.as_ref().map(|plan| plan.to_string_lossy().into_owned());
@@ -167,9 +167,9 @@ pub(super) fn table(findings: &[Finding], out: &mut Out<'_>) {
             Cell::new(plan),
             Cell::new(finding.branch.as_deref().unwrap_or_default()),
             Cell::new(finding.state.word()).tone(tone(finding.state)),
-            Cell::new(fact::size(finding.bytes)).right(),
+            Cell::new(wording::size(finding.bytes)).right(),
             Cell::new(ports(&finding.ports)),
-            Cell::new(finding.changed_at_ms.map(|at| fact::age(at, now)).unwrap_or_default()).right(),
+            Cell::new(finding.changed_at_ms.map(|at| wording::age(at, now)).unwrap_or_default()).right(),
         ]);
     }
     out.table(&table);
@@ -187,7 +187,8 @@ pub(super) fn removed(all: &[Removed], word: &str, out: &mut Out<'_>) {
     for removed in all {
         let word = out.palette().paint(Tone::Good, word);
         let branch = removed.branch.as_ref().map(|branch| format!("   its work is on {branch}"));
-        let what = format!("{}   {}{}", removed.name, fact::size(removed.bytes), branch.unwrap_or_default());
+        let what =
+            format!("{}   {}{}", removed.name, wording::size(removed.bytes), branch.unwrap_or_default());
         out.line(&format!("{word}  {}", clean_line(&what)));
         for saved in &removed.saved {
             out.line(&format!("         saved {}", clean_line(&saved.to_string_lossy())));
@@ -198,11 +199,15 @@ pub(super) fn removed(all: &[Removed], word: &str, out: &mut Out<'_>) {
 /// Says which trees would go.
 pub(super) fn would_remove(safe: &[Finding], out: &mut Out<'_>) {
     for finding in safe {
-        let what = format!("{}   {}   {}", finding.name, finding.state.word(), fact::size(finding.bytes));
+        let what = format!("{}   {}   {}", finding.name, finding.state.word(), wording::size(finding.bytes));
         out.line(&format!("would remove  {}", clean_line(&what)));
     }
     let bytes: u64 = safe.iter().map(|finding| finding.bytes).sum();
-    out.line(&format!("{} could be reclaimed, {}", fact::number(safe.len(), "tree"), fact::size(bytes)));
+    out.line(&format!(
+        "{} could be reclaimed, {}",
+        wording::number(safe.len(), "tree"),
+        wording::size(bytes)
+    ));
 }
 
 /// Says which trees stay, and why. Those in use are no news.

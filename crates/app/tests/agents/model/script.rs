@@ -33,9 +33,14 @@ enum Script {
 #[serde(tag = "do", rename_all = "lowercase", deny_unknown_fields)]
 enum Action {
     /// Writes a file with the agent's own tool.
-    Write { path: String, text: String },
+    Write {
+        path: String,
+        text: String,
+    },
     /// Runs a command with the agent's own shell.
-    Bash { command: String },
+    Bash {
+        command: String,
+    },
     /// Calls a tool: its whole name, or the end of it where agents put the name of a server in front.
     Call {
         name: String,
@@ -43,10 +48,18 @@ enum Action {
         arguments: Map<String, Value>,
     },
     /// Ends the turn with these words.
-    Say { text: String },
+    Say {
+        text: String,
+    },
     /// Ends the turn with these words, later.
-    Sleep { seconds: u64, text: String },
-    Fail { status: u16, retry_after: Option<u64> },
+    Sleep {
+        seconds: u64,
+        text: String,
+    },
+    Fail {
+        status: u16,
+        retry_after: Option<u64>,
+    },
 }
 
 /// What is to be answered.

@@ -3,32 +3,32 @@
 use std::collections::BTreeSet;
 
 use super::{NOTES, PLAN_FILE, TASK_FOLDER, is_id, task};
+use crate::dialect::frontmatter;
 use crate::dialect::{Birth, native};
-use crate::draft::{ContractDraft, Draft, StepDraft};
-use crate::frontmatter;
-use crate::plan;
-use crate::source::{FILE_SEPARATOR, Part, Source, Spanned};
-use crate::yaml;
+use crate::plan::draft::{ContractDraft, Draft, StepDraft};
+use crate::plan::verified;
+use crate::syntax::source::{FILE_SEPARATOR, Part, Source, Spanned};
+use crate::syntax::yaml;
 
 /// A new text that says what the draft says, as far as this dialect can.
 pub(super) fn compose(draft: &Draft, birth: &Birth<'_>) -> String {
     let ids = ids(draft);
-    let names = plan::ids(draft);
-    let waits = plan::needs(draft, &names);
+    let names = verified::ids(draft);
+    let waits = verified::needs(draft, &names);
     let mut files = vec![(PLAN_FILE.to_owned(), plan_text(draft, birth))];
     for (place, step) in draft.steps.iter().enumerate() {
         let needs: Vec<String> = match &step.needs {
             // A name that means no step is kept: the author has to say what was meant.
             Some(needs) => needs
                 .iter()
-                .map(|need| match plan::find_step(draft, &names, &need.value) {
+                .map(|need| match verified::find_step(draft, &names, &need.value) {
                     Some(place) => ids[place].clone(),
                     None => need.value.clone(),
                 })
                 .collect(),
             None => waits[place].iter().map(|&place| ids[place].clone()).collect(),
         };
-        let slug = Some(plan::slug(&step.title.value)).filter(|slug| !slug.is_empty());
+        let slug = Some(verified::slug(&step.title.value)).filter(|slug| !slug.is_empty());
         let path = format!("{TASK_FOLDER}{:02}-{}.md", place + 1, slug.as_ref().unwrap_or(&ids[place]));
         let text = task_text(step, &path, &ids[place], &needs);
         files.push((path, text));
@@ -43,8 +43,8 @@ pub(super) fn compose(draft: &Draft, birth: &Birth<'_>) -> String {
 fn ids(draft: &Draft) -> Vec<String> {
     let mut taken = BTreeSet::new();
     let mut ids = Vec::with_capacity(draft.steps.len());
-    for (place, id) in plan::ids(draft).into_iter().enumerate() {
-        let base = match plan::slug(&id) {
+    for (place, id) in verified::ids(draft).into_iter().enumerate() {
+        let base = match verified::slug(&id) {
             _ if is_id(&id) => id,
             slug if is_id(&slug) => slug,
             _ => format!("task-{}", place + 1),

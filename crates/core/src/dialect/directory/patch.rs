@@ -1,12 +1,13 @@
 //! The bytes that a change takes in the files of a folder. Every function returns edits and touches nothing else.
 
 use super::{DIALECT, NOTES, plan_part};
-use crate::change::{self, Change, Refusal};
-use crate::draft::{Draft, Field, StepDraft};
-use crate::frontmatter;
-use crate::markdown::Blocks;
-use crate::source::{Edit, Source, Span};
-use crate::yaml;
+use crate::dialect::frontmatter;
+use crate::plan::draft::{Draft, Field, StepDraft};
+use crate::plan::edit;
+use crate::plan::edit::{Change, Refusal};
+use crate::syntax::markdown::Blocks;
+use crate::syntax::source::{Edit, Source, Span};
+use crate::syntax::yaml;
 
 /// The edits that make `change` in `source`, which reads as `draft`.
 pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<Vec<Edit>, Refusal> {
@@ -64,7 +65,7 @@ fn append_note(source: &Source, text: &str) -> Result<Edit, Refusal> {
 }
 
 fn rename(source: &Source, draft: &Draft, place: usize, id: &str) -> Result<Vec<Edit>, Refusal> {
-    let old = crate::plan::ids(draft).swap_remove(place);
+    let old = crate::plan::verified::ids(draft).swap_remove(place);
     let needs = draft.steps.iter().filter_map(|step| step.needs.as_ref()).flatten();
     let mut edits: Vec<Edit> = needs
         .filter(|need| need.value == old)
@@ -79,7 +80,7 @@ fn rename(source: &Source, draft: &Draft, place: usize, id: &str) -> Result<Vec<
 fn add_need(source: &Source, draft: &Draft, place: usize, on: &str) -> Result<Vec<Edit>, Refusal> {
     const KEY: &str = "depends_on";
     let step = &draft.steps[place];
-    if change::declared_needs(draft, place)?.iter().any(|name| name == on) {
+    if edit::declared_needs(draft, place)?.iter().any(|name| name == on) {
         return Ok(Vec::new());
     }
     let on = yaml::quote(on);

@@ -1,13 +1,14 @@
 //! One file of a task: the keys in front of it, its text, and the command in its text that may judge it.
 
 use super::{FIELDS, RESERVED, TASK_FOLDER, first_line};
-use crate::change;
+use crate::dialect::frontmatter;
+use crate::dialect::frontmatter::Parts;
 use crate::dialect::verification;
-use crate::draft::{ContractDraft, Field, FieldDraft, Layout, Oddity, StepDraft, StepNumber};
-use crate::frontmatter::{self, Parts};
-use crate::markdown::{Blocks, Heading};
-use crate::source::{Part, Source, Span, Spanned};
-use crate::yaml::{Node, Style, Value};
+use crate::plan::draft::{ContractDraft, Field, FieldDraft, Layout, Oddity, StepDraft, StepNumber};
+use crate::plan::edit;
+use crate::syntax::markdown::{Blocks, Heading};
+use crate::syntax::source::{Part, Source, Span, Spanned};
+use crate::syntax::yaml::{Node, Style, Value};
 
 /// The section or label of a task's text that says how to check it. Document E has none: it is our addition.
 pub(super) const VERIFICATION: &str = "Verification";
@@ -19,7 +20,7 @@ pub(super) fn bare(source: &Source, part: &Part, place: usize) -> StepDraft {
     let heading = title_line(source, Span::new(parts.body, part.span.end));
     let title =
         heading.as_ref().map_or_else(|| Spanned::new(words(&part.path), at), |(_, title)| title.clone());
-    let number = StepNumber::Counted(index(&part.path).unwrap_or_else(|| change::number_at(place)));
+    let number = StepNumber::Counted(index(&part.path).unwrap_or_else(|| edit::number_at(place)));
     let mut step = StepDraft::empty(Spanned::new(number, at), title);
     step.whole = Layout(part.span);
     step.heading = Layout(heading.map_or_else(|| first_line(source, part.span), |(line, _)| line));

@@ -2,10 +2,10 @@
 
 use super::status;
 use crate::dialect::Birth;
-use crate::draft::{ContractDraft, Draft, StepDraft, StepNumber};
-use crate::frontmatter;
-use crate::markdown::outside_code;
-use crate::source::Spanned;
+use crate::dialect::frontmatter;
+use crate::plan::draft::{ContractDraft, Draft, StepDraft, StepNumber};
+use crate::syntax::markdown::outside_code;
+use crate::syntax::source::Spanned;
 
 /// A new text that says what the draft says.
 pub(super) fn compose(draft: &Draft, birth: &Birth<'_>) -> String {

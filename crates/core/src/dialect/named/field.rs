@@ -1,9 +1,9 @@
 //! The labels of a task: `- **What:** …`, `**Verification**: …`, `Status: …`, in the ways in which people write them.
 
-use crate::draft::Field;
-use crate::markdown::Blocks;
-use crate::source::{Source, Span, Spanned};
-use crate::suggest;
+use crate::plan::draft::Field;
+use crate::syntax::markdown::Blocks;
+use crate::syntax::nearest;
+use crate::syntax::source::{Source, Span, Spanned};
 
 /// Every field that is read, with the names that it goes by, the usual one first. Other labels are part of the task.
 pub(super) const FIELDS: &[(Field, &[&str])] = &[
@@ -97,7 +97,7 @@ pub(super) fn kind(name: &str) -> Option<Field> {
 /// The field that a label nearly names.
 pub(super) fn nearly(name: &str) -> Option<&'static str> {
     let names = [Field::Task, Field::Contract, Field::Status, Field::Needs].map(self::name);
-    suggest::nearest(&normal(name), names)
+    nearest::nearest(&normal(name), names)
 }
 
 fn normal(name: &str) -> String {

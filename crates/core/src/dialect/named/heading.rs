@@ -1,9 +1,9 @@
 //! The heading of a task: its number or name, its marks and its title, in the ways in which people write them.
 
 use super::status;
-use crate::draft::{Mark, StepNumber};
-use crate::markdown::Cursor;
-use crate::source::{Source, Span, Spanned};
+use crate::plan::draft::{Mark, StepNumber};
+use crate::syntax::markdown::Cursor;
+use crate::syntax::source::{Source, Span, Spanned};
 
 /// What a heading says.
 #[derive(Debug, Clone)]

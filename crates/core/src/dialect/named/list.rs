@@ -4,9 +4,9 @@ use super::field;
 use super::heading::{self, Kind, Read};
 use super::outline::{Section, Shape, Task, promises_work};
 use super::status;
-use crate::draft::Mark;
-use crate::markdown::Blocks;
-use crate::source::{Source, Span, Spanned};
+use crate::plan::draft::Mark;
+use crate::syntax::markdown::Blocks;
+use crate::syntax::source::{Source, Span, Spanned};
 
 /// Every list item with a box.
 pub(super) fn boxes(source: &Source, blocks: &Blocks, sections: &[Section]) -> Vec<Task> {

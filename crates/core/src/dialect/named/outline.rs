@@ -9,9 +9,9 @@ use std::collections::HashMap;
 use super::field;
 use super::heading::{self, Kind, Read};
 use super::list;
-use crate::draft::Field;
-use crate::markdown::{Blocks, Heading};
-use crate::source::{Source, Span, Spanned};
+use crate::plan::draft::Field;
+use crate::syntax::markdown::{Blocks, Heading};
+use crate::syntax::source::{Source, Span, Spanned};
 
 /// The headings of a plan and what they divide it into.
 pub(super) struct Outline {

@@ -2,14 +2,14 @@
 
 use super::outline::{Outline, Shape, Task};
 use super::{DIALECT, field, status};
-use crate::change::{Change, Refusal};
+use crate::dialect::frontmatter;
 use crate::dialect::needs::{self, Added};
 use crate::dialect::order;
-use crate::draft::{Draft, Field, Mark, StepDraft};
-use crate::frontmatter;
-use crate::markdown::Blocks;
-use crate::source::{Edit, Source, Span};
-use crate::state::State;
+use crate::plan::draft::{Draft, Field, Mark, StepDraft};
+use crate::plan::edit::{Change, Refusal};
+use crate::plan::lifecycle::State;
+use crate::syntax::markdown::Blocks;
+use crate::syntax::source::{Edit, Source, Span};
 
 /// The heading below which notes are kept.
 const NOTES: &str = "notes";

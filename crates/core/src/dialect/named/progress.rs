@@ -2,9 +2,9 @@
 
 use super::slug::{plan_of, progress_file};
 use crate::dialect::{Beside, Happening};
-use crate::draft::{Draft, StepNumber};
-use crate::source::Source;
-use crate::state::State;
+use crate::plan::draft::{Draft, StepNumber};
+use crate::plan::lifecycle::State;
+use crate::syntax::source::Source;
 
 /// The line for something that happened: `2026-06-10 14:30 /work — completed task 1: "First task" (all tests pass)`.
 /// A plan that is not called as document D calls plans keeps no progress.

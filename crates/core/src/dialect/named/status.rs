@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::draft::Mark;
+use crate::plan::draft::Mark;
 
 /// What a status says.
 #[derive(Debug, Clone, PartialEq, Eq)]

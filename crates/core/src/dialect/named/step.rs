@@ -2,12 +2,12 @@
 
 use super::field::{self, Label};
 use super::outline::{Shape, Task};
-use super::roll::Roll;
 use super::status;
+use super::task_reference::Roll;
 use crate::dialect::verification;
-use crate::draft::{ContractDraft, Field, FieldDraft, Layout, Oddity, StepDraft};
-use crate::markdown::Blocks;
-use crate::source::{Source, Span, Spanned};
+use crate::plan::draft::{ContractDraft, Field, FieldDraft, Layout, Oddity, StepDraft};
+use crate::syntax::markdown::Blocks;
+use crate::syntax::source::{Source, Span, Spanned};
 
 /// Reads the task at a place.
 pub(super) fn read(
@@ -381,7 +381,8 @@ pub(super) fn written_id(source: &Source, blocks: &Blocks, task: &Task) -> Optio
 fn slug(source: &Source, span: Span) -> Option<Spanned<String>> {
     let value = uncoded(source, span);
     let text = source.slice(value);
-    (!text.is_empty() && crate::plan::slug(text) == text).then(|| Spanned::new(text.to_owned(), value))
+    (!text.is_empty() && crate::plan::verified::slug(text) == text)
+        .then(|| Spanned::new(text.to_owned(), value))
 }
 
 /// The text without the backticks around it.

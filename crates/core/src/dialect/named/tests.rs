@@ -1,8 +1,8 @@
 //! The named dialect from inside: words, headings, names of plans and copies of sync services.
 
 use super::{BadSlug, Name, Slug, conflict_copy, heading, plan_file, plan_of, progress_file, slug, status};
-use crate::draft::{Mark, StepNumber};
-use crate::source::{Source, Span};
+use crate::plan::draft::{Mark, StepNumber};
+use crate::syntax::source::{Source, Span};
 
 #[test]
 fn the_beginning_of_a_status_decides() {

@@ -2,11 +2,11 @@
 
 use super::field;
 use crate::dialect::Birth;
-use crate::draft::{ContractDraft, Draft, Mark, StepDraft, StepNumber};
-use crate::frontmatter;
-use crate::markdown::outside_code;
-use crate::source::{Source, Spanned};
-use crate::yaml;
+use crate::dialect::frontmatter;
+use crate::plan::draft::{ContractDraft, Draft, Mark, StepDraft, StepNumber};
+use crate::syntax::markdown::outside_code;
+use crate::syntax::source::{Source, Spanned};
+use crate::syntax::yaml;
 
 /// The owner of a plan that names none.
 const OWNER: &str = "orchestrator";

@@ -1,8 +1,8 @@
 //! The `**name:**` labels of a plan: which names there are, how a label is written, and the fields in front of the steps.
 
-use crate::draft::{Draft, Field};
-use crate::markdown::Blocks;
-use crate::source::{Source, Span, Spanned};
+use crate::plan::draft::{Draft, Field};
+use crate::syntax::markdown::Blocks;
+use crate::syntax::source::{Source, Span, Spanned};
 
 /// Every field of a step: what it is and the names that it goes by, the canonical one first.
 pub(super) const FIELDS: &[(Field, &[&str])] = &[
@@ -51,7 +51,7 @@ impl Label {
     /// The name of the field that the label nearly names.
     pub(super) fn meant(&self) -> Option<&'static str> {
         let names = FIELDS.iter().flat_map(|(_, names)| names.iter().copied());
-        crate::suggest::nearest(&normal(&self.name.value), names)
+        crate::syntax::nearest::nearest(&normal(&self.name.value), names)
     }
 }
 

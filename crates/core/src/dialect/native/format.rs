@@ -2,10 +2,11 @@
 //! and prose stay as they are, and so does the order of everything.
 
 use super::{field, patch, step};
-use crate::draft::{Draft, Field, StepDraft, StepNumber};
-use crate::frontmatter;
-use crate::markdown::{Blocks, Heading};
-use crate::source::{self, Edit, Source, Span};
+use crate::dialect::frontmatter;
+use crate::plan::draft::{Draft, Field, StepDraft, StepNumber};
+use crate::syntax::markdown::{Blocks, Heading};
+use crate::syntax::source;
+use crate::syntax::source::{Edit, Source, Span};
 
 /// What may go at the end of a line. Wider blanks are text to markdown: without them a line may mean something else.
 const BLANKS: [char; 2] = [' ', '\t'];

@@ -1,8 +1,8 @@
 //! The heading of a step: number, mark and title, in all the ways in which people and models write them.
 
-use crate::draft::{Mark, StepNumber};
-use crate::markdown::{Cursor, Heading};
-use crate::source::{Source, Span, Spanned};
+use crate::plan::draft::{Mark, StepNumber};
+use crate::syntax::markdown::{Cursor, Heading};
+use crate::syntax::source::{Source, Span, Spanned};
 
 /// What the heading of a step says.
 #[derive(Debug, Clone)]

@@ -1,13 +1,15 @@
 //! The bytes that a change takes in a native plan. Every function returns edits and touches nothing else.
 
 use super::{Outline, step};
-use crate::change::{self, Change, Refusal};
+use crate::dialect::frontmatter;
 use crate::dialect::needs;
 use crate::dialect::order::{self, slot};
-use crate::draft::{Draft, Field, Mark, StepDraft, StepNumber};
-use crate::frontmatter;
-use crate::markdown::Blocks;
-use crate::source::{self, Edit, Source, Span};
+use crate::plan::draft::{Draft, Field, Mark, StepDraft, StepNumber};
+use crate::plan::edit;
+use crate::plan::edit::{Change, Refusal};
+use crate::syntax::markdown::Blocks;
+use crate::syntax::source;
+use crate::syntax::source::{Edit, Source, Span};
 
 /// The heading below which notes are kept.
 pub(super) const NOTES: &str = "notes";
@@ -33,11 +35,7 @@ pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<V
         Change::Move { step, to } => relocate(source, draft, *step, *to),
         Change::Renumber => order::renumber(draft, &(0..draft.steps.len()).collect::<Vec<_>>(), |_| true),
         Change::Append { title, task, target, after } => {
-            vec![append_step(
-                source,
-                draft,
-                &change::appended(draft.steps.len(), (title, task), target, after),
-            )]
+            vec![append_step(source, draft, &edit::appended(draft.steps.len(), (title, task), target, after))]
         }
         Change::Expand { step, items } => expand(source, draft, *step, items)?,
     })
@@ -134,7 +132,7 @@ fn rename(source: &Source, draft: &Draft, step: usize, id: &str) -> Vec<Edit> {
 /// Adds a name to the list in the form that the list has; `None` when it is there.
 fn add_need(source: &Source, draft: &Draft, place: usize, on: &str) -> Result<Option<Edit>, Refusal> {
     let step = &draft.steps[place];
-    let names = change::declared_needs(draft, place)?;
+    let names = edit::declared_needs(draft, place)?;
     if names.iter().any(|name| name == on) {
         return Ok(None);
     }
@@ -207,9 +205,9 @@ fn expand(source: &Source, draft: &Draft, at: usize, items: &[String]) -> Result
     let mut edits = vec![Edit::replace(place, text)];
 
     let mut meant = draft.clone();
-    change::expand(&mut meant, at, items)?;
-    let old = crate::plan::ids(draft).swap_remove(at);
-    let new = crate::plan::ids(&meant)[at..at + items.len()].to_vec();
+    edit::expand(&mut meant, at, items)?;
+    let old = crate::plan::verified::ids(draft).swap_remove(at);
+    let new = crate::plan::verified::ids(&meant)[at..at + items.len()].to_vec();
     for step in draft.steps.iter().filter(|step| step.whole.0 != template.whole.0) {
         let need = step.needs.iter().flatten().find(|need| need.value == old);
         edits.extend(need.map(|need| Edit::replace(need.span, new.join(&separator(source, need.span)))));
@@ -231,8 +229,7 @@ fn written_out(source: &Source, template: &StepDraft, (at, index, item): (usize,
         let start = source.line_at(field.label.start).start;
         Edit::delete(Span::new(start, source.next_line(field.whole.end).min(body.end)))
     });
-    let id =
-        template.id.as_ref().map(|id| Edit::replace(id.span, change::expanded_id(&id.value, item, index)));
+    let id = template.id.as_ref().map(|id| Edit::replace(id.span, edit::expanded_id(&id.value, item, index)));
     let within = |edit: Edit| Edit {
         span: Span::new(edit.span.start - body.start, edit.span.end - body.start),
         ..edit
@@ -240,7 +237,7 @@ fn written_out(source: &Source, template: &StepDraft, (at, index, item): (usize,
     let edits: Vec<Edit> = each.into_iter().chain(id).map(within).collect();
     let marks = "#".repeat(usize::from(template.level.0));
     let mark = template.mark().map(|mark| format!("{} ", glyph(mark))).unwrap_or_default();
-    let title = change::expanded_title(&template.title.value, item);
-    let text = change::fill(&source::apply(source.slice(body), &edits), item);
-    format!("{marks} {}. {mark}{title}{text}", change::number_at(at + index))
+    let title = edit::expanded_title(&template.title.value, item);
+    let text = edit::fill(&source::apply(source.slice(body), &edits), item);
+    format!("{marks} {}. {mark}{title}{text}", edit::number_at(at + index))
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::Section;
 use super::field::{self, Label};
-use crate::draft::{ContractDraft, Field, FieldDraft, Layout, Mark, Oddity, StepDraft};
-use crate::markdown::{Blocks, Code};
-use crate::source::{Excerpt, Source, Span, Spanned};
+use crate::plan::draft::{ContractDraft, Field, FieldDraft, Layout, Mark, Oddity, StepDraft};
+use crate::syntax::markdown::{Blocks, Code};
+use crate::syntax::source::{Excerpt, Source, Span, Spanned};
 
 /// Reads the step of a section.
 pub(super) fn read(

@@ -1,8 +1,8 @@
 //! The native dialect from inside: the page about its fields agrees with their table, and a list with a whole reading.
 
 use super::{DIALECT, field};
-use crate::draft::Draft;
-use crate::source::Source;
+use crate::plan::draft::Draft;
+use crate::syntax::source::Source;
 
 const FORMATS: &str = include_str!("../../../../../docs/formats.md");
 

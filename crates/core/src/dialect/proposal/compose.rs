@@ -2,13 +2,13 @@
 
 use super::operation::{self, Suffix};
 use super::{DIALECT, KEYS, field, item, patch, spell};
-use crate::change::number_at;
 use crate::dialect::Birth;
-use crate::draft::{ContractDraft, Draft, StepDraft};
-use crate::markdown::outside_code;
-use crate::plan;
-use crate::source::{Source, Spanned};
-use crate::yaml;
+use crate::plan::draft::{ContractDraft, Draft, StepDraft};
+use crate::plan::edit::number_at;
+use crate::plan::verified;
+use crate::syntax::markdown::outside_code;
+use crate::syntax::source::{Source, Spanned};
+use crate::syntax::yaml;
 
 /// How text that is not ours is written.
 #[derive(Debug, Clone, Copy)]
@@ -86,8 +86,8 @@ fn frontmatter(draft: &Draft, birth: &Birth<'_>, tools: &[&str]) -> String {
 /// What each step waits for, as it is written here; `None` for all earlier ones. Steps are named by their id, or by the number
 /// that they get.
 fn needs(draft: &Draft) -> Vec<Option<Vec<String>>> {
-    let ids = plan::ids(draft);
-    let name = |need: &Spanned<String>| match plan::find_step(draft, &ids, &need.value) {
+    let ids = verified::ids(draft);
+    let name = |need: &Spanned<String>| match verified::find_step(draft, &ids, &need.value) {
         Some(place) => {
             draft.steps[place].id.as_ref().map_or_else(|| number_at(place).to_string(), |id| id.value.clone())
         }
@@ -221,7 +221,7 @@ fn tamed(text: &str) -> String {
     let (tamed, _) = outside_code(text.trim_end(), |line| {
         let bare = line.trim_start();
         let name = bare.trim_start_matches('#').trim();
-        let is_divider = ["steps", "step", "context"].iter().any(|word| plan::slug(name).ends_with(word));
+        let is_divider = ["steps", "step", "context"].iter().any(|word| verified::slug(name).ends_with(word));
         if name.len() < bare.len() && bare.starts_with('#') && is_divider {
             return format!("**{name}**");
         }

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::suggest;
+use crate::syntax::nearest;
 
 /// How proposals are handled in a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub fn config(text: &str) -> (Config, Vec<String>) {
             "stale_after_days" => set(&mut config.stale_after_days, (key, value), &mut wrong),
             "executor_timeout_minutes" => set(&mut config.executor_timeout_minutes, (key, value), &mut wrong),
             unknown => {
-                let meant = suggest::nearest(unknown, KEYS).filter(|meant| !object.contains_key(*meant));
+                let meant = nearest::nearest(unknown, KEYS).filter(|meant| !object.contains_key(*meant));
                 let hint = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
                 wrong.push(format!("`{unknown}` is no setting of proposals{hint}"));
             }

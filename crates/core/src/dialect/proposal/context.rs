@@ -3,8 +3,8 @@
 
 use super::item::{self, Marker};
 use super::outline::{Outline, REJECTIONS};
-use crate::draft::Draft;
-use crate::source::{Source, Span, Spanned};
+use crate::plan::draft::Draft;
+use crate::syntax::source::{Source, Span, Spanned};
 
 /// Reads the context and the notes of a draft whose steps are read.
 pub(super) fn read(source: &Source, outline: &Outline, draft: &mut Draft) {

@@ -5,9 +5,9 @@
 use super::outline::Outline;
 use super::step::Line;
 use crate::dialect::verification;
-use crate::draft::{ContractDraft, Field, FieldDraft, Oddity, StepDraft};
-use crate::markdown::Code;
-use crate::source::{Excerpt, Source, Span, Spanned};
+use crate::plan::draft::{ContractDraft, Field, FieldDraft, Oddity, StepDraft};
+use crate::syntax::markdown::Code;
+use crate::syntax::source::{Excerpt, Source, Span, Spanned};
 
 /// The fields, and their names.
 pub(super) const FIELDS: &[(Field, &[&str])] = &[

@@ -4,9 +4,10 @@
 use super::operation::{self, Suffix};
 use super::outline::Outline;
 use super::{item, parse};
-use crate::draft::StepDraft;
-use crate::frontmatter;
-use crate::source::{self, Edit, Source, Span};
+use crate::dialect::frontmatter;
+use crate::plan::draft::StepDraft;
+use crate::syntax::source;
+use crate::syntax::source::{Edit, Source, Span};
 
 /// The text of `source` in canonical form.
 pub(super) fn canonical(source: &Source) -> String {

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use crate::change::unplaced;
-use crate::draft::{Draft, StepDraft, StepNumber};
+use crate::plan::draft::{Draft, StepDraft, StepNumber};
+use crate::plan::edit::unplaced;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

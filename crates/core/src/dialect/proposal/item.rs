@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::draft::Mark;
-use crate::source::{Span, Spanned};
+use crate::plan::draft::Mark;
+use crate::syntax::source::{Span, Spanned};
 
 /// The beginning of an item. Ranges are of its line, blanks in front of it left out.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! The headings of a proposal and what they divide it into: where steps are, where notes are, what is neither.
 
-use crate::frontmatter::Parts;
-use crate::markdown::{Blocks, Code, Heading};
-use crate::plan;
-use crate::source::{Source, Span, Spanned};
+use crate::dialect::frontmatter::Parts;
+use crate::plan::verified;
+use crate::syntax::markdown::{Blocks, Code, Heading};
+use crate::syntax::source::{Source, Span, Spanned};
 
-/// The heading of the steps, as [`plan::slug`] spells it.
+/// The heading of the steps, as [`verified::slug`] spells it.
 const STEPS: &[&str] =
     &["steps", "step", "plan-steps", "proposed-steps", "execution-steps", "implementation-steps"];
 
@@ -161,7 +161,7 @@ fn disjoint(mut spans: Vec<Span>) -> Vec<Span> {
 fn headings(source: &Source, blocks: &Blocks, end: usize) -> Vec<Titled> {
     let titled = |heading: &Heading| {
         let name = name(source, heading);
-        let key = plan::slug(&name.value);
+        let key = verified::slug(&name.value);
         Titled { heading: *heading, name, key, reach: Span::new(heading.below, end) }
     };
     let is_meant = |titled: &Titled| !titled.heading.is_underlined || titled.is_steps() || titled.is_other();

@@ -3,14 +3,15 @@
 
 use super::outline::Outline;
 use super::{DIALECT, KEYS, id_of, spell};
-use crate::change::{Change, Refusal};
+use crate::dialect::frontmatter;
+use crate::dialect::frontmatter::Parts;
 use crate::dialect::needs::{self, Added};
 use crate::dialect::order;
-use crate::draft::{Draft, Entry, Field, Frontmatter, Oddity, StepDraft};
-use crate::frontmatter::{self, Parts};
-use crate::source::{Edit, Source, Span};
-use crate::state::State;
-use crate::yaml;
+use crate::plan::draft::{Draft, Entry, Field, Frontmatter, Oddity, StepDraft};
+use crate::plan::edit::{Change, Refusal};
+use crate::plan::lifecycle::State;
+use crate::syntax::source::{Edit, Source, Span};
+use crate::syntax::yaml;
 
 /// The edits that make `change` in `source`, which reads as `draft`.
 pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<Vec<Edit>, Refusal> {

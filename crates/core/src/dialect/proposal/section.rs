@@ -3,11 +3,11 @@
 
 use super::outline::{CONTEXT, Outline, Titled};
 use super::{id_of, parse};
-use crate::frontmatter;
-use crate::markdown::Code;
-use crate::plan;
-use crate::source::{Edit, Source, Span};
-use crate::standing::Rejection;
+use crate::approval::status::Rejection;
+use crate::dialect::frontmatter;
+use crate::plan::verified;
+use crate::syntax::markdown::Code;
+use crate::syntax::source::{Edit, Source, Span};
 
 /// The most bytes of context that a plan carries itself: the document's 50 KB.
 pub const CONTEXT_BYTES_MAX: usize = 50_000;
@@ -56,7 +56,7 @@ pub fn sections(source: &Source) -> Vec<Section> {
 
 /// The first section with this name, however it is spelled: `Tool Outputs`, `tool-outputs` or `context/tool outputs`.
 pub fn section(source: &Source, name: &str) -> Option<Section> {
-    let slugs = |path: &str| path.split('/').map(plan::slug).collect::<Vec<_>>();
+    let slugs = |path: &str| path.split('/').map(verified::slug).collect::<Vec<_>>();
     let wanted = slugs(name);
     sections(source).into_iter().find(|section| slugs(&section.path).ends_with(&wanted))
 }

@@ -5,8 +5,8 @@ use serde::Deserialize;
 
 use super::{Operation, id_of, operation};
 use crate::dialect::{Beside, Happening};
-use crate::draft::Draft;
-use crate::source::Source;
+use crate::plan::draft::Draft;
+use crate::syntax::source::Source;
 
 /// What a line says of its step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -4,9 +4,9 @@
 use super::operation::{self, Suffix};
 use super::outline::Outline;
 use super::{field, item};
-use crate::change::number_at;
-use crate::draft::{Field, Layout, Oddity, StepDraft, StepNumber};
-use crate::source::{Source, Span, Spanned};
+use crate::plan::draft::{Field, Layout, Oddity, StepDraft, StepNumber};
+use crate::plan::edit::number_at;
+use crate::syntax::source::{Source, Span, Spanned};
 use item::{Item, Marker};
 
 /// From where on a line is indented below the step in front of it.

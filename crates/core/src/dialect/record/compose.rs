@@ -3,10 +3,10 @@
 use super::spelling::{New, Page};
 use super::{patch, spell, word};
 use crate::dialect::Birth;
-use crate::draft::{Draft, StepDraft};
-use crate::source::{Source, Spanned};
-use crate::state::State;
-use crate::yaml::{Node, Value};
+use crate::plan::draft::{Draft, StepDraft};
+use crate::plan::lifecycle::State;
+use crate::syntax::source::{Source, Spanned};
+use crate::syntax::yaml::{Node, Value};
 
 /// The creator of a plan that names none.
 const CREATOR: &str = "planner";
@@ -34,7 +34,7 @@ pub(super) fn compose(draft: &Draft, birth: &Birth<'_>) -> String {
     let metadata = metadata(draft);
     keys.extend((!metadata.is_empty()).then_some(("metadata", New::Map(metadata))));
     let blank = Source::new("", "");
-    let nothing = Node { span: crate::source::Span::default(), value: Value::Map(Vec::new()) };
+    let nothing = Node { span: crate::syntax::source::Span::default(), value: Value::Map(Vec::new()) };
     let page = Page::of(&blank, &nothing);
     let lines: String =
         keys.iter().map(|(key, value)| format!("{key}:{}\n", page.behind_colon(value, 0))).collect();
@@ -55,16 +55,17 @@ fn metadata(draft: &Draft) -> Vec<(&'static str, New)> {
 }
 
 fn steps(draft: &Draft) -> Vec<New> {
-    let ids = crate::plan::ids(draft);
-    let waits = crate::plan::needs(draft, &ids);
+    let ids = crate::plan::verified::ids(draft);
+    let waits = crate::plan::verified::needs(draft, &ids);
     // Where a step waits for a later one, one between them that says nothing would be read as waiting for nothing.
     let looks_ahead = waits.iter().enumerate().any(|(place, needs)| needs.iter().any(|&need| need > place));
     let step = |(place, step): (usize, &StepDraft)| {
         let declared = step.needs.as_ref().map(|needs| {
-            let index = |name: &Spanned<String>| match crate::plan::find_step(draft, &ids, &name.value) {
-                Some(place) => New::Number(place),
-                None => New::text(name.value.as_str()),
-            };
+            let index =
+                |name: &Spanned<String>| match crate::plan::verified::find_step(draft, &ids, &name.value) {
+                    Some(place) => New::Number(place),
+                    None => New::text(name.value.as_str()),
+                };
             needs.iter().map(index).collect()
         });
         let implied = || looks_ahead.then(|| waits[place].iter().copied().map(New::Number).collect());
@@ -89,7 +90,7 @@ fn step_keys(place: usize, step: &StepDraft, needs: Option<Vec<New>>) -> Vec<(&'
     });
     let trace = &step.trace.0;
     let task = step.task.as_ref().filter(|task| task.value != title);
-    let touches = step.touches.as_ref().map(|touches| New::texts(&crate::source::texts(touches)));
+    let touches = step.touches.as_ref().map(|touches| New::texts(&crate::syntax::source::texts(touches)));
     let keys = [
         ("index", Some(New::Number(place))),
         ("id", line(step.id.as_ref())),

@@ -2,9 +2,9 @@
 
 use super::read::{self, Tree};
 use super::spelling::json;
-use crate::event::{AttemptEnd, Event};
-use crate::source::Source;
-use crate::yaml::{Node, Style, Value};
+use crate::run::event::{AttemptEnd, Event};
+use crate::syntax::source::Source;
+use crate::syntax::yaml::{Node, Style, Value};
 
 /// The name that document B has for what happened; `None` where it has none.
 pub fn event_name(event: &Event) -> Option<&'static str> {
@@ -34,7 +34,7 @@ pub fn event_line(source: &Source, event: &Event, said: &str) -> Option<String> 
     let name = event_name(event)?;
     let Some(step) = event.step() else { return Some(created_line(source)) };
     let draft = source.draft();
-    let index = crate::plan::ids(&draft).iter().position(|id| id == step)?;
+    let index = crate::plan::verified::ids(&draft).iter().position(|id| id == step)?;
     let rest = match name {
         "STEP_COMPLETED" => format!(",\"output\":{}", json(&super::patch::capped(said))),
         "STEP_FAILED" => format!(",\"error\":{}", json(&super::patch::capped(said))),

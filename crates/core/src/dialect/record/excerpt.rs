@@ -1,7 +1,7 @@
 //! The command in a scalar, with the place of every character, so that a complaint points at the word that it is about.
 
-use crate::source::{Excerpt, Source, Span};
-use crate::yaml::{Node, Style, Value};
+use crate::syntax::source::{Excerpt, Source, Span};
+use crate::syntax::yaml::{Node, Style, Value};
 
 /// The text of a scalar without its last line ending; `None` of anything else.
 pub(super) fn of(source: &Source, node: &Node) -> Option<Excerpt> {

@@ -1,7 +1,8 @@
 //! What can be wrong with a plan record: rules turn these into diagnostics.
 
-use crate::source::Span;
-use crate::yaml::{self, FaultKind};
+use crate::syntax::source::Span;
+use crate::syntax::yaml;
+use crate::syntax::yaml::FaultKind;
 
 /// A rule of the record dialect that a plan breaks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,10 +12,7 @@ pub enum Fault {
     /// Something that plans may not use; says what.
     Forbidden(String),
     /// A key stands twice in a map.
-    DuplicateKey {
-        key: String,
-        first: Span,
-    },
+    DuplicateKey { key: String, first: Span },
     /// A key holds something else than it should.
     WrongKind {
         /// The key, or `a step`.

@@ -3,9 +3,9 @@
 
 use super::read;
 use super::spelling::{New, Page, column, odd};
-use crate::change::Refusal;
-use crate::source::{Edit, Span};
-use crate::yaml::{Node, Style, Value};
+use crate::plan::edit::Refusal;
+use crate::syntax::source::{Edit, Span};
+use crate::syntax::yaml::{Node, Style, Value};
 
 /// A map whose keys are to be changed.
 pub(super) struct Keys<'a> {

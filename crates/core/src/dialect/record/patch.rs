@@ -6,11 +6,13 @@ use super::map::Keys;
 use super::read::{self, Tree};
 use super::spelling::{New, Page, odd};
 use super::{METADATA_KEYS, PLAN_KEYS, STEP_KEYS};
-use crate::change::{self, Change, Refusal};
-use crate::draft::{Draft, Mark, StepNumber, Trace};
-use crate::source::{self, Edit, Source, Span, Spanned};
-use crate::state::State;
-use crate::yaml::{Node, Value};
+use crate::plan::draft::{Draft, Mark, StepNumber, Trace};
+use crate::plan::edit;
+use crate::plan::edit::{Change, Refusal};
+use crate::plan::lifecycle::State;
+use crate::syntax::source;
+use crate::syntax::source::{Edit, Source, Span, Spanned};
+use crate::syntax::yaml::{Node, Value};
 
 /// The most bytes of an output or an error that are written into a plan.
 pub(super) const OUTPUT_BYTES_MAX: usize = 10 * 1024;
@@ -68,7 +70,7 @@ pub(super) fn touch(source: &Source, now: &str) -> Vec<Edit> {
 /// Document B looks only behind the step that was just done, and at its state before that, so that completing step 2 of its
 /// own example ends the plan.
 fn current(draft: &Draft) -> usize {
-    let ids = crate::plan::ids(draft);
+    let ids = crate::plan::verified::ids(draft);
     let mut places: HashMap<&str, usize> = HashMap::new();
     for (place, id) in ids.iter().enumerate() {
         places.entry(id).or_insert(place);
@@ -183,7 +185,7 @@ impl<'a> Desk<'a> {
 
     /// Indexes are written, so the one for a name that means no step is the name itself.
     fn index(&self, ids: &[String], name: &str) -> New {
-        let place = crate::plan::find_step(self.draft, ids, name);
+        let place = crate::plan::verified::find_step(self.draft, ids, name);
         let number = place.map(|place| &self.draft.steps[place].number.value);
         match number {
             Some(StepNumber::Counted(number)) => New::Number((*number as usize).saturating_sub(1)),
@@ -193,11 +195,11 @@ impl<'a> Desk<'a> {
 
     fn need(&self, step: usize, on: &str) -> Result<Vec<Edit>, Refusal> {
         let keys = Keys { page: self.page, map: self.step(step)?, order: STEP_KEYS };
-        let names = change::declared_needs(self.draft, step)?;
+        let names = edit::declared_needs(self.draft, step)?;
         if names.iter().any(|name| name == on) {
             return Ok(Vec::new());
         }
-        let ids = crate::plan::ids(self.draft);
+        let ids = crate::plan::verified::ids(self.draft);
         let index = |name: &String| self.index(&ids, name);
         let has_list =
             read::value(keys.map, "dependsOn").is_some_and(|list| matches!(list.value, Value::List(_)));

@@ -4,10 +4,11 @@ use std::fmt;
 
 use super::read;
 use crate::dialect::{Beside, Happening};
-use crate::draft::Draft;
-use crate::source::{Position, Source};
-use crate::state::State;
-use crate::yaml::{self, FaultKind, Value};
+use crate::plan::draft::Draft;
+use crate::plan::lifecycle::State;
+use crate::syntax::source::{Position, Source};
+use crate::syntax::yaml;
+use crate::syntax::yaml::{FaultKind, Value};
 
 /// The pointer, relative to the folder that the plans lie in.
 pub const POINTER: &str = "../current-task.yaml";
@@ -34,10 +35,7 @@ impl Pointer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PointerFault {
     /// It is no YAML that we take.
-    Unreadable {
-        at: Position,
-        why: String,
-    },
+    Unreadable { at: Position, why: String },
     /// It has no `planId`.
     NoPlan,
     /// Its `planId` is no name of a file.

@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use super::excerpt;
 use super::fault::Fault;
 use super::{DIALECT, FIELDS, NODES_MAX, STEP_KEYS, STEPS_MAX};
-use crate::change::number_at;
-use crate::draft::{
+use crate::plan::draft::{
     ContractDraft, Draft, Entry, Field, FieldDraft, Layout, Mark, Oddity, StepDraft, StepNumber, Trace,
 };
-use crate::source::{Source, Span, Spanned};
-use crate::yaml::{self, Node, Style, Value};
+use crate::plan::edit::number_at;
+use crate::syntax::source::{Source, Span, Spanned};
+use crate::syntax::yaml;
+use crate::syntax::yaml::{Node, Style, Value};
 
 /// The tree of a plan, and what is wrong with it.
 pub(super) struct Tree {
@@ -108,7 +109,7 @@ pub(super) fn skim(source: &Source) -> Draft {
 /// A step that declares nothing waits for all earlier ones: document B runs one step at a time, in their order. Where a step
 /// depends on a later one, the steps between them come before it, and those that declare nothing wait for nothing.
 fn resolve(draft: &mut Draft) {
-    let ids = crate::plan::ids(draft);
+    let ids = crate::plan::verified::ids(draft);
     let mut places: HashMap<u32, usize> = HashMap::new();
     for (place, step) in draft.steps.iter().enumerate() {
         if let StepNumber::Counted(number) = step.number.value {
@@ -341,7 +342,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn command(&self, step: &Node, key: &str) -> Option<crate::source::Excerpt> {
+    fn command(&self, step: &Node, key: &str) -> Option<crate::syntax::source::Excerpt> {
         value(step, key).and_then(|node| excerpt::of(self.source, node))
     }
 

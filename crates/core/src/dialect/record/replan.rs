@@ -4,9 +4,9 @@ use super::map::Keys;
 use super::read::{self, Tree};
 use super::spelling::{New, Page, odd};
 use super::{METADATA_KEYS, PLAN_KEYS, STEP_KEYS, word};
-use crate::change::Refusal;
-use crate::source::{Edit, Source};
-use crate::yaml::Node;
+use crate::plan::edit::Refusal;
+use crate::syntax::source::{Edit, Source};
+use crate::syntax::yaml::Node;
 
 /// Why a plan is made anew, and what is known by now.
 #[derive(Debug, Clone, Copy)]
@@ -175,7 +175,7 @@ impl Version {
         }
         let running = self.source.draft();
         let is_open = |place: &usize| {
-            *place == failed || running.steps[*place].mark() == Some(crate::draft::Mark::Running)
+            *place == failed || running.steps[*place].mark() == Some(crate::plan::draft::Mark::Running)
         };
         for place in (0..count).filter(is_open) {
             self.edit(|sight| sight.step(place)?.set("status", &New::text(word(None))).map(Vec::from_iter))?;

@@ -1,9 +1,10 @@
 //! How values are written that were not there before: in block, in flow, and in JSON. Every text reads back as it was given.
 
 use super::read;
-use crate::change::Refusal;
-use crate::source::Source;
-use crate::yaml::{self, Node};
+use crate::plan::edit::Refusal;
+use crate::syntax::source::Source;
+use crate::syntax::yaml;
+use crate::syntax::yaml::Node;
 
 /// Something that is to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]

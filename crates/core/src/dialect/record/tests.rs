@@ -1,8 +1,8 @@
 //! What no plan shows from outside: ids, times, and where the characters of a command stand.
 
 use super::{excerpt, patch, read, replan};
-use crate::source::{Source, Span};
-use crate::yaml;
+use crate::syntax::source::{Source, Span};
+use crate::syntax::yaml;
 
 // B-12: no id grows by a suffix at each version, not even one that another program let grow.
 #[test]

@@ -1,9 +1,9 @@
 //! What is a command and what is for a person.
 
 use super::contract;
-use crate::frontmatter;
-use crate::markdown::Blocks;
-use crate::source::{Source, Span};
+use crate::dialect::frontmatter;
+use crate::syntax::markdown::Blocks;
+use crate::syntax::source::{Source, Span};
 
 /// The command that a verification says, with the code that it expects; "manual" where a person must look.
 fn said(text: &str) -> String {

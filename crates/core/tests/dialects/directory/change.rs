@@ -1,10 +1,10 @@
 //! What changes do to a folder: each takes only its bytes, in the file that it is about.
 
-use planwright_core::change::{Change, Refusal};
 use planwright_core::dialect::{Birth, named};
-use planwright_core::draft::{Draft, Mark, StepDraft};
-use planwright_core::source::{Excerpt, Source, Span, Spanned};
-use planwright_core::state::State;
+use planwright_core::plan::draft::{Draft, Mark, StepDraft};
+use planwright_core::plan::edit::{Change, Refusal};
+use planwright_core::plan::lifecycle::State;
+use planwright_core::syntax::source::{Excerpt, Source, Span, Spanned};
 
 use super::{AUTH, File, PLAN, RELEASE, folder};
 

@@ -1,10 +1,10 @@
 //! Thousands of folders that were damaged by chance, the same ones every time: none makes anything panic, and none loses a
 //! file.
 
-use planwright_core::change::Change;
 use planwright_core::dialect::{Birth, named};
-use planwright_core::draft::{Draft, Oddity, StepDraft};
-use planwright_core::source::{FILE_SEPARATOR, Source, Span};
+use planwright_core::plan::draft::{Draft, Oddity, StepDraft};
+use planwright_core::plan::edit::Change;
+use planwright_core::syntax::source::{FILE_SEPARATOR, Source, Span};
 use planwright_core::verify::{Facts, Limits, Study, verify};
 
 use super::{AUTH, DATABASE, File, RELEASE, folder};
@@ -157,7 +157,7 @@ fn assert_inside(source: &Source, step: &StepDraft) {
         assert!(whole.covers(span) && span.start <= span.end, "{span:?} is not in {whole:?}");
         source.slice(span);
     }
-    let body = planwright_core::frontmatter::split_part(source, whole).body;
+    let body = planwright_core::dialect::frontmatter::split_part(source, whole).body;
     let says = !source.slice(Span::new(body, whole.end)).trim().is_empty();
     assert_eq!(says, step.task.is_some(), "no text is lost: {step:?}");
 }

@@ -1,11 +1,11 @@
 //! Thousands of proposals, real-looking ones and broken ones, from a seeded generator: no panic, no lost step.
 
-use planwright_core::change::Change;
 use planwright_core::dialect::proposal::{CONTEXT_BYTES_MAX, artifacts, context_bytes, overflow, sections};
 use planwright_core::dialect::{Birth, NATIVE};
-use planwright_core::draft::{Draft, StepDraft};
-use planwright_core::source::{Source, Span};
-use planwright_core::state::State;
+use planwright_core::plan::draft::{Draft, StepDraft};
+use planwright_core::plan::edit::Change;
+use planwright_core::plan::lifecycle::State;
+use planwright_core::syntax::source::{Source, Span};
 use planwright_core::verify::{Facts, Limits, Study, verify};
 
 use super::{NOW, dialect, proposal, samples, titles};

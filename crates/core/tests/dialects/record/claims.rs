@@ -1,14 +1,14 @@
 //! What a plan record says, and the bytes that each change takes.
 
-use planwright_core::change::{Change, Refusal};
 use planwright_core::dialect::{Beside, Dialect, Happening, detect, record};
-use planwright_core::draft::{Draft, Mark, StepDraft, Trace};
-use planwright_core::event::{AttemptEnd, Blob, Event, Receipt, Usage};
-use planwright_core::judge::{Observation, judge};
-use planwright_core::source::{Edit, Source};
-use planwright_core::state::{Reason, State};
+use planwright_core::plan::draft::{Draft, Mark, StepDraft, Trace};
+use planwright_core::plan::edit::{Change, Refusal};
+use planwright_core::plan::lifecycle::{Reason, State};
+use planwright_core::plan::view;
+use planwright_core::run::event::{AttemptEnd, Blob, Event, Receipt, Usage};
+use planwright_core::run::judge::{Observation, judge};
+use planwright_core::syntax::source::{Edit, Source};
 use planwright_core::verify::{Facts, Limits, Study, verify};
-use planwright_core::view;
 
 use super::{NOW, dialect, samples};
 
@@ -296,7 +296,7 @@ fn a_state_is_written_in_the_words_and_quotes_of_the_file() {
 fn a_need_is_written_as_an_index() {
     let [yaml, _, json, unusual] = &samples()[..] else { panic!("there are four samples") };
     let need = |step: usize, source: &Source, on: usize| {
-        let on = planwright_core::plan::ids(&source.draft()).swap_remove(on);
+        let on = planwright_core::plan::verified::ids(&source.draft()).swap_remove(on);
         made(source, &Change::Need { step, on })
     };
     assert_eq!(changed(yaml, &need(3, yaml, 0)), ["-    dependsOn: [1, 2]", "+    dependsOn: [1, 2, 0]"]);
@@ -381,7 +381,7 @@ fn keys_are_set_renamed_and_refused() {
 fn comments_stay_whatever_is_changed() {
     let unusual = &samples()[3];
     let remarks = |source: &Source| source.text().matches('#').count();
-    let id = planwright_core::plan::ids(&unusual.draft()).swap_remove(0);
+    let id = planwright_core::plan::verified::ids(&unusual.draft()).swap_remove(0);
     let changes = [
         Change::Mark { step: 0, mark: Some(Mark::Done) },
         Change::Become { state: State::Done },
@@ -497,7 +497,7 @@ fn what_happens_is_told_in_the_events_of_the_document() {
             output: None,
             usage: Usage::default(),
             changed,
-            account: planwright_core::agent::Account::default(),
+            account: planwright_core::agent::profile::Account::default(),
         }
     };
     assert_eq!(record::event_name(&ended(AttemptEnd::TimedOut(60))), Some("STEP_FAILED"));
@@ -509,7 +509,7 @@ fn what_happens_is_told_in_the_events_of_the_document() {
         approved_by: "ada".to_owned(),
         approved_at: "rev".to_owned(),
         base: None,
-        agents: planwright_core::event::Agents::new(),
+        agents: planwright_core::run::event::Agents::new(),
         sealed: std::collections::BTreeMap::new(),
         approvals: Vec::new(),
         note: String::new(),

@@ -1,11 +1,11 @@
 //! Thousands of plans that were cut, joined and scrambled: nothing panics, everything that is told has its place, and what
 //! changes outside the steps loses none of them.
 
-use planwright_core::change::Change;
 use planwright_core::dialect::{Happening, detect, record};
-use planwright_core::draft::{Draft, Mark, Trace};
-use planwright_core::source::{Source, Span, apply};
-use planwright_core::state::State;
+use planwright_core::plan::draft::{Draft, Mark, Trace};
+use planwright_core::plan::edit::Change;
+use planwright_core::plan::lifecycle::State;
+use planwright_core::syntax::source::{Source, Span, apply};
 use planwright_core::verify::{Facts, Limits, Study, verify};
 
 use super::{NOW, samples};
@@ -109,7 +109,10 @@ fn change(chance: &mut Chance, draft: &Draft) -> Change {
         3 => Change::Set { key: word.clone(), value: word },
         4 => Change::Note { text: word },
         5 => Change::Rename { step, id: word },
-        6 => Change::Need { step, on: planwright_core::plan::ids(draft).first().cloned().unwrap_or(word) },
+        6 => Change::Need {
+            step,
+            on: planwright_core::plan::verified::ids(draft).first().cloned().unwrap_or(word),
+        },
         7 => Change::Move { step, to: chance.below(draft.steps.len() + 1) },
         8 => Change::Renumber,
         _ => {
@@ -268,8 +271,8 @@ fn no_step_is_lost_when_something_else_changes() {
             }
             let draft = source.draft();
             assert_eq!(draft.steps.len(), count, "{}", source.text());
-            let is_fault = |oddity: &planwright_core::draft::Oddity| {
-                matches!(oddity, planwright_core::draft::Oddity::Record(record::Fault::Unread(_)))
+            let is_fault = |oddity: &planwright_core::plan::draft::Oddity| {
+                matches!(oddity, planwright_core::plan::draft::Oddity::Record(record::Fault::Unread(_)))
             };
             assert!(!draft.oddities.0.iter().any(|oddity| is_fault(&oddity.value)), "{}", source.text());
         }

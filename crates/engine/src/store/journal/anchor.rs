@@ -8,12 +8,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use planwright_core::receipts::{Anchor, Head as Kept, Named};
+use planwright_core::audit::bundle::{Anchor, Head as Kept, Named};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::chain;
 use super::writer::Cause;
-use crate::store::{atomic, state};
+use crate::store::{file, state_dir};
 
 /// The folder beside the stores.
 const FOLDER: &str = "anchors";
@@ -102,7 +102,7 @@ impl Anchors {
             opened => return opened.map(|file| (file, false)),
         }
         if let Some(folder) = self.path.parent() {
-            state::create(folder).map_err(io::Error::other)?;
+            state_dir::create(folder).map_err(io::Error::other)?;
         }
         options.create(true).open(&self.path).map(|file| (file, true))
     }
@@ -132,7 +132,7 @@ impl Anchors {
         if kept.len() * 2 > text.len() {
             return Ok(());
         }
-        atomic::put(&self.path, &kept)?;
+        file::put(&self.path, &kept)?;
         // What was added to the old file meanwhile.
         let rest = text_from(&mut old, text.len() as u64)?;
         if !rest.is_empty() {

@@ -4,9 +4,9 @@
 use std::fmt;
 
 use blake3::Hash;
-use planwright_core::chain;
-use planwright_core::event::Event;
-use planwright_core::ledger::Entry;
+use planwright_core::approval::ledger::Entry;
+use planwright_core::audit::hash_chain;
+use planwright_core::run::event::Event;
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::de::DeserializeOwned;
 
@@ -202,13 +202,13 @@ fn first(connection: &Connection, book: Book) -> rusqlite::Result<Option<Hash>> 
         Book::Run(run) => {
             let mut query = connection.prepare_cached("SELECT digest, text FROM run WHERE id = ?1")?;
             let first = |row: &Row<'_>| {
-                Ok(chain::run_genesis(&row.get::<_, String>(0)?, row.get::<_, String>(1)?.as_bytes()))
+                Ok(hash_chain::run_genesis(&row.get::<_, String>(0)?, row.get::<_, String>(1)?.as_bytes()))
             };
             query.query_row([run.0], first).optional()
         }
         Book::Plan(plan) => {
             let mut query = connection.prepare_cached("SELECT 1 FROM plan WHERE id = ?1")?;
-            Ok(query.exists([plan.0])?.then(chain::ledger_genesis))
+            Ok(query.exists([plan.0])?.then(hash_chain::ledger_genesis))
         }
     }
 }
@@ -269,7 +269,7 @@ impl Walk {
         } else if prev != self.head.hash {
             self.note(seq, Fault::Unlinked);
         }
-        if chain::link(&prev, self.book.number(), (seq, at_ms), &text) != hash {
+        if hash_chain::link(&prev, self.book.number(), (seq, at_ms), &text) != hash {
             self.note(seq, Fault::Changed);
         }
         // The walk goes on from what is written, so that one change is one break and not the rest of the journal.

@@ -3,11 +3,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use planwright_core::event::Blob;
+use planwright_core::run::event::Blob;
 
 use super::writer::Cause;
 use super::{BYTES_MAX, Book, Break, RunId, schema};
-use crate::store::state;
+use crate::store::state_dir;
 
 /// What can go wrong with the store. After an error of a write it is not known whether the write was done: the same call
 /// made again tells.
@@ -19,7 +19,7 @@ pub enum Error {
         /// The project, or the folder.
         root: PathBuf,
         #[source]
-        source: state::Error,
+        source: state_dir::Error,
     },
     /// The database can't be opened or made.
     #[error("cannot open the store {}", path.display())]
@@ -111,16 +111,10 @@ pub enum Error {
     },
     /// There is no such run.
     #[error("there is no {run} in {}", path.display())]
-    NoRun {
-        run: RunId,
-        path: PathBuf,
-    },
+    NoRun { run: RunId, path: PathBuf },
     /// Nothing was ever said about a plan.
     #[error("there is no ledger of {} in {}", plan.display(), path.display())]
-    NoLedger {
-        plan: PathBuf,
-        path: PathBuf,
-    },
+    NoLedger { plan: PathBuf, path: PathBuf },
     /// What was said about a plan can't be written.
     #[error("cannot add to the ledger of {} in {}", plan.display(), path.display())]
     Say {
@@ -148,10 +142,7 @@ pub enum Error {
     },
     /// Nothing is kept under this name.
     #[error("there is nothing named {} in {}", blob.0, path.display())]
-    NoBlob {
-        blob: Blob,
-        path: PathBuf,
-    },
+    NoBlob { blob: Blob, path: PathBuf },
     /// It was kept, and was let go of because its run was over for long.
     #[error("{} is no longer kept", blob.0)]
     Dropped {
@@ -161,10 +152,7 @@ pub enum Error {
     },
     /// What is kept under a name is not what it names.
     #[error("what is kept as {} in {} is not what was kept", blob.0, path.display())]
-    BlobChanged {
-        blob: Blob,
-        path: PathBuf,
-    },
+    BlobChanged { blob: Blob, path: PathBuf },
     /// More than the store takes.
     #[error("{what} has {bytes} bytes; the store takes {BYTES_MAX}")]
     TooLarge {

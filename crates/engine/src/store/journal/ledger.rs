@@ -6,17 +6,17 @@ use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use planwright_core::chain::ledger_genesis;
-use planwright_core::event::Event;
-use planwright_core::ledger::{Entry, Who};
-use planwright_core::standing::{Said, Standing};
-use planwright_core::tally::Tally;
+use planwright_core::approval::ledger::{Entry, Who};
+use planwright_core::approval::status::{Said, Standing};
+use planwright_core::audit::hash_chain::ledger_genesis;
+use planwright_core::run::event::Event;
+use planwright_core::run::summary::Tally;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::error::failed;
 use super::{
     Appended, Book, ChainReport, Error, Found, Happened, Head, Line, NewRun, Recorded, RunId, Store, chain,
-    extend, insert_run, keep, tally, within_limit,
+    extend, insert_run, keep, run_summary, within_limit,
 };
 
 /// The number of a plan, counted in its store.
@@ -111,7 +111,7 @@ impl Store {
         within_limit("the plan", new.text.len())?;
         let first = Happened::of(RunId(0), beginning.first)?;
         let due = beginning.due.iter().map(line).collect::<Result<Vec<_>, Error>>()?;
-        let tally = tally::text_of(beginning.tally);
+        let tally = run_summary::text_of(beginning.tally);
         let (after, at_ms) = (beginning.after, new.created_at_ms);
         let plan = new.plan.clone();
         let begun = self.writer.write(move |connection| {

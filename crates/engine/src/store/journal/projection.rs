@@ -4,18 +4,33 @@
 
 use std::collections::BTreeMap;
 
-use planwright_core::event::{Event, Reason};
+use planwright_core::run::event::{Event, Reason};
 use rusqlite::{Connection, params};
 
 /// What an event does to the tables.
 enum Effect<'a> {
     /// An attempt waits for a worker.
-    Queue { step: &'a str, attempt: u32, agent: &'a str, prompt: &'a str },
+    Queue {
+        step: &'a str,
+        attempt: u32,
+        agent: &'a str,
+        prompt: &'a str,
+    },
     /// It does so no longer.
-    Unqueue { step: &'a str, attempt: u32 },
+    Unqueue {
+        step: &'a str,
+        attempt: u32,
+    },
     /// A person is asked.
-    Ask { ask: &'a str, step: Option<&'a str>, reason: Reason, text: &'a str },
-    Settle { ask: &'a str },
+    Ask {
+        ask: &'a str,
+        step: Option<&'a str>,
+        reason: Reason,
+        text: &'a str,
+    },
+    Settle {
+        ask: &'a str,
+    },
     /// The run is over: nothing of it waits.
     Clear,
     Nothing,
@@ -150,7 +165,7 @@ pub(super) fn check(connection: &Connection) -> rusqlite::Result<Vec<String>> {
         Some(meant) if meant != row => Some(format!("`{key}` is not what the journal says")),
         Some(_) => None,
     });
-    let tallies = super::tally::check(&view)?;
+    let tallies = super::run_summary::check(&view)?;
     Ok(missing.chain(other).chain(tallies).collect())
 }
 
@@ -163,7 +178,7 @@ pub(super) fn rebuild(connection: &Connection) -> rusqlite::Result<()> {
         "DELETE FROM lease WHERE NOT EXISTS (SELECT 1 FROM work WHERE work.run = lease.run \
          AND work.step = lease.step AND work.attempt = lease.attempt);",
     )?;
-    super::tally::rebuild(connection)
+    super::run_summary::rebuild(connection)
 }
 
 /// Shows every event of every run that can be read, in order.

@@ -4,7 +4,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use planwright_core::event::{Blob, Event};
+use planwright_core::run::event::{Blob, Event};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::error::failed;

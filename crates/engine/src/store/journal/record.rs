@@ -7,15 +7,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use blake3::Hash;
-use planwright_core::event::{Blob, Event};
-use planwright_core::ledger::Entry;
-use planwright_core::receipts::{
+use planwright_core::approval::ledger::Entry;
+use planwright_core::audit::bundle::{
     Anchor, Book as Copy, Bundle, Head as Kept, Kept as Bytes, Link, Named, Need, RunBook,
 };
+use planwright_core::run::event::{Blob, Event};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{Anchored, Book, Error, RunId, Store, anchor, blob_of, ledger};
-use crate::project;
+use crate::workspace::project;
 
 /// Everything that is recorded of one plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use planwright_core::event::Blob;
+use planwright_core::run::event::Blob;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 

@@ -1,0 +1,133 @@
+//! The command line of `agentctl`: the words of document E for what `planwright session` does. Planners call it; it proposes, and has
+//! no word that could approve.
+
+use std::ffi::OsString;
+
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
+use planwright_engine::agent::planning_session;
+use planwright_engine::core::approval::ledger::{Role, Who};
+use serde::Serialize;
+
+use crate::command;
+use crate::command::here;
+use crate::interaction::confirm::who;
+use crate::interaction::notifier;
+use crate::interaction::session::{Tongue, commit, failure, say_dropped};
+use crate::output::{Answer, Exit, Failure, Flags, Next, Out, clean_line};
+
+/// What a committed plan is proposed by where nothing tells which agent it is.
+const NAME: &str = "agentctl";
+
+/// Plan folders for agents: write plans outside of the repository, then propose all of them at once.
+#[derive(Debug, Parser)]
+#[command(name = "agentctl", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(
+    after_help = "PLANWRIGHT_SESSION names the session; where it is not set, the folder that you stand in has one.\n\
+                  What is committed is proposed: a person reviews it with `planwright review`, and nothing here approves it."
+)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Plan folders: where to write, and the commit
+    #[command(subcommand)]
+    Plan(Act),
+    /// Say what the session is about, in at most 100 characters
+    SetTopic {
+        /// The topic
+        #[arg(allow_hyphen_values = true)]
+        topic: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum Act {
+    /// Print the plan folder of the current thread
+    Dir,
+    #[command(about = "Ask for the plan folder of one more thread: {\"thread_id\":\"…\",\"plan_dir\":\"…\"}")]
+    RequestThreadDir,
+    /// Remove an additional thread with its folder; the next commit leaves it out
+    RemoveThread {
+        /// The thread, as `request-thread-dir` named it
+        #[arg(long, value_name = "THREAD_ID", allow_hyphen_values = true)]
+        thread_id: String,
+    },
+    /// Remove the plan from the folder of the current thread; the folder stays
+    ClearCurrent,
+    /// Check all plan folders and propose what is in them: all or none
+    Commit,
+}
+
+/// The answer to `request-thread-dir`, field for field as document E has it.
+#[derive(Serialize)]
+struct Allocated {
+    thread_id: String,
+    plan_dir: String,
+}
+
+/// Runs what was typed and returns how it ended.
+pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
+    let mut out = Out::of_process(&Flags::default());
+    let cli = match Cli::try_parse_from(words) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let text = error.render().to_string();
+            if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+                out.data(&text);
+                return out.finish(&Ok(Answer::done("help", &command::Page { text })));
+            }
+            out.complain(&text);
+            return Exit::Usage;
+        }
+    };
+    notifier::begin();
+    let result = act(cli.verb, &mut out);
+    let exit = out.finish(&result);
+    notifier::finish();
+    exit
+}
+
+fn act(verb: Verb, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let project = here()?;
+    let failed = |error| failure(error, Tongue::Agentctl);
+    match verb {
+        Verb::SetTopic { topic } => {
+            let desk = planning_session::set_topic(&project, &topic).map_err(failed)?;
+            out.talk(&format!("topic: {}", clean_line(desk.topic.as_deref().unwrap_or_default())));
+        }
+        Verb::Plan(Act::Dir) => {
+            let desk = planning_session::open(&project).map_err(failed)?;
+            out.line(&desk.current.folder.to_string_lossy());
+        }
+        Verb::Plan(Act::RequestThreadDir) => {
+            let thread = planning_session::add(&project).map_err(failed)?;
+            let plan_dir = thread.folder.to_string_lossy().into_owned();
+            let allocated = Allocated { thread_id: thread.id, plan_dir };
+            let text = serde_json::to_string(&allocated).expect("two texts are JSON");
+            out.line(&text);
+        }
+        Verb::Plan(Act::RemoveThread { thread_id }) => {
+            say_dropped(planning_session::drop_thread(&project, &thread_id).map_err(failed)?, out);
+        }
+        Verb::Plan(Act::ClearCurrent) => {
+            let thread = planning_session::clear(&project).map_err(failed)?;
+            out.talk(&format!("cleared {}", clean_line(&thread.folder.to_string_lossy())));
+        }
+        Verb::Plan(Act::Commit) => return commit(&project, &planner(), Tongue::Agentctl, out),
+    }
+    // Scripts read what is printed; there is nothing to add to it.
+    Ok(Answer { exit: Exit::Done, name: "session", data: serde_json::Value::Null, next: Vec::<Next>::new() })
+}
+
+/// Who commits: this program is for agents, whoever types it.
+fn planner() -> Who {
+    let who = who();
+    match who.role {
+        Role::Agent => who,
+        Role::Person | Role::Policy | Role::Age => Who::agent(NAME),
+    }
+}

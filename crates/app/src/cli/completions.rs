@@ -1,0 +1,22 @@
+//! `completions`: a script that teaches a shell our commands.
+
+use clap_complete::Shell;
+
+use crate::cli;
+use crate::command::Page;
+use crate::output::{Answer, Out};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Answer {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut cli::grammar(), "planwright", &mut script);
+    let text = String::from_utf8_lossy(&script).into_owned();
+    out.data(&text);
+    Answer::done("completions", &Page { text })
+}

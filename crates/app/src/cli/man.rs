@@ -1,0 +1,22 @@
+//! `man`: a manual page, for planwright or one of its commands.
+
+use crate::command::{Page, grammar};
+use crate::output::{Answer, Exit, Failure, Out};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The command; planwright itself where none is named
+    command: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let command = grammar(args.command.as_deref())?;
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command)
+        .source(concat!("planwright ", env!("CARGO_PKG_VERSION")))
+        .render(&mut page)
+        .map_err(|error| Failure::new(Exit::Machine, "cannot write the manual page").because(&error))?;
+    let text = String::from_utf8_lossy(&page).into_owned();
+    out.data(&text);
+    Ok(Answer::done("man", &Page { text }))
+}

@@ -1,0 +1,11 @@
+//! What the command line and the MCP server share when they talk to somebody.
+
+pub(crate) mod confirm;
+pub(crate) mod conversion;
+pub(crate) mod duplicate;
+pub(crate) mod notifier;
+pub(crate) mod planner;
+pub(crate) mod proposal;
+pub(crate) mod session;
+pub(crate) mod signal;
+pub(crate) mod target;

@@ -1,0 +1,208 @@
+//! How a person says yes: what `run`, `approve` and `review` share. Nothing is taken for a yes but a yes to exactly what was
+//! named, and never from an agent.
+
+use std::io::{self, BufRead as _, IsTerminal as _};
+use std::path::Path;
+
+use planwright_engine::approval;
+use planwright_engine::config::policy;
+use planwright_engine::core::approval::ledger::Who;
+use planwright_engine::core::plan::verified::{Contract, Plan};
+use planwright_engine::core::workspace::active_plan::By;
+use planwright_engine::run::user;
+use planwright_engine::workspace::project;
+
+use crate::command::{agent_sign, refuse_agents};
+use crate::output::{Exit, Failure, Next, Out, Tone, clean, clean_line};
+
+/// How often a person may ask for the detail before they say yes or no.
+const QUESTIONS_MAX: usize = 20;
+/// How many digits of a digest are enough.
+const DIGITS_MIN: usize = 8;
+
+/// What a person is to approve.
+pub(crate) struct Matter<'a> {
+    pub(crate) what: String,
+    /// The name of exactly this, in hex.
+    pub(crate) full: &'a str,
+    /// What they are asked.
+    pub(crate) question: &'a str,
+    /// How the command ends where nobody approves.
+    pub(crate) exit: Exit,
+    /// What to do where nobody does.
+    pub(crate) hint: &'a str,
+    /// The command that asks: `planwright run hello`.
+    pub(crate) command: &'a [&'a str],
+    /// The plan, for who wants to see all of it.
+    pub(crate) plan: &'a Plan,
+    /// The digest that was typed.
+    pub(crate) rev: Option<&'a str>,
+    /// By what the plan was chosen.
+    pub(crate) by: By,
+}
+
+/// In which way a person said yes.
+pub(crate) type Way = &'static str;
+
+/// Has a person approve something, or says that nobody did.
+pub(crate) fn consent(matter: &Matter<'_>, out: &mut Out<'_>) -> Result<Way, Failure> {
+    let Matter { what, full, question, exit, hint, command, .. } = matter;
+    let short = &full[..DIGITS_MIN];
+    let by_hand = Next::new(command.iter().copied().chain(["--rev", short]));
+    refuse_agents("approve")
+        .map_err(|failure| failure.hint(format!("a person runs: {}", by_hand.command)))?;
+    if let Some(rev) = matter.rev {
+        return match full.starts_with(rev) {
+            true if rev.len() >= DIGITS_MIN => Ok("rev"),
+            true => {
+                Err(Failure::new(Exit::Usage, format!("`{rev}` is too short to name a digest")).next(by_hand))
+            }
+            false => Err(Failure::new(Exit::Moved, format!("{what} is {short}, not {rev}"))
+                .hint(*hint)
+                .next(Next::new(command.iter().copied()))),
+        };
+    }
+    let unapproved = || Failure::new(*exit, format!("nobody has approved {what} {short}"));
+    // A marker lies within reach of agents: nobody is led by one to a yes.
+    if matter.by != By::Argument {
+        return Err(unapproved().hint("a person decides about a plan that the person names").next(by_hand));
+    }
+    // With --json nothing was shown that could be approved.
+    if !io::stdin().is_terminal() || out.settings().is_json {
+        return Err(unapproved().hint(*hint).next(by_hand));
+    }
+    for _ in 0..QUESTIONS_MAX {
+        out.complain(&format!("Nobody has approved {short}. {question}  [y]es  [n]o  [d]etail  "));
+        match answer()?.as_str() {
+            "y" | "yes" => return Ok("terminal"),
+            "d" | "detail" => print_detail(matter.plan, out),
+            _ => break,
+        }
+    }
+    Err(Failure::new(*exit, format!("{what} was not approved; nothing was started"))
+        .next(Next::new(command.iter().copied())))
+}
+
+/// A line that a person types.
+pub(crate) fn answer() -> Result<String, Failure> {
+    let mut answer = String::new();
+    io::stdin()
+        .lock()
+        .read_line(&mut answer)
+        .map_err(|error| Failure::new(Exit::Machine, "cannot read your answer").because(&error))?;
+    Ok(answer.trim().to_owned())
+}
+
+/// Who is at this terminal: a person, or the agent that the environment tells of.
+pub(crate) fn who() -> Who {
+    match agent_sign() {
+        Some(sign) => Who::agent(sign.agent),
+        None => Who::person(user()),
+    }
+}
+
+/// Says that somebody said yes, and what that is worth.
+pub(crate) fn say_approved(short: &str, (by, way): (&str, &str), out: &mut Out<'_>) {
+    let how = match way {
+        "terminal" => "at this terminal",
+        "policy" => "by a written rule",
+        _ => "by --rev",
+    };
+    let word = out.talk_palette().paint(Tone::Good, "approved");
+    out.talk(&format!("{word}  {short}  by {}, {how}", clean_line(by)));
+}
+
+/// Task and contract of every step, in full.
+fn print_detail(plan: &Plan, out: &mut Out<'_>) {
+    let indented =
+        |text: &str| clean(text.trim_end()).lines().map(|line| format!("    {line}\n")).collect::<String>();
+    for step in &plan.steps {
+        let title = format!("{} {}  {}  for {}", step.number, step.id, step.title, step.target);
+        let head = out.palette().paint(Tone::Strong, &clean_line(&title));
+        out.line(&format!("\n{head}\n  task"));
+        out.data(&indented(&step.task));
+        match &step.contract {
+            Contract::Shell { command, expect } => {
+                out.line(&format!("  contract, done when it exits with {expect}"));
+                out.data(&indented(command));
+            }
+            Contract::Manual => out.line("  contract: a person confirms"),
+        }
+        out.line(&format!("  after a failure: {}", step.on_fail));
+    }
+    out.line("");
+}
+
+impl From<policy::Error> for Failure {
+    fn from(error: policy::Error) -> Self {
+        let exit = match error {
+            policy::Error::Invalid { .. } | policy::Error::Signers { .. } => Exit::Usage,
+            policy::Error::Workspace { .. } | policy::Error::Loose { .. } => Exit::No,
+            // Somebody named it, and it is not there.
+            policy::Error::Read { ref source, .. } if source.kind() == io::ErrorKind::NotFound => Exit::Usage,
+            policy::Error::State { .. } | policy::Error::Read { .. } | policy::Error::Write { .. } => {
+                Exit::Machine
+            }
+        };
+        let failure = Self::from_error(exit, &error);
+        error.faults().iter().fold(failure, |failure, fault| failure.because(fault))
+    }
+}
+
+impl From<approval::Error> for Failure {
+    fn from(error: approval::Error) -> Self {
+        let failure = |exit| Self::from_error(exit, &error);
+        match error {
+            approval::Error::Runs(error) => error.into(),
+            approval::Error::Store(error) => error.into(),
+            approval::Error::Unclean { ref plan, .. } => {
+                failure(Exit::No).hint("nothing was proposed").next(Next::new(["planwright", "verify", plan]))
+            }
+            approval::Error::Unfit(_) | approval::Error::Unsigned(_) => {
+                failure(Exit::No).hint("nothing was recorded")
+            }
+            approval::Error::Policy(error) => error.into(),
+            approval::Error::Signature(_) => failure(Exit::Person)
+                .hint("nothing was recorded; the list of signers says whose keys count")
+                .next(Next::new(["planwright", "policy"])),
+            approval::Error::Refused(_) => failure(Exit::Person).hint("nothing was recorded"),
+            approval::Error::Moved { ref plan, .. } => failure(Exit::Moved)
+                .hint("look at it again; nothing was recorded")
+                .next(Next::new(["planwright", "review", plan])),
+            approval::Error::Lapsed { ref plan, .. } => failure(Exit::Moved)
+                .hint("propose it again, and look at what moved; nothing was started")
+                .next(Next::new(["planwright", "propose", plan])),
+            approval::Error::Unapproved { ref plan } => {
+                failure(Exit::Person).next(Next::new(["planwright", "propose", plan]))
+            }
+            approval::Error::OpenElsewhere { ref plan, is_tree, .. } => {
+                let next = match is_tree {
+                    true => Next::new(["planwright", "run", plan, "--worktree"]),
+                    false => Next::new(["planwright", "cancel", plan]),
+                };
+                failure(Exit::Moved)
+                    .hint("a plan has one run at a time: go on with it there, or cancel it")
+                    .next(next)
+            }
+            approval::Error::Staged { ref plan } => failure(Exit::No)
+                .hint("nothing was proposed or started")
+                .next(Next::new(["planwright", "activate", &project::name(Path::new(plan))])),
+            approval::Error::Tripped { ref plan, .. } => failure(Exit::Person)
+                .hint(
+                    "it is not begun again before a person looks at it and approves it; nothing was started",
+                )
+                .next(Next::new(["planwright", "run", plan])),
+            approval::Error::Running { ref plan, .. } => failure(Exit::Moved)
+                .hint("end the run first; nothing was recorded")
+                .next(Next::new(["planwright", "status", plan])),
+            approval::Error::Seal(_) => failure(Exit::No).hint("nothing was proposed"),
+            approval::Error::Revision { ref plan, .. } => {
+                failure(Exit::Usage).next(Next::new(["planwright", "review", plan]))
+            }
+            approval::Error::Base(_)
+            | approval::Error::Journal(_)
+            | approval::Error::Broken { .. }
+            | approval::Error::Text { .. } => failure(Exit::Machine),
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! What `convert` and `import` share: writing a plan in another dialect, and saying what that one can't hold.
+
+use std::path::{Path, PathBuf};
+
+use planwright_engine::Project;
+use planwright_engine::core::dialect::convert;
+use planwright_engine::core::dialect::convert::Loss;
+use planwright_engine::core::dialect::{Birth, Dialect};
+use planwright_engine::core::plan::draft::Draft;
+use planwright_engine::core::plan::verified;
+use planwright_engine::core::syntax::source::Source;
+use planwright_engine::store::plan_file;
+use planwright_engine::system::clock;
+use planwright_engine::workspace::project;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::command::{shown, unknown_dialect};
+use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean, clean_line};
+
+/// How many losses are shown; `--json` has all of them.
+const LOSSES_SHOWN_MAX: usize = 20;
+/// What stands for standard output.
+const STDOUT: &str = "-";
+
+/// Where a plan goes and on which terms.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Terms {
+    /// Where the new plan goes; its dialect's own place where that is not said, standard output for `-`
+    #[arg(long, short, value_name = "PATH")]
+    output: Option<String>,
+    /// What the new plan is called
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Write nothing if the new plan can't say everything
+    #[arg(long)]
+    strict: bool,
+}
+
+/// The data of the envelope.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Carried {
+    /// What was read.
+    pub(crate) from: String,
+    /// What it is written in.
+    pub(crate) read_as: String,
+    /// The dialect of the new plan.
+    pub(crate) dialect: String,
+    /// The new plan; `None` where it was not written to a file.
+    pub(crate) path: Option<String>,
+    /// How many steps it has.
+    pub(crate) steps: usize,
+    /// What it can't say.
+    pub(crate) losses: Vec<LossData>,
+    /// Its text, where it was not written to a file.
+    pub(crate) text: Option<String>,
+}
+
+/// Something that the new plan can't say.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct LossData {
+    /// The number of the step; `None` for the plan as a whole.
+    pub(crate) step: Option<usize>,
+    /// What it is.
+    pub(crate) what: String,
+    /// What was said.
+    pub(crate) said: String,
+}
+
+/// What is carried over, and to where.
+pub(crate) struct Load<'a> {
+    /// The command: `convert` or `import`.
+    pub(crate) kind: &'static str,
+    /// The project that the new plan belongs to.
+    pub(crate) project: &'a Project,
+    /// What was read.
+    pub(crate) source: &'a Source,
+    /// What it says.
+    pub(crate) draft: &'a Draft,
+    /// What it is written in, and how that is known.
+    pub(crate) read_as: String,
+    /// What it was called.
+    pub(crate) name: String,
+    /// The dialect of the new plan.
+    pub(crate) to: &'static Dialect,
+}
+
+/// The dialect with this name.
+pub(crate) fn dialect(name: &str) -> Result<&'static Dialect, Failure> {
+    planwright_engine::core::dialect::named(name).ok_or_else(|| unknown_dialect(name))
+}
+
+/// Writes the new plan and says what it can't hold.
+pub(crate) fn carry(load: &Load<'_>, terms: &Terms, out: &mut Out<'_>) -> Result<Answer, Failure> {
+    let name = terms.name.clone().unwrap_or_else(|| name_of(load));
+    if verified::slug(&name) != name || name.is_empty() {
+        let failure = Failure::new(Exit::Usage, format!("`{name}` is no name for a plan"));
+        return Err(failure.hint("use small letters, digits and dashes, with --name"));
+    }
+    let home = (load.to.home)(&name, &planwright_engine::store::plan_file::chance()?);
+    let path = match terms.output.as_deref() {
+        Some(STDOUT) => None,
+        Some(path) => Some(PathBuf::from(path)),
+        None => Some(load.project.root.join(&home.path)),
+    };
+    let id = path.as_deref().and_then(|path| id_of(path, load.to)).unwrap_or(home.id);
+    let birth = Birth { id: &id, now: &clock::utc_now() };
+    let converted = convert::convert(load.source, load.draft, load.to, &birth);
+    if terms.strict && !converted.losses.is_empty() {
+        return Err(refused(load, &converted.losses));
+    }
+    match &path {
+        Some(path) => {
+            plan_file::create_plan(path, &converted.text, load.to)?;
+            let word = out.palette().paint(Tone::Good, "wrote");
+            let count = load.draft.steps.len();
+            let steps = if count == 1 { "1 step".to_owned() } else { format!("{count} steps") };
+            let read_as = clean_line(&load.read_as).into_owned();
+            out.line(&format!("{word}  {}   {steps}, from {read_as}", clean_line(&shown(path))));
+        }
+        None => out.data(&readable(&converted.text, out)),
+    }
+    tell_losses(load, &converted.losses, out);
+    let path = path.as_deref().map(shown);
+    let next = path.as_ref().map(|path| Next::new(["planwright", "verify", path.as_str()]));
+    let carried = Carried {
+        from: load.source.name().to_owned(),
+        read_as: load.read_as.clone(),
+        dialect: load.to.name.to_owned(),
+        text: path.is_none().then_some(converted.text),
+        path,
+        steps: load.draft.steps.len(),
+        losses: converted.losses.into_iter().map(data).collect(),
+    };
+    let mut answer = Answer::done(load.kind, &carried);
+    answer.next.extend(next);
+    Ok(answer)
+}
+
+/// The id that the file of a plan gives it, where the dialect takes it for one.
+fn id_of(path: &Path, dialect: &Dialect) -> Option<String> {
+    let name = project::name(path);
+    let chance = name.strip_prefix("PLAN-").unwrap_or(&name);
+    let home = (dialect.home)(chance, chance);
+    (project::name(home.path.as_ref()) == name).then_some(home.id)
+}
+
+/// What the new plan is called: as the old one, or as its title says where that is no name.
+fn name_of(load: &Load<'_>) -> String {
+    let title = load.draft.title.as_ref().map(|title| verified::slug(&title.value)).unwrap_or_default();
+    let name = verified::slug(load.name.trim_start_matches("PLAN-"));
+    let is_common = ["plan", "tasks", "task", "prd", "issues", "todo", "readme"].contains(&name.as_str());
+    match (name.is_empty() || is_common, title.is_empty()) {
+        (true, false) => title,
+        (true, true) if name.is_empty() => "imported".to_owned(),
+        (_, _) => name,
+    }
+}
+
+/// A filter passes every byte on; only a terminal is kept from what could steer it.
+fn readable(text: &str, out: &Out<'_>) -> String {
+    if out.settings().stdout.is_terminal { clean(text).into_owned() } else { text.to_owned() }
+}
+
+fn data(loss: Loss) -> LossData {
+    LossData { step: loss.step, what: loss.what, said: loss.said }
+}
+
+fn tell_losses(load: &Load<'_>, losses: &[Loss], out: &mut Out<'_>) {
+    if losses.is_empty() {
+        return;
+    }
+    let count = losses.len();
+    let things = if count == 1 { "1 thing".to_owned() } else { format!("{count} things") };
+    out.warn(&format!("a plan of the dialect {} can't say {things}:", load.to.name));
+    for loss in losses.iter().take(LOSSES_SHOWN_MAX) {
+        out.talk(&format!("  {}", clean_line(&loss.to_string())));
+    }
+    if let Some(more) = count.checked_sub(LOSSES_SHOWN_MAX).filter(|more| *more > 0) {
+        out.talk(&format!("  and {more} more; --json has all of them"));
+    }
+}
+
+fn refused(load: &Load<'_>, losses: &[Loss]) -> Failure {
+    let message = format!("{} can't be said in full in the dialect {}", load.source.name(), load.to.name);
+    let failure = Failure::new(Exit::No, message).hint("nothing was written; without --strict it is");
+    losses.iter().take(LOSSES_SHOWN_MAX).fold(failure, |failure, loss| failure.because(loss))
+}

@@ -1,0 +1,264 @@
+//! How a planner is asked until its answer can be used: what `draft` and `replan` share. Shows that somebody is at work, and
+//! never writes a plan.
+
+use std::io::{self, Read as _};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use planwright_engine::Project;
+use planwright_engine::agent::planner;
+use planwright_engine::agent::planner::{Planner, Said};
+use planwright_engine::config::Value;
+use planwright_engine::core::agent::planner as planning;
+use planwright_engine::core::agent::planner::Returned;
+use planwright_engine::core::syntax::source::Source;
+use planwright_engine::store::plan_file;
+use planwright_engine::system::process;
+use planwright_engine::system::process::Stop;
+
+use crate::interaction::signal::Signals;
+use crate::output::{Exit, Failure, Next, Out, Tone, clean_line, shell_word};
+
+/// How often the clock is drawn, and how soon a signal is heard.
+const TICK: Duration = Duration::from_millis(50);
+/// How many complaints about the last answer are shown.
+const COMPLAINTS_SHOWN_MAX: usize = 5;
+/// How many lines of a reasoning are shown; `history` has all of it.
+const REASONING_LINES_MAX: usize = 6;
+/// How many files are named.
+const FILES_NAMED_MAX: usize = 10;
+/// The most that is read as an answer or an issue.
+const INPUT_BYTES_MAX: u64 = 4 << 20;
+/// What stands for standard input.
+const STDIN: &str = "-";
+
+/// What an answer is worth.
+pub(crate) enum Judged<T> {
+    /// It can be used.
+    Fit(T),
+    /// It goes back to the planner.
+    Returned {
+        /// The plan in it, if there is one.
+        plan: Option<Source>,
+        /// Everything that is wrong, a paragraph each.
+        complaints: Vec<String>,
+    },
+}
+
+/// Somebody to ask, and for what.
+pub(crate) struct Talk<'a> {
+    pub(crate) project: &'a Project,
+    pub(crate) planner: &'a Planner,
+    pub(crate) first: String,
+    /// How often they are asked at most.
+    pub(crate) tries: u32,
+    /// The words by which an answer that was mended is handed in, before the file.
+    pub(crate) hand_in: Vec<String>,
+}
+
+/// An answer that can be used.
+pub(crate) struct Reached<T> {
+    pub(crate) value: T,
+    /// How often it took.
+    pub(crate) tries: u32,
+    /// Files of the workspace that changed meanwhile.
+    pub(crate) changed: Vec<String>,
+}
+
+/// The agent that plans. One that is itself a part of a run or of a planner may not start another.
+pub(crate) fn find(project: &Project, asked: Option<&str>) -> Result<Planner, Failure> {
+    if process::job_above().is_some() {
+        let message = "an agent that planwright has started can't start a planner";
+        return Err(Failure::new(Exit::Person, message).hint("hand the plan in yourself: --from FILE"));
+    }
+    Ok(Planner::find(&project.config, asked)?)
+}
+
+/// Asks until the answer can be used or the tries are spent. What changed meanwhile is said however it ends.
+pub(crate) fn converse<T>(
+    talk: &Talk<'_>,
+    judge: impl FnMut(&str) -> Result<Judged<T>, Failure>,
+    out: &mut Out<'_>,
+) -> Result<Reached<T>, Failure> {
+    let mut changed = Vec::new();
+    let reached = turns(talk, judge, &mut changed, out);
+    warn_of_changes(&clean_line(&talk.planner.name), &changed, out);
+    let (value, tries) = reached?;
+    Ok(Reached { value, tries, changed })
+}
+
+/// The value that was reached, and by how many tries.
+fn turns<T>(
+    talk: &Talk<'_>,
+    mut judge: impl FnMut(&str) -> Result<Judged<T>, Failure>,
+    changed: &mut Vec<String>,
+    out: &mut Out<'_>,
+) -> Result<(T, u32), Failure> {
+    let name = clean_line(&talk.planner.name).into_owned();
+    let words: Vec<String> = talk.planner.command.iter().map(|word| shell_word(word)).collect();
+    let because = clean_line(&talk.planner.because).into_owned();
+    let word = out.talk_palette().paint(Tone::Strong, "planner");
+    out.talk(&format!("{word}  {name}, since {because}: {}", clean_line(&words.join(" "))));
+    let signals = Signals::listen().ok();
+    let mut prompt = talk.first.clone();
+    let mut last = (String::new(), Vec::new());
+    for number in 1..=talk.tries {
+        let said = ask(talk, (&prompt, number, changed), signals.as_ref(), out)?;
+        match judge(&said.text)? {
+            Judged::Fit(value) => {
+                out.talk(&format!("verify   try {number}: clean"));
+                return Ok((value, number));
+            }
+            Judged::Returned { plan, complaints } => {
+                let count = complaints.len();
+                let faults = if count == 1 { "1 fault".to_owned() } else { format!("{count} faults") };
+                let goes = if number < talk.tries { ", sent back to the planner" } else { "" };
+                out.talk(&format!("verify   try {number}: {faults}{goes}"));
+                let returned = Returned { plan: plan.as_ref(), complaints: &complaints };
+                prompt = planning::again(&talk.first, &returned);
+                last = (said.text, complaints);
+            }
+        }
+    }
+    Err(spent(talk, &last))
+}
+
+fn ask(
+    talk: &Talk<'_>,
+    (prompt, number, changed): (&str, u32, &mut Vec<String>),
+    signals: Option<&Signals>,
+    out: &mut Out<'_>,
+) -> Result<Said, Failure> {
+    let stop = Stop::new();
+    let begun = Instant::now();
+    let mut left = None;
+    let line = format!("asking   try {number} of {}", talk.tries);
+    let is_drawn = out.settings().stdout.is_terminal && !out.settings().is_json && !out.settings().is_quiet;
+    if !is_drawn {
+        out.talk(&line);
+    }
+    let answered = thread::scope(|scope| {
+        let working = scope.spawn(|| talk.planner.ask(talk.project, prompt, &stop, changed));
+        while !working.is_finished() {
+            thread::sleep(TICK);
+            let told = signals.and_then(Signals::leave).filter(|_| left.is_none());
+            if told.is_some() {
+                left = told;
+                stop.request();
+            }
+            if is_drawn {
+                let seconds = begun.elapsed().as_secs();
+                out.draw(&[format!("{line}   {}:{:02}", seconds / 60, seconds % 60)]);
+            }
+        }
+        working.join()
+    });
+    out.erase();
+    let answered = answered.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    if let Some(exit) = left {
+        return Err(Failure::new(exit, "the planner was stopped").hint("nothing was written"));
+    }
+    let said = answered?;
+    let milliseconds = said.usage.milliseconds;
+    let cost = said
+        .usage
+        .micro_dollars
+        .map(|micro| format!("   ${}.{:02}", micro / 1_000_000, micro / 10_000 % 100));
+    let (seconds, tenths) = (milliseconds / 1000, milliseconds % 1000 / 100);
+    out.talk(&format!("answered after {seconds}.{tenths} s{}", cost.unwrap_or_default()));
+    Ok(said)
+}
+
+/// A planner only reads. What changed meanwhile is said loudly; it is nobody's plan, and it is not undone behind anybody's back.
+fn warn_of_changes(name: &str, changed: &[String], out: &mut Out<'_>) {
+    if changed.is_empty() {
+        return;
+    }
+    let named: Vec<&str> = changed.iter().take(FILES_NAMED_MAX).map(String::as_str).collect();
+    let more = changed.len().saturating_sub(FILES_NAMED_MAX);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    out.warn(&format!(
+        "files changed while the planner {name} was at work, which was only to read: {}{more}; look at them before you \
+         approve anything",
+        named.join(", ")
+    ));
+}
+
+fn spent(talk: &Talk<'_>, (said, complaints): &(String, Vec<String>)) -> Failure {
+    let tries = if talk.tries == 1 { "1 try".to_owned() } else { format!("{} tries", talk.tries) };
+    let message = format!("the planner {} gave no plan that can be used in {tries}", talk.planner.name);
+    let mut failure = Failure::new(Exit::No, message);
+    failure.causes = complaints.iter().take(COMPLAINTS_SHOWN_MAX).cloned().collect();
+    // What was paid for is not thrown away.
+    match planner::keep_answer(talk.project, said) {
+        Ok(path) => {
+            let path = path.to_string_lossy().into_owned();
+            let hint =
+                format!("nothing was written; its last answer is kept in {path}: mend it and hand it in");
+            let words = talk.hand_in.iter().map(String::as_str).chain([path.as_str()]);
+            failure.hint(hint).next(Next::new(words))
+        }
+        Err(error) => {
+            failure.hint(format!("nothing was written; its last answer could not be kept: {error}"))
+        }
+    }
+}
+
+/// The text of an answer or an issue: from standard input or a file.
+pub(crate) fn input(file: &str) -> Result<String, Failure> {
+    let text = match file {
+        STDIN => {
+            let mut text = String::new();
+            io::stdin().take(INPUT_BYTES_MAX).read_to_string(&mut text).map(|_| text)
+        }
+        file => plan_file::read_stream_at(file.as_ref(), INPUT_BYTES_MAX),
+    };
+    text.map_err(|error| match error.kind() == io::ErrorKind::NotFound {
+        true => Failure::new(Exit::Usage, format!("there is no file {file}")),
+        false => Failure::new(Exit::Machine, format!("cannot read {file}")).because(&error),
+    })
+}
+
+/// Says why a plan is as it is, in a few lines.
+pub(crate) fn tell_reasoning(label: &str, reasoning: &str, out: &mut Out<'_>) {
+    let lines: Vec<&str> = reasoning.lines().filter(|line| !line.trim().is_empty()).collect();
+    for (place, line) in lines.iter().take(REASONING_LINES_MAX).enumerate() {
+        let label = if place == 0 { label } else { "" };
+        out.line(&format!("  {label:<9} {}", clean_line(line.trim_end())));
+    }
+    if lines.len() > REASONING_LINES_MAX {
+        out.line(&format!("  {:<9} and {} lines more", "", lines.len() - REASONING_LINES_MAX));
+    }
+}
+
+impl From<planner::Error> for Failure {
+    fn from(error: planner::Error) -> Self {
+        const ROLE: &str = "planwright.toml could say: [roles] planner = \"claude\"; without a planner, write the plan with \
+                            `planwright new`, or hand one in with --from";
+        let failure = |exit| Self::from_error(exit, &error);
+        match &error {
+            planner::Error::Nobody | planner::Error::Unfit { .. } | planner::Error::Missing { .. } => {
+                failure(Exit::No).hint(ROLE).next(Next::new(["planwright", "doctor"]))
+            }
+            planner::Error::Unapproved { name, command } => {
+                let (key, words) =
+                    (format!("agents.{name}.command"), Value::Words(command.clone()).to_string());
+                failure(Exit::Person)
+                    .hint(format!(
+                        "look at it, say it in your own settings, and take it out of the project's, which win: planwright config unset {key}"
+                    ))
+                    .next(Next::new(["planwright", "config", "set", &key, &words, "--user"]))
+            }
+            planner::Error::Late { .. } => failure(Exit::No)
+                .hint("nothing was written; `draft.seconds` says how long it may take")
+                .next(Next::new(["planwright", "config", "draft.seconds"])),
+            planner::Error::Silent { .. } => {
+                failure(Exit::No).hint("nothing was written").next(Next::new(["planwright", "doctor"]))
+            }
+            planner::Error::Stopped => failure(Exit::Terminated).hint("nothing was written"),
+            planner::Error::State(_) | planner::Error::Process(_) => {
+                failure(Exit::Machine).hint("nothing was written")
+            }
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! How a planner's session is told of: what `planwright session` and `agentctl` share.
+
+use planwright_engine::agent::planning_session;
+use planwright_engine::agent::planning_session::{Came, Commit, Error, Fault, Outcome, VARIABLE, Wrong};
+use planwright_engine::core::approval::ledger::Who;
+use planwright_engine::core::syntax::diagnostic::{Diagnostic, Severity};
+use planwright_engine::core::workspace::session::prompt::{PROGRAM, TOPIC_CHARS_MAX};
+use planwright_engine::core::workspace::session::{Refusal, Thread};
+use planwright_engine::{Project, Verified};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::interaction::proposal::tell;
+use crate::output::diagnostics;
+use crate::output::diagnostics::Checked;
+use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+
+/// Whose words are typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tongue {
+    /// Those of document E.
+    Agentctl,
+    /// Ours.
+    Planwright,
+}
+
+impl Tongue {
+    fn drop(self, thread: &str) -> Next {
+        match self {
+            Self::Agentctl => Next::new([PROGRAM, "plan", "remove-thread", "--thread-id", thread]),
+            Self::Planwright => Next::new(["planwright", "session", "drop", thread]),
+        }
+    }
+
+    fn clear(self) -> Next {
+        match self {
+            Self::Agentctl => Next::new([PROGRAM, "plan", "clear-current"]),
+            Self::Planwright => Next::new(["planwright", "session", "clear"]),
+        }
+    }
+
+    fn help(self) -> Next {
+        match self {
+            Self::Agentctl => Next::new([PROGRAM, "--help"]),
+            Self::Planwright => Next::new(["planwright", "help", "session"]),
+        }
+    }
+
+    pub(crate) fn commit(self) -> Next {
+        match self {
+            Self::Agentctl => Next::new([PROGRAM, "plan", "commit"]),
+            Self::Planwright => Next::new(["planwright", "session", "commit"]),
+        }
+    }
+}
+
+/// The data of the envelope.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub(crate) struct SessionData {
+    /// What the session is about.
+    pub(crate) topic: Option<String>,
+    /// Its threads, the current one first; empty where there is no session yet.
+    pub(crate) threads: Vec<ThreadData>,
+    /// What the commit came to, thread by thread.
+    pub(crate) outcomes: Vec<OutcomeData>,
+    /// Everything that is wrong: then nothing was committed.
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// A thread of a session.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ThreadData {
+    /// Its id.
+    pub(crate) thread_id: String,
+    /// Its folder.
+    pub(crate) plan_dir: String,
+    /// Whether it is the one that the planner was asked in.
+    pub(crate) is_current: bool,
+    /// The name under which people review its plan; `None`: nothing was committed.
+    pub(crate) plan: Option<String>,
+    /// Where the plan stands.
+    pub(crate) state: Option<String>,
+    /// Its newest revision.
+    pub(crate) revision: Option<u32>,
+    /// The digest of that.
+    pub(crate) digest: Option<String>,
+}
+
+/// What became of a thread.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct OutcomeData {
+    /// The thread; `None`: it was removed before.
+    pub(crate) thread_id: Option<String>,
+    /// The name of its plan; `None`: it never had one.
+    pub(crate) plan: Option<String>,
+    /// `proposed`, `unchanged`, `withdrawn`, `empty` or `stays`.
+    pub(crate) came: String,
+    /// The state of what is unchanged or stays.
+    pub(crate) state: Option<String>,
+    /// The revision that was proposed.
+    pub(crate) revision: Option<u32>,
+    /// Its digest.
+    pub(crate) digest: Option<String>,
+    /// The written rule that approved it at once.
+    pub(crate) approved_by_rule: Option<String>,
+}
+
+/// One thing that is wrong with a thread.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Problem {
+    /// The thread.
+    pub(crate) thread_id: String,
+    /// Its folder.
+    pub(crate) plan_dir: String,
+    /// What, with its place.
+    pub(crate) message: String,
+}
+
+/// A thread as data, with where its plan stands.
+pub(crate) fn thread_data(
+    thread: &Thread,
+    stood: Option<&planning_session::Stood>,
+    current: &str,
+) -> ThreadData {
+    ThreadData {
+        thread_id: thread.id.clone(),
+        plan_dir: thread.folder.to_string_lossy().into_owned(),
+        is_current: thread.id == current,
+        plan: stood.map(|stood| stood.plan.clone()),
+        state: stood.map(|stood| stood.state.to_string()),
+        revision: stood.map(|stood| stood.revision),
+        digest: stood.map(|stood| stood.digest.clone()),
+    }
+}
+
+/// Says that a thread was removed, and what that means for a plan of it that waits for a person.
+pub(crate) fn say_dropped((thread, left): (Thread, Option<Error>), out: &mut Out<'_>) {
+    let id = clean_line(&thread.id);
+    match left {
+        None => out.talk(&format!("removed {id} with {}", clean_line(&thread.folder.to_string_lossy()))),
+        Some(error) => {
+            out.talk(&format!("removed {id}"));
+            warn(error, out);
+        }
+    }
+    if let Some(plan) = &thread.plan {
+        out.talk(&format!("the next commit takes `{}` back, if nobody decided about it", clean_line(plan)));
+    }
+}
+
+/// Commits all threads of the session, and says what came of it.
+pub(crate) fn commit(
+    project: &Project,
+    by: &Who,
+    tongue: Tongue,
+    out: &mut Out<'_>,
+) -> Result<Answer, Failure> {
+    match planning_session::commit(project, by).map_err(|error| failure(error, tongue))? {
+        Commit::Refused(faults) => Ok(refused(&faults, tongue, out)),
+        Commit::Done(outcomes) => {
+            for outcome in &outcomes {
+                say(outcome, out);
+            }
+            let first = outcomes.iter().find(|outcome| matches!(outcome.came, Came::Proposed(_)));
+            let next = match first {
+                Some(first) => Next::new(["planwright", "review", first.plan.as_str()]),
+                None => Next::new(["planwright", "session", "show"]),
+            };
+            let outcomes = outcomes.into_iter().map(outcome_data).collect();
+            Ok(Answer::done("session", &SessionData { outcomes, ..SessionData::default() }).next(next))
+        }
+    }
+}
+
+fn say(outcome: &Outcome, out: &mut Out<'_>) {
+    let plan = clean_line(&outcome.plan).into_owned();
+    let word = |word: &str| out.palette().paint(Tone::Muted, word);
+    let line = match &outcome.came {
+        Came::Proposed(proposed) => return tell(&outcome.plan, proposed, out),
+        Came::Unchanged(state) => format!("{}  {plan}  {state}, and stays so", word("unchanged")),
+        Came::Withdrawn => format!("{}  {plan}  nobody is asked about it any more", word("withdrawn")),
+        Came::Stays(state) => {
+            format!("{}  {plan}  {state}: only a person can end it (planwright cancel)", word("stays"))
+        }
+        Came::Empty => format!("{}  no plan in this thread, and none that waits for anybody", word("empty")),
+    };
+    out.line(&line);
+}
+
+fn outcome_data(outcome: Outcome) -> OutcomeData {
+    let (came, state, proposed) = match outcome.came {
+        Came::Proposed(proposed) => ("proposed", None, Some(proposed)),
+        Came::Unchanged(state) => ("unchanged", Some(state.to_string()), None),
+        Came::Withdrawn => ("withdrawn", None, None),
+        Came::Empty => ("empty", None, None),
+        Came::Stays(state) => ("stays", Some(state.to_string()), None),
+    };
+    OutcomeData {
+        thread_id: outcome.thread,
+        plan: Some(outcome.plan).filter(|plan| !plan.is_empty()),
+        came: came.to_owned(),
+        state,
+        revision: proposed.as_ref().map(|proposed| proposed.revision.number),
+        digest: proposed.as_ref().map(|proposed| proposed.revision.subject.digest.clone()),
+        approved_by_rule: proposed.and_then(|proposed| proposed.rule),
+    }
+}
+
+/// Says everything that is wrong with all folders.
+fn refused(faults: &[Fault], tongue: Tongue, out: &mut Out<'_>) -> Answer {
+    let palette = out.talk_palette();
+    let unclean = |fault: &Fault| match &fault.wrong {
+        Wrong::Unclean(verified) => {
+            Some(text_of(verified, |checked| diagnostics::human(checked, palette, out.settings().width)))
+        }
+        Wrong::Missing { .. } | Wrong::Link(_) | Wrong::Taken { .. } => None,
+    };
+    let mut text = String::new();
+    for fault in faults {
+        let said = unclean(fault).unwrap_or_else(|| {
+            let (message, help) = words(fault, tongue);
+            let error = palette.paint(Tone::Bad, "error:");
+            format!("{error} {}\n  help: {}\n", clean_line(&message), clean_line(&help))
+        });
+        text.push_str(&said);
+        text.push('\n');
+    }
+    let many =
+        if faults.len() == 1 { "1 thread has".to_owned() } else { format!("{} threads have", faults.len()) };
+    let error = palette.paint(Tone::Bad, "error:");
+    text.push_str(&format!(
+        "{error} nothing was committed: {many} errors; mend all of them, then commit again\n"
+    ));
+    if !out.settings().is_json {
+        out.complain(&text);
+    }
+    let problems = faults.iter().flat_map(|fault| problems(fault, tongue)).collect();
+    let data = SessionData { problems, ..SessionData::default() };
+    Answer::new(Exit::No, "session", &data).next(tongue.commit())
+}
+
+fn text_of(verified: &Verified, render: impl Fn(&[Checked<'_>]) -> String) -> String {
+    render(&[Checked { source: &verified.source, diagnostics: &verified.diagnostics }])
+}
+
+fn problems(fault: &Fault, tongue: Tongue) -> Vec<Problem> {
+    let messages: Vec<String> = match &fault.wrong {
+        // What is only warned of holds no commit up.
+        Wrong::Unclean(verified) => {
+            let is_wrong = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Error;
+            let wrong: Vec<Diagnostic> = verified.diagnostics.iter().filter(is_wrong).cloned().collect();
+            let checked = Checked { source: &verified.source, diagnostics: &wrong };
+            diagnostics::short(&[checked]).lines().map(str::to_owned).collect()
+        }
+        Wrong::Missing { .. } | Wrong::Link(_) | Wrong::Taken { .. } => {
+            let (message, help) = words(fault, tongue);
+            vec![format!("{message}; {help}")]
+        }
+    };
+    let problem = |message| Problem {
+        thread_id: fault.thread.clone(),
+        plan_dir: fault.folder.to_string_lossy().into_owned(),
+        message,
+    };
+    messages.into_iter().map(problem).collect()
+}
+
+/// What is wrong with a thread, and the way out.
+fn words(fault: &Fault, tongue: Tongue) -> (String, String) {
+    let (folder, thread) = (fault.folder.display(), &fault.thread);
+    match &fault.wrong {
+        Wrong::Missing { is_current: true } => (
+            format!("{folder}/plan.md is missing: the current thread ({thread}) has no plan"),
+            format!("write it, or say that there shall be none: {}", tongue.clear().command),
+        ),
+        Wrong::Missing { is_current: false } => (
+            format!("{folder}/plan.md is missing: the thread {thread} has no plan"),
+            format!("write it, or remove the thread: {}", tongue.drop(thread).command),
+        ),
+        Wrong::Link(path) => (
+            format!("{} is a link, or no file at all (thread {thread})", path.display()),
+            "plans are files of their own: remove it and write a file".to_owned(),
+        ),
+        Wrong::Taken { plan, why } => (
+            format!("the plan `{plan}` of the thread {thread} can't be revised: {why}"),
+            format!(
+                "a person can give it back: planwright reopen {plan}; another plan needs a thread of its own"
+            ),
+        ),
+        Wrong::Unclean(_) => (format!("{folder} has errors (thread {thread})"), "mend them".to_owned()),
+    }
+}
+
+/// Says what could not be finished at a desk and holds up nobody.
+pub(crate) fn warn(error: Error, out: &mut Out<'_>) {
+    let Failure { message, causes, .. } = failure(error, Tongue::Planwright);
+    let whole: Vec<String> = std::iter::once(message).chain(causes).collect();
+    out.warn(&format!("{}; `planwright doctor` says what helps", clean_line(&whole.join(": "))));
+}
+
+/// What is said when a verb fails.
+pub(crate) fn failure(error: Error, tongue: Tongue) -> Failure {
+    match error {
+        Error::Store(error) => error.into(),
+        Error::Project(error) => error.into(),
+        Error::Decisions(error) => error.into(),
+        Error::Refused(ref refusal) => refuse(refusal, Failure::from_error(Exit::Usage, &error), tongue),
+        Error::Inside { .. } | Error::Homeless => Failure::from_error(Exit::Usage, &error)
+            .hint("say another place for plan folders, outside of every repository: the setting `session.plans`")
+            .next(Next::new(["planwright", "config", "session.plans"])),
+        Error::Astray { .. } => Failure::from_error(Exit::No, &error)
+            .hint("remove what lies there: the folder is made again"),
+        Error::Record { .. } | Error::Folder { .. } | Error::Undiscarded { .. } | Error::State(_) => {
+            Failure::from_error(Exit::Machine, &error)
+        }
+    }
+}
+
+fn refuse(refusal: &Refusal, failure: Failure, tongue: Tongue) -> Failure {
+    match refusal {
+        Refusal::Unknown { known, .. } => {
+            let known = match known.is_empty() {
+                true => "this session has none: only what was asked for can be removed".to_owned(),
+                false => format!("it has {}", known.join(", ")),
+            };
+            failure.hint(known).next(Next::new(["planwright", "session", "show"]))
+        }
+        Refusal::Current { .. } => {
+            let failure = Failure { exit: Exit::No, ..failure };
+            failure.hint("clear it to remove its plan; the thread stays").next(tongue.clear())
+        }
+        Refusal::Full => Failure { exit: Exit::No, ..failure }.hint("remove one that is not needed any more"),
+        Refusal::EmptyTopic | Refusal::LongTopic { .. } | Refusal::HiddenTopic => {
+            failure.hint(format!("say it on one line, in 1 to {TOPIC_CHARS_MAX} characters")).next(tongue.help())
+        }
+        Refusal::Name { .. } => failure.hint(format!(
+            "{VARIABLE} is made of at most 64 letters, digits, `-`, `_` and `.`; without it the session is that of this folder"
+        ))
+        .next(tongue.help()),
+    }
+}

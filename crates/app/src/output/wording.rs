@@ -1,0 +1,449 @@
+//! How facts about runs are said, wherever they are shown: times, ages, amounts, reasons, answers, and an event on one line.
+//! Knows no command, and decides nothing.
+
+pub(crate) mod entry;
+pub(crate) mod found;
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use planwright_engine::config::{ADVISORY_JUDGE_KEY, ENVIRONMENT_KEY, GATE_JUDGE_KEY, LIKE_KEY, TOPICS_KEY};
+use planwright_engine::core::agent::finding;
+use planwright_engine::core::agent::profile::Account;
+use planwright_engine::core::agent::report;
+use planwright_engine::core::agent::report::Finding;
+use planwright_engine::core::plan::budget;
+use planwright_engine::core::run::event::{Answer, AttemptEnd, Event, Outcome, Reason, StopWhen, Usage};
+use planwright_engine::core::run::forecast::Forecast;
+use planwright_engine::core::run::schedule;
+use planwright_engine::core::run::state::Ask;
+use planwright_engine::run::Run;
+use planwright_engine::system::clock;
+
+use crate::output::{Exit, Failure, clean, shell_word};
+
+/// The time, in milliseconds since 1970.
+pub(crate) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The time of an event as the clock on the wall shows it: `14:34:55`, with the date where it was not today.
+pub(crate) fn clock_time(at_ms: u64, now_ms: u64) -> String {
+    let (at, today) = (clock::local(at_ms), clock::local(now_ms));
+    match (at.split_once(' '), today.split_once(' ')) {
+        (Some((day, time)), Some((today, _))) if day == today => time.to_owned(),
+        _ => at,
+    }
+}
+
+/// How long ago something was: `12 s`, `14 min`, `3 h`, `2 days`.
+pub(crate) fn age(since_ms: u64, now_ms: u64) -> String {
+    let seconds = now_ms.saturating_sub(since_ms) / 1000;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        3600..86_400 => format!("{} h", seconds / 3600),
+        86_400..172_800 => "1 day".to_owned(),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+/// How long something took: `4.1s`, `7m01s`, `2h03m`.
+pub(crate) fn duration(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1000;
+    match seconds {
+        0..60 => format!("{seconds}.{}s", milliseconds % 1000 / 100),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+/// How long something took, as a clock shows it: `6:10`, `1:02:03`.
+pub(crate) fn clock_span(milliseconds: u64) -> String {
+    let seconds = milliseconds.div_ceil(1000);
+    match seconds {
+        0..3600 => format!("{}:{:02}", seconds / 60, seconds % 60),
+        _ => format!("{}:{:02}:{:02}", seconds / 3600, seconds % 3600 / 60, seconds % 60),
+    }
+}
+
+/// An amount of bytes: `812 bytes`, `3.1 MB`.
+pub(crate) fn size(bytes: u64) -> String {
+    let tenths = |unit: u64| format!("{}.{}", bytes / unit, bytes % unit * 10 / unit);
+    match bytes {
+        0..1000 => format!("{bytes} bytes"),
+        1000..1_000_000 => format!("{} kB", tenths(1000)),
+        1_000_000..1_000_000_000 => format!("{} MB", tenths(1_000_000)),
+        _ => format!("{} GB", tenths(1_000_000_000)),
+    }
+}
+
+/// A count with its word: `1 file`, `2 files`; the first word gets the ending.
+pub(crate) fn number(count: usize, word: &str) -> String {
+    match (count, word.split_once(' ')) {
+        (1, _) => format!("1 {word}"),
+        (_, None) => format!("{count} {word}s"),
+        (_, Some((word, rest))) => format!("{count} {word}s {rest}"),
+    }
+}
+
+/// A length of time that was typed after an option: `7d`, `12h`, `30 min`; in milliseconds.
+pub(crate) fn span(option: &str, text: &str) -> Result<u64, Failure> {
+    // A bare number has no unit that everybody would guess.
+    let seconds = budget::seconds(text).filter(|&seconds| seconds > 0 && text.trim().parse::<u64>().is_err());
+    seconds.map(|seconds| seconds.saturating_mul(1000)).ok_or_else(|| {
+        let hint = format!("{option} 7d, 12h or 30min");
+        Failure::new(Exit::Usage, format!("`{text}` is no length of time")).hint(hint)
+    })
+}
+
+/// What work will likely take: `likely $1.20 ($0.80 to $1.90), 22 min (14 to 31)`.
+pub(crate) fn forecast(forecast: &Forecast) -> String {
+    let Forecast { seconds, micro_dollars, .. } = forecast;
+    let money = micro_dollars
+        .map(|range| format!("{} ({} to {}), ", money(range.likely), money(range.low), money(range.high)));
+    let time = |seconds: u64| age(0, seconds * 1000);
+    let times = format!("{} ({} to {})", time(seconds.likely), time(seconds.low), time(seconds.high));
+    format!("likely {}{times}", money.unwrap_or_default())
+}
+
+/// An amount of money: `$0.62`.
+pub(crate) fn money(micro_dollars: u64) -> String {
+    let cents = micro_dollars.div_ceil(10_000);
+    format!("${}.{:02}", cents / 100, cents % 100)
+}
+
+/// What was spent, as far as anybody says; empty where nobody does.
+pub(crate) fn spent(usage: Usage) -> String {
+    let money = usage.micro_dollars.map(money);
+    let tokens = usage.tokens.map(|tokens| match tokens {
+        0..10_000 => format!("{tokens} tokens"),
+        _ => format!("{}k tokens", tokens / 1000),
+    });
+    money.into_iter().chain(tokens).collect::<Vec<_>>().join(", ")
+}
+
+/// A word as one types it into a shell.
+pub(crate) fn word(text: &str) -> String {
+    shell_word(text)
+}
+
+/// What an approval names of those who do the work, as a sentence: command lines, and what else is said of an agent.
+pub(crate) fn named_work(key: &str, words: &[String]) -> String {
+    let line = words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
+    if let Some(target) = key.strip_prefix(ENVIRONMENT_KEY) {
+        return format!("the variables of {target}: {line}");
+    }
+    if let Some(target) = key.strip_prefix(LIKE_KEY) {
+        return format!("{target} is taken for an agent like {line}");
+    }
+    match key {
+        TOPICS_KEY => format!("topics come from: {line}"),
+        ADVISORY_JUDGE_KEY => format!("the judge, who only advises, is: {line}"),
+        GATE_JUDGE_KEY => format!("the judge, whose no counts, is: {line}"),
+        target => format!("{target} is done by: {line}"),
+    }
+}
+
+/// A text of others, set apart from what is ours.
+pub(crate) fn indented(text: &str) -> String {
+    let line = |line: &str| if line.is_empty() { "\n".to_owned() } else { format!("    {line}\n") };
+    clean(text).lines().map(line).collect()
+}
+
+/// What a person is asked about: `it/fix`, or `it` for the whole run.
+pub(crate) fn subject(run: &Run, ask: &Ask) -> String {
+    match ask.step {
+        Some(place) => format!("{}/{}", run.row.name, run.plan.steps[place].id),
+        None => run.row.name.clone(),
+    }
+}
+
+/// The commands that answer an ask, each with what it does.
+pub(crate) fn choices(run: &Run, ask: &Ask) -> Vec<(String, &'static str)> {
+    let contract = ask.step.map(|place| &run.plan.steps[place].contract);
+    choices_of(&subject(run, ask), schedule::choices(ask.reason, contract))
+}
+
+/// The commands that answer what is asked about `subject`, each with what it does.
+pub(crate) fn choices_of(subject: &str, words: &str) -> Vec<(String, &'static str)> {
+    let flags = words.split(';').next().unwrap_or_default().split(',').map(str::trim);
+    let subject = shell_word(subject);
+    flags.map(|flag| choice(&subject, flag)).collect()
+}
+
+fn choice(subject: &str, flag: &str) -> (String, &'static str) {
+    match flag {
+        "resume" => return (format!("planwright run {subject}"), "go on where it stands"),
+        "fail" => {
+            return (
+                format!("planwright cancel {subject} --failed -m '...'"),
+                "it has failed, for your reason",
+            );
+        }
+        "cancel" => return (format!("planwright cancel {subject} -m '...'"), "it is not wanted any more"),
+        _ => {}
+    }
+    let (more, what) = match flag {
+        "--retry" => (" --hint '...'", "one more attempt; the agent is told the hint"),
+        "--take-over" => ("", "you have done it by hand; the contract judges"),
+        "--confirm" => ("", "you confirm that it is done"),
+        "--skip" => (" -m '...'", "leave it out, with your reason"),
+        "--revise" => (" -m '...'", "the run ends; the plan is revised and approved again"),
+        "--budget" => (" +1.00", "so much more may be spent: money, tokens or time"),
+        "--stop" => ("", "go no further for now"),
+        _ => ("", ""),
+    };
+    (format!("planwright answer {subject} {flag}{more}"), what)
+}
+
+/// Why a person is asked.
+pub(crate) const fn reason_words(reason: Reason) -> &'static str {
+    match reason {
+        Reason::AttemptsSpent => "all attempts failed",
+        Reason::Manual => "a person's to do or to confirm",
+        Reason::Budget => "the budget is spent",
+        Reason::Lost => "attempts were lost too often",
+        Reason::Parked => "the agent can't be had",
+        Reason::Stalled => "nobody has driven it for a long time",
+        Reason::Question => "the agent has a question",
+        Reason::Strayed => "an attempt changed what it may not touch",
+    }
+}
+
+/// Why a person is asked, as programs read it.
+pub(crate) const fn reason_word(reason: Reason) -> &'static str {
+    match reason {
+        Reason::AttemptsSpent => "attempts-spent",
+        Reason::Manual => "manual",
+        Reason::Budget => "budget",
+        Reason::Lost => "lost",
+        Reason::Parked => "parked",
+        Reason::Stalled => "stalled",
+        Reason::Question => "question",
+        Reason::Strayed => "strayed",
+    }
+}
+
+/// How an attempt ended.
+pub(crate) fn end_words(end: &AttemptEnd) -> String {
+    match end {
+        AttemptEnd::Exited(code) => format!("exit {code}"),
+        AttemptEnd::Signalled(signal) => format!("killed by signal {signal}"),
+        AttemptEnd::TimedOut(seconds) => format!("timed out after {seconds} s"),
+        AttemptEnd::Lost => "lost".to_owned(),
+        AttemptEnd::Stopped => "stopped".to_owned(),
+        AttemptEnd::Parked { why, .. } => format!("parked: {why}"),
+    }
+}
+
+/// What a person said.
+pub(crate) fn answer_words(answer: &Answer) -> String {
+    match answer {
+        Answer::Retry { hint } if hint.is_empty() => "retry".to_owned(),
+        Answer::Retry { hint } => format!("retry: {hint};"),
+        Answer::TakeOver => "taken over".to_owned(),
+        Answer::Confirm => "confirmed".to_owned(),
+        Answer::Skip { reason } => format!("skipped: {reason};"),
+        Answer::Stop => "stopped".to_owned(),
+        Answer::Revise { reason } => format!("sent back: {reason};"),
+        Answer::Budget { .. } => "more budget".to_owned(),
+    }
+}
+
+/// What an event says, beyond its name.
+pub(crate) fn detail(event: &Event) -> String {
+    match event {
+        Event::RunStarted { approved_by, digest, .. } => {
+            format!("{} approved by {approved_by}", digest.get(..8).unwrap_or(digest))
+        }
+        Event::AgentsApproved { approved_by, .. } => format!("command lines approved by {approved_by}"),
+        Event::AttemptStarted { agent, .. } => agent.clone(),
+        Event::AttemptFinished { end, changed, account, .. } => {
+            let found: Vec<Finding> = report::findings(&account.report).cloned().collect();
+            let found = match found.len() {
+                0 => String::new(),
+                count => format!(", {} ({})", number(count, "finding"), finding::counted(&found)),
+            };
+            let changed = number(changed.len(), "file");
+            format!("{}, {changed} changed{}{found}", end_words(end), scope_words(account))
+        }
+        Event::ContractFinished { receipt, .. } => {
+            let failure = receipt.verdict.failure();
+            let said = failure.map_or_else(|| "passed".to_owned(), |failure| format!("failed: {failure}"));
+            let opinion = receipt.opinion.as_ref().map(|opinion| format!("; {opinion}"));
+            format!("{said}{}", opinion.unwrap_or_default())
+        }
+        Event::AskOpened { reason, .. } => reason_words(*reason).to_owned(),
+        Event::AskAnswered { answer, by, .. } => format!("{} by {by}", answer_words(answer)),
+        Event::BudgetWarned { limit, percent } => format!("{percent} % of {limit}"),
+        Event::RunStopped { by, when: StopWhen::AfterAttempts } | Event::RunResumed { by } => by.clone(),
+        Event::RunStopped { by, when: StopWhen::Now } => format!("at once, by {by}"),
+        Event::StepsReopened { steps, by } => format!("{} by {by}", steps.join(", ")),
+        Event::RunFinished { outcome: Outcome::Done, .. } => "done".to_owned(),
+        Event::RunFinished { outcome: Outcome::Failed, why } => format!("failed: {why}"),
+        Event::RunFinished { outcome: Outcome::Cancelled, why } => format!("cancelled: {why}"),
+    }
+}
+
+/// What an attempt did, or tried, beyond its scope.
+fn scope_words(account: &Account) -> String {
+    let mut words = String::new();
+    if !account.outside.is_empty() {
+        words.push_str(&format!(", outside of its scope: {}", account.outside.join(", ")));
+    }
+    match account.refused.len() {
+        0 => {}
+        1 => words.push_str(", 1 call out of scope"),
+        count => words.push_str(&format!(", {count} calls out of scope")),
+    }
+    words
+}
+
+/// What an event is about: `it/fix`, or `it` for the whole run.
+pub(crate) fn place(plan: &str, event: &Event) -> String {
+    let asked = match event {
+        // An ask is named for its step; one about the run has a name that no step can have.
+        Event::AskAnswered { ask, .. } => {
+            ask.rsplit_once('/').map(|(step, _)| step).filter(|step| !step.contains('/'))
+        }
+        Event::RunStarted { .. }
+        | Event::AgentsApproved { .. }
+        | Event::AttemptStarted { .. }
+        | Event::AttemptFinished { .. }
+        | Event::ContractFinished { .. }
+        | Event::AskOpened { .. }
+        | Event::BudgetWarned { .. }
+        | Event::RunStopped { .. }
+        | Event::RunResumed { .. }
+        | Event::StepsReopened { .. }
+        | Event::RunFinished { .. } => None,
+    };
+    event.step().or(asked).map_or_else(|| plan.to_owned(), |step| format!("{plan}/{step}"))
+}
+
+/// What an event says, as `name=value` words.
+pub(crate) fn fields(event: &Event) -> String {
+    let mut fields: Vec<(&str, String)> = Vec::new();
+    fields.extend(event.attempt().map(|attempt| ("attempt", attempt.to_string())));
+    match event {
+        Event::RunStarted { digest, approved_by, .. } => {
+            fields.push(("digest", digest.get(..8).unwrap_or(digest).to_owned()));
+            fields.push(("by", approved_by.clone()));
+        }
+        Event::AgentsApproved { approved_by, .. } => fields.push(("by", approved_by.clone())),
+        Event::AttemptStarted { agent, .. } => fields.push(("agent", agent.clone())),
+        Event::AttemptFinished { end, usage, changed, account, .. } => {
+            fields.push(end_field(end));
+            fields.push(("dur", duration(usage.milliseconds)));
+            fields.extend(usage.micro_dollars.map(|dollars| ("cost", money(dollars)[1..].to_owned())));
+            fields.extend(usage.tokens.map(|tokens| ("tokens", tokens.to_string())));
+            fields.push(("changed", changed.len().to_string()));
+            let found = report::findings(&account.report).count();
+            fields.extend((found > 0).then(|| ("findings", found.to_string())));
+            if !account.outside.is_empty() {
+                fields.push(("outside", account.outside.len().to_string()));
+            }
+        }
+        Event::ContractFinished { receipt, .. } => {
+            match receipt.verdict.failure() {
+                None => fields.push(("verdict", "passed".to_owned())),
+                Some(failure) => {
+                    fields.push(("verdict", "failed".to_owned()));
+                    fields.push(("why", failure.to_string()));
+                }
+            }
+            fields.push(("dur", duration(receipt.milliseconds)));
+            if let Some(opinion) = &receipt.opinion {
+                fields.push(("judge", format!("{} ({})", opinion.by, opinion.weight.word())));
+                fields.push(("opinion", opinion.answer.word().to_owned()));
+            }
+        }
+        Event::AskOpened { reason, .. } => fields.push(("reason", reason_word(*reason).to_owned())),
+        Event::AskAnswered { answer, by, .. } => {
+            fields.push(("answer", answer_words(answer).trim_end_matches(';').to_owned()));
+            fields.push(("by", by.clone()));
+        }
+        Event::BudgetWarned { limit, percent } => {
+            fields.push(("limit", limit.clone()));
+            fields.push(("percent", percent.to_string()));
+        }
+        Event::RunStopped { by, when } => {
+            let when = if *when == StopWhen::Now { "now" } else { "after-attempts" };
+            fields.extend([("when", when.to_owned()), ("by", by.clone())]);
+        }
+        Event::RunResumed { by } => fields.push(("by", by.clone())),
+        Event::StepsReopened { steps, by } => {
+            fields.extend([("steps", steps.join(",")), ("by", by.clone())]);
+        }
+        Event::RunFinished { why, .. } => {
+            fields.push(("outcome", detail(event).split(':').next().unwrap_or_default().to_owned()));
+            fields.extend((!why.is_empty()).then(|| ("why", why.clone())));
+        }
+    }
+    words(&fields)
+}
+
+fn words(fields: &[(&str, String)]) -> String {
+    let words = fields.iter().map(|(name, value)| format!("{name}={}", shell_word(value)));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn end_field(end: &AttemptEnd) -> (&'static str, String) {
+    match end {
+        AttemptEnd::Exited(code) => ("exit", code.to_string()),
+        AttemptEnd::Signalled(signal) => ("signal", signal.to_string()),
+        AttemptEnd::TimedOut(_) | AttemptEnd::Lost | AttemptEnd::Stopped | AttemptEnd::Parked { .. } => {
+            ("end", end_words(end))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_and_durations_are_said_in_the_largest_unit_that_fits() {
+        let ages = [0, 59, 60, 3599, 3600, 86_399, 86_400, 200_000].map(|seconds| age(0, seconds * 1000));
+        assert_eq!(ages, ["0 s", "59 s", "1 min", "59 min", "1 h", "23 h", "1 day", "2 days"]);
+        assert_eq!(age(5000, 0), "0 s", "a clock that was set back makes nothing younger than new");
+        assert_eq!([4100, 421_000, 7_380_000].map(duration), ["4.1s", "7m01s", "2h03m"]);
+    }
+
+    #[test]
+    fn what_nobody_says_is_not_said() {
+        let usage = |micro_dollars, tokens| Usage { micro_dollars, tokens, milliseconds: 1 };
+        assert_eq!(spent(usage(None, None)), "");
+        assert_eq!(spent(usage(Some(615_001), None)), "$0.62");
+        assert_eq!(spent(usage(Some(0), Some(12_345))), "$0.00, 12k tokens");
+        assert_eq!(spent(usage(None, Some(900))), "900 tokens");
+    }
+
+    #[test]
+    fn an_event_is_one_line_of_words() {
+        let finished = Event::AttemptFinished {
+            step: "fix".to_owned(),
+            attempt: 3,
+            end: AttemptEnd::TimedOut(9),
+            output: None,
+            usage: Usage { tokens: Some(7), micro_dollars: Some(360_000), milliseconds: 421_000 },
+            changed: vec!["a".to_owned()],
+            account: planwright_engine::core::agent::profile::Account::default(),
+        };
+        assert_eq!(place("it", &finished), "it/fix");
+        assert_eq!(
+            fields(&finished),
+            "attempt=3 end='timed out after 9 s' dur=7m01s cost=0.36 tokens=7 changed=1"
+        );
+        let answer = Answer::Skip { reason: "two\nlines".to_owned() };
+        let answered = |ask: &str| Event::AskAnswered {
+            ask: ask.to_owned(),
+            answer: answer.clone(),
+            by: "ada".to_owned(),
+        };
+        assert_eq!(place("it", &answered("fix/2")), "it/fix");
+        assert_eq!(place("it", &answered("run/budget/1")), "it");
+        assert_eq!(fields(&answered("fix/2")), r"answer=$'skipped: two\nlines' by=ada");
+    }
+}

@@ -1,0 +1,181 @@
+//! What the files of an agent must say so that its sessions know of plans: hooks, the MCP server, the skill. One list of pieces an
+//! agent; a piece never takes anything away, and says what is missing in a text or why it can't tell.
+
+mod table;
+
+pub use crate::syntax::json::edit::{Refusal, Spot};
+pub use table::CONNECTIONS;
+
+use crate::syntax::json::edit::{insert, pretty};
+
+/// The skill that teaches agents to write plans.
+pub const SKILL: &str = include_str!("../../skill/SKILL.md");
+
+/// By what a text is known as one that planwright wrote, in whatever version.
+const OURS: &str = "planwright";
+
+/// How an agent is connected.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Connection {
+    pub agent: &'static str,
+    /// What its files must say.
+    pub pieces: &'static [Piece],
+    /// What the user has to do besides; empty where that is nothing.
+    pub note: &'static str,
+}
+
+/// What one file must say.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The file, relative to the root of the project; with `~/` the user's own, which is never written.
+    pub file: &'static str,
+    /// What it must say.
+    pub wanted: Wanted,
+}
+
+/// What a file must say.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// These values, in a file of JSON that may hold others.
+    Json(&'static [Entry]),
+    /// This table, in a file of TOML that may hold others.
+    Table {
+        /// Its head: `[mcp_servers.planwright]`.
+        head: &'static str,
+        /// The lines below it.
+        lines: &'static str,
+    },
+    Text(&'static str),
+}
+
+/// One value in a file of JSON.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The keys that lead to it.
+    pub path: &'static [&'static str],
+    /// Whether the path ends at its key or at the list that it is an item of.
+    pub spot: Spot,
+    pub json: &'static str,
+}
+
+/// The connection of an agent.
+pub fn named(agent: &str) -> Option<&'static Connection> {
+    CONNECTIONS.iter().find(|connection| connection.agent == agent)
+}
+
+impl Piece {
+    /// Whether planwright never writes it: it is not the project's.
+    pub fn is_by_hand(&self) -> bool {
+        self.file.starts_with("~/")
+    }
+
+    /// The text of the file with what is missing in it; `None` where nothing is.
+    pub fn applied(&self, old: Option<&str>) -> Result<Option<String>, Refusal> {
+        match &self.wanted {
+            Wanted::Json(entries) => {
+                let mut text = old.unwrap_or_default().to_owned();
+                for entry in *entries {
+                    if let Some(new) = insert(&text, entry.path, (entry.json, entry.spot))? {
+                        text = new;
+                    }
+                }
+                Ok((Some(text.as_str()) != old).then_some(text))
+            }
+            Wanted::Table { head, lines } => {
+                let old = old.unwrap_or_default();
+                if old.lines().any(|line| line.trim() == *head) {
+                    return Ok(None);
+                }
+                let gap = match old {
+                    "" => "",
+                    _ if old.ends_with('\n') => "\n",
+                    _ => "\n\n",
+                };
+                Ok(Some(format!("{old}{gap}{head}\n{lines}")))
+            }
+            Wanted::Text(text) => match old {
+                Some(old) if old == *text => Ok(None),
+                // An older text of ours is brought up to date; one that does not know us is somebody's own.
+                Some(old) if !old.contains(OURS) => Err(Refusal::Foreign),
+                Some(_) | None => Ok(Some((*text).to_owned())),
+            },
+        }
+    }
+
+    /// What a person would write by hand.
+    pub fn by_hand(&self) -> String {
+        match &self.wanted {
+            Wanted::Json(entries) => {
+                entries.iter().map(|entry| pretty(entry.path, (entry.json, entry.spot))).collect()
+            }
+            Wanted::Table { head, lines } => format!("{head}\n{lines}"),
+            Wanted::Text(text) => (*text).to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // P-10: every agent has all of it, the second time there is nothing to do, and nothing of the user's is lost.
+    #[test]
+    fn every_piece_fits_a_new_file_and_its_own_result() {
+        for connection in CONNECTIONS {
+            assert!(!connection.pieces.is_empty(), "{}", connection.agent);
+            for piece in connection.pieces {
+                let made =
+                    piece.applied(None).expect("an empty file takes everything").expect("it was missing");
+                assert_eq!(piece.applied(Some(&made)), Ok(None), "{}: {}", connection.agent, piece.file);
+                assert!(!piece.by_hand().is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_file_says_besides_stays() {
+        for piece in CONNECTIONS.iter().flat_map(|connection| connection.pieces) {
+            match &piece.wanted {
+                Wanted::Json(_) => {
+                    let old = "{\n    \"mine\": [1, 2],\n    \"hooks\": {\n        \"Mine\": []\n    }\n}\n";
+                    let new = piece.applied(Some(old)).expect("sound").expect("something was missing");
+                    assert!(
+                        new.starts_with("{\n    \"mine\": [1, 2],\n    \"hooks\": {\n        \"Mine\": []"),
+                        "{new}"
+                    );
+                    assert!(piece.applied(Some("{\n  // mine\n}")).is_err(), "{}", piece.file);
+                    assert!(piece.applied(Some("{\"mine\":")).is_err(), "{}", piece.file);
+                }
+                Wanted::Table { .. } => {
+                    let new = piece.applied(Some("model = \"x\"")).expect("fits").expect("it was missing");
+                    assert!(new.starts_with("model = \"x\"\n\n["), "{new}");
+                }
+                Wanted::Text(text) => {
+                    let older = format!("{text}\nand what an older planwright said\n");
+                    assert_eq!(piece.applied(Some(&older)), Ok(Some((*text).to_owned())), "{}", piece.file);
+                    assert_eq!(
+                        piece.applied(Some("# My own skill\n")),
+                        Err(Refusal::Foreign),
+                        "{}",
+                        piece.file
+                    );
+                }
+            }
+        }
+    }
+
+    // C-29, C-33: the skill says when to plan and which model a step suits, and is short enough for every agent.
+    #[test]
+    fn the_skill_is_one_that_agents_take() {
+        let (head, body) = SKILL.trim_start_matches("---\n").split_once("\n---\n").expect("a frontmatter");
+        let description =
+            head.lines().find_map(|line| line.strip_prefix("description: ")).expect("a description");
+        assert!(head.lines().any(|line| line == "name: plan"));
+        assert!(description.len() <= 1024, "{} characters", description.len());
+        assert!(!description.contains(": "), "it would be read as a map");
+        assert!(body.lines().count() < 500);
+        for words in ["Should this be a plan?", "Which model for which step", "can't mark a step as done"] {
+            assert!(body.contains(words), "{words}");
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Where a path lies, seen from the workspace. Text alone: links are followed by whoever has a disk.
+
+use crate::syntax::shell::flat;
+
+/// Where a path lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// In the workspace: the path from its root.
+    Inside(String),
+    /// Elsewhere: the whole path.
+    Outside(String),
+}
+
+impl Place {
+    /// Where `path` lies that somebody in `folder` names.
+    pub fn of(root: &str, folder: &str, path: &str) -> Self {
+        let whole = match path {
+            // Whose home it is nobody knows here, but it is not in the workspace.
+            path if path.starts_with('~') => return Self::Outside(path.to_owned()),
+            path if path.starts_with('/') => path.to_owned(),
+            path if folder.starts_with('/') => format!("{folder}/{path}"),
+            path => format!("{root}/{folder}/{path}"),
+        };
+        let whole = flat(&whole);
+        let root = flat(root);
+        match whole.strip_prefix(&root) {
+            Some(rest) if rest.starts_with('/') => Self::Inside(rest[1..].to_owned()),
+            _ if root == "/" => Self::Inside(whole[1..].to_owned()),
+            Some(_) | None => Self::Outside(whole),
+        }
+    }
+
+    /// Whether this is the file or folder `whole`, or lies below it.
+    pub(super) fn is_at_or_below(&self, whole: &str, root: &str) -> bool {
+        let own = match self {
+            Self::Inside(path) => format!("{}/{path}", flat(root).trim_end_matches('/')),
+            Self::Outside(path) => path.clone(),
+        };
+        own.strip_prefix(whole.trim_end_matches('/'))
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+}

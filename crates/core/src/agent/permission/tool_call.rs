@@ -1,0 +1,433 @@
+//! One call of a tool, read from the JSON that an agent gives its hooks. Owns what the agents call their tools, and where in their
+//! arguments files and commands stand.
+
+use serde_json::Value;
+
+use crate::syntax::shell;
+
+/// A call of a tool that an agent is about to make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// The tool, as the agent calls it.
+    pub tool: String,
+    pub family: Family,
+    /// The files that it would change, as they were written.
+    pub paths: Vec<String>,
+    /// The script that it would run.
+    pub script: Option<String>,
+    /// The folder that the agent is in; empty where it does not say.
+    pub folder: String,
+}
+
+/// What a tool does, whatever an agent calls it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// Reads files or searches them.
+    Read,
+    Edit,
+    Shell,
+    /// Reads from the network.
+    Web,
+    /// A tool of an MCP server.
+    Mcp,
+    /// The agent's own notes, questions and helpers, whose calls are asked about, too; and planwright's tools.
+    Own,
+    Other,
+}
+
+/// The words by which plans name a family.
+const WORDS: &[(&str, Family)] = &[
+    ("read", Family::Read),
+    ("edit", Family::Edit),
+    ("write", Family::Edit),
+    ("bash", Family::Shell),
+    ("shell", Family::Shell),
+    ("web", Family::Web),
+];
+
+/// What the agents call their tools, in lower case.
+const NAMES: &[(Family, &[&str])] = &[
+    (
+        Family::Read,
+        &[
+            "read",
+            "read_file",
+            "read_many_files",
+            "readfile",
+            "view",
+            "view_image",
+            "glob",
+            "grep",
+            "grep_search",
+            "rg",
+            "ls",
+            "list",
+            "list_dir",
+            "list_directory",
+            "search_file_content",
+            "find",
+            "notebookread",
+            "lsp",
+            "bashoutput",
+            "read_bash",
+            "list_bash",
+            "toolsearch",
+        ],
+    ),
+    (
+        Family::Edit,
+        &[
+            "write",
+            "edit",
+            "multiedit",
+            "notebookedit",
+            "write_file",
+            "edit_file",
+            "replace",
+            "create",
+            "create_file",
+            "str_replace",
+            "str_replace_editor",
+            "str_replace_based_edit_tool",
+            "insert",
+            "apply_patch",
+            "patch",
+            "delete_file",
+            "move_file",
+        ],
+    ),
+    (
+        Family::Shell,
+        &[
+            "bash",
+            "shell",
+            "exec_command",
+            "run_shell_command",
+            "local_shell",
+            "local_shell_call",
+            "container.exec",
+            "write_stdin",
+            "write_bash",
+            "execute",
+            "powershell",
+            "terminal",
+            "run_command",
+            "developer__shell",
+        ],
+    ),
+    (
+        Family::Web,
+        &["webfetch", "websearch", "web_fetch", "web_search", "google_web_search", "fetch", "fetch_webpage"],
+    ),
+    (
+        Family::Own,
+        &[
+            "todowrite",
+            "todoread",
+            "todo_write",
+            "write_todos",
+            "todolist",
+            "update_plan",
+            "taskcreate",
+            "taskupdate",
+            "tasklist",
+            "taskget",
+            "task",
+            "agent",
+            "exitplanmode",
+            "exit_plan_mode",
+            "enterplanmode",
+            "enter_plan_mode",
+            "askuserquestion",
+            "ask_user",
+            "question",
+            "think",
+            "report_intent",
+            "skill",
+            "activate_skill",
+            "killshell",
+            "stop_bash",
+            "save_memory",
+        ],
+    ),
+];
+
+/// The names that planwright's own tools have, whatever server they come from.
+const OURS: &[&str] = &["plan_", "step_"];
+
+/// Keys under which a file stands.
+const PATH_KEYS: &[&str] = &[
+    "file_path",
+    "filePath",
+    "path",
+    "notebook_path",
+    "absolute_path",
+    "filename",
+    "fileName",
+    "target_file",
+    "destination",
+    "new_path",
+    "move_path",
+];
+/// Keys under which a command stands.
+const SCRIPT_KEYS: &[&str] = &["command", "cmd", "script", "chars", "input"];
+/// Keys under which a patch stands.
+const PATCH_KEYS: &[&str] = &["input", "patch", "patchText", "patch_text", "diff", "command"];
+
+impl Family {
+    /// Every word by which a plan means what all agents have.
+    pub fn words() -> impl Iterator<Item = &'static str> {
+        WORDS.iter().map(|(word, _)| *word)
+    }
+
+    /// The family that a plan means by a word.
+    pub fn of_word(word: &str) -> Option<Self> {
+        let word = word.to_lowercase();
+        WORDS.iter().find(|(known, _)| *known == word).map(|(_, family)| *family)
+    }
+}
+
+/// What a tool does, by its name.
+pub(super) fn family(tool: &str) -> Family {
+    let name = tool.to_lowercase();
+    if name.starts_with("mcp__") || name.starts_with("mcp_") {
+        return Family::Mcp;
+    }
+    let known = NAMES.iter().find(|(_, names)| names.contains(&name.as_str()));
+    known.map_or(Family::Other, |(family, _)| *family)
+}
+
+impl Call {
+    /// Reads what an agent gives its hook: claude, codex, qwen and gemini say `tool_name` and `tool_input`, copilot `toolName` and
+    /// `toolArgs`, and what planwright puts into pi and opencode says the same as claude.
+    pub fn read(input: &Value) -> Result<Self, String> {
+        let text = |keys: &[&str]| keys.iter().find_map(|key| input[*key].as_str());
+        let tool = text(&["tool_name", "toolName", "tool"]).filter(|tool| !tool.trim().is_empty());
+        let tool = tool.ok_or("it names no tool")?;
+        let arguments = ["tool_input", "toolArgs", "input", "args"].iter().find_map(|key| input.get(*key));
+        let folder = text(&["cwd", "workspace_root"]).unwrap_or_default();
+        Ok(Self::new(tool, &unfolded(arguments.unwrap_or(&Value::Null)), folder))
+    }
+
+    /// A call of a tool with these arguments.
+    pub fn new(tool: &str, arguments: &Value, folder: &str) -> Self {
+        let mut family = family(tool);
+        // One tool for looking and changing: the command says which. To other tools it says nothing.
+        let is_both = tool.to_lowercase().starts_with("str_replace");
+        if is_both && arguments["command"].as_str() == Some("view") {
+            family = Family::Read;
+        }
+        let script = (family == Family::Shell).then(|| script(arguments)).flatten();
+        let patches = PATCH_KEYS.iter().filter_map(|key| arguments[*key].as_str());
+        // codex applies patches by a command as well.
+        let patches = patches.chain(script.as_deref()).chain(arguments.as_str());
+        let patched: Vec<String> = patches.filter_map(patched).flatten().collect();
+        if family == Family::Shell && !patched.is_empty() && script.as_deref().is_some_and(only_patches) {
+            family = Family::Edit;
+        }
+        let paths = match family {
+            // Nobody knows which of its arguments the tool goes by.
+            Family::Edit => named_once(patched.into_iter().chain(files(arguments))),
+            Family::Read | Family::Shell | Family::Web | Family::Mcp | Family::Own | Family::Other => {
+                Vec::new()
+            }
+        };
+        // What runs elsewhere than the agent stands is judged from there.
+        let own = ["workdir", "working_directory", "dir_path", "directory"]
+            .iter()
+            .find_map(|key| arguments[*key].as_str());
+        let folder = match own {
+            Some(own) if own.starts_with('/') => own.to_owned(),
+            Some(own) if !folder.is_empty() => format!("{folder}/{own}"),
+            Some(own) => own.to_owned(),
+            None => folder.to_owned(),
+        };
+        Self { tool: tool.to_owned(), family, paths, script, folder }
+    }
+
+    /// Reads what an agent asks permission for by the Agent Client Protocol: it says what the tool does, where, and with what.
+    pub fn of_permission(request: &Value, folder: &str) -> Self {
+        let asked = &request["toolCall"];
+        let title = asked["title"].as_str().unwrap_or_default();
+        let raw = &asked["rawInput"];
+        let named = Self::new(title, raw, folder);
+        let family = match asked["kind"].as_str() {
+            Some("read" | "search") => Family::Read,
+            Some("edit" | "delete" | "move") => Family::Edit,
+            Some("execute") => Family::Shell,
+            Some("fetch") => Family::Web,
+            Some("think" | "switch_mode") => Family::Own,
+            Some(_) | None => named.family,
+        };
+        let mut paths = Vec::new();
+        if family == Family::Edit {
+            let parts = ["locations", "content"].iter().filter_map(|key| asked[*key].as_array()).flatten();
+            paths.extend(parts.filter_map(|part| part["path"].as_str()).map(str::to_owned));
+            paths.extend(files(raw));
+            paths
+                .extend(PATCH_KEYS.iter().filter_map(|key| raw[*key].as_str()).filter_map(patched).flatten());
+        }
+        let script = (family == Family::Shell).then(|| script(raw)).flatten();
+        let kind = asked["kind"].as_str().unwrap_or("other");
+        let tool = if named.family == Family::Other && family != Family::Other { kind } else { title };
+        Self { tool: tool.to_owned(), family, paths, script, folder: named.folder }
+    }
+
+    /// Whether it is the agent's own business, or one of planwright's tools.
+    pub fn is_own(&self) -> bool {
+        let is_ours = |name: &str| OURS.iter().any(|front| name.starts_with(front));
+        let last = self.operation();
+        self.family == Family::Own
+            || (is_ours(last) && self.tool.to_lowercase().contains("planwright"))
+            || (self.family == Family::Other && is_ours(&self.tool))
+    }
+
+    /// The name of the operation, without the server that has it.
+    fn operation(&self) -> &str {
+        let tool = self.tool.as_str();
+        match tool.strip_prefix("mcp__") {
+            Some(rest) => rest.split_once("__").map_or(rest, |(_, operation)| operation),
+            None => {
+                ["plan_", "step_"].iter().find_map(|front| tool.find(front)).map_or(tool, |at| &tool[at..])
+            }
+        }
+    }
+
+    /// Whether a plan that lists `name` means this tool: the same name, the word of its family, or the server that has it.
+    pub(super) fn is_named(&self, name: &str) -> bool {
+        let (own, name) = (self.tool.to_lowercase(), name.trim().to_lowercase());
+        if own == name || Family::of_word(&name) == Some(self.family) {
+            return true;
+        }
+        let is_foreign = matches!(self.family, Family::Mcp | Family::Other);
+        let spelled = [name.clone(), name.replace('-', "_")];
+        let fronts = ["mcp__", "mcp_", ""];
+        is_foreign
+            && fronts.iter().filter_map(|front| own.strip_prefix(front)).any(|rest| {
+                spelled
+                    .iter()
+                    .filter_map(|name| rest.strip_prefix(name.as_str()))
+                    .any(|behind| behind.is_empty() || behind.starts_with(['_', '-']))
+            })
+    }
+
+    /// Whether this is the tool with this name, whatever server has it. `mcp__server__name` tells where the name begins; agents that
+    /// put a server in front in another way (`server_name`, `server-name`) do not, so that any such border counts.
+    pub(super) fn is_exactly(&self, name: &str) -> bool {
+        if self.tool == name {
+            return true;
+        }
+        let is_foreign = matches!(self.family, Family::Mcp | Family::Other);
+        match self.tool.strip_prefix("mcp__") {
+            Some(rest) => rest.strip_suffix(name).is_some_and(|front| front.ends_with("__")),
+            None => {
+                is_foreign && self.tool.strip_suffix(name).is_some_and(|front| front.ends_with(['_', '-']))
+            }
+        }
+    }
+}
+
+/// The same paths, each of them once.
+fn named_once(paths: impl Iterator<Item = String>) -> Vec<String> {
+    let mut once = Vec::new();
+    for path in paths {
+        if !once.contains(&path) {
+            once.push(path);
+        }
+    }
+    once
+}
+
+/// Arguments as an object: copilot gives them as text.
+fn unfolded(arguments: &Value) -> Value {
+    let inner =
+        arguments.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok()).filter(Value::is_object);
+    inner.unwrap_or_else(|| arguments.clone())
+}
+
+/// The files that arguments name, those of several edits in one call included.
+fn files(arguments: &Value) -> Vec<String> {
+    let mut paths: Vec<String> = PATH_KEYS
+        .iter()
+        .filter_map(|key| arguments[*key].as_str())
+        .filter(|path| !path.is_empty())
+        .map(str::to_owned)
+        .collect();
+    for list in ["edits", "files", "changes"] {
+        match &arguments[list] {
+            Value::Array(items) => paths.extend(items.iter().flat_map(|item| match item {
+                Value::String(path) if list == "files" => vec![path.clone()],
+                Value::String(_)
+                | Value::Object(_)
+                | Value::Array(_)
+                | Value::Null
+                | Value::Bool(_)
+                | Value::Number(_) => files(item),
+            })),
+            // codex has an object of changes by path.
+            Value::Object(changes) if list == "changes" => paths.extend(changes.keys().cloned()),
+            Value::Object(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    paths
+}
+
+/// The script of a call: a text, or the words of a command line.
+fn script(arguments: &Value) -> Option<String> {
+    let value = SCRIPT_KEYS.iter().find_map(|key| arguments.get(*key))?;
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(words) => {
+            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+            Some(match words.as_slice() {
+                // The usual way to hand over a whole script.
+                [shell, flag, script]
+                    if shell.ends_with("sh") && flag.starts_with('-') && flag.ends_with('c') =>
+                {
+                    (*script).to_owned()
+                }
+                words => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
+            })
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+    }
+}
+
+fn quoted(word: &str) -> String {
+    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "-_./=:,+%".contains(sign);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+/// Whether a script applies a patch and does nothing else.
+fn only_patches(script: &str) -> bool {
+    let told = shell::analyse(script);
+    let is_patch = |call: &shell::Call| matches!(call.name.as_str(), "apply_patch" | "applypatch");
+    told.fault.is_none()
+        && told.functions.is_empty()
+        && !told.calls.is_empty()
+        && told.calls.iter().all(is_patch)
+        && told.adrift.is_none()
+        && told.paths.iter().all(|path| path.role != shell::Role::Written)
+}
+
+/// The files that a patch changes, read out of its text; `None` where it is no patch.
+fn patched(text: &str) -> Option<Vec<String>> {
+    let fronts = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
+    let ours =
+        text.lines().filter_map(|line| fronts.iter().find_map(|front| line.trim_start().strip_prefix(front)));
+    let mut paths: Vec<String> = ours.map(|path| path.trim().to_owned()).collect();
+    let unified =
+        text.lines().filter_map(|line| line.strip_prefix("+++ ").or_else(|| line.strip_prefix("--- ")));
+    if paths.is_empty() && text.lines().any(|line| line.starts_with("@@")) {
+        let name = |path: &str| {
+            let path = path.split('\t').next().unwrap_or(path).trim();
+            path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(path).to_owned()
+        };
+        paths = unified.map(name).filter(|path| path != "/dev/null").collect();
+    }
+    (!paths.is_empty()).then_some(paths)
+}

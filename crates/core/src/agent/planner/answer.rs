@@ -1,0 +1,255 @@
+//! Finds the plan in what a planner says: one block of code, with the reasoning around it. Models fence badly, so every way in
+//! which a block may have been meant is tried, and the one that reads best as a plan is taken.
+
+use std::fmt;
+
+use crate::dialect::{self, Dialect};
+use crate::plan::draft::{ContractDraft, Oddity};
+use crate::syntax::source::Source;
+
+/// What a planner answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The text of the plan.
+    pub plan: String,
+    /// Everything else, as far as it is not what changed.
+    pub reasoning: String,
+    /// What is different from the version before, where the answer says so.
+    pub changes: String,
+}
+
+/// Why there is no plan in an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    Empty,
+    /// Something was said, and no plan is in it.
+    NoPlan,
+    /// There are several plans in it.
+    Several(usize),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("the answer is empty"),
+            Self::NoPlan => f.write_str(
+                "the answer has no plan in it: give the whole plan, frontmatter first, in one block of code",
+            ),
+            Self::Several(count) if *count > PLANS_MAX => {
+                write!(f, "the answer has more than {PLANS_MAX} plans in it: give exactly one")
+            }
+            Self::Several(count) => write!(f, "the answer has {count} plans in it: give exactly one"),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// The most fences of an answer that are looked at.
+const FENCES_MAX: usize = 2000;
+/// The most ends of a block that are tried, half of them the nearest and half the farthest: a plan ends at the fence that closes
+/// it, which is the last one but for a few asides, or it was closed too early.
+const ENDS_MAX: usize = 64;
+/// The most bytes that are read to find the end of a block, half for the nearest and half for the farthest.
+const READ_BYTES_MAX: usize = 8 << 20;
+/// The most plans that are looked for; who gives that many has not given one.
+const PLANS_MAX: usize = 4;
+
+/// A line that may open or close a block.
+#[derive(Debug, Clone, Copy)]
+struct Fence<'a> {
+    /// Where the line begins.
+    start: usize,
+    /// Where the line after it begins.
+    below: usize,
+    mark: u8,
+    length: usize,
+    info: &'a str,
+}
+
+/// A block of the answer that may be the plan.
+#[derive(Debug, Clone, Copy)]
+struct Block<'a> {
+    /// The block with its fences.
+    whole: (usize, usize),
+    text: &'a str,
+}
+
+/// Reads an answer that holds a plan of this dialect.
+pub fn read(said: &str, dialect: &'static Dialect) -> Result<Answer, Fault> {
+    if said.trim().is_empty() {
+        return Err(Fault::Empty);
+    }
+    let fences = fences(said);
+    let mut found: Vec<Block<'_>> = Vec::new();
+    for (place, fence) in fences.iter().enumerate() {
+        let is_inside = found.iter().any(|block| (block.whole.0..block.whole.1).contains(&fence.start));
+        if !is_inside && begins_plan(&said[fence.below..], dialect) {
+            if found.len() == PLANS_MAX {
+                return Err(Fault::Several(PLANS_MAX + 1));
+            }
+            found.extend(best(said, &fences[place..], dialect));
+        }
+    }
+    match found.as_slice() {
+        [] => bare(said, dialect).ok_or(Fault::NoPlan),
+        [block] => Ok(around(said, *block)),
+        // Who repeats a plan word for word has still given one.
+        [first, rest @ ..] if rest.iter().all(|other| other.text.trim() == first.text.trim()) => {
+            Ok(around(said, *first))
+        }
+        several => Err(Fault::Several(several.len())),
+    }
+}
+
+/// Whether a text begins as a plan of this dialect does.
+fn begins_plan(text: &str, dialect: &'static Dialect) -> bool {
+    let head = &text[..text.floor_char_boundary(dialect::HEAD_BYTES)];
+    let head = head.trim_start_matches(['\n', '\r', ' ']);
+    match dialect.is_native() {
+        true => head.starts_with("---") && (dialect.recognises)("", head).is_some(),
+        false => (dialect.recognises)("", head).is_some(),
+    }
+}
+
+/// The block that the first of these fences opens, at the end that makes the best plan of it.
+fn best<'a>(said: &'a str, fences: &[Fence<'a>], dialect: &'static Dialect) -> Option<Block<'a>> {
+    let (opening, rest) = fences.split_first()?;
+    let closes = |fence: &&Fence<'_>| {
+        fence.mark == opening.mark && fence.length >= opening.length && fence.info.is_empty()
+    };
+    let block = |end: usize, behind: usize| Block {
+        whole: (opening.start, behind),
+        text: said.get(opening.below..end).unwrap_or_default(),
+    };
+    let closed = rest.iter().filter(closes).map(|fence| block(fence.start, fence.below));
+    // A model that was cut off, or forgot the last line, may have said everything.
+    let open = std::iter::once(block(said.len(), said.len()));
+    let blocks: Vec<Block<'_>> = closed.chain(open).collect();
+    tried(&blocks).max_by_key(|block| rank(block.text, dialect))
+}
+
+/// The blocks that are worth a reading, of those that begin at one place and end at one after the other.
+fn tried<'b, 'a>(blocks: &'b [Block<'a>]) -> impl Iterator<Item = Block<'a>> + 'b {
+    let (near, far) = blocks.split_at(blocks.len().saturating_sub(ENDS_MAX / 2));
+    let is_affordable = |bytes: &mut usize, block: &Block<'_>| {
+        *bytes = bytes.saturating_add(block.text.len());
+        *bytes <= READ_BYTES_MAX / 2
+    };
+    let (mut near_bytes, mut far_bytes) = (0, 0);
+    let near = near.iter().take(ENDS_MAX / 2).take_while(move |block| is_affordable(&mut near_bytes, block));
+    // The last two are read whatever they cost: the last fence, and the end of all.
+    let far = far
+        .iter()
+        .rev()
+        .enumerate()
+        .take_while(move |(place, block)| is_affordable(&mut far_bytes, block) || *place < 2);
+    near.chain(far.map(|(_, block)| block)).copied()
+}
+
+/// How well a text reads as a plan: whole blocks first, then as many judged steps as there are, then as little as will do.
+fn rank(text: &str, dialect: &'static Dialect) -> (bool, usize, std::cmp::Reverse<usize>) {
+    let draft = Source::new("answer", text).written_in(dialect).draft();
+    let is_whole = !draft.oddities.0.iter().any(|oddity| oddity.value == Oddity::UnclosedFence);
+    let is_judged = |contract: &ContractDraft| contract.command.is_some() || contract.is_manual;
+    let judged = draft.steps.iter().filter(|step| step.contract.as_ref().is_some_and(is_judged)).count();
+    (is_whole, judged, std::cmp::Reverse(text.len()))
+}
+
+/// A plan that stands in no block: from its frontmatter to the end.
+fn bare(said: &str, dialect: &'static Dialect) -> Option<Answer> {
+    let mut at = 0;
+    let mut rules = 0;
+    for line in said.split_inclusive('\n') {
+        let is_first = if dialect.is_native() { line.trim_end() == "---" } else { at == 0 };
+        rules += usize::from(is_first);
+        if rules > FENCES_MAX {
+            return None;
+        }
+        if is_first && begins_plan(&said[at..], dialect) {
+            return Some(around(said, Block { whole: (at, said.len()), text: &said[at..] }));
+        }
+        at += line.len();
+    }
+    None
+}
+
+fn fences(said: &str) -> Vec<Fence<'_>> {
+    let mut fences = Vec::new();
+    let mut start = 0;
+    for line in said.split_inclusive('\n') {
+        let below = start + line.len();
+        let bare = line.trim_start();
+        let indent = line.len() - bare.len();
+        let mark = bare.bytes().next().filter(|mark| matches!(mark, b'`' | b'~'));
+        if let Some(mark) = mark.filter(|_| indent < 4) {
+            let length = bare.bytes().take_while(|&byte| byte == mark).count();
+            let info = bare[length..].trim();
+            if length >= 3 && !info.contains('`') {
+                fences.push(Fence { start, below, mark, length, info });
+            }
+        }
+        start = below;
+    }
+    fences.truncate(FENCES_MAX);
+    fences
+}
+
+/// The answer around its plan.
+fn around(said: &str, block: Block<'_>) -> Answer {
+    let (before, behind) = (&said[..block.whole.0], &said[block.whole.1..]);
+    let mut changes = Vec::new();
+    let mut reasoning = Vec::new();
+    let mut is_change = false;
+    for line in before.lines().chain([""]).chain(behind.lines()) {
+        match label(line) {
+            Some((Part::Changes, rest)) => {
+                is_change = true;
+                changes.push(rest);
+            }
+            Some((Part::Reasoning, rest)) => {
+                is_change = false;
+                reasoning.push(rest);
+            }
+            None if is_change => changes.push(line),
+            None => reasoning.push(line),
+        }
+    }
+    let plan = block.text.trim_start_matches(['\n', '\r']).trim_end();
+    Answer { plan: format!("{plan}\n"), reasoning: kept(&reasoning), changes: kept(&changes) }
+}
+
+enum Part {
+    Changes,
+    Reasoning,
+}
+
+/// `Changes: …`, `**Reasoning:** …` or `## Changes` at the beginning of a line.
+fn label(line: &str) -> Option<(Part, &str)> {
+    let bare = line.trim_start_matches(['#', '*', ' ']);
+    let is_heading = line.trim_start().starts_with('#');
+    for (word, part) in [("changes", Part::Changes), ("reasoning", Part::Reasoning)] {
+        let Some(rest) = bare.get(..word.len()).filter(|start| start.eq_ignore_ascii_case(word)) else {
+            continue;
+        };
+        let rest = bare[rest.len()..].trim_start_matches('*');
+        if let Some(rest) = rest.strip_prefix(':') {
+            return Some((part, rest.trim_start_matches('*').trim()));
+        }
+        if is_heading && rest.trim().is_empty() {
+            return Some((part, ""));
+        }
+    }
+    None
+}
+
+/// The lines as one text, as much of it as is kept.
+fn kept(lines: &[&str]) -> String {
+    let mut text = lines.join("\n");
+    while text.contains("\n\n\n") {
+        text = text.replace("\n\n\n", "\n\n");
+    }
+    let text = text.trim();
+    let end = text.floor_char_boundary(super::REASONING_BYTES_MAX);
+    if end < text.len() { format!("{}…", &text[..end]) } else { text.to_owned() }
+}

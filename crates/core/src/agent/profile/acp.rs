@@ -1,0 +1,54 @@
+//! Any agent that speaks the Agent Client Protocol, by the lines of our own bridge.
+
+use super::{Heard, Profile, Tokens, Trouble};
+use crate::agent::transcript::{count, json, micro};
+
+/// The command of ours that bridges to such an agent; its words follow.
+pub const BRIDGE: &[&str] = &["planwright", "acp", "--"];
+
+/// The code with which the protocol has an agent say that nobody is signed in.
+const AUTH_REQUIRED: i64 = -32000;
+
+pub(super) const PROFILE: Profile = Profile {
+    name: "acp",
+    program: "planwright",
+    command: BRIDGE,
+    environment: &[],
+    resume: &[],
+    acp: &[],
+    credentials: &[],
+    // The agent behind the bridge sets its own.
+    signs: &[],
+    sign_in: "as the agent itself has it",
+    read,
+    leaves: None,
+    // The bridge answers every permission by the scope itself.
+    hold: super::loose,
+};
+
+fn read(line: &str, heard: &mut Heard) {
+    let Some(event) = json(line) else { return };
+    match event["type"].as_str() {
+        Some("session") => heard.name_session(&event["session"]),
+        Some("text") => heard.add_to_said(event["text"].as_str().unwrap_or_default()),
+        Some("tool" | "permission") => heard.said.clear(),
+        Some("usage") => {
+            if event["input"].is_u64() || event["output"].is_u64() {
+                heard.add_tokens(Tokens {
+                    input: count(&event["input"]),
+                    cached: count(&event["cached"]),
+                    output: count(&event["output"]),
+                });
+            }
+            // The cost of the session so far.
+            heard.micro_dollars = micro(&event["dollars"]).or(heard.micro_dollars);
+        }
+        Some("error") => {
+            let text = event["message"].as_str().unwrap_or_default();
+            let signed_out = || Trouble::SignedOut { why: Trouble::shortened(text) };
+            let by_code = (event["code"] == AUTH_REQUIRED).then(signed_out);
+            heard.trouble = Trouble::of(text).or(by_code);
+        }
+        Some(_) | None => {}
+    }
+}

@@ -1,0 +1,126 @@
+//! Claude Code, headless: one JSON object a line, the last of them the result.
+
+use serde_json::Value;
+
+use super::{Additions, Credential, Heard, Profile, Rig, Tokens, Trouble};
+use crate::agent::permission::{Family, Mode, Scope};
+use crate::agent::transcript::{count, json, micro};
+
+pub(super) const PROFILE: Profile = Profile {
+    name: "claude",
+    program: "claude",
+    command: &[
+        "claude",
+        "-p",
+        "--output-format",
+        "stream-json",
+        "--verbose",
+        "--permission-mode",
+        "acceptEdits",
+        "--allowedTools",
+        "Bash",
+    ],
+    environment: &[
+        ("CLAUDE_CODE_MAX_RETRIES", "2"),
+        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+        ("DISABLE_AUTOUPDATER", "1"),
+    ],
+    resume: &["--resume", "{session}"],
+    acp: &["claude-agent-acp"],
+    credentials: &[
+        Credential::Variable("ANTHROPIC_API_KEY"),
+        Credential::Variable("ANTHROPIC_AUTH_TOKEN"),
+        Credential::Variable("CLAUDE_CODE_OAUTH_TOKEN"),
+        Credential::Variable("CLAUDE_CODE_USE_BEDROCK"),
+        Credential::Variable("CLAUDE_CODE_USE_VERTEX"),
+        Credential::File(".claude/.credentials.json"),
+    ],
+    signs: &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"],
+    sign_in: "claude, then /login",
+    read,
+    leaves: None,
+    hold,
+};
+
+fn read(line: &str, heard: &mut Heard) {
+    if let Some(message) = json(line) {
+        take(&message, heard, CacheReads::Apart);
+    }
+}
+
+/// Whether what a provider remembered is counted among the input tokens.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum CacheReads {
+    /// It is counted apart.
+    Apart,
+    /// It is among them.
+    Among,
+}
+
+/// Takes one message. Others print the same shape.
+pub(super) fn take(message: &Value, heard: &mut Heard, cache_reads: CacheReads) {
+    heard.name_session(&message["session_id"]);
+    match message["type"].as_str() {
+        Some("system") => heard.name_model(&message["model"]),
+        Some("assistant") => {
+            let blocks = message["message"]["content"].as_array().into_iter().flatten();
+            let texts: Vec<&str> = blocks.filter_map(|block| block["text"].as_str()).collect();
+            heard.say(&texts.join("\n"));
+        }
+        Some("result") => take_result(message, heard, cache_reads),
+        Some(_) | None => {}
+    }
+}
+
+fn take_result(result: &Value, heard: &mut Heard, cache_reads: CacheReads) {
+    let usage = &result["usage"];
+    let cached = count(&usage["cache_read_input_tokens"]);
+    let apart = match cache_reads {
+        CacheReads::Apart => cached.saturating_add(count(&usage["cache_creation_input_tokens"])),
+        CacheReads::Among => 0,
+    };
+    if usage.is_object() {
+        heard.tokens = Some(Tokens {
+            input: count(&usage["input_tokens"]).saturating_add(apart),
+            cached,
+            output: count(&usage["output_tokens"]),
+        });
+    }
+    heard.micro_dollars = micro(&result["total_cost_usd"]).or(heard.micro_dollars);
+    let text = result["result"].as_str().unwrap_or_default();
+    heard.say(text);
+    // It calls an answer of the provider's that is an error a success as well: `is_error` tells.
+    if result["is_error"] == true {
+        let text =
+            if text.is_empty() { result["error"]["message"].as_str().unwrap_or_default() } else { text };
+        heard.trouble = Trouble::with_status(Trouble::status(&result["api_error_status"]), text)
+            .or_else(|| Trouble::of(text));
+    } else if result["stop_reason"] == "refusal" {
+        heard.trouble = Some(Trouble::Refused { why: text.to_owned() });
+    }
+}
+
+/// What it calls its tools, by what they do.
+const TOOLS: &[(Family, &[&str])] = &[
+    (Family::Edit, &["Edit", "Write", "MultiEdit", "NotebookEdit"]),
+    (Family::Shell, &["Bash"]),
+    (Family::Web, &["WebFetch", "WebSearch"]),
+];
+
+/// A hook for every call, from a file of settings that is given on the command line. A hook that breaks lets everything through,
+/// so where something is out of scope nothing is allowed but by the hook's own word.
+fn hold(scope: &Scope, rig: &Rig<'_>) -> Additions {
+    let is_bound = scope.mode != Mode::Log && !scope.is_open();
+    let command = if is_bound { format!("{} --grant", rig.command()) } else { rig.command() };
+    let mut words = vec!["--settings".to_owned(), rig.file("claude.json")];
+    if is_bound {
+        words.extend(["--permission-mode", "dontAsk"].map(str::to_owned));
+    }
+    let missing = scope.missing(TOOLS);
+    if !missing.is_empty() {
+        words.push("--disallowedTools".to_owned());
+        words.extend(missing.into_iter().map(str::to_owned));
+    }
+    let settings = super::hooks("PreToolUse", &command, 30);
+    Additions { words, files: vec![("claude.json".to_owned(), settings)], ..Additions::default() }
+}

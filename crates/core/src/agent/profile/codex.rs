@@ -1,0 +1,60 @@
+//! Codex, headless: events of a thread, tokens at the end of each turn, never a price.
+
+use super::{Additions, Credential, Heard, Profile, Rig, Tokens, Trouble};
+use crate::agent::permission::{Family, Mode, Scope};
+use crate::agent::transcript::{count, json};
+
+pub(super) const PROFILE: Profile = Profile {
+    name: "codex",
+    program: "codex",
+    command: &["codex", "exec", "--json", "--skip-git-repo-check", "-s", "workspace-write", "-"],
+    environment: &[],
+    resume: &["resume", "{session}"],
+    acp: &["codex-acp"],
+    credentials: &[
+        Credential::Variable("OPENAI_API_KEY"),
+        Credential::Variable("CODEX_API_KEY"),
+        Credential::File(".codex/auth.json"),
+    ],
+    signs: &["CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "CODEX_CI"],
+    sign_in: "codex login",
+    read,
+    leaves: None,
+    hold,
+};
+
+fn read(line: &str, heard: &mut Heard) {
+    let Some(event) = json(line) else { return };
+    match event["type"].as_str() {
+        Some("thread.started") => heard.name_session(&event["thread_id"]),
+        Some("item.completed") if event["item"]["type"] == "agent_message" => {
+            heard.say(event["item"]["text"].as_str().unwrap_or_default());
+        }
+        Some("turn.completed") => {
+            let usage = &event["usage"];
+            heard.tokens = Some(Tokens {
+                input: count(&usage["input_tokens"]),
+                cached: count(&usage["cached_input_tokens"]),
+                output: count(&usage["output_tokens"]),
+            });
+            heard.trouble = None;
+        }
+        Some("turn.failed") => {
+            heard.trouble = Trouble::of(event["error"]["message"].as_str().unwrap_or_default());
+        }
+        Some(_) | None => {}
+    }
+}
+
+/// A hook for every call, on the command line: its home is the user's, and nothing is written there. It passes over hooks that
+/// nobody has trusted, and says nothing of it, so this one is trusted for this process. Its sandbox holds whatever the hook does.
+fn hold(scope: &Scope, rig: &Rig<'_>) -> Additions {
+    let command = serde_json::Value::from(rig.command());
+    let hook = format!("hooks.PreToolUse=[{{matcher=\"*\",hooks=[{{type=\"command\",command={command}}}]}}]");
+    let mut words = ["--dangerously-bypass-hook-trust", "-c", hook.as_str()].map(str::to_owned).to_vec();
+    let is_reader = !scope.has(Family::Edit) && (scope.mode == Mode::Plan || !scope.has(Family::Shell));
+    if scope.mode != Mode::Log && is_reader {
+        words.extend(["-s", "read-only"].map(str::to_owned));
+    }
+    Additions { words, ..Additions::default() }
+}

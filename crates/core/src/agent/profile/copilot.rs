@@ -1,0 +1,74 @@
+//! GitHub Copilot CLI, headless: events of a session. Its tokens stand in a file that it leaves.
+
+use super::{Additions, Credential, Heard, Profile, Rig, Tokens, Trouble};
+use crate::agent::permission::{Family, Scope};
+use crate::agent::transcript::{count, json};
+
+pub(super) const PROFILE: Profile = Profile {
+    name: "copilot",
+    program: "copilot",
+    command: &[
+        "copilot",
+        "--output-format",
+        "json",
+        "--no-auto-update",
+        "--allow-all-tools",
+        "--usage-output-file",
+        "{folder}/usage.json",
+    ],
+    environment: &[],
+    resume: &["--resume={session}"],
+    acp: &["copilot", "--acp"],
+    credentials: &[
+        Credential::Variable("COPILOT_GITHUB_TOKEN"),
+        Credential::Variable("GH_TOKEN"),
+        Credential::Variable("GITHUB_TOKEN"),
+        Credential::Variable("COPILOT_PROVIDER_API_KEY"),
+        Credential::File(".copilot/config.json"),
+    ],
+    signs: &["COPILOT_CLI"],
+    sign_in: "copilot, then /login",
+    read,
+    leaves: Some(("usage.json", read_usage)),
+    hold,
+};
+
+fn read(line: &str, heard: &mut Heard) {
+    let Some(event) = json(line) else { return };
+    match event["type"].as_str() {
+        Some("assistant.message") => {
+            heard.say(event["data"]["content"].as_str().unwrap_or_default());
+            heard.trouble = None;
+        }
+        Some("session.error") => {
+            let data = &event["data"];
+            let text = data["message"].as_str().unwrap_or_default();
+            heard.trouble = Trouble::with_status(Trouble::status(&data["statusCode"]), text)
+                .or_else(|| Trouble::of(text));
+        }
+        Some("result") => heard.name_session(&event["sessionId"]),
+        Some(_) | None => {}
+    }
+}
+
+/// What it used, by model.
+fn read_usage(text: &str, heard: &mut Heard) {
+    let Some(file) = json(text) else { return };
+    for (model, metrics) in file["modelMetrics"].as_object().into_iter().flatten() {
+        let usage = &metrics["usage"];
+        heard.add_tokens(Tokens {
+            input: count(&usage["inputTokens"]),
+            cached: count(&usage["cacheReadTokens"]),
+            output: count(&usage["outputTokens"]),
+        });
+        heard.name_model(&model.as_str().into());
+    }
+}
+
+const TOOLS: &[(Family, &[&str])] = &[(Family::Edit, &["write"]), (Family::Shell, &["shell"])];
+
+/// Its own rules for whole tools. Its hooks are files of the workspace, where an agent could change them: it has none.
+fn hold(scope: &Scope, _rig: &Rig<'_>) -> Additions {
+    let words = scope.missing(TOOLS).into_iter().map(|name| format!("--deny-tool={name}"));
+    Additions { words: words.collect(), ..Additions::default() }
+}

@@ -1,0 +1,84 @@
+//! Gemini CLI, headless: messages in pieces, a result with the tokens of all its models.
+
+use super::{Additions, Credential, Heard, Profile, Rig, Tokens, Trouble};
+use crate::agent::permission::{Family, Scope};
+use crate::agent::transcript::{count, json};
+
+pub(super) const PROFILE: Profile = Profile {
+    name: "gemini",
+    program: "gemini",
+    command: &["gemini", "-o", "stream-json", "--skip-trust", "--approval-mode", "yolo"],
+    environment: &[],
+    resume: &["--resume", "{session}"],
+    acp: &["gemini", "--acp"],
+    credentials: &[
+        Credential::Variable("GEMINI_API_KEY"),
+        Credential::Variable("GOOGLE_API_KEY"),
+        Credential::Variable("GOOGLE_GENAI_USE_VERTEXAI"),
+        Credential::File(".gemini/oauth_creds.json"),
+    ],
+    signs: &["GEMINI_CLI"],
+    sign_in: "gemini, then choose how to sign in",
+    read,
+    leaves: None,
+    hold,
+};
+
+fn read(line: &str, heard: &mut Heard) {
+    let Some(event) = json(line) else { return };
+    match event["type"].as_str() {
+        Some("init") => {
+            heard.name_session(&event["session_id"]);
+            heard.name_model(&event["model"]);
+        }
+        // What it says comes in pieces; a tool ends a message.
+        Some("message") if event["role"] == "assistant" => {
+            heard.add_to_said(event["content"].as_str().unwrap_or_default());
+        }
+        Some("tool_use") => heard.said.clear(),
+        Some("error") if event["severity"] != "warning" => {
+            heard.trouble =
+                Trouble::of(event["message"].as_str().unwrap_or_default()).or(heard.trouble.take());
+        }
+        Some("result") => {
+            let stats = &event["stats"];
+            if stats.is_object() {
+                heard.tokens = Some(Tokens {
+                    input: count(&stats["input_tokens"]),
+                    cached: count(&stats["cached"]),
+                    output: count(&stats["output_tokens"]),
+                });
+            }
+            if event["status"] == "success" {
+                heard.trouble = None;
+            } else if let Some(why) = event["error"]["message"].as_str() {
+                heard.trouble = Trouble::of(why).or(heard.trouble.take());
+            }
+        }
+        Some(_) | None => {}
+    }
+}
+
+const TOOLS: &[(Family, &[&str])] = &[
+    (Family::Edit, &["write_file", "replace"]),
+    (Family::Shell, &["run_shell_command"]),
+    (Family::Web, &["web_fetch", "google_web_search"]),
+];
+
+/// A hook for every call, from a file of settings that lies below all others, and a policy that denies without asking anybody.
+fn hold(scope: &Scope, rig: &Rig<'_>) -> Additions {
+    let mut files = vec![("gemini.json".to_owned(), super::hooks("BeforeTool", &rig.command(), 30_000))];
+    let mut words = Vec::new();
+    let missing = scope.missing(TOOLS);
+    if !missing.is_empty() {
+        let names: Vec<String> = missing.iter().map(|name| format!("\"{name}\"")).collect();
+        let policy = format!(
+            "[[rule]]\ntoolName = [{}]\ndecision = \"deny\"\npriority = 900\ndenyMessage = \"This tool is not available in plan scope.\"\n",
+            names.join(", ")
+        );
+        files.push(("gemini.toml".to_owned(), policy));
+        words.extend(["--policy".to_owned(), rig.file("gemini.toml")]);
+    }
+    let environment = vec![("GEMINI_CLI_SYSTEM_DEFAULTS_PATH".to_owned(), rig.file("gemini.json"))];
+    Additions { words, environment, files }
+}

@@ -1,0 +1,88 @@
+//! opencode, headless: parts of messages, tokens and price at the end of each step.
+
+use serde_json::Value;
+
+use super::{Additions, Credential, Heard, Profile, Rig, Tokens, Trouble};
+use crate::agent::permission::{Family, Mode, Scope};
+use crate::agent::transcript::{count, json};
+
+pub(super) const PROFILE: Profile = Profile {
+    name: "opencode",
+    program: "opencode",
+    command: &["opencode", "run", "--format", "json"],
+    environment: &[("OPENCODE_DISABLE_AUTOUPDATE", "1")],
+    resume: &["-s", "{session}"],
+    acp: &["opencode", "acp"],
+    credentials: &[
+        Credential::File(".local/share/opencode/auth.json"),
+        Credential::File(".config/opencode/opencode.json"),
+        Credential::Variable("OPENCODE_CONFIG"),
+    ],
+    signs: &["OPENCODE"],
+    sign_in: "opencode auth login",
+    read,
+    leaves: None,
+    hold,
+};
+
+fn read(line: &str, heard: &mut Heard) {
+    let Some(event) = json(line) else { return };
+    heard.name_session(&event["sessionID"]);
+    let part = &event["part"];
+    match event["type"].as_str() {
+        Some("text") => heard.say(part["text"].as_str().unwrap_or_default()),
+        Some("step_finish") => {
+            let (tokens, cache) = (&part["tokens"], &part["tokens"]["cache"]);
+            let cached = count(&cache["read"]);
+            let input = count(&tokens["input"]).saturating_add(cached).saturating_add(count(&cache["write"]));
+            let output = count(&tokens["output"]).saturating_add(count(&tokens["reasoning"]));
+            heard.add_tokens(Tokens { input, cached, output });
+            heard.add_dollars(&part["cost"]);
+            heard.trouble = None;
+        }
+        Some("error") => {
+            let data = &event["error"]["data"];
+            let text =
+                data["message"].as_str().or_else(|| event["error"]["name"].as_str()).unwrap_or_default();
+            heard.trouble = Trouble::with_status(Trouble::status(&data["statusCode"]), text)
+                .or_else(|| Trouble::of(text));
+        }
+        Some(_) | None => {}
+    }
+}
+
+const TOOLS: &[(Family, &[&str])] =
+    &[(Family::Edit, &["edit"]), (Family::Shell, &["bash"]), (Family::Web, &["webfetch"])];
+
+/// The plugin that asks before a tool is called.
+const PLUGIN: &str = r#"import { spawnSync } from "node:child_process";
+export const Planwright = async ({ directory }) => ({
+  "tool.execute.before": async (input, output) => {
+    const call = { hook_event_name: "PreToolUse", tool_name: input.tool, tool_input: output.args, cwd: directory };
+    const asked = spawnSync(HOOK, ["hook", "pre-tool"], { input: JSON.stringify(call), encoding: "utf8" });
+    if (asked.status !== 0) throw new Error((asked.stderr || "").trim() || "planwright could not be asked");
+  },
+});
+"#;
+
+/// A plugin that asks for every call, and its own permissions for what is out of scope whatever it is given.
+fn hold(scope: &Scope, rig: &Rig<'_>) -> Additions {
+    let mut permission = serde_json::Map::new();
+    for name in scope.missing(TOOLS) {
+        permission.insert(name.to_owned(), "deny".into());
+    }
+    // Its patterns know no braces and no classes; the plugin knows ours.
+    let is_plain = |pattern: &String| !pattern.contains(['{', '[', '\\', '?']);
+    if let Some(touches) = scope.touches.as_ref().filter(|touches| touches.iter().all(is_plain))
+        && scope.mode == Mode::Block
+        && scope.has(Family::Edit)
+    {
+        let mut edit = serde_json::Map::from_iter([("*".to_owned(), Value::from("deny"))]);
+        edit.extend(touches.iter().map(|pattern| (pattern.clone(), Value::from("allow"))));
+        permission.insert("edit".to_owned(), edit.into());
+    }
+    let plugin = format!("file://{}", rig.file("opencode.mjs"));
+    let config = serde_json::json!({"plugin": [plugin], "permission": permission});
+    let environment = vec![("OPENCODE_CONFIG_CONTENT".to_owned(), config.to_string())];
+    Additions { words: Vec::new(), environment, files: vec![("opencode.mjs".to_owned(), rig.shim(PLUGIN))] }
+}

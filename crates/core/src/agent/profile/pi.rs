@@ -1,0 +1,74 @@
+//! pi, headless: events of a session, tokens and price with each message. It ends with 0 even when its model can't be reached.
+
+use super::{Additions, Credential, Heard, Profile, Rig, Tokens, Trouble};
+use crate::agent::permission::{Family, Scope};
+use crate::agent::transcript::{count, json};
+
+pub(super) const PROFILE: Profile = Profile {
+    name: "pi",
+    program: "pi",
+    command: &["pi", "-p", "--mode", "json"],
+    environment: &[("PI_TELEMETRY", "0")],
+    resume: &["--session-id", "{session}"],
+    acp: &["pi-acp"],
+    credentials: &[
+        Credential::File(".pi/agent/auth.json"),
+        Credential::File(".pi/agent/models.json"),
+        Credential::Variable("ANTHROPIC_API_KEY"),
+        Credential::Variable("OPENAI_API_KEY"),
+        Credential::Variable("GEMINI_API_KEY"),
+    ],
+    signs: &["PI_CODING_AGENT"],
+    sign_in: "pi, then /login",
+    read,
+    leaves: None,
+    hold,
+};
+
+fn read(line: &str, heard: &mut Heard) {
+    let Some(event) = json(line) else { return };
+    match event["type"].as_str() {
+        Some("session") => heard.name_session(&event["id"]),
+        Some("message_end") if event["message"]["role"] == "assistant" => {
+            let message = &event["message"];
+            let usage = &message["usage"];
+            let cached = count(&usage["cacheRead"]);
+            let input =
+                count(&usage["input"]).saturating_add(cached).saturating_add(count(&usage["cacheWrite"]));
+            heard.add_tokens(Tokens { input, cached, output: count(&usage["output"]) });
+            heard.add_dollars(&usage["cost"]["total"]);
+            heard.name_model(&message["model"]);
+            let blocks = message["content"].as_array().into_iter().flatten();
+            let texts: Vec<&str> = blocks.filter_map(|block| block["text"].as_str()).collect();
+            heard.say(&texts.join("\n"));
+            heard.trouble = match message["stopReason"].as_str() {
+                Some("error") => Trouble::of(message["errorMessage"].as_str().unwrap_or_default()),
+                Some(_) | None => None,
+            };
+        }
+        Some(_) | None => {}
+    }
+}
+
+const TOOLS: &[(Family, &[&str])] = &[(Family::Edit, &["edit", "write"]), (Family::Shell, &["bash"])];
+
+/// The extension that asks before a tool is called. One that throws blocks the call, and one that can't be loaded ends pi.
+const EXTENSION: &str = r#"import { spawnSync } from "node:child_process";
+export default function (pi: any) {
+  pi.on("tool_call", async (event: any, context: any) => {
+    const call = { hook_event_name: "PreToolUse", tool_name: event.toolName, tool_input: event.input, cwd: context.cwd };
+    const asked = spawnSync(HOOK, ["hook", "pre-tool"], { input: JSON.stringify(call), encoding: "utf8" });
+    if (asked.status !== 0) return { block: true, reason: (asked.stderr || "").trim() || "planwright could not be asked" };
+  });
+}
+"#;
+
+/// An extension that asks for every call; tools that are out of scope are not there.
+fn hold(scope: &Scope, rig: &Rig<'_>) -> Additions {
+    let mut words = vec!["-e".to_owned(), rig.file("pi.ts")];
+    let missing = scope.missing(TOOLS);
+    if !missing.is_empty() {
+        words.extend(["--exclude-tools".to_owned(), missing.join(",")]);
+    }
+    Additions { words, environment: Vec::new(), files: vec![("pi.ts".to_owned(), rig.shim(EXTENSION))] }
+}

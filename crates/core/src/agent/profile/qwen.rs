@@ -1,0 +1,46 @@
+//! Qwen Code, headless: the messages of Claude Code, with the tokens of an `OpenAI` provider.
+
+use super::claude::{self, CacheReads};
+use super::{Additions, Credential, Heard, Profile, Rig};
+use crate::agent::permission::{Family, Scope};
+use crate::agent::transcript::json;
+
+pub(super) const PROFILE: Profile = Profile {
+    name: "qwen",
+    program: "qwen",
+    command: &["qwen", "-o", "stream-json", "--approval-mode", "yolo"],
+    environment: &[],
+    resume: &["--resume", "{session}"],
+    acp: &["qwen", "--acp"],
+    credentials: &[
+        Credential::Variable("OPENAI_API_KEY"),
+        Credential::Variable("DASHSCOPE_API_KEY"),
+        Credential::File(".qwen/oauth_creds.json"),
+    ],
+    signs: &["QWEN_CODE"],
+    sign_in: "qwen, then /auth",
+    read,
+    leaves: None,
+    hold,
+};
+
+fn read(line: &str, heard: &mut Heard) {
+    if let Some(message) = json(line) {
+        claude::take(&message, heard, CacheReads::Among);
+    }
+}
+
+const TOOLS: &[(Family, &[&str])] = &[
+    (Family::Edit, &["write_file", "edit"]),
+    (Family::Shell, &["run_shell_command"]),
+    (Family::Web, &["web_fetch", "web_search"]),
+];
+
+/// A hook for every call, from a file of settings that lies below all others; tools that are out of scope are not there.
+fn hold(scope: &Scope, rig: &Rig<'_>) -> Additions {
+    let files = vec![("qwen.json".to_owned(), super::hooks("PreToolUse", &rig.command(), 30_000))];
+    let environment = vec![("QWEN_CODE_SYSTEM_DEFAULTS_PATH".to_owned(), rig.file("qwen.json"))];
+    let missing = scope.missing(TOOLS).into_iter();
+    let words = missing.flat_map(|name| ["--exclude-tools".to_owned(), name.to_owned()]).collect();
+    Additions { words, environment, files }
+}

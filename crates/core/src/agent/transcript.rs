@@ -1,0 +1,219 @@
+//! What has been heard of an agent so far, and the listener that takes its output line by line. A line may be as long as it
+//! likes and be anything; what is no message of the agent's is passed over.
+
+use serde_json::Value;
+
+use super::profile::{Account, Profile, SAID_BYTES_MAX, Tokens, Trouble};
+
+/// The longest line that is taken. Longer ones carry whole files and nothing that is counted here.
+const LINE_BYTES_MAX: usize = 1 << 20;
+/// How much of the last message is kept while an agent works.
+const TEXT_BYTES_MAX: usize = 256 << 10;
+
+/// What has been heard of an agent so far.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Heard {
+    /// The name of the session.
+    pub session: Option<String>,
+    pub model: Option<String>,
+    /// Tokens, once any were told.
+    pub tokens: Option<Tokens>,
+    /// Money, in millionths of a dollar, once any was told.
+    pub micro_dollars: Option<u64>,
+    pub said: String,
+    /// Why it could not work, if it says so.
+    pub trouble: Option<Trouble>,
+}
+
+impl Heard {
+    pub(super) fn name_session(&mut self, session: &Value) {
+        if let Some(session) = session.as_str().filter(|session| !session.is_empty() && session.len() <= 200)
+        {
+            self.session = Some(session.to_owned());
+        }
+    }
+
+    pub(super) fn name_model(&mut self, model: &Value) {
+        if let Some(model) = model.as_str().filter(|model| !model.is_empty() && model.len() <= 200) {
+            self.model = Some(model.to_owned());
+        }
+    }
+
+    /// Its last message is this one.
+    pub(super) fn say(&mut self, text: &str) {
+        if !text.trim().is_empty() {
+            self.said.clear();
+            self.add_to_said(text);
+        }
+    }
+
+    /// Its last message goes on.
+    pub(super) fn add_to_said(&mut self, text: &str) {
+        self.said.push_str(text);
+        if self.said.len() > TEXT_BYTES_MAX {
+            let start = self.said.ceil_char_boundary(self.said.len() - TEXT_BYTES_MAX);
+            self.said.drain(..start);
+        }
+    }
+
+    pub(super) fn add_tokens(&mut self, more: Tokens) {
+        let sum = self.tokens.get_or_insert_default();
+        sum.input = sum.input.saturating_add(more.input);
+        sum.cached = sum.cached.saturating_add(more.cached);
+        sum.output = sum.output.saturating_add(more.output);
+    }
+
+    pub(super) fn add_dollars(&mut self, dollars: &Value) {
+        if let Some(more) = micro(dollars) {
+            self.micro_dollars = Some(self.micro_dollars.unwrap_or(0).saturating_add(more));
+        }
+    }
+
+    /// What goes into the journal.
+    pub fn account(&self) -> Account {
+        let start = self.said.ceil_char_boundary(self.said.len().saturating_sub(SAID_BYTES_MAX));
+        let declined = match &self.trouble {
+            Some(Trouble::Refused { why }) => Some(Trouble::shortened(why)),
+            Some(
+                Trouble::RateLimited { .. } | Trouble::Infrastructure { .. } | Trouble::SignedOut { .. },
+            )
+            | None => None,
+        };
+        Account {
+            session: self.session.clone(),
+            model: self.model.clone(),
+            tokens: self.tokens,
+            said: self.said[start..].to_owned(),
+            declined,
+            ..Account::default()
+        }
+    }
+}
+
+/// An amount in dollars as millionths of one.
+pub(super) fn micro(dollars: &Value) -> Option<u64> {
+    let dollars = dollars.as_f64().filter(|dollars| dollars.is_finite() && *dollars >= 0.0)?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "what is below nothing was sorted out, and too much saturates"
+    )]
+    Some((dollars * 1e6).round() as u64)
+}
+
+/// A count; what is none is nothing.
+pub(super) fn count(value: &Value) -> u64 {
+    value.as_u64().unwrap_or(0)
+}
+
+/// A line as JSON; what is none is passed over.
+pub(super) fn json(line: &str) -> Option<Value> {
+    line.starts_with('{').then(|| serde_json::from_str(line).ok()).flatten()
+}
+
+/// Where an agent that nobody knows says things, as JSON pointers (`/usage/output_tokens`) into its lines. What it says last
+/// counts.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Places {
+    /// Tokens; all of them are added up.
+    pub tokens: Vec<String>,
+    pub dollars: Option<String>,
+    /// The name of the session.
+    pub session: Option<String>,
+    pub said: Option<String>,
+}
+
+impl Places {
+    /// Whether none is named.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn read(&self, line: &str, heard: &mut Heard) {
+        let Some(message) = json(line) else { return };
+        let at = |place: &Option<String>| place.as_ref().and_then(|place| message.pointer(place));
+        let counts: Vec<u64> =
+            self.tokens.iter().filter_map(|place| message.pointer(place)?.as_u64()).collect();
+        if !counts.is_empty() {
+            let input = counts.iter().fold(0, |sum: u64, more| sum.saturating_add(*more));
+            heard.tokens = Some(Tokens { input, cached: 0, output: 0 });
+        }
+        heard.micro_dollars = at(&self.dollars).and_then(micro).or(heard.micro_dollars);
+        if let Some(session) = at(&self.session) {
+            heard.name_session(session);
+        }
+        if let Some(text) = at(&self.said).and_then(Value::as_str) {
+            heard.say(text);
+        }
+    }
+}
+
+/// Takes what a line tells.
+type Reader = Box<dyn Fn(&str, &mut Heard) + Send>;
+
+/// Takes the output of an agent as it comes.
+pub struct Listener {
+    heard: Heard,
+    read: Reader,
+    line: Vec<u8>,
+    /// Whether the line that is coming is too long to be taken.
+    is_too_long: bool,
+}
+
+impl Listener {
+    pub(super) fn new(read: impl Fn(&str, &mut Heard) + Send + 'static) -> Self {
+        Self { heard: Heard::default(), read: Box::new(read), line: Vec::new(), is_too_long: false }
+    }
+
+    /// Listens to an agent: as its profile says, else by the places that its user names, else its whole output is its message.
+    pub fn of(profile: Option<&'static Profile>, places: &Places) -> Self {
+        match profile {
+            Some(profile) => profile.listener(),
+            None if places.is_empty() => Self::of_unknown(),
+            None => Self::by_places(places.clone()),
+        }
+    }
+
+    /// Listens to an agent that nobody knows: its whole output is its message.
+    pub fn of_unknown() -> Self {
+        Self::new(|line, heard| heard.add_to_said(&format!("{line}\n")))
+    }
+
+    /// Listens to an agent that prints JSON, by places that its user names.
+    pub fn by_places(places: Places) -> Self {
+        Self::new(move |line, heard| places.read(line, heard))
+    }
+
+    /// Takes what came next.
+    pub fn hear(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
+            self.take(&rest[..end]);
+            self.end_line();
+            rest = &rest[end + 1..];
+        }
+        self.take(rest);
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        self.is_too_long |= self.line.len() + bytes.len() > LINE_BYTES_MAX;
+        if !self.is_too_long {
+            self.line.extend_from_slice(bytes);
+        }
+    }
+
+    fn end_line(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        if !std::mem::take(&mut self.is_too_long) {
+            (self.read)(String::from_utf8_lossy(&line).trim_end_matches('\r'), &mut self.heard);
+        }
+    }
+
+    /// What was heard, the last line included even if it has no end.
+    pub fn finish(mut self) -> Heard {
+        if !self.line.is_empty() {
+            self.end_line();
+        }
+        self.heard
+    }
+}

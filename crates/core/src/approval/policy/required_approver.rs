@@ -1,0 +1,47 @@
+//! Whom a plan itself wants to be approved by: the key `approval_required_from` in front of it. It can only narrow what a policy
+//! says.
+
+use crate::dialect::frontmatter;
+use crate::plan::draft::Draft;
+use crate::syntax::source::Source;
+use crate::syntax::yaml;
+use crate::syntax::yaml::{Node, Value};
+
+pub const REQUIRED_FROM: &str = "approval_required_from";
+
+/// The names and groups that a plan says may approve it; `None`: it says nothing. A value that is no list of names is a list of
+/// nobody: what can't be read must not open a door.
+pub fn required_from(source: &Source, draft: &Draft) -> Option<Vec<String>> {
+    let entry = draft.frontmatter.entry(REQUIRED_FROM)?;
+    let count = draft.frontmatter.entries.iter().filter(|other| other.key.value == REQUIRED_FROM).count();
+    match &entry.value {
+        // Said twice, it could mean either.
+        _ if count > 1 => Some(Vec::new()),
+        Some(text) => Some(names(&text.value)),
+        None => Some(list(source).unwrap_or_default()),
+    }
+}
+
+fn names(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+/// The list, which the draft does not hold.
+fn list(source: &Source) -> Option<Vec<String>> {
+    let parts = frontmatter::split(source.text());
+    let keys = match parts.block {
+        Some(_) => frontmatter::nodes(source, &parts).0,
+        None => match yaml::read(source.text(), 0).0?.value {
+            Value::Map(keys) => keys,
+            Value::Scalar { .. } | Value::List(_) => return None,
+        },
+    };
+    let is_key = |node: &Node| matches!(&node.value, Value::Scalar { text, .. } if text == REQUIRED_FROM);
+    let (_, value) = keys.into_iter().find(|(key, _)| is_key(key))?;
+    let Value::List(items) = value.value else { return None };
+    let name = |item: Node| match item.value {
+        Value::Scalar { text, .. } => Some(text.trim().to_owned()).filter(|name| !name.is_empty()),
+        Value::List(_) | Value::Map(_) => None,
+    };
+    items.into_iter().map(name).collect()
+}

@@ -1,0 +1,118 @@
+//! What an approval needs: the usual, what holds besides for some plans, and what the plan itself asks for. The strictest of all
+//! that apply holds.
+
+use std::collections::BTreeSet;
+
+use super::{Approvers, Ask, BY_DEFAULT, Facts, Policy, REQUIRED_FROM};
+use crate::plan::verified::{Plan, Step};
+use crate::syntax::glob;
+use crate::syntax::glob::Glob;
+
+/// What an approval needs. `None`: no more than by default.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Demand {
+    /// The people and groups who may approve; `None`: anybody.
+    pub from: Option<Vec<String>>,
+    /// How many of them have to.
+    pub needed: Option<u32>,
+    /// Whether the one who proposed the plan may be one of them.
+    pub planner_may_approve: Option<bool>,
+    /// How long an approval holds.
+    pub expires_seconds: Option<u64>,
+    /// Whether only a signed approval counts.
+    pub is_signed: Option<bool>,
+}
+
+/// What an approval needs besides, if the plan may do one of these things. What a plan does not say, it may do.
+#[derive(Debug, Clone, Default)]
+pub struct When {
+    pub name: String,
+    /// A step may touch one of these.
+    pub paths: Option<Vec<Glob>>,
+    /// A step may use one of these.
+    pub tools: Option<Vec<String>>,
+    /// It may cost as much as this, in millionths of a dollar.
+    pub micro_dollars: Option<u64>,
+    /// What it needs then.
+    pub demand: Demand,
+}
+
+impl When {
+    /// Whether all conditions may hold for a plan.
+    fn may_apply(&self, plan: &Plan) -> bool {
+        let touches = |paths: &Vec<Glob>| plan.steps.iter().any(|step| may_touch(step, paths));
+        let uses = |tools: &Vec<String>| plan.steps.iter().any(|step| may_use(step, tools));
+        let costs = |least: u64| plan.budget.micro_dollars.is_none_or(|most| most >= least);
+        self.paths.as_ref().is_none_or(touches)
+            && self.tools.as_ref().is_none_or(uses)
+            && self.micro_dollars.is_none_or(costs)
+    }
+}
+
+/// A step that says nothing about what it touches, or nothing that can be read, may touch everything.
+fn may_touch(step: &Step, paths: &[Glob]) -> bool {
+    let Some(touches) = &step.touches else { return true };
+    touches.iter().any(|touched| match Glob::new(touched) {
+        Ok(touched) => paths.iter().any(|path| glob::collision(&touched, path).is_some()),
+        Err(_) => true,
+    })
+}
+
+/// A step that lists no tool may use all of them; `Bash(git:*)` is a way to use `bash`.
+fn may_use(step: &Step, tools: &[String]) -> bool {
+    let plain = |tool: &str| tool.split('(').next().unwrap_or_default().trim().to_lowercase();
+    let uses = |used: &String| tools.iter().any(|tool| plain(tool) == plain(used));
+    step.tools.is_empty() || step.tools.iter().any(uses)
+}
+
+/// What all that applies comes to.
+pub(super) struct Gathered {
+    pub(super) ask: Ask,
+    /// Whether nothing but the usual applies.
+    pub(super) is_usual: bool,
+}
+
+pub(super) fn gather(policy: Option<&Policy>, plan: &Plan, facts: &Facts<'_>) -> Gathered {
+    let none = Policy::default();
+    let rules = policy.unwrap_or(&none);
+    let when: Vec<&When> = rules.when.iter().filter(|when| when.may_apply(plan)).collect();
+    let demands = || std::iter::once(&rules.demand).chain(when.iter().map(|when| &when.demand));
+    let mut from = Approvers::Anyone;
+    for parties in demands().filter_map(|demand| demand.from.as_ref()) {
+        from = from.narrowed(rules.people_of(parties));
+    }
+    if let Some(parties) = facts.required_from {
+        from = from.narrowed(rules.people_of(parties));
+    }
+    let expires = demands().filter_map(|demand| demand.expires_seconds).min();
+    let until = |seconds: u64| facts.now_ms.saturating_add(seconds.saturating_mul(1000));
+    let ask = Ask {
+        needed: demands().filter_map(|demand| demand.needed).max().unwrap_or(1).max(1),
+        from,
+        planner_may_approve: demands().all(|demand| demand.planner_may_approve.unwrap_or(true)),
+        until_ms: expires.map(until),
+        is_signed: demands().any(|demand| demand.is_signed.unwrap_or(false)),
+        rule: rule(policy, &when, facts),
+        proposer: facts.proposer.clone(),
+        passed_over: Vec::new(),
+    };
+    Gathered { ask, is_usual: when.is_empty() && facts.required_from.is_none() }
+}
+
+/// The names of all rules that apply.
+fn rule(policy: Option<&Policy>, when: &[&When], facts: &Facts<'_>) -> String {
+    let usual = if policy.is_some() { "approval" } else { BY_DEFAULT };
+    let mut names = vec![usual.to_owned()];
+    names.extend(when.iter().map(|when| format!("approval.when `{}`", when.name)));
+    names.extend(facts.required_from.map(|_| format!("{REQUIRED_FROM} of the plan")));
+    names.join(" + ")
+}
+
+impl Approvers {
+    fn narrowed(self, people: BTreeSet<String>) -> Self {
+        match self {
+            Self::Anyone => Self::These(people),
+            Self::These(before) => Self::These(before.intersection(&people).cloned().collect()),
+        }
+    }
+}

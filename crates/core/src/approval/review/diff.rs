@@ -1,0 +1,341 @@
+//! What changed between two plans, apart from the direction of their contracts: which step is which, what was added, removed or
+//! moved, and every field that says something else. A field that is forgotten here does not compile.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use crate::plan::budget::Budget;
+use crate::plan::verified::{Contract, Plan, Reference, Step};
+
+/// One thing that changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Difference {
+    /// The id of the step; `None`: the plan as a whole.
+    pub step: Option<String>,
+    /// The number of the step, in the plan that it is in.
+    pub number: Option<u32>,
+    pub what: What,
+    /// What was said before; `None`: nothing.
+    pub was: Option<String>,
+    /// What is said now; `None`: nothing.
+    pub now: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum What {
+    /// The step is new.
+    Added,
+    /// The step is gone.
+    Removed,
+    /// The step stands elsewhere.
+    Moved,
+    /// The number of the step.
+    Number,
+    /// The id of the step.
+    Id,
+    Title,
+    /// Who owns the plan.
+    Owner,
+    /// Why the plan exists.
+    Context,
+    /// How urgent it is.
+    Priority,
+    /// What the plan may cost.
+    Budget,
+    /// Who does the step.
+    Target,
+    /// What the agent is told.
+    Task,
+    Contract,
+    /// What happens after a failure.
+    OnFail,
+    /// What must be done first.
+    Needs,
+    /// What the agent is given to read.
+    Reads,
+    /// What the step may change.
+    Touches,
+    /// Criteria for agent and reviewer.
+    Accept,
+    /// How long an attempt may take.
+    Timeout,
+    /// How long the contract may take.
+    ContractTimeout,
+    /// Tools that the agent may use.
+    Tools,
+    /// Environment of agent and contract.
+    Env,
+    /// Whether the network may be used.
+    Network,
+    /// What prepares the place where the contract runs.
+    Setup,
+    /// The files that judge and must not move.
+    Sealed,
+    /// Why the contract may pass before the work.
+    Green,
+    /// What an agent is asked about the work.
+    Judge,
+}
+
+impl What {
+    /// The sign that lists of changes begin with.
+    pub fn sign(self) -> char {
+        if self == Self::Added {
+            return '+';
+        }
+        if self == Self::Removed { '-' } else { '~' }
+    }
+
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Removed => "removed",
+            Self::Moved => "moved",
+            Self::Number => "number",
+            Self::Id => "id",
+            Self::Title => "title",
+            Self::Owner => "owner",
+            Self::Context => "context",
+            Self::Priority => "priority",
+            Self::Budget => "budget",
+            Self::Target => "target",
+            Self::Task => "task",
+            Self::Contract => "contract",
+            Self::OnFail => "on_fail",
+            Self::Needs => "needs",
+            Self::Reads => "reads",
+            Self::Touches => "touches",
+            Self::Accept => "accept",
+            Self::Timeout => "timeout",
+            Self::ContractTimeout => "contract time-out",
+            Self::Tools => "tools",
+            Self::Env => "env",
+            Self::Network => "network",
+            Self::Setup => "setup",
+            Self::Sealed => "sealed",
+            Self::Green => "green",
+            Self::Judge => "judge",
+        }
+    }
+}
+
+/// For every step of `new` the place in `old` of the step that it was: by its id, else by its title, else by its contract.
+pub fn pairs(old: &Plan, new: &Plan) -> Vec<Option<usize>> {
+    let mut pairs: Vec<Option<usize>> = vec![None; new.steps.len()];
+    let mut taken: BTreeSet<usize> = BTreeSet::new();
+    let id = |step: &Step| Some(step.id.clone());
+    let title = |step: &Step| Some(step.title.clone()).filter(|title| !title.is_empty());
+    let contract = |step: &Step| match &step.contract {
+        Contract::Shell { command, .. } => Some(command.clone()),
+        Contract::Manual => None,
+    };
+    for key in [&id as &dyn Fn(&Step) -> Option<String>, &title, &contract] {
+        let mut known = BTreeMap::new();
+        for (place, step) in old.steps.iter().enumerate().rev().filter(|(place, _)| !taken.contains(place)) {
+            if let Some(key) = key(step) {
+                known.insert(key, place);
+            }
+        }
+        for (step, pair) in new.steps.iter().zip(&mut pairs).filter(|(_, pair)| pair.is_none()) {
+            let found = key(step).and_then(|key| known.remove(&key));
+            taken.extend(found);
+            *pair = found;
+        }
+    }
+    pairs
+}
+
+/// Everything that changed from one plan to another, the plan first and then the steps in their new order.
+pub fn differences(old: &Plan, new: &Plan, pairs: &[Option<usize>]) -> Vec<Difference> {
+    let mut found = Vec::new();
+    of_plan(old, new, &mut found);
+    let moved = moved(pairs);
+    for (place, (step, pair)) in new.steps.iter().zip(pairs).enumerate() {
+        match pair {
+            None => found.push(Difference {
+                now: Some(step.title.clone()),
+                ..Difference::of(Some(step), What::Added)
+            }),
+            Some(pair) => {
+                let was = &old.steps[*pair];
+                if moved.contains(&place) {
+                    let mut difference = Difference::of(Some(step), What::Moved);
+                    difference.was = Some(was.number.to_string());
+                    difference.now = Some(step.number.to_string());
+                    found.push(difference);
+                } else if is_renumbered((was.number, *pair), (step.number, place)) {
+                    let mut difference = Difference::of(Some(step), What::Number);
+                    difference.was = Some(was.number.to_string());
+                    difference.now = Some(step.number.to_string());
+                    found.push(difference);
+                }
+                of_step((old, was), (new, step), &mut found);
+            }
+        }
+    }
+    let kept: BTreeSet<usize> = pairs.iter().copied().flatten().collect();
+    let gone = old.steps.iter().enumerate().filter(|(place, _)| !kept.contains(place));
+    found.extend(gone.map(|(_, step)| Difference {
+        was: Some(step.title.clone()),
+        ..Difference::of(Some(step), What::Removed)
+    }));
+    found
+}
+
+impl Difference {
+    fn of(step: Option<&Step>, what: What) -> Self {
+        Self {
+            step: step.map(|step| step.id.clone()),
+            number: step.map(|step| step.number),
+            what,
+            was: None,
+            now: None,
+        }
+    }
+}
+
+/// Whether a number changed by more than the steps in front of it explain.
+fn is_renumbered((was, old_place): (u32, usize), (now, new_place): (u32, usize)) -> bool {
+    i64::from(now) - i64::from(was) != distance(old_place, new_place)
+}
+
+fn distance(from: usize, to: usize) -> i64 {
+    i64::try_from(to).unwrap_or(i64::MAX) - i64::try_from(from).unwrap_or(i64::MAX)
+}
+
+/// The places of the steps that stand in another order than before.
+fn moved(pairs: &[Option<usize>]) -> BTreeSet<usize> {
+    let order: Vec<usize> = pairs.iter().copied().flatten().collect();
+    let mut sorted = order.clone();
+    sorted.sort_unstable();
+    let mut stayed: BTreeSet<usize> = BTreeSet::new();
+    for op in capture_diff_slices(Algorithm::Myers, &sorted, &order) {
+        if let DiffOp::Equal { new_index, len, .. } = op {
+            stayed.extend(&order[new_index..new_index + len]);
+        }
+    }
+    let is_moved = |pair: &Option<usize>| pair.is_some_and(|pair| !stayed.contains(&pair));
+    pairs.iter().enumerate().filter(|(_, pair)| is_moved(pair)).map(|(place, _)| place).collect()
+}
+
+/// Compares fields of one step, or of the plan.
+struct Comparison<'a> {
+    step: Option<&'a Step>,
+    found: &'a mut Vec<Difference>,
+}
+
+impl Comparison<'_> {
+    fn field<T: PartialEq>(&mut self, what: What, was: &T, now: &T, show: impl Fn(&T) -> String) {
+        if was != now {
+            let said = |value: &T| Some(show(value)).filter(|text| !text.is_empty());
+            let difference = Difference::of(self.step, what);
+            self.found.push(Difference { was: said(was), now: said(now), ..difference });
+        }
+    }
+}
+
+fn of_plan(old: &Plan, new: &Plan, found: &mut Vec<Difference>) {
+    // Named one by one, so that a field that is new can't be left out.
+    let Plan { title, owner, context, priority, budget, steps: _ } = new;
+    let mut comparison = Comparison { step: None, found };
+    comparison.field(What::Title, &old.title, title, String::clone);
+    comparison.field(What::Owner, &old.owner, owner, String::clone);
+    comparison.field(What::Context, &old.context, context, String::clone);
+    comparison.field(What::Priority, &old.priority, priority, String::clone);
+    comparison.field(What::Budget, &old.budget, budget, spent);
+}
+
+fn of_step((old, was): (&Plan, &Step), (new, step): (&Plan, &Step), found: &mut Vec<Difference>) {
+    let Step {
+        number: _,
+        id,
+        title,
+        mark: _,
+        target,
+        task,
+        contract,
+        on_fail,
+        needs,
+        reads,
+        touches,
+        accept,
+        timeout_seconds,
+        contract_timeout_seconds,
+        tools,
+        env,
+        network,
+        setup,
+        sealed,
+        green,
+        judge,
+    } = step;
+    let mut comparison = Comparison { step: Some(step), found };
+    comparison.field(What::Id, &was.id, id, String::clone);
+    comparison.field(What::Title, &was.title, title, String::clone);
+    comparison.field(What::Target, &was.target, target, String::clone);
+    comparison.field(What::Task, &was.task, task, String::clone);
+    comparison.field(What::Contract, &was.contract, contract, contract_text);
+    comparison.field(What::OnFail, &was.on_fail, on_fail, ToString::to_string);
+    comparison.field(What::Needs, &ids(old, &was.needs), &ids(new, needs), |ids| ids.join(", "));
+    comparison.field(What::Reads, &was.reads, reads, |reads| references(reads));
+    comparison.field(What::Touches, &was.touches, touches, |globs| declared(globs.as_deref()));
+    comparison.field(What::Accept, &was.accept, accept, |lines| lines.join("\n"));
+    comparison.field(What::Timeout, &was.timeout_seconds, timeout_seconds, |time| seconds(*time));
+    let limits = (&was.contract_timeout_seconds, contract_timeout_seconds);
+    comparison.field(What::ContractTimeout, limits.0, limits.1, |time| seconds(*time));
+    comparison.field(What::Tools, &was.tools, tools, |tools| tools.join("\n"));
+    comparison.field(What::Env, &was.env, env, |lines| lines.join("\n"));
+    comparison.field(What::Network, &was.network, network, |text| text.clone().unwrap_or_default());
+    comparison.field(What::Setup, &was.setup, setup, |text| text.clone().unwrap_or_default());
+    comparison.field(What::Sealed, &was.sealed, sealed, |globs| globs.join("\n"));
+    comparison.field(What::Green, &was.green, green, |text| text.clone().unwrap_or_default());
+    comparison.field(What::Judge, &was.judge, judge, |text| text.clone().unwrap_or_default());
+}
+
+fn contract_text(contract: &Contract) -> String {
+    match contract {
+        Contract::Shell { command, expect: 0 } => command.clone(),
+        Contract::Shell { command, expect } => format!("{command}\nexpects exit {expect}"),
+        Contract::Manual => "a person confirms it".to_owned(),
+    }
+}
+
+fn ids(plan: &Plan, places: &[usize]) -> Vec<String> {
+    places.iter().map(|&place| plan.steps[place].id.clone()).collect()
+}
+
+fn references(reads: &[Reference]) -> String {
+    let spelled = reads.iter().map(|reference| match reference {
+        Reference::File(path) => format!("file:{path}"),
+        Reference::Topic(name) => format!("topic:{name}"),
+    });
+    spelled.collect::<Vec<_>>().join("\n")
+}
+
+fn declared(touches: Option<&[String]>) -> String {
+    match touches {
+        None => "not declared".to_owned(),
+        Some([]) => "nothing".to_owned(),
+        Some(globs) => globs.join("\n"),
+    }
+}
+
+fn seconds(time: Option<u64>) -> String {
+    time.map_or(String::new(), |seconds| format!("{seconds} s"))
+}
+
+fn spent(budget: &Budget) -> String {
+    let Budget { tokens, micro_dollars, seconds } = budget;
+    let money = |micro: u64| format!("${}.{:02}", micro / 1_000_000, micro % 1_000_000 / 10_000);
+    let amounts = [
+        tokens.map(|tokens| format!("{tokens} tokens")),
+        micro_dollars.map(money),
+        seconds.map(|seconds| format!("{seconds} s")),
+    ];
+    amounts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,78 @@
+//! What a plan file claims against what is proven. A mark is written by the harness after the verdict; anybody else can write one,
+//! too, so it proves nothing.
+
+use super::receipt::Folded;
+use super::{Check, Found, Kind};
+use crate::audit::bundle::Bundle;
+use crate::plan::draft::{Draft, Mark};
+use crate::plan::lifecycle::State;
+use crate::plan::verified;
+use crate::plan::verified::Contract;
+use crate::run::event::Outcome;
+use crate::run::state::{Phase, Status};
+use crate::syntax::source::Source;
+
+/// The steps that a draft marks as done, by id, each with its contract; `None`: a person confirms it.
+pub fn claims(draft: &Draft) -> Vec<(String, Option<String>)> {
+    let ids = verified::ids(draft);
+    let done = draft.steps.iter().zip(ids).filter(|(step, _)| step.mark() == Some(Mark::Done));
+    done.map(|(step, id)| {
+        let command = step.contract.as_ref().and_then(|contract| contract.command.as_ref());
+        (id, command.map(|command| command.value.clone()))
+    })
+    .collect()
+}
+
+/// Compares the marks of the file with the record.
+pub(super) fn marks(bundle: &Bundle, folded: &[Folded], file: Option<&Source>, found: &mut Found<'_>) {
+    let Some(source) = file.filter(|_| found.has(Check::Mark)) else { return };
+    let draft = source.draft();
+    for (id, command) in claims(&draft) {
+        if let Some(why) = unproven(folded, &id, command.as_deref()) {
+            found.find(
+                Kind::UnprovenMark,
+                format!("step `{id}`"),
+                format!("the file says that it is done, but {why}"),
+            );
+        }
+    }
+    if draft.state.as_ref().is_some_and(|state| state.value == State::Done) && !is_done(folded) {
+        let why = match bundle.runs.is_empty() {
+            true => "it was never run".to_owned(),
+            false => "no run of it came to that end".to_owned(),
+        };
+        let text = format!("the file says that the plan is done, but {why}");
+        found.find(Kind::UnprovenMark, "the status".to_owned(), text);
+    }
+}
+
+/// Whether the last run that came to an end is done.
+fn is_done(folded: &[Folded]) -> bool {
+    let mut phases = folded.iter().filter_map(|run| run.state.as_ref()).map(|state| &state.phase);
+    phases.rfind(|phase| matches!(phase, Phase::Finished(_))) == Some(&Phase::Finished(Outcome::Done))
+}
+
+/// Why nothing proves that a step is done: the last run that knows the step has the last word.
+fn unproven(folded: &[Folded], id: &str, command: Option<&str>) -> Option<String> {
+    let known = folded.iter().rev().find_map(|run| {
+        let (plan, state) = (run.plan.as_ref()?, run.state.as_ref()?);
+        let place = state.place(id)?;
+        Some((&plan.steps[place], &state.steps[place]))
+    });
+    let Some((step, state)) = known else { return Some("no receipt says so".to_owned()) };
+    match &state.status {
+        Status::Passed { .. } => {}
+        Status::Skipped { by, .. } => return Some(format!("it was left out by {by}")),
+        Status::Pending | Status::Running { .. } | Status::Judging { .. } | Status::Waiting { .. } => {
+            return Some(match state.failed.last() {
+                Some(failed) => format!("its contract failed ({})", failed.failure),
+                None => "its contract has not passed".to_owned(),
+            });
+        }
+    }
+    let judged = match &step.contract {
+        Contract::Shell { command, .. } => Some(command.as_str()),
+        Contract::Manual => None,
+    };
+    (judged != command).then(|| "the receipt is about another contract".to_owned())
+}

@@ -1,0 +1,215 @@
+//! What follows from claims, receipts and contracts, as tables.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::run::event::{Agents, Answer, AttemptEnd, Blob, Event, Reason, Receipt, Usage};
+use crate::run::judge::{Observation, judge};
+
+fn proof(contract: &str, seq: u64) -> Proof {
+    Proof {
+        step: "two".to_owned(),
+        attempt: 1,
+        contract: contract.to_owned(),
+        expect: Some(0),
+        tree: String::new(),
+        seq,
+        at_ms: seq,
+    }
+}
+
+// P-20, A-03: what a mark and a receipt are worth once the contract was run.
+#[test]
+fn a_claim_is_settled_by_the_contract_and_nothing_else() {
+    let receipt = || Recorded::Passed(proof("c", 1));
+    let other = || Recorded::Passed(proof("d", 1));
+    let other_code = || Recorded::Passed(Proof { expect: Some(1), ..proof("c", 1) });
+    let confirmed = || Recorded::Confirmed { by: "mara".to_owned() };
+    let fails = Now::Fails("exit 1".to_owned());
+    let cannot = Now::CannotRun("exit 127".to_owned());
+    let (done, nothing) = (Claim::Done, Claim::Nothing);
+    let cases = [
+        (done, Recorded::Nothing, &Now::Passes, Settled::Holds),
+        (nothing, Recorded::Nothing, &Now::Passes, Settled::Holds),
+        (nothing, receipt(), &Now::Passes, Settled::Holds),
+        (done, other(), &Now::Passes, Settled::Moved),
+        (done, other_code(), &Now::Passes, Settled::Moved),
+        (done, Recorded::Nothing, &fails, Settled::False),
+        (nothing, Recorded::Nothing, &fails, Settled::Open),
+        (done, receipt(), &fails, Settled::Broken),
+        (nothing, receipt(), &fails, Settled::Broken),
+        (done, other(), &fails, Settled::False),
+        (done, confirmed(), &fails, Settled::False),
+        (done, Recorded::Nothing, &cannot, Settled::Unknown),
+        (nothing, receipt(), &cannot, Settled::Unknown),
+        (nothing, Recorded::Nothing, &cannot, Settled::Open),
+        (done, confirmed(), &Now::Manual, Settled::Confirmed),
+        (done, Recorded::Nothing, &Now::Manual, Settled::Unknown),
+        (nothing, Recorded::Nothing, &Now::Manual, Settled::Open),
+    ];
+    for (claim, recorded, now, settled) in cases {
+        assert_eq!(Settled::of(claim, &recorded, ("c", 0), now), settled, "{claim:?} {recorded:?} {now:?}");
+    }
+}
+
+fn started(step: &str) -> Event {
+    Event::AttemptStarted {
+        step: step.to_owned(),
+        attempt: 1,
+        agent: "shell".to_owned(),
+        prompt: Blob(String::new()),
+    }
+}
+
+fn finished(step: &str, changed: &[&str]) -> Event {
+    Event::AttemptFinished {
+        step: step.to_owned(),
+        attempt: 1,
+        end: AttemptEnd::Exited(0),
+        output: None,
+        usage: Usage::default(),
+        changed: changed.iter().map(|&path| path.to_owned()).collect(),
+        account: crate::agent::profile::Account::default(),
+    }
+}
+
+fn judged(step: &str, code: i32, tree: &str) -> Event {
+    let observation = Observation::Exited(code);
+    Event::ContractFinished {
+        step: step.to_owned(),
+        attempt: 1,
+        receipt: Receipt {
+            verdict: judge(0, &observation),
+            observation,
+            digest: "d".to_owned(),
+            contract: "c".to_owned(),
+            tier: "open".to_owned(),
+            output: Blob(String::new()),
+            milliseconds: 1,
+            tree: tree.to_owned(),
+            expect: Some(0),
+            approvals: Vec::new(),
+            opinion: None,
+        },
+    }
+}
+
+fn history(events: &[Event]) -> History {
+    let begin = Event::RunStarted {
+        digest: "d".to_owned(),
+        approved_by: "mara".to_owned(),
+        approved_at: "terminal".to_owned(),
+        base: None,
+        agents: Agents::new(),
+        sealed: BTreeMap::new(),
+        approvals: Vec::new(),
+        note: String::new(),
+    };
+    let events: Vec<Event> = std::iter::once(begin).chain(events.iter().cloned()).collect();
+    History::of((1..).zip(&events).map(|(seq, event)| (seq, seq * 10, event)))
+}
+
+#[test]
+fn the_journal_tells_what_each_step_has() {
+    let ask = Event::AskOpened {
+        ask: "look/1".to_owned(),
+        step: Some("look".to_owned()),
+        reason: Reason::Manual,
+        text: String::new(),
+    };
+    let answer =
+        |ask: &str, answer: Answer| Event::AskAnswered { ask: ask.to_owned(), answer, by: "mara".to_owned() };
+    let history = history(&[
+        started("one"),
+        finished("one", &[]),
+        judged("one", 0, ""),
+        judged("two", 0, ""),
+        judged("two", 1, ""),
+        ask,
+        answer("look/1", Answer::Confirm),
+        answer("nobody/1", Answer::Confirm),
+    ]);
+    assert_eq!(history.digest, "d");
+    assert_eq!(history.step("one").proof().map(|proof| proof.seq), Some(4));
+    assert_eq!(*history.step("two"), Recorded::Nothing, "a later no takes the yes back");
+    assert!(history.step("look").is_confirmed());
+    assert_eq!(*history.step("nobody"), Recorded::Nothing);
+    assert_eq!(history.work, [], "an attempt that changed nothing breaks nothing");
+}
+
+/// Steps two to seven, each with the files that it changed and the content that its receipt is about.
+fn run_of(steps: &[(&str, &[&str], &str)]) -> History {
+    let events: Vec<Event> = steps
+        .iter()
+        .flat_map(|(step, changed, tree)| [started(step), finished(step, changed), judged(step, 0, tree)])
+        .collect();
+    history(&events)
+}
+
+fn who(history: &History, named: &[&str], tree: &str) -> String {
+    let named: Vec<String> = named.iter().map(|&name| name.to_owned()).collect();
+    let proof = history.step("two").proof().expect("it passed").clone();
+    match suspect(history, &proof, &named, tree) {
+        Broke::At { suspect, known } => format!("{} {known:?} {}", suspect.step, suspect.files.join(" ")),
+        Broke::Among { suspects } => {
+            let steps: Vec<String> = suspects.into_iter().map(|suspect| suspect.step).collect();
+            format!("among {}", steps.join(" "))
+        }
+        other @ (Broke::Commit { .. } | Broke::Uncommitted | Broke::Outside | Broke::Since) => {
+            format!("{other:?}")
+        }
+    }
+}
+
+// M-09: "step 2 broke at step 7", as far as what is recorded tells.
+#[test]
+fn who_broke_a_contract_is_told_as_far_as_it_is_recorded() {
+    let both = run_of(&[
+        ("two", &["src/a.py"], "t2"),
+        ("five", &["docs/x.md"], "t5"),
+        ("seven", &["other", "src/a.py"], "t7"),
+    ]);
+    assert_eq!(who(&both, &["src/a.py"], "now"), "seven NamedFile src/a.py other");
+    assert_eq!(who(&both, &["./src/"], "now"), "seven NamedFile src/a.py other", "a folder that it names");
+    assert_eq!(who(&both, &["src/a"], "now"), "among five seven", "the beginning of a name is no name");
+    assert_eq!(who(&both, &[], "now"), "among five seven");
+    assert_eq!(who(&both, &["src/a.py"], "t2"), "Outside", "the very content that passed");
+    let one = run_of(&[("two", &["a"], "t2"), ("five", &[], "t2"), ("seven", &["b"], "t7")]);
+    assert_eq!(who(&one, &[], "now"), "seven OnlyChange b");
+    let intact = run_of(&[("two", &["a"], "t2"), ("five", &["b"], "t2"), ("seven", &["c"], "t7")]);
+    assert_eq!(
+        who(&intact, &[], "now"),
+        "seven OnlyChange c",
+        "what left the content as it was broke nothing"
+    );
+    let none = run_of(&[("one", &["a"], ""), ("two", &["a"], "")]);
+    assert_eq!(who(&none, &["a"], "now"), "Since", "what came before it did not break it");
+}
+
+#[test]
+fn another_plan_breaks_things_too() {
+    let mut own = run_of(&[("two", &["a"], "")]);
+    let mut early = run_of(&[("early", &["a"], "")]);
+    early.work[0].ended_ms = 1;
+    own.beside("earlier", early);
+    let mut late = run_of(&[("late", &["a"], "")]);
+    late.work[0].ended_ms = 1_000;
+    own.beside("other", late);
+    assert_eq!(who(&own, &["a"], ""), "late NamedFile a");
+}
+
+#[test]
+fn the_first_bad_one_is_found_by_few_questions() {
+    for count in 0..40 {
+        for first in 0..=count {
+            let mut asked = 0;
+            let found = first_bad(count, |place| {
+                asked += 1;
+                Some(place >= first)
+            });
+            assert_eq!(found, Some(first));
+            assert!(asked <= 6, "{asked} questions for {count}");
+        }
+    }
+    assert_eq!(first_bad(3, |_| None), None);
+}

@@ -1,0 +1,326 @@
+//! Carries what a plan of one dialect says over to another, and says what the other can't hold. Nothing is dropped in silence: what
+//! was written is read again and compared, field by field, and then word by word.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use crate::dialect::{Birth, Dialect, NATIVE};
+use crate::plan::draft::{ContractDraft, Draft, StepDraft};
+use crate::plan::edit::unplaced;
+use crate::plan::verified;
+use crate::plan::view;
+use crate::syntax::source::{Source, Spanned, text, texts};
+
+/// Who does a step whose author did not say.
+const TARGET: &str = "coder";
+/// Shorter words are too common to tell whether a text was taken over.
+const WORD_CHARS_MIN: usize = 3;
+/// How much of a lost text is quoted.
+const QUOTE_CHARS_MAX: usize = 60;
+
+const PROSE: &[&str] = &["title", "context", "notes", "task", "accept"];
+
+/// A plan in another dialect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Converted {
+    /// Its text; that of a folder where the dialect has folders.
+    pub text: String,
+    /// What it does not say.
+    pub losses: Vec<Loss>,
+}
+
+/// Something that the dialect can't say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loss {
+    /// The number of the step; `None` for the plan as a whole.
+    pub step: Option<usize>,
+    /// What it is: `contract`, `text in line 12`.
+    pub what: String,
+    pub said: String,
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let said: String = self.said.split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut said: Vec<char> = said.chars().collect();
+        if said.len() > QUOTE_CHARS_MAX {
+            said.truncate(QUOTE_CHARS_MAX);
+            said.push('…');
+        }
+        let said: String = said.into_iter().collect();
+        match self.step {
+            Some(step) => write!(f, "step {step}, {}: {said}", self.what),
+            None => write!(f, "{}: {said}", self.what),
+        }
+    }
+}
+
+impl std::error::Error for Loss {}
+
+/// What `source`, which was read as `draft`, becomes in another dialect.
+pub fn convert(source: &Source, draft: &Draft, to: &'static Dialect, birth: &Birth<'_>) -> Converted {
+    let prepared = prepared(draft, to);
+    let written = Source::new(source.name(), to.compose(&prepared, birth)).written_in(to);
+    let read = written.draft();
+    let kept: BTreeSet<String> = words(written.text()).collect();
+    let mut losses = plan_losses(&prepared, &read);
+    // Prose may stand elsewhere, or in another form: only a word that is nowhere is lost.
+    losses.retain(|loss| {
+        !PROSE.contains(&loss.what.as_str()) || words(&loss.said).any(|word| !kept.contains(&word))
+    });
+    losses.extend(text_losses(source, written.text()));
+    Converted { text: written.text().to_owned(), losses }
+}
+
+/// The draft with what every native step must say and other dialects leave open.
+fn prepared(draft: &Draft, to: &Dialect) -> Draft {
+    let mut draft = draft.clone();
+    for step in draft.steps.iter_mut().filter(|_| to == NATIVE) {
+        step.target.get_or_insert_with(|| unplaced(TARGET.to_owned()));
+        step.task.get_or_insert_with(|| unplaced(step.title.value.clone()));
+        let manual = || ContractDraft { is_manual: true, ..ContractDraft::default() };
+        step.contract.get_or_insert_with(manual);
+    }
+    draft
+}
+
+/// What a plan as a whole says, each thing by its name.
+fn facets(draft: &Draft) -> Vec<(String, String)> {
+    let keys = draft.frontmatter.entries.iter().filter_map(|entry| {
+        let value = entry.value.as_ref().filter(|value| !value.value.is_empty())?;
+        Some((format!("key `{}`", entry.key.value), value.value.clone()))
+    });
+    let facets = [
+        ("title", text(draft.title.as_ref())),
+        ("owner", text(draft.owner.0.as_ref())),
+        ("context", text(draft.context.as_ref())),
+        ("priority", text(draft.priority.as_ref())),
+        ("budget", text(draft.budget.as_ref())),
+        ("notes", texts(&draft.notes).join("\n")),
+        ("depends_on", texts(&draft.depends_on).join(", ")),
+        ("touches", texts(&draft.touches).join(", ")),
+    ];
+    facets.into_iter().map(|(name, said)| (name.to_owned(), said)).chain(keys).collect()
+}
+
+/// What a step says, each thing by its name.
+fn step_facets(step: &StepDraft) -> Vec<(&'static str, String)> {
+    let list = |items: &[Spanned<String>]| texts(items).join("\n");
+    let contract = step.contract.as_ref();
+    let command = contract.and_then(|contract| contract.command.as_ref());
+    let expect = contract.and_then(|contract| contract.expect.as_ref());
+    vec![
+        ("title", step.title.value.clone()),
+        ("target", text(step.target.as_ref())),
+        ("task", text(step.task.as_ref())),
+        ("contract", command.map(|command| command.value.clone()).unwrap_or_default()),
+        ("exit code", text(expect.filter(|code| code.value != "0"))),
+        ("green", text(step.green.as_ref())),
+        ("judge", text(step.judge.as_ref())),
+        ("on_fail", text(step.on_fail.as_ref())),
+        ("reads", list(&step.reads)),
+        ("touches", step.touches.as_deref().map(list).unwrap_or_default()),
+        ("accept", list(&step.accept)),
+        ("timeout", text(step.timeout.as_ref())),
+        ("contract timeout", text(step.contract_timeout.as_ref())),
+        ("sealed", list(&step.sealed)),
+        ("tools", list(&step.tools)),
+        ("env", list(&step.env)),
+        ("network", text(step.network.as_ref())),
+        ("setup", step.setup.as_ref().map(|setup| setup.value.clone()).unwrap_or_default()),
+        ("each", list(&step.each)),
+        ("mark", step.mark().map(|mark| mark.word().to_owned()).unwrap_or_default()),
+    ]
+}
+
+fn plan_losses(meant: &Draft, read: &Draft) -> Vec<Loss> {
+    let mut losses = Vec::new();
+    let known: BTreeSet<(String, String)> =
+        facets(read).into_iter().map(|(name, said)| (name, words_of(&said))).collect();
+    for (what, said) in facets(meant) {
+        // A key may have become a field of its own: the words tell, below.
+        let is_key = what.starts_with("key ");
+        if !is_key && !said.is_empty() && !known.contains(&(what.clone(), words_of(&said))) {
+            losses.push(Loss { step: None, what, said });
+        }
+    }
+    let ids = |draft: &Draft| verified::ids(draft);
+    let (old, new) = (ids(meant), ids(read));
+    let (waits, waited) = (view::graph(meant), view::graph(read));
+    for (place, step) in meant.steps.iter().enumerate() {
+        let mut lost = |what: &str, said: String| {
+            losses.push(Loss { step: Some(place + 1), what: what.to_owned(), said });
+        };
+        let Some(now) = read.steps.get(place) else {
+            lost("the whole step", step.title.value.clone());
+            continue;
+        };
+        for ((what, said), (_, kept)) in step_facets(step).into_iter().zip(step_facets(now)) {
+            if !said.is_empty() && words_of(&said) != words_of(&kept) {
+                lost(what, said);
+            }
+        }
+        if step.id.is_some() && new.get(place) != old.get(place) {
+            lost("id", old[place].clone());
+        }
+        if waits.needs(place) != waited.needs(place) {
+            let names: Vec<&str> = waits.needs(place).iter().map(|&need| old[need].as_str()).collect();
+            lost("needs", names.join(", "));
+        }
+    }
+    losses
+}
+
+/// Text with every run of blanks as one: how lines are broken says nothing.
+fn words_of(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Lines that hold a word which the new text has nowhere: whatever a dialect does not read, such as a section of its own, is
+/// found here.
+fn text_losses(source: &Source, written: &str) -> Vec<Loss> {
+    let kept: BTreeSet<String> = tokens(written).collect();
+    let dialect = source.dialect();
+    let mut losses = Vec::new();
+    for part in source.parts() {
+        let mut at = part.span.start;
+        for line in pieces(source.slice(part.span)) {
+            let (label, value) = labelled(line);
+            let is_lost = match label {
+                _ if is_frame(line) => false,
+                Some(label) if is_known(dialect, label) || tokens(value).next().is_none() => false,
+                // The words of a key that nobody knows are common ones: it is kept only together with its name.
+                Some(label) => tokens(label).chain(tokens(value)).any(|word| !kept.contains(&word)),
+                // In prose a number may be that of a step, which other dialects count in their own way.
+                None => words(value).any(|word| !kept.contains(&word)),
+            };
+            if is_lost {
+                let number = source.position(at).line;
+                let file = if part.path.is_empty() { String::new() } else { format!(" of {}", part.path) };
+                losses.push(Loss {
+                    step: None,
+                    what: format!("text in line {number}{file}"),
+                    said: line.trim().to_owned(),
+                });
+            }
+            at += line.len();
+        }
+    }
+    losses
+}
+
+/// The lines of a text; those of data that stands on one line are cut at its commas.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive('\n').flat_map(|line| {
+        let ends: &[char] = if line.starts_with(['{', '[']) { &[',', '\n'] } else { &['\n'] };
+        line.split_inclusive(ends)
+    })
+}
+
+/// Whether a label is one that the dialect reads: what became of its value was compared above, or is the harness's.
+fn is_known(dialect: &Dialect, label: &str) -> bool {
+    let names = dialect.fields.iter().flat_map(|(_, names)| names.iter());
+    let compared = ["type", "owner", "context", "budget", "priority"];
+    let mut known = dialect.owned.iter().chain(names).chain(&compared).chain(&dialect.title_key);
+    known.any(|known| known.eq_ignore_ascii_case(label))
+}
+
+/// Whether a line only frames what others say: a fence, or the code that a contract exits with.
+fn is_frame(line: &str) -> bool {
+    ["```", "~~~", "exit_code"].iter().any(|frame| line.trim_start().starts_with(frame))
+}
+
+/// The label in front of a value, as in `key: value` and `- **label:** value`, and the rest of the line.
+fn labelled(line: &str) -> (Option<&str>, &str) {
+    // A heading names what follows it; the title was compared.
+    if line.starts_with('#') {
+        return (None, "");
+    }
+    let bare = line.trim_start_matches([' ', '\t', '-', '*', '"', '{', ',']);
+    match bare.split_once(':') {
+        Some((label, value))
+            if label.chars().all(|c| c.is_alphanumeric() || "_-\"* ".contains(c))
+                && value.chars().next().is_none_or(|c| c.is_whitespace() || "*\"".contains(c)) =>
+        {
+            (Some(label.trim_matches(['"', '*', ' '])), value)
+        }
+        Some(_) | None => (None, line),
+    }
+}
+
+/// Every run of letters and digits in a text.
+fn tokens(text: &str) -> impl Iterator<Item = String> {
+    text.split(|character: char| !character.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+}
+
+fn words(text: &str) -> impl Iterator<Item = String> {
+    text.split(|character: char| !character.is_alphanumeric())
+        .filter(|word| word.chars().count() >= WORD_CHARS_MIN && word.contains(char::is_alphabetic))
+        .map(str::to_lowercase)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: &str = "---\ntype: plan\nstatus: draft\nowner: ada\nteam: rockets\n---\n\n# Do it\n\n\
+        **Context:** Because.\n\n## Steps\n\n### 1. Do a\n\n**target:** shell\n**timeout:** 5 minutes\n\n\
+        **task:**\nWrite.\n\n**contract:**\n```shell\ntest -e a\n```\nexit_code == 3\n\n## Appendix\n\nNobody reads elephants.\n";
+
+    fn converted(text: &str, compose: impl Fn(&mut Draft)) -> Vec<String> {
+        let source = Source::new("plan.md", text);
+        let mut draft = source.draft();
+        compose(&mut draft);
+        let birth = Birth { id: "do-it", now: "2026-11-16T10:00:00Z" };
+        let converted = convert(&source, &draft, NATIVE, &birth);
+        converted.losses.iter().map(ToString::to_string).collect()
+    }
+
+    // P-07: what the target can't say is listed, also what no field holds.
+    #[test]
+    fn every_loss_is_named() {
+        let losses = converted(PLAN, |_| ());
+        assert_eq!(
+            losses,
+            ["text in line 5: team: rockets", "text in line 30: Nobody reads elephants."],
+            "{losses:?}"
+        );
+    }
+
+    type Forget = fn(&mut StepDraft);
+
+    /// The twin: what a dialect forgets to write is found, whatever it is.
+    #[test]
+    fn what_is_not_written_is_found() {
+        let source = Source::new("plan.md", PLAN);
+        let meant = source.draft();
+        let forget: [(&str, Forget); 4] = [
+            ("contract", |step| step.contract = None),
+            ("exit code", |step| step.contract.as_mut().expect("one").expect = None),
+            ("timeout", |step| step.timeout = None),
+            ("task", |step| step.task = None),
+        ];
+        for (what, forget) in forget {
+            let mut read = meant.clone();
+            forget(&mut read.steps[0]);
+            let losses = plan_losses(&meant, &read);
+            assert!(
+                losses.iter().any(|loss| loss.what == what && loss.step == Some(1)),
+                "{what}: {losses:?}"
+            );
+        }
+        let mut shorter = meant.clone();
+        shorter.steps.clear();
+        assert_eq!(plan_losses(&meant, &shorter)[0].what, "the whole step");
+    }
+
+    #[test]
+    fn what_other_dialects_leave_open_is_said_in_a_native_plan() {
+        let source = Source::new("plan.md", "---\ntype: plan\n---\n# T\n\n### 1. A\n");
+        let birth = Birth { id: "t", now: "" };
+        let text = convert(&source, &source.draft(), NATIVE, &birth).text;
+        assert!(text.contains("**target:** coder") && text.contains("**contract:** manual"), "{text}");
+    }
+}

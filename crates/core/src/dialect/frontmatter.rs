@@ -1,0 +1,204 @@
+//! The YAML block in front of a plan's text: where it is, what it says, how a value in it is replaced.
+//! Never looks at the text behind it.
+
+use crate::plan::draft::{Entry, Frontmatter, Layout, Oddity};
+use crate::syntax::source::{Edit, Source, Span, Spanned};
+use crate::syntax::yaml;
+use crate::syntax::yaml::{FaultKind, Node, Style, Value};
+
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// Where the parts of a file are.
+#[derive(Debug, Clone, Copy)]
+pub struct Parts {
+    /// The block with its fences.
+    pub block: Option<Span>,
+    /// The lines between the fences.
+    pub yaml: Option<Span>,
+    /// Whether the block is never closed.
+    pub is_unclosed: bool,
+    /// Where the text behind the block begins.
+    pub body: usize,
+}
+
+/// Finds the block. It begins at the first line that is not blank, and that line is `---`.
+pub fn split(text: &str) -> Parts {
+    let start = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
+    let none = Parts { block: None, yaml: None, is_unclosed: false, body: start };
+    let mut at = start;
+    let mut opened: Option<(usize, usize)> = None;
+    for line in text[start..].split_inclusive('\n') {
+        let end = at + line.len();
+        match (opened, line.trim_end()) {
+            (None, "") => {}
+            (None, "---") => opened = Some((at, end)),
+            (None, _) => return none,
+            (Some((open, inner)), "---" | "...") => {
+                return Parts {
+                    block: Some(Span::new(open, end)),
+                    yaml: Some(Span::new(inner, at)),
+                    is_unclosed: false,
+                    body: end,
+                };
+            }
+            (Some(_), _) => {}
+        }
+        at = end;
+    }
+    match opened {
+        // A block that is never closed would swallow the plan. The steps are worth more than the keys.
+        Some((open, inner)) => {
+            Parts { block: Some(Span::new(open, inner)), yaml: None, is_unclosed: true, body: inner }
+        }
+        None => none,
+    }
+}
+
+/// Finds the block of one file of a folder.
+pub fn split_part(source: &Source, part: Span) -> Parts {
+    let parts = split(source.slice(part));
+    let shifted = |span: Option<Span>| span.map(|span| span.shifted(part.start));
+    Parts { block: shifted(parts.block), yaml: shifted(parts.yaml), body: parts.body + part.start, ..parts }
+}
+
+/// Reads the keys, and what is out of order among them.
+pub fn read(source: &Source, parts: &Parts) -> (Frontmatter, Vec<Spanned<Oddity>>) {
+    let (entries, oddities) = nodes(source, parts);
+    let entries = entries.into_iter().filter_map(entry).collect();
+    (Frontmatter { block: Layout(parts.block), entries }, oddities)
+}
+
+/// Reads the keys with all that stands below them, and what is out of order among them.
+pub(crate) fn nodes(source: &Source, parts: &Parts) -> (Vec<(Node, Node)>, Vec<Spanned<Oddity>>) {
+    let mut oddities = Vec::new();
+    if parts.is_unclosed
+        && let Some(block) = parts.block
+    {
+        let why = "the frontmatter is never closed by a line `---`".to_owned();
+        oddities.push(Spanned::new(Oddity::Frontmatter(why), source.line_at(block.start)));
+    }
+    let Some(span) = parts.yaml else { return (Vec::new(), oddities) };
+    let (root, faults) = yaml::read(source.slice(span), span.start);
+    oddities.extend(faults.into_iter().map(|fault| Spanned::new(oddity(fault.kind), fault.span)));
+    let entries = match root.map(|node| (node.span, node.value)) {
+        Some((_, Value::Map(entries))) => entries,
+        Some((_, Value::Scalar { text, .. })) if text.is_empty() => Vec::new(),
+        Some((span, Value::Scalar { .. } | Value::List(_))) => {
+            let why = "the frontmatter is no list of `key: value` lines".to_owned();
+            oddities.push(Spanned::new(Oddity::Frontmatter(why), span));
+            Vec::new()
+        }
+        None => Vec::new(),
+    };
+    (entries, oddities)
+}
+
+/// The list below a key, inline or one item a line; a single value is a list of one.
+pub fn list(source: &Source, parts: &Parts, key: &str) -> Vec<Spanned<String>> {
+    let (entries, _) = nodes(source, parts);
+    let scalar = |node: Node| match node.value {
+        Value::Scalar { text, .. } if !text.is_empty() => Some(Spanned::new(text, node.span)),
+        Value::Scalar { .. } | Value::List(_) | Value::Map(_) => None,
+    };
+    let is_key = |node: &Node| matches!(&node.value, Value::Scalar { text, .. } if text == key);
+    match entries.into_iter().find(|(own, _)| is_key(own)).map(|(_, value)| value) {
+        Some(Node { value: Value::List(items), .. }) => items.into_iter().filter_map(scalar).collect(),
+        Some(node) => scalar(node).into_iter().collect(),
+        None => Vec::new(),
+    }
+}
+
+/// The lines that say lists, those that are empty left out.
+pub fn lists(lists: &[(&str, &[Spanned<String>])]) -> String {
+    let lists = lists.iter().filter(|(_, items)| !items.is_empty());
+    let lines = lists.map(|(key, items)| {
+        let items: Vec<String> = items.iter().map(|item| yaml::quote(&item.value)).collect();
+        format!("{key}: [{}]\n", items.join(", "))
+    });
+    lines.collect()
+}
+
+fn entry((key, value): (Node, Node)) -> Option<Entry> {
+    let Value::Scalar { text, .. } = key.value else { return None };
+    let value = match value.value {
+        Value::Scalar { text, style: Style::Plain | Style::SingleQuoted | Style::DoubleQuoted } => {
+            Some(Spanned::new(text, value.span))
+        }
+        Value::Scalar { style: Style::Block, .. } | Value::List(_) | Value::Map(_) => None,
+    };
+    Some(Entry { key: Spanned::new(text, key.span), value })
+}
+
+fn oddity(kind: FaultKind) -> Oddity {
+    let why = match kind {
+        FaultKind::DuplicateKey { key, first } => return Oddity::DuplicateKey { key, first },
+        FaultKind::Syntax(message) => format!("the frontmatter is not valid YAML: {message}"),
+        FaultKind::Anchor => "the frontmatter has an anchor (`&name`), which plans may not use".to_owned(),
+        FaultKind::Alias => "the frontmatter has an alias (`*name`), which plans may not use".to_owned(),
+        FaultKind::Tag => "the frontmatter has a tag (`!name`), which plans may not use".to_owned(),
+        FaultKind::MergeKey => "the frontmatter has a merge key (`<<`), which plans may not use".to_owned(),
+        FaultKind::SecondDocument => "the frontmatter has a second YAML document".to_owned(),
+        FaultKind::TooDeep => format!("the frontmatter is nested deeper than {} levels", yaml::DEPTH_MAX),
+        FaultKind::TooManyNodes => format!("the frontmatter has more than {} values", yaml::NODES_MAX),
+    };
+    Oddity::Frontmatter(why)
+}
+
+/// The edit that sets `key` to `value`; `None` where the present value is no plain text on one line.
+pub fn set(source: &Source, key: &str, value: &str) -> Option<Edit> {
+    set_part(source, source.parts()[0].span, key, value)
+}
+
+/// The edit that sets `key` to `value` in one file of a folder.
+pub fn set_part(source: &Source, part: Span, key: &str, value: &str) -> Option<Edit> {
+    let parts = split_part(source, part);
+    let (frontmatter, _) = read(source, &parts);
+    let newline = source.line_ending_in(part);
+    let quoted = yaml::quote(value);
+    let Some(block) = parts.yaml else {
+        let text = format!("---{newline}{}: {quoted}{newline}---{newline}", yaml::quote(key));
+        return (!parts.is_unclosed).then(|| Edit::insert(parts.body, text));
+    };
+    let Some(entry) = frontmatter.entry(key) else {
+        return Some(Edit::insert(block.end, format!("{}: {quoted}{newline}", yaml::quote(key))));
+    };
+    let present = entry.value.as_ref()?;
+    if present.span.is_empty() {
+        // `key:` has no value to replace: it goes behind the colon, whatever blanks or comment follow.
+        let colon = entry.key.span.end + source.text()[entry.key.span.end..].find(':')? + 1;
+        return Some(Edit::insert(colon, format!(" {quoted}")));
+    }
+    Some(Edit::replace(present.span, quoted))
+}
+
+/// The text of a YAML file of keys with `key` set to `value`; everything else in it stays. `None` where the present value is
+/// no plain text on one line.
+pub fn set_in_yaml(yaml: &str, key: &str, value: &str) -> Option<String> {
+    const FENCE: &str = "---\n";
+    let start = if yaml.starts_with(FENCE) { "" } else { FENCE };
+    let end = if yaml.is_empty() || yaml.ends_with('\n') { "" } else { "\n" };
+    let fenced = Source::new("keys", format!("{start}{yaml}{end}{FENCE}"));
+    let set = fenced.edited(&[set(&fenced, key, value)?]);
+    Some(set.text()[start.len()..].strip_suffix(FENCE)?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_of_a_yaml_file_is_set_and_nothing_else() {
+        let old = "# the task\ntask: Add \"it\"   # why\nplanId: p-1\nother: [1, 2]";
+        let new =
+            set_in_yaml(old, "planId", "p-1-v2").and_then(|text| set_in_yaml(&text, "status", "in progress"));
+        assert_eq!(
+            new.as_deref(),
+            Some(
+                "# the task\ntask: Add \"it\"   # why\nplanId: p-1-v2\nother: [1, 2]\nstatus: in progress\n"
+            )
+        );
+        assert_eq!(set_in_yaml("", "task", "a: b").as_deref(), Some("task: \"a: b\"\n"));
+        assert_eq!(set_in_yaml("---\na: 1\n", "a", "2").as_deref(), Some("---\na: \"2\"\n"));
+        assert_eq!(set_in_yaml("a:\n  b: 1\n", "a", "2"), None);
+    }
+}

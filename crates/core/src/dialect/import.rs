@@ -1,0 +1,312 @@
+//! The plan files of other tools, read as drafts. Each format is one entry in [`FOREIGN`] and one file in `foreign/`.
+//! Reading never fails and loses no task: what has no place in a draft is kept in the text of a task. Nothing here writes.
+
+mod backlog;
+mod beads;
+mod cc_sdd;
+mod checklist;
+mod claude;
+mod claude_tasks;
+mod codex;
+mod json_walk;
+mod cursor;
+mod features;
+mod generic;
+mod gsd;
+mod item;
+mod kiro;
+mod json_task;
+mod openspec;
+mod order;
+mod outline;
+mod lenient_markdown;
+mod ralph;
+mod ralphex;
+mod spec_kit;
+mod spec_kitty;
+mod status;
+mod taskmaster;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use crate::plan::draft::{ContractDraft, Draft, StepDraft, StepNumber};
+use crate::plan::verified;
+use crate::syntax::markdown;
+use crate::syntax::source::{Source, Span, Spanned};
+
+/// One format of another tool.
+pub struct Foreign {
+    /// The name that people use on the command line: `spec-kit`.
+    pub name: &'static str,
+    /// What the tool is called, and which of its files: `spec-kit tasks.md`.
+    pub tool: &'static str,
+    /// Whether a file at this place, with this beginning, is of this format, and by what it is told.
+    /// It sees the first [`HEAD_BYTES`] at most.
+    pub recognises: fn(place: &str, head: &str) -> Option<String>,
+    /// Reads a file, or the files of a folder. Never fails.
+    pub parse: fn(&Source) -> Draft,
+}
+
+impl fmt::Debug for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Foreign({})", self.name)
+    }
+}
+
+impl PartialEq for Foreign {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Foreign {}
+
+/// How many bytes of a file are looked at to tell its format: the tasks of some begin behind pages of prose.
+pub const HEAD_BYTES: usize = 1 << 16;
+
+/// Every format, in the order in which they are tried: the one that takes any list comes last.
+pub const FOREIGN: &[&Foreign] = &[
+    &backlog::FOREIGN,
+    &beads::FOREIGN,
+    &codex::FOREIGN,
+    &claude_tasks::FOREIGN,
+    &features::FOREIGN,
+    &taskmaster::FOREIGN,
+    &ralph::FOREIGN,
+    &cursor::FOREIGN,
+    &spec_kitty::FOREIGN,
+    &gsd::FOREIGN,
+    &openspec::FOREIGN,
+    &cc_sdd::FOREIGN,
+    &kiro::FOREIGN,
+    &spec_kit::FOREIGN,
+    &ralphex::FOREIGN,
+    &claude::FOREIGN,
+    &generic::FOREIGN,
+];
+
+/// The format of a file at this place with this text, and by what it is told.
+pub fn detect(place: &str, text: &str) -> Option<(&'static Foreign, String)> {
+    let head = &text[..text.floor_char_boundary(HEAD_BYTES)];
+    let place = place.replace('\\', "/");
+    FOREIGN.iter().find_map(|&foreign| Some((foreign, (foreign.recognises)(&place, head)?)))
+}
+
+/// The format with this name.
+pub fn named(name: &str) -> Option<&'static Foreign> {
+    FOREIGN.iter().copied().find(|foreign| foreign.name == name)
+}
+
+/// Whether a file is called like one that holds markdown.
+pub(crate) fn is_markdown(place: &str) -> bool {
+    let place = place.to_ascii_lowercase();
+    [".md", ".markdown", ".mdc", ".txt"].iter().any(|ending| place.ends_with(ending))
+}
+
+/// A contract that a person confirms.
+pub(crate) fn manual() -> ContractDraft {
+    ContractDraft { is_manual: true, ..ContractDraft::default() }
+}
+
+/// A step of an imported plan: it waits for nothing and a person confirms it, until the file says more.
+pub(crate) fn step(title: Spanned<String>, whole: Span) -> StepDraft {
+    let number = Spanned::new(StepNumber::Counted(0), Span::at(whole.start));
+    let mut step = StepDraft::empty(number, title);
+    step.heading.0 = step.title.span;
+    step.whole.0 = whole;
+    step.needs = Some(Vec::new());
+    step.contract = Some(manual());
+    step
+}
+
+/// A name that a step can go by, made of another tool's: `T001` is `t001`, `1.2` is `task-1-2`, which no number is.
+/// `None` where nothing of the name is left.
+pub(crate) fn legal(name: &str) -> Option<String> {
+    let slug = verified::slug(name);
+    match slug.bytes().any(|byte| byte.is_ascii_lowercase()) {
+        true => Some(slug),
+        false if slug.is_empty() => None,
+        false => Some(format!("task-{slug}")),
+    }
+}
+
+/// The files that a step may change, as patterns. `None` where one of them is no path: a limit that is wrong is worse than
+/// none, and the text of the task has them all.
+pub(crate) fn files(paths: Vec<Spanned<String>>) -> Option<Vec<Spanned<String>>> {
+    let pattern = |path: Spanned<String>| {
+        // `src/a.rs:10-20` says where in the file.
+        let name =
+            path.value.split_once(':').map_or(path.value.as_str(), |(name, _)| name).trim_end_matches('/');
+        let is_path = !name.is_empty()
+            && !name.starts_with(['/', '~', '-', '('])
+            && !name.contains(char::is_whitespace)
+            && name.split('/').all(|part| !part.is_empty() && part != "..")
+            && name.contains(['.', '/']);
+        let escaped: String = name
+            .chars()
+            .flat_map(|character| {
+                let escape = "[]{}!\\".contains(character).then_some('\\');
+                escape.into_iter().chain([character])
+            })
+            .collect();
+        is_path.then(|| Spanned::new(escaped, path.span))
+    };
+    let patterns = paths.into_iter().map(pattern).collect::<Option<Vec<_>>>()?;
+    (!patterns.is_empty()).then_some(patterns)
+}
+
+/// Settles what an importer leaves open: numbers count the places, every step has an id that no other one has, and a need
+/// that names no step goes into the text of the task, where it is not lost.
+pub(crate) fn settle(draft: &mut Draft) {
+    for (place, step) in draft.steps.iter_mut().enumerate() {
+        step.number.value = StepNumber::Counted(u32::try_from(place + 1).unwrap_or(u32::MAX));
+    }
+    unrepeated(&mut draft.steps);
+    let ids = verified::ids(draft);
+    let known: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
+    for (step, id) in draft.steps.iter_mut().zip(&ids) {
+        let span = step.title.span;
+        step.id.get_or_insert_with(|| Spanned::new(id.clone(), span));
+        let Some(needs) = &mut step.needs else { continue };
+        let mut seen = BTreeSet::new();
+        needs.retain(|need| need.value != *id && seen.insert(need.value.clone()));
+        let lost: Vec<String> = needs
+            .extract_if(.., |need| !known.contains(need.value.as_str()))
+            .map(|need| need.value)
+            .collect();
+        if !lost.is_empty() {
+            tell(step, &format!("Waits for {}, which this plan does not have.", lost.join(", ")));
+        }
+    }
+}
+
+/// Adds what another file of a folder says of the plan as a whole; its steps are left alone.
+pub(crate) fn join(draft: &mut Draft, file: Draft) {
+    draft.title = draft.title.take().or(file.title);
+    if draft.frontmatter.entries.is_empty() {
+        draft.frontmatter = file.frontmatter;
+    }
+    draft.oddities.0.extend(file.oddities.0);
+    match (&mut draft.context, file.context) {
+        (Some(context), Some(more)) => context.value.push_str(&format!("\n\n{}", more.value)),
+        (None, more) => draft.context = more,
+        (Some(_), None) => {}
+    }
+}
+
+/// Gives steps whose id another one has an id of their own. The first one keeps it: whoever waits for it means that one.
+pub(crate) fn unrepeated(steps: &mut [StepDraft]) {
+    let mut taken: BTreeSet<String> =
+        steps.iter().filter_map(|step| step.id.as_ref()).map(|id| id.value.clone()).collect();
+    let mut counts: BTreeMap<String, u32> = BTreeMap::new();
+    for id in steps.iter_mut().filter_map(|step| step.id.as_mut()) {
+        let count = counts.entry(id.value.clone()).or_default();
+        *count += 1;
+        while *count > 1 {
+            let free = format!("{}-{count}", id.value);
+            if taken.insert(free.clone()) {
+                id.value = free;
+                break;
+            }
+            *count += 1;
+        }
+    }
+}
+
+/// Adds a line to the text of a step's task.
+pub(crate) fn tell(step: &mut StepDraft, line: &str) {
+    match &mut step.task {
+        Some(task) => task.value.push_str(&format!("\n{line}")),
+        None => step.task = Some(Spanned::new(line.to_owned(), step.title.span)),
+    }
+}
+
+/// Takes the words away that a tool puts in front of every title, `Plan: Add caching`. A plan with no title, or with only
+/// the one that the tool gives to all of them, is called by its file, or by its folder where all files have the same name.
+pub(crate) fn entitle(draft: &mut Draft, place: &str, usual: &str) {
+    const NAMES: &[&str] = &["tasks", "plan", "todo", "readme", "roadmap", "work-packages"];
+    const WORDS: &[&str] =
+        &["Plan", "Implementation Plan", "Tasks", "Implementation Tasks", "Work Packages", "Roadmap"];
+    if let Some(title) = &mut draft.title {
+        let bare =
+            |word: &&str| title.value.strip_prefix(*word)?.trim_start().strip_prefix([':', '-', '–', '—']);
+        let bare = WORDS.iter().find_map(bare).map(str::trim).filter(|bare| !bare.is_empty());
+        title.value = bare.unwrap_or(&title.value).to_owned();
+    }
+    if draft.title.as_ref().is_some_and(|title| !title.value.eq_ignore_ascii_case(usual)) {
+        return;
+    }
+    let mut parts = place.trim_end_matches('/').rsplit(['/', '\\']);
+    let file = parts.next().unwrap_or_default();
+    let stem = file.split('.').find(|part| !part.is_empty()).unwrap_or(file);
+    let name = match NAMES.contains(&stem.to_lowercase().as_str()) {
+        true => parts.next().filter(|folder| !folder.is_empty()).unwrap_or(stem),
+        false => stem,
+    };
+    let words: Vec<&str> = name.split(['-', '_', ' ']).filter(|word| !word.is_empty()).collect();
+    if !words.is_empty() {
+        draft.title = Some(Spanned::new(words.join(" "), Span::at(0)));
+    }
+}
+
+/// Text that can stand in a plan of any dialect and is still read as text: headings become bold, labels lose their stars,
+/// and where code or a comment is never closed the whole is a quotation.
+pub(crate) fn prose(text: &str) -> String {
+    let mut fence: Option<String> = None;
+    let lines = undivided(text).lines().map(|line| {
+        let bare = line.trim_start();
+        let ticks = &bare[..bare.len() - bare.trim_start_matches(['`', '~']).len()];
+        match &fence {
+            Some(open) if ticks.starts_with(open.as_str()) => {
+                fence = None;
+                line.to_owned()
+            }
+            Some(_) => line.to_owned(),
+            None if ticks.len() >= 3 => {
+                fence = Some(ticks.to_owned());
+                line.to_owned()
+            }
+            None => plain(line),
+        }
+    });
+    let text = lines.collect::<Vec<_>>().join("\n");
+    match markdown::is_closed(&text) {
+        true => text,
+        false => text.lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n"),
+    }
+}
+
+/// The text without the lines at its end that only divide it from the next.
+fn undivided(text: &str) -> &str {
+    let mut kept = text.trim_end();
+    while let Some((before, last)) = kept.rsplit_once('\n') {
+        let is_rule =
+            last.len() >= 3 && ["-", "*", "_"].iter().any(|sign| last.trim().replace(sign, "").is_empty());
+        if !is_rule {
+            break;
+        }
+        kept = before.trim_end();
+    }
+    kept
+}
+
+/// A line that is neither heading nor label.
+fn plain(line: &str) -> String {
+    let bare = line.trim_start();
+    let marks = bare.bytes().take_while(|&byte| byte == b'#').count();
+    if (1..=6).contains(&marks) && bare[marks..].starts_with([' ', '\t']) {
+        let title = bare[marks..].trim().trim_end_matches(['#', ':']).trim_end().replace("**", "");
+        // Bold words with a colon would be a label.
+        let is_bold = !title.is_empty() && !title.contains(':');
+        return if is_bold { format!("**{title}**") } else { title };
+    }
+    let bullet = bare.strip_prefix(['-', '*', '+']).filter(|behind| behind.starts_with([' ', '\t']));
+    let label = bullet.map_or(bare, str::trim_start).strip_prefix("**");
+    match label.and_then(|label| label.split_once("**")) {
+        Some((name, behind)) if name.contains(':') || behind.trim_start().starts_with(':') => {
+            line.replacen("**", "", 2)
+        }
+        Some(_) | None => line.to_owned(),
+    }
+}

@@ -1,0 +1,181 @@
+//! Backlog.md: a markdown file for every task, `backlog/tasks/task-12 - Title.md`, with the facts in its frontmatter and the
+//! criteria as boxes to tick. One file is a plan of one step, a folder is a plan of many.
+
+mod facts;
+mod sections;
+
+use std::collections::HashMap;
+
+use super::item::Item;
+use super::json_walk;
+use super::json_walk::Collector;
+use super::status::{self, Said};
+use super::{Foreign, tell};
+use crate::dialect::frontmatter;
+use crate::plan::draft::{Draft, Oddity};
+use crate::syntax::source::{FILE_SEPARATOR, Part, Source, Span, Spanned};
+use facts::Facts;
+
+/// How the table of formats knows this one.
+pub(super) const FOREIGN: Foreign = Foreign { name: "backlog", tool: "Backlog.md tasks", recognises, parse };
+
+/// What the tool keeps for itself, and what is read elsewhere.
+const NOT_TOLD: &[&str] = &[
+    "id",
+    "title",
+    "status",
+    "dependencies",
+    "depends_on",
+    "parent_task_id",
+    "parent",
+    "created_date",
+    "updated_date",
+    "completed_date",
+    "created",
+    "updated",
+    "ordinal",
+    "subtasks",
+    "assignee",
+];
+
+fn recognises(place: &str, head: &str) -> Option<String> {
+    let source = Source::new(place, head);
+    if !head.starts_with(FILE_SEPARATOR) {
+        let is_home = ["backlog/tasks/", "backlog/completed/", "backlog/drafts/", "backlog/archive/"]
+            .iter()
+            .any(|folder| place.contains(folder))
+            && json_walk::is_called(place, "md");
+        if is_home && named_task(place).is_some() {
+            return Some("a task file in a folder of Backlog.md".to_owned());
+        }
+        return is_task(&source, source.parts()[0].span)
+            .then(|| "the frontmatter of a Backlog.md task".to_owned());
+    }
+    let mut files = source.parts().iter().filter(|part| json_walk::is_called(&part.path, "md"));
+    files.any(|part| is_task(&source, part.span)).then(|| "files with a task of Backlog.md each".to_owned())
+}
+
+/// Whether the frontmatter of a file is one that the tool writes.
+fn is_task(source: &Source, part: Span) -> bool {
+    let text = source.slice(part);
+    let parts = frontmatter::split(text);
+    let yaml = parts.yaml.map_or("", |yaml| &text[yaml.start..yaml.end]);
+    let has =
+        |key: &str| yaml.lines().any(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')));
+    has("id")
+        && has("title")
+        && has("status")
+        && (has("created_date") || (has("labels") && has("dependencies")))
+}
+
+/// The id and the title that a file's name says: `task-12.1 - Some-title.md`.
+fn named_task(path: &str) -> Option<(&str, String)> {
+    let file = path.rsplit('/').next()?;
+    let stem = &file[..file.rfind('.')?];
+    let dash =
+        stem.match_indices('-').find(|(at, _)| stem[at + 1..].starts_with(|c: char| c.is_ascii_digit()));
+    let (dash, _) = dash.filter(|&(at, _)| at > 0 && !stem[..at].contains(' '))?;
+    let number = &stem[dash + 1..];
+    let length = number.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(number.len());
+    let title = number[length..].trim_start_matches([' ', '-']);
+    let is_id = number[length..].is_empty() || number[length..].starts_with([' ', '-']);
+    is_id.then(|| (&stem[..=dash + length], title.replace('-', " ").trim().to_owned()))
+}
+
+fn parse(source: &Source) -> Draft {
+    let mut found = Collector::default();
+    let mut parents = Vec::new();
+    let is_folder = source.text().starts_with(FILE_SEPARATOR);
+    for part in source.parts().iter().filter(|part| !is_folder || json_walk::is_called(&part.path, "md")) {
+        let path = if is_folder { part.path.as_str() } else { source.place() };
+        let (facts, oddities) = facts::read(source, part.span);
+        found.remark_all(oddities);
+        let is_task = facts.one("id").or(facts.one("title")).or(facts.one("status")).is_some();
+        if is_folder && !is_task && named_task(path).is_none() {
+            let why = "no task: it has no frontmatter with an id".to_owned();
+            found.remark(Spanned::new(Oddity::Unreadable(why), Span::at(part.span.start)));
+            continue;
+        }
+        let (item, unknown) = task(source, (part, path), &facts);
+        found.remark_all(unknown);
+        parents.push(facts.one("parent_task_id").or(facts.one("parent")).map(|parent| parent.value.clone()));
+        found.items.push(item);
+    }
+    lay_inside(&mut found.items, &parents);
+    let title = match found.items.as_slice() {
+        [only] => Some(only.step.title.value.clone()),
+        _ => None,
+    };
+    let mut draft = found.draft(Vec::new());
+    json_walk::name(&mut draft, title, "Backlog");
+    draft
+}
+
+/// The task of one file.
+fn task(source: &Source, (part, path): (&Part, &str), facts: &Facts) -> (Item, Option<Spanned<Oddity>>) {
+    let named = named_task(path);
+    let body = sections::read(source, part.span);
+    let start = Span::at(part.span.start);
+    let id = facts.one("id").map(|id| id.value.clone()).or(named.as_ref().map(|(id, _)| (*id).to_owned()));
+    let called = named
+        .map(|(_, title)| title)
+        .filter(|title| !title.is_empty())
+        .map(|title| Spanned::new(title, start));
+    let title = facts.one("title").cloned().or(body.title.clone()).or(called);
+    let title = title.unwrap_or_else(|| Spanned::new(id.clone().unwrap_or_else(|| "Task".to_owned()), start));
+    let mut item = Item::new(&id.unwrap_or_default(), &title, part.span);
+    item.key = item.key.to_lowercase();
+    item.needs = facts.all("dependencies").iter().chain(facts.all("depends_on")).map(lower).collect();
+    item.step.accept = body.criteria;
+    let mut text: Vec<String> = item.step.task.take().map(|task| task.value).into_iter().collect();
+    text.extend((!body.text.is_empty()).then_some(body.text));
+    if let [only] = facts.all("assignee")
+        && let Some(target) = name(only)
+    {
+        item.step.target = Some(target);
+    } else {
+        text.extend(facts.told("assignee"));
+    }
+    text.extend(facts.names().filter(|key| !NOT_TOLD.contains(key)).filter_map(|key| facts.told(key)));
+    let mut unknown = None;
+    if let Some(word) = facts.one("status") {
+        let (mark, is_plain) = match status::read(&word.value) {
+            Said::Plainly(mark) => (mark, true),
+            Said::Roughly(mark) => (mark, false),
+            Said::Unknown => (None, false),
+        };
+        item.step.marks.extend(mark.map(|mark| Spanned::new(mark, word.span)));
+        item.step.marks.dedup_by_key(|mark| mark.value);
+        text.extend((!is_plain).then(|| format!("Status: {}", word.value)));
+        let is_unknown = status::read(&word.value) == Said::Unknown;
+        unknown = is_unknown.then(|| Spanned::new(Oddity::UnknownMark(word.value.clone()), word.span));
+    }
+    let text = if text.is_empty() { item.step.title.value.clone() } else { text.join("\n\n") };
+    item.step.task = Some(Spanned::new(text, part.span));
+    (item, unknown)
+}
+
+fn lower(id: &Spanned<String>) -> Spanned<String> {
+    Spanned::new(id.value.to_lowercase(), id.span)
+}
+
+/// A person or an agent, where that is one name.
+fn name(said: &Spanned<String>) -> Option<Spanned<String>> {
+    let name = said.value.trim_start_matches('@');
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    is_name.then(|| Spanned::new(name.to_owned(), said.span))
+}
+
+/// Finds the tasks that others are parts of.
+fn lay_inside(items: &mut [Item], parents: &[Option<String>]) {
+    let places: HashMap<String, usize> =
+        items.iter().enumerate().rev().map(|(place, item)| (item.key.clone(), place)).collect();
+    for (place, parent) in parents.iter().enumerate() {
+        let Some(parent) = parent else { continue };
+        match places.get(&parent.to_lowercase()) {
+            Some(&above) if above != place => items[place].parent = Some(above),
+            Some(_) => {}
+            None => tell(&mut items[place].step, &format!("Part of: {parent}")),
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The frontmatter of a task file: keys with one value or several. Where it is no YAML, as a title with a colon makes it, it is
+//! read line by line.
+
+use crate::dialect::frontmatter;
+use crate::dialect::import::json_task;
+use crate::plan::draft::Oddity;
+use crate::syntax::source::{Source, Span, Spanned};
+use crate::syntax::yaml;
+use crate::syntax::yaml::{FaultKind, Node, Value};
+
+/// Keys and their values, in file order.
+#[derive(Debug, Default)]
+pub(super) struct Facts(Vec<(String, Vec<Spanned<String>>)>);
+
+impl Facts {
+    /// Every value of a key.
+    pub(super) fn all(&self, key: &str) -> &[Spanned<String>] {
+        self.0.iter().find(|(name, _)| name == key).map(|(_, values)| values.as_slice()).unwrap_or_default()
+    }
+
+    /// The value of a key that has one.
+    pub(super) fn one(&self, key: &str) -> Option<&Spanned<String>> {
+        self.all(key).first()
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// A key and its values as a line to read: `Labels: cli, tui`.
+    pub(super) fn told(&self, key: &str) -> Option<String> {
+        let values: Vec<&str> = self.all(key).iter().map(|value| value.value.as_str()).collect();
+        (!values.is_empty()).then(|| format!("{}: {}", json_task::label(key), values.join(", ")))
+    }
+}
+
+/// Reads the frontmatter of the file at `part`.
+pub(super) fn read(source: &Source, part: Span) -> (Facts, Vec<Spanned<Oddity>>) {
+    let parts = frontmatter::split_part(source, part);
+    let Some(span) = parts.yaml else { return (Facts::default(), Vec::new()) };
+    let text = source.slice(span);
+    let (root, faults) = yaml::read(text, span.start);
+    let broken = faults.iter().find_map(|fault| match &fault.kind {
+        FaultKind::Syntax(why) => Some((why.clone(), fault.span)),
+        FaultKind::TooDeep | FaultKind::TooManyNodes => {
+            Some(("it is too long or too deep".to_owned(), fault.span))
+        }
+        FaultKind::DuplicateKey { .. }
+        | FaultKind::Anchor
+        | FaultKind::Alias
+        | FaultKind::Tag
+        | FaultKind::MergeKey
+        | FaultKind::SecondDocument => None,
+    });
+    match (broken, root.map(|root| root.value)) {
+        (None, Some(Value::Map(entries))) => {
+            (Facts(entries.into_iter().filter_map(fact).collect()), Vec::new())
+        }
+        (None, _) => (line_by_line(text, span.start), Vec::new()),
+        (Some((why, at)), _) => {
+            let why = format!("the frontmatter is no YAML and was read line by line: {why}");
+            (line_by_line(text, span.start), vec![Spanned::new(Oddity::Unreadable(why), at)])
+        }
+    }
+}
+
+fn fact((key, value): (Node, Node)) -> Option<(String, Vec<Spanned<String>>)> {
+    let Value::Scalar { text: key, .. } = key.value else { return None };
+    let mut values = Vec::new();
+    scalars(value, &mut values);
+    values.retain(|value| !value.value.is_empty());
+    Some((key, values))
+}
+
+/// Every text in a value, however it is nested.
+fn scalars(node: Node, into: &mut Vec<Spanned<String>>) {
+    match node.value {
+        Value::Scalar { text, .. } => into.push(Spanned::new(text.trim().to_owned(), node.span)),
+        Value::List(items) => items.into_iter().for_each(|item| scalars(item, into)),
+        Value::Map(entries) => entries.into_iter().for_each(|(key, value)| {
+            scalars(key, into);
+            scalars(value, into);
+        }),
+    }
+}
+
+/// `key: value` lines, `[a, b]` lists and `- item` lines below a key.
+fn line_by_line(text: &str, offset: usize) -> Facts {
+    let mut facts = Facts::default();
+    let mut at = offset;
+    for line in text.split_inclusive('\n') {
+        let span = Span::new(at, at + line.trim_end().len());
+        at += line.len();
+        let bare = line.trim();
+        let item = bare.strip_prefix("- ").filter(|_| line.starts_with([' ', '\t', '-']));
+        match (item, line.split_once(':'), facts.0.last_mut()) {
+            (Some(item), _, Some((_, values))) => values.extend(unquoted(item, span)),
+            (None, Some((key, value)), _) if is_key(key) => {
+                let value = value.trim();
+                let list = value.strip_prefix('[').and_then(|list| list.strip_suffix(']'));
+                let values = match list {
+                    Some(list) => list.split(',').filter_map(|item| unquoted(item, span)).collect(),
+                    None => unquoted(value, span).filter(|value| value.value != ">-").into_iter().collect(),
+                };
+                facts.0.push((key.to_owned(), values));
+            }
+            // A long value goes on in the next line.
+            (None, _, Some((_, values))) if line.starts_with([' ', '\t']) => match values.last_mut() {
+                Some(value) => value.value = format!("{} {bare}", value.value),
+                None => values.extend(unquoted(bare, span)),
+            },
+            (_, _, _) => {}
+        }
+    }
+    facts
+}
+
+fn is_key(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+}
+
+fn unquoted(text: &str, span: Span) -> Option<Spanned<String>> {
+    let bare = text.trim();
+    let inner =
+        ['"', '\''].iter().find_map(|&quote| bare.strip_prefix(quote)?.strip_suffix(quote)).unwrap_or(bare);
+    (!inner.is_empty()).then(|| Spanned::new(inner.to_owned(), span))
+}

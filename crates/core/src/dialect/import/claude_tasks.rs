@@ -1,0 +1,129 @@
+//! Claude Code: the tasks of a session, one file each in a folder, and the lists of its tool `TodoWrite`. Tasks name those that
+//! block them; the items of a list are done in their order.
+
+use std::collections::HashMap;
+
+use super::json_walk;
+use super::json_walk::Collector;
+use super::{Foreign, json_task};
+use crate::plan::draft::{Draft, Oddity};
+use crate::syntax::json;
+use crate::syntax::json::Node;
+use crate::syntax::source::{FILE_SEPARATOR, Source, Span, Spanned};
+
+/// How the table of formats knows this one.
+pub(super) const FOREIGN: Foreign =
+    Foreign { name: "claude-tasks", tool: "Claude Code tasks and todos", recognises, parse };
+
+/// How deep in a line of a transcript the call of `TodoWrite` may be.
+const DEPTH_MAX: usize = 8;
+
+fn recognises(place: &str, head: &str) -> Option<String> {
+    if head.starts_with(FILE_SEPARATOR) {
+        let source = Source::new(place, head);
+        let mut files = source.parts().iter().filter(|part| json_walk::is_called(&part.path, "json"));
+        return files
+            .any(|part| json_task::glimpse(source.slice(part.span)).first().is_some_and(is_task))
+            .then(|| "files with a task of Claude Code each".to_owned());
+    }
+    let roots = json_task::glimpse(head);
+    if roots.iter().any(|root| todos(root, 0).is_some()) {
+        return Some("a list of todos of Claude Code".to_owned());
+    }
+    let root = roots.first()?;
+    let tasks = root.get("tasks").map_or_else(|| root.items(), Node::items);
+    let is_told = is_task(root) || tasks.first().is_some_and(is_task);
+    is_told.then(|| "a task of Claude Code: a subject and a status".to_owned())
+}
+
+fn is_task(node: &Node) -> bool {
+    node.get("subject").is_some()
+        && ["status", "blockedBy", "blocks", "activeForm"].iter().any(|key| node.get(key).is_some())
+}
+
+fn is_todo(node: &Node) -> bool {
+    node.get("content").is_some() && node.get("status").is_some() && node.get("title").is_none()
+}
+
+/// The list of todos in a value: itself, or what `TodoWrite` was called with.
+fn todos(node: &Node, depth: usize) -> Option<&[Node]> {
+    let list = node.get("todos").map_or_else(|| node.items(), Node::items);
+    if list.first().is_some_and(is_todo) {
+        return Some(list);
+    }
+    if depth == DEPTH_MAX {
+        return None;
+    }
+    let inner = node.entries().iter().map(|(_, value)| value).chain(node.items());
+    inner.rev().find_map(|node| todos(node, depth + 1))
+}
+
+fn parse(source: &Source) -> Draft {
+    let mut found = Collector::default();
+    let (mut roots, mut faults) = (Vec::new(), Vec::new());
+    if source.text().starts_with(FILE_SEPARATOR) {
+        let files = source.parts().iter().filter(|part| json_walk::is_called(&part.path, "json"));
+        let mut read = Vec::new();
+        for part in files {
+            let (values, wrong) = json::read(source.slice(part.span), part.span.start);
+            let number =
+                part.path.trim_end_matches(".json").rsplit('/').next().and_then(|name| name.parse().ok());
+            read.extend(values.into_iter().map(|value| (number.unwrap_or(u64::MAX), value)));
+            faults.extend(
+                wrong.into_iter().map(|fault| Spanned::new(Oddity::Unreadable(fault.value), fault.span)),
+            );
+        }
+        // Folders are listed by letters, tasks are counted: 10 comes after 9.
+        read.sort_by_key(|&(number, _)| number);
+        roots.extend(read.into_iter().map(|(_, value)| value));
+    } else {
+        (roots, faults) = json_task::lines(source);
+    }
+    let listed = roots.iter().rev().find_map(|root| todos(root, 0));
+    if let Some(todos) = listed {
+        let order: Vec<usize> = todos.iter().map(|todo| found.take(todo, "", None)).collect();
+        json_walk::in_a_row(&mut found.items, &order);
+    } else {
+        take_tasks(&mut found, &roots);
+    }
+    if found.items.is_empty() {
+        let why = "no task with a subject and no list of todos was found".to_owned();
+        found.remark(Spanned::new(Oddity::Unreadable(why), Span::at(0)));
+    }
+    let mut draft = found.draft(faults);
+    json_walk::name(&mut draft, None, "Tasks of Claude Code");
+    draft
+}
+
+/// Takes the tasks; whom a task says to block waits for it, whether or not it says so itself.
+fn take_tasks(found: &mut Collector, roots: &[Node]) {
+    let lists = roots.iter().map(|root| root.get("tasks").map_or_else(|| root.items(), Node::items));
+    let nodes = roots
+        .iter()
+        .zip(lists)
+        .flat_map(|(root, list)| if list.is_empty() { std::slice::from_ref(root) } else { list });
+    let nodes: Vec<&Node> =
+        nodes.filter(|node| node.any(&["subject", "title", "id", "content"]).is_some()).collect();
+    for node in &nodes {
+        let place = found.take(node, "", None);
+        let item = &mut found.items[place];
+        item.step.target = node.get("owner").and_then(json_task::agent).or(item.step.target.take());
+    }
+    let places: HashMap<String, usize> =
+        found.items.iter().enumerate().rev().map(|(place, item)| (item.key.clone(), place)).collect();
+    for (place, node) in nodes.iter().enumerate() {
+        let blocked = node.get("blocks").map(Node::items).unwrap_or_default();
+        for waits in blocked.iter().filter_map(Node::said) {
+            match places.get(&waits) {
+                Some(&other) if other != place && !found.items[other].after.contains(&place) => {
+                    let key = found.items[place].key.clone();
+                    if !found.items[other].needs.iter().any(|need| need.value == key) {
+                        found.items[other].after.push(place);
+                    }
+                }
+                Some(_) => {}
+                None => super::tell(&mut found.items[place].step, &format!("Blocks: {waits}")),
+            }
+        }
+    }
+}

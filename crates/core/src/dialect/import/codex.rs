@@ -1,0 +1,91 @@
+//! Codex: the plan that its tool `update_plan` was called with, alone or in the rollout of a session. A later call replaces the
+//! plan of an earlier one; its steps are done in their order.
+
+use super::json_walk;
+use super::json_walk::Collector;
+use super::{Foreign, json_task};
+use crate::plan::draft::{Draft, Oddity};
+use crate::syntax::json;
+use crate::syntax::json::{Node, Value};
+use crate::syntax::source::{Source, Span, Spanned};
+
+/// How the table of formats knows this one.
+pub(super) const FOREIGN: Foreign = Foreign { name: "codex", tool: "Codex update_plan", recognises, parse };
+
+/// How deep in a line of a rollout the call may be.
+const DEPTH_MAX: usize = 8;
+
+fn recognises(place: &str, head: &str) -> Option<String> {
+    let file = place.rsplit('/').next().unwrap_or_default();
+    let roots = json_task::glimpse(head);
+    let first = roots.first()?;
+    if roots.iter().any(|root| call(root, 0).is_some()) {
+        return Some("a call of `update_plan`".to_owned());
+    }
+    let is_rollout = first.get("type").and_then(Node::said).as_deref() == Some("session_meta")
+        || (file.starts_with("rollout-") && json_walk::is_called(file, "jsonl"));
+    is_rollout.then(|| "the rollout of a Codex session".to_owned())
+}
+
+/// The plan of a value: itself, or the arguments of the call in it.
+fn call(node: &Node, depth: usize) -> Option<Node> {
+    let is_step = |node: &Node| node.get("step").is_some();
+    if node.get("plan").is_some_and(|plan| plan.items().iter().any(is_step)) {
+        return Some(node.clone());
+    }
+    if node.get("name").and_then(Node::said).as_deref() == Some("update_plan") {
+        let arguments = node.any(&["arguments", "input"])?;
+        return match &arguments.value {
+            // The places inside of text in text are those of the text around it.
+            Value::Text(text) => {
+                json::read(text, 0).0.into_iter().next().map(|read| moved(read, arguments.span))
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::List(_) | Value::Map(_) => {
+                Some(arguments.clone())
+            }
+        };
+    }
+    if depth == DEPTH_MAX {
+        return None;
+    }
+    let inner = node.entries().iter().map(|(_, value)| value).chain(node.items());
+    inner.rev().find_map(|node| call(node, depth + 1))
+}
+
+/// The same value, all of it at this place.
+fn moved(node: Node, span: Span) -> Node {
+    let value = match node.value {
+        Value::List(items) => Value::List(items.into_iter().map(|item| moved(item, span)).collect()),
+        Value::Map(entries) => Value::Map(
+            entries
+                .into_iter()
+                .map(|(key, value)| (Spanned::new(key.value, span), moved(value, span)))
+                .collect(),
+        ),
+        scalar @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_)) => scalar,
+    };
+    Node { span, value }
+}
+
+fn parse(source: &Source) -> Draft {
+    let (roots, faults) = json_task::lines(source);
+    let mut found = Collector::default();
+    let plan = roots.iter().rev().find_map(|root| call(root, 0));
+    let steps: Vec<Node> = match (&plan, roots.as_slice()) {
+        (Some(plan), _) => plan.get("plan").map(|plan| plan.items().to_vec()).unwrap_or_default(),
+        // The bare list of steps.
+        (None, [only]) => only.items().to_vec(),
+        (None, _) => Vec::new(),
+    };
+    if steps.is_empty() {
+        let why = "no call of `update_plan` with steps was found".to_owned();
+        found.remark(Spanned::new(Oddity::Unreadable(why), Span::at(0)));
+    }
+    let order: Vec<usize> = steps.iter().map(|step| found.take(step, "", None)).collect();
+    json_walk::in_a_row(&mut found.items, &order);
+    let mut draft = found.draft(faults);
+    json_walk::name(&mut draft, None, "Plan of Codex");
+    let explanation = plan.as_ref().and_then(|plan| plan.get("explanation")?.said());
+    json_walk::explain(&mut draft, explanation.as_slice());
+    draft
+}

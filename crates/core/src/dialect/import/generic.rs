@@ -1,0 +1,45 @@
+//! Any other markdown file with a list of things to do: boxes where it has some, else numbered headings and lists.
+
+use super::checklist::{Checklist, Label, Style, usual_mark};
+use super::order::Order;
+use super::{Foreign, entitle, is_markdown, outline, ralphex, settle, spec_kit};
+use crate::plan::draft::Draft;
+use crate::syntax::source::{Source, Span};
+
+/// How the table of importers knows this one.
+pub(super) const FOREIGN: Foreign =
+    Foreign { name: "checklist", tool: "any markdown list", recognises, parse };
+
+pub(super) const STYLE: Style = Style { mark: usual_mark, label, order: Order::Listed };
+
+fn recognises(place: &str, head: &str) -> Option<String> {
+    let source = Source::new(place, head);
+    let draft = is_markdown(place).then(|| read(&source, source.parts()[0].span))?;
+    (!draft.steps.is_empty()).then(|| "a list of things to do".to_owned())
+}
+
+fn parse(source: &Source) -> Draft {
+    let mut draft = read(source, source.parts()[0].span);
+    entitle(&mut draft, source.place(), "");
+    settle(&mut draft);
+    draft
+}
+
+/// Reads the headings `Task 1:` of a file, whose boxes are parts of these tasks, or its boxes, or what else looks like its
+/// tasks where it has none.
+pub(super) fn read(source: &Source, part: Span) -> Draft {
+    let list = Checklist::read(source, part);
+    if let Some(draft) = ralphex::sectioned(&list) {
+        return draft;
+    }
+    boxes(&list)
+}
+
+/// Reads the boxes of a file, or what else looks like its tasks where it has none.
+pub(super) fn boxes(list: &Checklist<'_>) -> Draft {
+    if list.tasks.is_empty() { outline::draft(list) } else { list.draft(STYLE) }
+}
+
+fn label(text: &str) -> Label {
+    spec_kit::label(text)
+}

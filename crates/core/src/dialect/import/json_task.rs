@@ -1,0 +1,434 @@
+//! A task that is a JSON object. The tools, and the models that write for them, have many names for the same few things;
+//! all of them are known here, once, and what has no place in a step goes into the text of its task.
+
+use super::item::Item;
+use super::status::{self, Said};
+use super::{files, manual};
+use crate::plan::draft::{ContractDraft, Draft, Layout, Mark, Oddity};
+use crate::syntax::json;
+use crate::syntax::json::{Node, Value};
+use crate::syntax::source::{Excerpt, Source, Span, Spanned};
+
+const IDS: &[&str] = &["id", "key", "taskId", "task_id", "storyId", "story_id"];
+const TITLES: &[&str] =
+    &["title", "subject", "name", "step", "content", "story", "task", "summary", "description", "text"];
+const TEXTS: &[&str] = &["description", "details"];
+const STATUSES: &[&str] = &["status", "state"];
+/// Claims that are true or false; a task is done if none that is there is false.
+const CLAIMS: &[&str] =
+    &["passes", "passed", "done", "completed", "complete", "implemented", "tested", "finished"];
+const NEEDS: &[&str] = &[
+    "dependencies",
+    "dependsOn",
+    "depends_on",
+    "blockedBy",
+    "blocked_by",
+    "prerequisites",
+    "requires",
+    "needs",
+];
+const CRITERIA: &[&str] = &[
+    "acceptanceCriteria",
+    "acceptance_criteria",
+    "acceptance",
+    "criteria",
+    "ac",
+    "steps",
+    "doneWhen",
+    "done_when",
+    "verification",
+];
+const COMMANDS: &[&str] = &[
+    "verification_command",
+    "verificationCommand",
+    "verifyCommand",
+    "verify_command",
+    "verifyCommands",
+    "verify_commands",
+    "testCommand",
+    "test_command",
+    "checkCommand",
+    "check_command",
+];
+const FILES: &[&str] = &["files_to_touch", "filesToTouch", "files_to_modify", "filesToModify", "touches"];
+const AGENTS: &[&str] = &["assignee", "assigned_to", "assignedTo", "agent"];
+/// The keys of lists whose items are tasks.
+const LISTS: &[&str] = &[
+    "tasks",
+    "subtasks",
+    "subTasks",
+    "sub_tasks",
+    "userStories",
+    "user_stories",
+    "stories",
+    "features",
+    "phases",
+    "epics",
+    "milestones",
+    "issues",
+    "todos",
+    "children",
+    "items",
+];
+/// Times, hashes and counts that the tools keep for themselves. They say nothing of the work.
+const BOOKKEEPING: &[&str] = &[
+    "created_at",
+    "createdAt",
+    "created",
+    "updated_at",
+    "updatedAt",
+    "updated",
+    "created_by",
+    "content_hash",
+    "compaction_level",
+    "original_size",
+    "dependency_count",
+    "dependent_count",
+    "comment_count",
+    "source_repo",
+    "lastRun",
+    "parentId",
+    "parentTaskId",
+    "parent_id",
+    "isSubtask",
+    "blocks",
+    "activeForm",
+];
+
+/// All values of a source, file by file, and what in them is no JSON.
+pub(super) fn roots(source: &Source) -> (Vec<Node>, Vec<Spanned<Oddity>>) {
+    let (mut roots, mut oddities) = (Vec::new(), Vec::new());
+    for part in source.parts() {
+        let (values, faults) = json::read(source.slice(part.span), part.span.start);
+        if values.len() > 1 {
+            let why = "a second value stands behind the end of the first one".to_owned();
+            oddities.push(Spanned::new(Oddity::Unreadable(why), Span::at(values[1].span.start)));
+        }
+        roots.extend(values);
+        oddities.extend(
+            faults.into_iter().map(|fault| Spanned::new(Oddity::Unreadable(fault.value), fault.span)),
+        );
+    }
+    (roots, oddities)
+}
+
+/// The values of the lines of a source, and what in them is no JSON. A file that is no list of lines is read as a whole.
+pub(super) fn lines(source: &Source) -> (Vec<Node>, Vec<Spanned<Oddity>>) {
+    let starts_item = |line: &str| line.starts_with('{') && line.len() > 1;
+    let first = source.text().trim_start_matches('\u{feff}').lines().find(|line| !line.trim().is_empty());
+    if !first.is_none_or(|line| starts_item(line.trim_end())) {
+        return roots(source);
+    }
+    let (mut values, mut oddities) = (Vec::new(), Vec::new());
+    let mut at = 0;
+    for line in source.text().split_inclusive('\n') {
+        let (read, faults) = json::read(line, at);
+        values.extend(read);
+        oddities.extend(
+            faults.into_iter().map(|fault| Spanned::new(Oddity::Unreadable(fault.value), fault.span)),
+        );
+        at += line.len();
+    }
+    (values, oddities)
+}
+
+/// The beginning of a file as it looks as JSON: detection goes by what is there, not by where.
+pub(super) fn glimpse(head: &str) -> Vec<Node> {
+    json::read(head, 0).0
+}
+
+/// Adds what was out of order to a draft, in file order.
+pub(super) fn remark(draft: &mut Draft, oddities: impl IntoIterator<Item = Spanned<Oddity>>) {
+    let Layout(all) = &mut draft.oddities;
+    all.extend(oddities);
+    all.sort_by_key(|oddity| oddity.span.start);
+}
+
+/// Whether an item of a list of tasks is one: an object, or text with a letter in it.
+pub(super) fn says_something(node: &Node) -> bool {
+    node.is_map() || node.said().is_some_and(|text| text.contains(char::is_alphabetic))
+}
+
+/// Whether a value looks like a task: it has a title and something else that only tasks have.
+pub(super) fn is_task(node: &Node) -> bool {
+    let has = |keys: &[&str]| node.any(keys).is_some();
+    has(TITLES) && [IDS, STATUSES, CLAIMS, CRITERIA, NEEDS].into_iter().any(has)
+}
+
+/// What a task says of how far it is.
+pub(super) fn progress(node: &Node) -> (Option<Spanned<Mark>>, Option<Spanned<String>>) {
+    let word = node.any(STATUSES).and_then(|status| Some(Spanned::new(status.said()?, status.span)));
+    let claims: Vec<&Node> = CLAIMS.iter().filter_map(|claim| node.get(claim)).collect();
+    let is_true = |claim: &&Node| claim.value == Value::Bool(true);
+    let claimed = claims.first().filter(|_| claims.iter().all(is_true)).map(|claim| claim.span);
+    let claimed = claimed.map(|span| Spanned::new(Mark::Done, span));
+    let started = node.get("started").filter(is_true).map(|claim| Spanned::new(Mark::Running, claim.span));
+    let (mark, rest) =
+        match (&word, word.as_ref().map_or(Said::Plainly(None), |word| status::read(&word.value))) {
+            (Some(word), Said::Plainly(mark)) => (mark.map(|mark| Spanned::new(mark, word.span)), None),
+            (Some(word), Said::Roughly(mark)) => {
+                (mark.map(|mark| Spanned::new(mark, word.span)), Some(word.clone()))
+            }
+            (_, _) => (None, word.clone()),
+        };
+    (mark.or(claimed).or(started), rest)
+}
+
+/// The task that a value says. `place` is its number in the file, for one that has neither id nor title.
+pub(super) fn item(node: &Node, place: usize) -> Item {
+    if !node.is_map() {
+        let title = Spanned::new(spell(node), node.span);
+        return Item::new("", &title, node.span);
+    }
+    let id = node.any(IDS).and_then(Node::said).unwrap_or_default();
+    let title = TITLES.iter().find_map(|key| {
+        let node = node.get(key)?;
+        Some((*key, Spanned::new(node.said()?, node.span)))
+    });
+    let (title_key, title) = title.unwrap_or_else(|| {
+        let name = if id.is_empty() { format!("Task {}", place + 1) } else { id.clone() };
+        ("", Spanned::new(name, Span::at(node.span.start)))
+    });
+    let mut item = Item::new(&id, &title, node.span);
+    let (mark, status) = progress(node);
+    if let Some(mark) = mark {
+        item.step.marks = vec![mark];
+    }
+    item.needs = NEEDS.iter().filter_map(|key| node.get(key)).flat_map(needs).collect();
+    item.step.accept = CRITERIA.iter().filter_map(|key| node.get(key)).flat_map(criteria).collect();
+    item.step.contract = Some(contract(node));
+    item.step.touches = FILES.iter().find_map(|key| paths(node.get(key)?));
+    item.step.target = AGENTS.iter().find_map(|key| agent(node.get(key)?));
+    let is_target = |key: &str| item.step.target.is_some() && AGENTS.contains(&key);
+    let is_touched = |key: &str| item.step.touches.is_some() && FILES.contains(&key);
+    let is_used = |key: &str| {
+        [IDS, STATUSES, CLAIMS, NEEDS, CRITERIA, COMMANDS, BOOKKEEPING, TEXTS]
+            .iter()
+            .any(|keys| keys.contains(&key))
+            || key == title_key
+            || is_target(key)
+            || is_touched(key)
+    };
+    let texts = TEXTS.iter().filter_map(|key| node.get(key)).map(spell);
+    let is_told = |key: &str, value: &Node| !is_used(key) && !is_empty(value) && !holds_tasks(key, value);
+    let rest = node.entries().iter().filter(|(key, value)| is_told(&key.value, value));
+    let rest = rest.map(|(key, value)| labelled(&key.value, value));
+    let status = status.map(|status| format!("Status: {}", status.value));
+    let text: Vec<String> = texts.chain(rest).chain(status).filter(|text| !text.trim().is_empty()).collect();
+    let text = if text.is_empty() { item.step.title.value.clone() } else { text.join("\n\n") };
+    match &mut item.step.task {
+        // What did not fit into the heading comes first, unless the text says it anyway.
+        Some(task) if !text.contains(task.value.as_str()) => task.value = format!("{}\n\n{text}", task.value),
+        Some(_) | None => item.step.task = Some(Spanned::new(text, node.span)),
+    }
+    item
+}
+
+/// The word for how far a task is, where nobody knows it.
+pub(super) fn unknown_status(node: &Node) -> Option<Spanned<Oddity>> {
+    let status = node.any(STATUSES)?;
+    let word = status.said()?;
+    (status::read(&word) == Said::Unknown).then(|| Spanned::new(Oddity::UnknownMark(word), status.span))
+}
+
+/// The lists of tasks in a task or a file, in file order; a key that stands twice counts twice, so that none is lost.
+pub(super) fn lists(node: &Node) -> impl Iterator<Item = &Node> {
+    let lists = node.entries().iter().filter(|(key, value)| holds_tasks(&key.value, value));
+    lists.map(|(_, value)| value)
+}
+
+/// The lists below the keys that the tool has for them, or else any list of tasks.
+pub(super) fn usual_lists<'a>(node: &'a Node, keys: &[&str]) -> Vec<&'a Node> {
+    let usual =
+        node.entries().iter().filter(|(key, value)| keys.contains(&key.value.as_str()) && value.is_list());
+    let usual: Vec<&Node> = usual.map(|(_, value)| value).collect();
+    if usual.is_empty() { lists(node).collect() } else { usual }
+}
+
+/// Whether a key is a list of tasks, which become steps of their own.
+fn holds_tasks(key: &str, node: &Node) -> bool {
+    LISTS.contains(&key) && !node.items().is_empty()
+}
+
+/// Ids that a task waits for: a list of texts, numbers or objects with an id, or one line with commas.
+fn needs(node: &Node) -> Vec<Spanned<String>> {
+    const NONE: &[&str] = &["none", "n/a", "na", "-", "–", "—", "no", "null"];
+    let one = |node: &Node| {
+        let id = node.any(&["id", "depends_on_id", "task", "taskId", "key"]).and_then(Node::said);
+        id.or_else(|| node.said()).map(|id| Spanned::new(id, node.span))
+    };
+    let all: Vec<Spanned<String>> = match &node.value {
+        Value::List(items) => items.iter().filter_map(one).collect(),
+        Value::Text(text) => {
+            text.split([',', ';']).map(|id| Spanned::new(id.trim().to_owned(), node.span)).collect()
+        }
+        Value::Map(_) | Value::Number(_) | Value::Bool(_) | Value::Null => one(node).into_iter().collect(),
+    };
+    let is_named = |need: &Spanned<String>| {
+        !need.value.is_empty() && !NONE.contains(&need.value.to_lowercase().as_str())
+    };
+    all.into_iter().filter(is_named).collect()
+}
+
+/// Criteria: the items of a list, or the lines of a text.
+pub(super) fn criteria(node: &Node) -> Vec<Spanned<String>> {
+    let texts: Vec<Spanned<String>> = match &node.value {
+        Value::List(items) => items
+            .iter()
+            .map(|item| {
+                let text = item.any(&["text", "description", "title", "criterion", "name", "step"]);
+                Spanned::new(text.and_then(Node::said).unwrap_or_else(|| spell(item)), item.span)
+            })
+            .collect(),
+        Value::Map(entries) => {
+            entries.iter().map(|(key, value)| Spanned::new(labelled(&key.value, value), value.span)).collect()
+        }
+        Value::Text(text) => {
+            text.lines().map(|line| Spanned::new(unbulleted(line).to_owned(), node.span)).collect()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
+    };
+    let one_line = |text: Spanned<String>| {
+        Spanned::new(text.value.split_whitespace().collect::<Vec<_>>().join(" "), text.span)
+    };
+    texts.into_iter().map(one_line).filter(|text| !text.value.is_empty()).collect()
+}
+
+/// A line without what makes it an item of a list.
+pub(super) fn unbulleted(line: &str) -> &str {
+    let line = line.trim();
+    let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let bare = match line[digits..].strip_prefix(['.', ')']) {
+        Some(rest) if digits > 0 && rest.starts_with(' ') => rest.trim_start(),
+        Some(_) | None => {
+            ["- ", "* ", "+ ", "• "].iter().find_map(|sign| line.strip_prefix(sign)).unwrap_or(line)
+        }
+    };
+    let bare = bare.trim_start();
+    let boxed = ["[ ]", "[x]", "[X]", "☐", "☑"].iter().find_map(|sign| bare.strip_prefix(sign));
+    boxed.unwrap_or(bare).trim()
+}
+
+/// The contract where the file has commands for it, of the task or of each of its criteria; a person's word otherwise.
+fn contract(node: &Node) -> ContractDraft {
+    let of_task = COMMANDS.iter().filter_map(|key| node.get(key));
+    let of_criteria = CRITERIA
+        .iter()
+        .filter_map(|key| node.get(key))
+        .flat_map(|list| list.items().iter().filter_map(|item| item.any(COMMANDS)));
+    let commands: Vec<Spanned<String>> = of_task
+        .chain(of_criteria)
+        .flat_map(|node| if node.is_list() { node.items().iter().collect() } else { vec![node] })
+        .filter_map(|node| Some(Spanned::new(node.said()?, node.span)))
+        .filter(|command| !matches!(command.value.as_str(), "true" | "false" | "manual" | "none" | "N/A"))
+        .collect();
+    match commands.as_slice() {
+        [] => manual(),
+        [first, ..] => {
+            let mut excerpt = Excerpt::new(first.span);
+            excerpt.push(&joined(&commands), first.span.start);
+            ContractDraft { command: Some(excerpt), ..ContractDraft::default() }
+        }
+    }
+}
+
+/// Commands that must all succeed, as one.
+fn joined(commands: &[Spanned<String>]) -> String {
+    let is_simple = |command: &str| !command.contains([';', '|', '&', '#', '\n', '\\']);
+    let part = |command: &Spanned<String>| match is_simple(&command.value) || commands.len() == 1 {
+        true => command.value.clone(),
+        false => format!("(\n{}\n)", command.value),
+    };
+    commands.iter().map(part).collect::<Vec<_>>().join(" &&\n")
+}
+
+/// Files that a task may change, where all of them are paths.
+fn paths(node: &Node) -> Option<Vec<Spanned<String>>> {
+    files(node.items().iter().map(|path| Spanned::new(spell(path), path.span)).collect())
+}
+
+/// Who does a task, where that is one name.
+pub(super) fn agent(node: &Node) -> Option<Spanned<String>> {
+    let said = match node.items() {
+        [only] => only.said()?,
+        [] => node.said()?,
+        _ => return None,
+    };
+    let name = said.trim_start_matches('@');
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    is_name.then(|| Spanned::new(name.to_owned(), node.span))
+}
+
+fn is_empty(node: &Node) -> bool {
+    match &node.value {
+        Value::Null => true,
+        Value::Text(text) => text.trim().is_empty(),
+        Value::List(items) => items.iter().all(is_empty),
+        Value::Map(entries) => entries.iter().all(|(_, value)| is_empty(value)),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// `testStrategy` as `Test strategy`.
+pub(super) fn label(key: &str) -> String {
+    let mut label = String::new();
+    for character in key.chars() {
+        if character == '_' || character == '-' {
+            label.push(' ');
+        } else if character.is_uppercase() && !label.is_empty() {
+            label.push(' ');
+            label.extend(character.to_lowercase());
+        } else if label.is_empty() {
+            label.extend(character.to_uppercase());
+        } else {
+            label.push(character);
+        }
+    }
+    label
+}
+
+/// A key and its value for a reader: `Test strategy: …`.
+fn labelled(key: &str, node: &Node) -> String {
+    let (label, text) = (label(key), spell(node));
+    let gap = if text.contains('\n') { "\n" } else { " " };
+    if label.is_empty() { text } else { format!("{label}:{gap}{text}") }
+}
+
+/// What a value says, for a reader: a list as bullets, anything deeper as JSON.
+pub(super) fn spell(node: &Node) -> String {
+    match &node.value {
+        Value::Text(text) => text.trim().to_owned(),
+        Value::List(items) if items.iter().all(|item| item.said().is_some()) => {
+            let bullet = |item: &Node| format!("- {}", item.said().unwrap_or_default().replace('\n', "\n  "));
+            items.iter().map(bullet).collect::<Vec<_>>().join("\n")
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::List(_) | Value::Map(_) => compact(node),
+    }
+}
+
+fn compact(node: &Node) -> String {
+    match &node.value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(is_true) => is_true.to_string(),
+        Value::Number(number) => number.clone(),
+        Value::Text(text) => format!("{text:?}"),
+        Value::List(items) => format!("[{}]", items.iter().map(compact).collect::<Vec<_>>().join(", ")),
+        Value::Map(entries) => {
+            let entry =
+                |(key, value): &(Spanned<String>, Node)| format!("{:?}: {}", key.value, compact(value));
+            format!("{{{}}}", entries.iter().map(entry).collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+/// What a file says of a plan besides its tasks: a line for every key that is neither one of these nor a list that was taken.
+pub(super) fn about(node: &Node, except: &[&str], taken: &[&Node]) -> Vec<String> {
+    let is_told = |(key, value): &&(Spanned<String>, Node)| {
+        !except.contains(&key.value.as_str())
+            && !key.value.starts_with('$')
+            && !BOOKKEEPING.contains(&key.value.as_str())
+            && !is_empty(value)
+            && taken.iter().all(|list| list.span != value.span)
+    };
+    node.entries().iter().filter(is_told).map(|(key, value)| labelled(&key.value, value)).collect()
+}

@@ -1,0 +1,102 @@
+//! The tasks in a tree of JSON, in file order, each with the place of the one that it lies in.
+
+use std::path::Path;
+
+use super::item::{self, Item};
+use super::{json_task, prose};
+use crate::plan::draft::{Draft, Oddity};
+use crate::syntax::json::Node;
+use crate::syntax::source::{Span, Spanned};
+
+/// The tasks that were found so far.
+#[derive(Debug, Default)]
+pub(super) struct Collector {
+    pub(super) items: Vec<Item>,
+    oddities: Vec<Spanned<Oddity>>,
+}
+
+impl Collector {
+    /// Takes the tasks of a list and those inside of them. `scope` sets their ids apart from those of other lists.
+    pub(super) fn take_list(&mut self, list: &Node, scope: &str) {
+        for node in list.items().iter().filter(|node| json_task::says_something(node)) {
+            self.take(node, scope, None);
+        }
+    }
+
+    /// Takes one task and those inside of it; returns its place.
+    pub(super) fn take(&mut self, node: &Node, scope: &str, parent: Option<usize>) -> usize {
+        let place = self.items.len();
+        let mut item = json_task::item(node, place);
+        let id = std::mem::take(&mut item.key);
+        let above = parent.map(|parent| self.items[parent].key.clone()).filter(|key| !key.is_empty());
+        item.scopes = vec![scope.to_owned()];
+        item.key = match &above {
+            _ if id.is_empty() => String::new(),
+            // A number counts inside of the task around it; a name is known in the whole list.
+            Some(above) if is_number(&id) && !format!("{scope}{id}").starts_with(&format!("{above}.")) => {
+                format!("{above}.{id}")
+            }
+            Some(_) | None => format!("{scope}{id}"),
+        };
+        if let Some(above) = &above {
+            item.scopes.insert(0, format!("{above}."));
+        }
+        item.name = item.key.replace('/', "-");
+        item.parent = parent;
+        self.oddities.extend(json_task::unknown_status(node));
+        self.items.push(item);
+        for list in json_task::lists(node) {
+            for child in list.items().iter().filter(|child| json_task::says_something(child)) {
+                self.take(child, scope, Some(place));
+            }
+        }
+        place
+    }
+
+    /// Remembers something that is out of order.
+    pub(super) fn remark(&mut self, oddity: Spanned<Oddity>) {
+        self.oddities.push(oddity);
+    }
+
+    /// Remembers everything that is out of order.
+    pub(super) fn remark_all(&mut self, oddities: impl IntoIterator<Item = Spanned<Oddity>>) {
+        self.oddities.extend(oddities);
+    }
+
+    /// The plan of all tasks.
+    pub(super) fn draft(self, faults: Vec<Spanned<Oddity>>) -> Draft {
+        let mut draft = item::draft(self.items);
+        json_task::remark(&mut draft, self.oddities.into_iter().chain(faults));
+        draft
+    }
+}
+
+/// Lets every one of these tasks wait for the one in front of it.
+pub(super) fn in_a_row(items: &mut [Item], order: &[usize]) {
+    for pair in order.windows(2) {
+        items[pair[1]].after.push(pair[0]);
+    }
+}
+
+/// Names the plan after what the file says, or after what it is.
+pub(super) fn name(draft: &mut Draft, title: Option<String>, otherwise: &str) {
+    let title = title.map(|title| title.split_whitespace().collect::<Vec<_>>().join(" "));
+    let title = title.filter(|title| !title.is_empty()).unwrap_or_else(|| otherwise.to_owned());
+    draft.title = Some(Spanned::new(title, Span::default()));
+}
+
+/// Says why the plan exists, in as many lines as the file has for it.
+pub(super) fn explain(draft: &mut Draft, about: &[String]) {
+    let text = prose(&about.join("\n"));
+    draft.context = (!text.trim().is_empty()).then(|| Spanned::new(text.trim().to_owned(), Span::default()));
+}
+
+/// Whether a file's name ends in this extension, whatever its case.
+pub(super) fn is_called(path: &str, extension: &str) -> bool {
+    Path::new(path).extension().is_some_and(|found| found.eq_ignore_ascii_case(extension))
+}
+
+/// Whether an id is `3` or `3.1` rather than a name.
+fn is_number(id: &str) -> bool {
+    id.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+}

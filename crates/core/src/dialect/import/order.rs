@@ -1,0 +1,164 @@
+//! Which task waits for which: those above it in the list, those that it is made of, and those that it names.
+
+use std::collections::BTreeMap;
+
+use super::checklist::{Label, Task};
+use super::legal;
+use crate::plan::draft::StepDraft;
+use crate::syntax::source::Spanned;
+
+/// How tasks wait for each other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Each waits for the one before, unless it says that it may run beside others.
+    Listed,
+    /// None waits for any other.
+    Free,
+}
+
+/// Which task is made of which.
+pub(crate) struct Nest {
+    parents: Vec<Option<usize>>,
+    /// The tasks that each one is made of.
+    pub(crate) children: Vec<Vec<usize>>,
+}
+
+impl Nest {
+    /// By indentation, and by number where a list is flat: `1.2` is part of `1`.
+    pub(crate) fn of(tasks: &[Task], labels: &[Label]) -> Self {
+        let mut nest = Self { parents: Vec::new(), children: vec![Vec::new(); tasks.len()] };
+        let mut numbers: BTreeMap<(Option<usize>, &str), usize> = BTreeMap::new();
+        for (place, (task, label)) in tasks.iter().zip(labels).enumerate() {
+            let name = label.name.as_deref().unwrap_or_default();
+            let outer = name.rsplit_once('.').and_then(|(outer, _)| numbers.get(&(task.parent, outer)));
+            let parent = outer.copied().or(task.parent);
+            if name.starts_with(|first: char| first.is_ascii_digit()) {
+                numbers.insert((task.parent, name), place);
+            }
+            if let Some(parent) = parent {
+                nest.children[parent].push(place);
+            }
+            nest.parents.push(parent);
+        }
+        nest
+    }
+}
+
+/// Makes the steps wait for each other. Those without a name get one, so that others can wait for them.
+pub(crate) fn queue(steps: &mut [StepDraft], tasks: &[Task], labels: &[Label], nest: &Nest, order: Order) {
+    for (place, step) in steps.iter_mut().enumerate() {
+        let span = step.title.span;
+        step.id.get_or_insert_with(|| Spanned::new(format!("item-{}", place + 1), span));
+    }
+    super::unrepeated(steps);
+    let top: Vec<usize> = (0..tasks.len()).filter(|&task| nest.parents[task].is_none()).collect();
+    let mut queue = Queue { steps, tasks, labels, nest, order, turns: vec![0; tasks.len()], turn: 0 };
+    queue.run(&top, &[]);
+    let turns = queue.turns;
+    add_named(steps, &turns);
+}
+
+/// Adds what tasks say that they wait for, as far as its turn comes before theirs: the other way round it would be a circle.
+fn add_named(steps: &mut [StepDraft], turns: &[usize]) {
+    let places: BTreeMap<String, usize> = steps
+        .iter()
+        .enumerate()
+        .filter_map(|(place, step)| Some((step.id.as_ref()?.value.clone(), place)))
+        .collect();
+    for (place, step) in steps.iter_mut().enumerate() {
+        let named = step.task.as_ref().map(|task| dependencies(&task.value)).unwrap_or_default();
+        let span = step.title.span;
+        let is_earlier = |id: &String| places.get(id).is_some_and(|&other| turns[other] < turns[place]);
+        let needs = step.needs.get_or_insert_default();
+        for id in named.into_iter().filter(is_earlier) {
+            if needs.iter().all(|need| need.value != id) {
+                needs.push(Spanned::new(id, span));
+            }
+        }
+    }
+}
+
+/// Walks through the tasks and lets each wait for what comes before it.
+struct Queue<'q> {
+    steps: &'q mut [StepDraft],
+    tasks: &'q [Task],
+    labels: &'q [Label],
+    nest: &'q Nest,
+    order: Order,
+    /// The place of each task in an order in which every one comes after those that it waits for.
+    turns: Vec<usize>,
+    turn: usize,
+}
+
+impl Queue<'_> {
+    /// Orders tasks that stand at one level; all of them come after `before`. Returns what the next one waits for.
+    fn run(&mut self, tasks: &[usize], before: &[usize]) -> Vec<usize> {
+        let mut before = before.to_vec();
+        let mut beside: Vec<usize> = Vec::new();
+        let mut section = None;
+        for &task in tasks {
+            if self.order == Order::Free {
+                before.clear();
+            }
+            let own = self.tasks[task].section;
+            if own != section || !self.labels[task].is_parallel {
+                section = own;
+                if !beside.is_empty() {
+                    before = std::mem::take(&mut beside);
+                }
+            }
+            self.place(task, &before);
+            match self.labels[task].is_parallel {
+                true => beside.push(task),
+                false => before = vec![task],
+            }
+        }
+        if beside.is_empty() { before } else { beside }
+    }
+
+    /// Lets a task wait for `before`, or for the tasks that it is made of, which do so instead.
+    fn place(&mut self, task: usize, before: &[usize]) {
+        let children = self.nest.children[task].clone();
+        let needs = if children.is_empty() {
+            before.to_vec()
+        } else {
+            self.run(&children, before);
+            children
+        };
+        self.turn += 1;
+        self.turns[task] = self.turn;
+        let need = |need: usize| self.steps[need].id.clone();
+        self.steps[task].needs = Some(needs.into_iter().filter_map(need).collect());
+    }
+}
+
+/// The ids that a text says it waits for: `(depends on T012, T013)`, `_Depends: 1.2_`, `Blocked by: 3.1`.
+pub(crate) fn dependencies(text: &str) -> Vec<String> {
+    const WORDS: &[&str] =
+        &["depends on", "depends:", "dependencies:", "depends_on:", "blocked by", "requires t"];
+    let lower = text.to_ascii_lowercase();
+    let mut found = Vec::new();
+    for word in WORDS {
+        for (at, _) in lower.match_indices(word) {
+            let behind = at + word.len() - usize::from(word.ends_with('t'));
+            found.extend(names(text.get(behind..).unwrap_or_default()));
+        }
+    }
+    found
+}
+
+/// The names at the beginning of a text, up to the first word that is none.
+fn names(text: &str) -> Vec<String> {
+    let line = text.lines().next().unwrap_or_default();
+    let words = line
+        .trim_start_matches([':', ' ', '*', '_'])
+        .split([',', ' ', '&', '+', ';', '(', '_', '*', '`'])
+        .filter(|word| {
+            !word.is_empty() && !["and", "or", "task", "tasks"].contains(&word.to_lowercase().as_str())
+        });
+    let names = words.map(|word| (word, word.trim_matches(['.', ')', '[', ']', ':', '*'])));
+    names
+        .take_while(|(_, name)| name.len() <= 16 && name.bytes().any(|byte| byte.is_ascii_digit()))
+        .filter_map(|(_, name)| legal(name))
+        .collect()
+}

@@ -1,0 +1,159 @@
+//! ralphex plans: `docs/plans/<name>.md` with `### Task 1: Title`, boxes below each, and the commands that validate all of
+//! them.
+
+use super::checklist::{Checklist, Task};
+use super::lenient_markdown::Page;
+use super::outline::{Place, heading_label};
+use super::{Foreign, entitle, files, generic, settle};
+use crate::plan::draft::{ContractDraft, Draft, Mark, StepDraft};
+use crate::syntax::source::{Excerpt, Source, Span, Spanned};
+
+/// How the table of importers knows this one.
+pub(super) const FOREIGN: Foreign = Foreign { name: "ralphex", tool: "ralphex plan", recognises, parse };
+
+fn recognises(place: &str, head: &str) -> Option<String> {
+    let is_task = |line: &&str| {
+        let title = line.strip_prefix("## ").or_else(|| line.strip_prefix("### "));
+        title.is_some_and(|title| is_task_title(title.trim()))
+    };
+    let tasks = head.lines().filter(is_task).count();
+    let has_boxes = head.contains("- [ ]") || head.contains("- [x]");
+    let is_there = place.contains("plans/") || head.contains("## Validation Commands");
+    (tasks > 0 && has_boxes && is_there).then(|| "boxes below headings like `### Task 1:`".to_owned())
+}
+
+/// `Task 1: Title` or `Iteration 2: Title`.
+fn is_task_title(title: &str) -> bool {
+    let name = heading_label(title).and_then(|label| label.name);
+    name.is_some_and(|name| name.starts_with("task-") || name.starts_with("iteration-"))
+}
+
+fn parse(source: &Source) -> Draft {
+    let mut draft = generic::read(source, source.parts()[0].span);
+    entitle(&mut draft, source.place(), "");
+    settle(&mut draft);
+    draft
+}
+
+/// The draft of a file in which boxes stand below headings of tasks; `None` where none do.
+pub(super) fn sectioned(list: &Checklist<'_>) -> Option<Draft> {
+    let places = places(&list.page);
+    let has_boxes = |place: &Place| !list.tasks_in(place.lines).is_empty();
+    places.iter().any(has_boxes).then(|| sections(list, &places))
+}
+
+fn places(page: &Page<'_>) -> Vec<Place> {
+    let place = |at: usize| {
+        let (level, text) = page.heading(at)?;
+        let label = heading_label(page.source.slice(text))?;
+        let is_task = (2..=4).contains(&level) && is_task_title(page.source.slice(text));
+        is_task.then(|| Place { lines: (at, page.section_end(at)), text, label, is_heading: true })
+    };
+    let mut places: Vec<Place> = Vec::new();
+    for found in (0..page.lines.len()).filter_map(place) {
+        // A task in a task is a part of it.
+        if places.last().is_none_or(|last| last.lines.1 <= found.lines.0) {
+            places.push(found);
+        }
+    }
+    places
+}
+
+/// Makes a step of every section, and of every box that stands in none: the tool waits for those as well.
+fn sections(list: &Checklist<'_>, places: &[Place]) -> Draft {
+    let contract = validation(&list.page);
+    let is_within = |task: &Task| {
+        let next = places.partition_point(|place| place.lines.0 <= task.lines.0);
+        next > 0 && task.lines.0 < places[next - 1].lines.1
+    };
+    let mut found: Vec<((usize, usize), StepDraft)> = Vec::new();
+    for place in places {
+        let mut step = place.step(&list.page);
+        let boxes = list.tasks_in(place.lines);
+        step.marks = progress(boxes, place.text).into_iter().collect();
+        step.touches = stated_files(&list.page, place.lines);
+        step.contract = Some(contract.clone().unwrap_or_else(super::manual));
+        found.push((place.lines, step));
+    }
+    let loose = list.draft(generic::STYLE).steps;
+    let loose = list.tasks.iter().zip(loose).filter(|(task, _)| !is_within(task));
+    found.extend(loose.map(|(task, step)| (task.lines, step)));
+    found.sort_by_key(|(lines, _)| lines.0);
+    let lines: Vec<(usize, usize)> = found.iter().map(|(lines, _)| *lines).collect();
+    let mut draft = list.frame(&lines);
+    draft.steps = found.into_iter().map(|(_, step)| step).collect();
+    chain(&mut draft.steps);
+    draft
+}
+
+/// What the boxes of a section claim of it together.
+pub(super) fn progress(boxes: &[Task], at: Span) -> Option<Spanned<Mark>> {
+    let ticked = boxes.iter().filter(|task| generic::STYLE.mark_of(task) == Some(Mark::Done)).count();
+    let mark = match ticked {
+        0 => return None,
+        all if all == boxes.len() => Mark::Done,
+        _ => Mark::Running,
+    };
+    Some(Spanned::new(mark, at))
+}
+
+/// Lets each step wait for the one before.
+fn chain(steps: &mut [StepDraft]) {
+    for (place, step) in steps.iter_mut().enumerate() {
+        let span = step.title.span;
+        step.id.get_or_insert_with(|| Spanned::new(format!("item-{}", place + 1), span));
+    }
+    super::unrepeated(steps);
+    let ids: Vec<Option<Spanned<String>>> = steps.iter().map(|step| step.id.clone()).collect();
+    for (place, step) in steps.iter_mut().enumerate() {
+        let before = place.checked_sub(1).and_then(|before| ids[before].clone());
+        step.needs = Some(before.into_iter().collect());
+    }
+}
+
+/// The commands below `## Validation Commands`, as one that passes only if all of them do.
+fn validation(page: &Page<'_>) -> Option<ContractDraft> {
+    let is_heading = |at: &usize| {
+        page.heading(*at).is_some_and(|(_, text)| {
+            page.source.slice(text).trim_end_matches(':').eq_ignore_ascii_case("validation commands")
+        })
+    };
+    let heading = (0..page.lines.len()).find(is_heading)?;
+    let end =
+        (heading + 1..page.lines.len()).find(|&at| page.heading(at).is_some()).unwrap_or(page.lines.len());
+    let commands: Vec<Span> =
+        (heading + 1..end).filter_map(|at| coded(page.source, page.item(at)?.text)).collect();
+    let (first, last) = (*commands.first()?, *commands.last()?);
+    let mut command = Excerpt::new(Span::new(first.start, last.end));
+    for (place, &span) in commands.iter().enumerate() {
+        if place > 0 {
+            command.push(" && ", span.start);
+        }
+        command.push(page.source.slice(span), span.start);
+    }
+    Some(ContractDraft { command: Some(command), ..ContractDraft::default() })
+}
+
+/// The code that a text consists of; what stands behind it only says what it is for.
+fn coded(source: &Source, text: Span) -> Option<Span> {
+    let (code, behind) = source.slice(text).strip_prefix('`')?.split_once('`')?;
+    let is_whole =
+        behind.trim_start().is_empty() || behind.trim_start().starts_with(['(', '—', '-', '–', '#']);
+    (is_whole && !code.trim().is_empty()).then(|| Span::new(text.start + 1, text.start + 1 + code.len()))
+}
+
+/// The paths below `**Files:**`.
+fn stated_files(page: &Page<'_>, lines: (usize, usize)) -> Option<Vec<Spanned<String>>> {
+    let is_label = |at: &usize| page.source.slice(page.lines[*at].span).trim().starts_with("**Files:**");
+    let label = (lines.0..lines.1).find(is_label)?;
+    let items = (label + 1..lines.1).take_while(|&at| page.item(at).is_some_and(|item| item.check.is_none()));
+    let paths = items.map(|at| {
+        let text = page.item(at).map_or(Span::default(), |item| item.text);
+        let said = page.source.slice(text);
+        let (_, behind) = said.split_once('`')?;
+        let (path, _) = behind.split_once('`')?;
+        let start = text.start + said.len() - behind.len();
+        Some(Spanned::new(path.to_owned(), Span::new(start, start + path.len())))
+    });
+    files(paths.collect::<Option<Vec<_>>>()?)
+}

@@ -1,0 +1,54 @@
+//! The words that other tools have for how far a task is.
+
+use crate::plan::draft::Mark;
+
+/// What a word says of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Said {
+    /// Exactly this, or that nobody began it.
+    Plainly(Option<Mark>),
+    /// This and something more, which the text of the task keeps.
+    Roughly(Option<Mark>),
+    Unknown,
+}
+
+/// What a word says, whatever its spelling: `In Progress`, `in_progress`, `in-progress`.
+pub(super) fn read(word: &str) -> Said {
+    let letters: String = word.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    match letters.as_str() {
+        "done" | "completed" | "complete" | "closed" | "finished" | "passed" | "passing" => {
+            Said::Plainly(Some(Mark::Done))
+        }
+        "inprogress" | "running" | "active" | "doing" | "started" => Said::Plainly(Some(Mark::Running)),
+        "failed" | "error" => Said::Plainly(Some(Mark::Failed)),
+        "skipped" | "cancelled" | "canceled" => Said::Plainly(Some(Mark::Skipped)),
+        "" | "pending" | "todo" | "open" | "notstarted" | "new" | "planned" | "ready" | "queued"
+        | "failing" => Said::Plainly(None),
+        "resolved" | "merged" | "verified" | "shipped" | "implemented" | "released" | "success"
+        | "approved" => Said::Roughly(Some(Mark::Done)),
+        "review" | "inreview" | "reviewing" | "testing" | "wip" | "hooked" | "needsreview" | "working" => {
+            Said::Roughly(Some(Mark::Running))
+        }
+        "deferred" | "wontdo" | "wontfix" | "obsolete" | "tombstone" | "rejected" | "abandoned"
+        | "duplicate" | "removed" | "deleted" | "superseded" | "archived" | "dropped" | "onhold"
+        | "parked" => Said::Roughly(Some(Mark::Skipped)),
+        "blocked" | "draft" | "backlog" | "proposed" | "icebox" | "pinned" | "waiting" | "notdone" => {
+            Said::Roughly(None)
+        }
+        _ => Said::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_says_the_same_in_every_spelling() {
+        for word in ["in-progress", "In Progress", "in_progress", "INPROGRESS"] {
+            assert_eq!(read(word), Said::Plainly(Some(Mark::Running)), "{word}");
+        }
+        assert_eq!(read("Won't Do"), Said::Roughly(Some(Mark::Skipped)));
+        assert_eq!(read("Merged into 12.16"), Said::Unknown, "only whole words are known");
+    }
+}

@@ -1,0 +1,170 @@
+//! What a draft says, one fact at a time, and what a merged one has to say: the twin of the merge of texts. A text that was
+//! merged and says anything else is no clean merge.
+
+use std::collections::BTreeMap;
+
+use super::sequence;
+use super::{claim, unit::Kind};
+use crate::plan::draft::{Draft, Mark, StepDraft};
+use crate::plan::verified;
+use crate::syntax::source::{Excerpt, Source, Spanned};
+
+/// One thing that a draft says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Fact {
+    Line(String),
+    Text(String),
+    List(Vec<String>),
+    /// Claims about a step.
+    Claims(Vec<Mark>),
+}
+
+/// Where a fact is said: the name of a step or nothing, and what it is about.
+type Place = (String, String);
+
+/// Everything that a draft says but what the harness owns.
+pub(super) fn facts(source: &Source, draft: &Draft, names: &[String]) -> BTreeMap<Place, Fact> {
+    let mut facts = BTreeMap::new();
+    let mut say = |about: &str, fact: Fact| {
+        facts.insert((String::new(), about.to_owned()), fact);
+    };
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for entry in &draft.frontmatter.entries {
+        let key = entry.key.value.as_str();
+        let count = counts.entry(key).or_default();
+        *count += 1;
+        if !source.dialect().owned.contains(&key) {
+            let value = entry.value.as_ref().map_or("(more)", |value| value.value.as_str());
+            say(&format!("key {key} {count}"), Fact::Line(value.to_owned()));
+        }
+    }
+    let texts = [
+        ("title", &draft.title),
+        ("context", &draft.context),
+        ("priority", &draft.priority),
+        ("budget", &draft.budget),
+    ];
+    for (about, text) in texts {
+        if let Some(text) = text {
+            say(about, Fact::Text(text.value.clone()));
+        }
+    }
+    say("notes", Fact::List(values(&draft.notes)));
+    let ids = verified::ids(draft);
+    for (step, name) in draft.steps.iter().zip(names) {
+        for (about, fact) in step_facts(step, |need| resolved(draft, &ids, names, need)) {
+            facts.insert((name.clone(), about.to_owned()), fact);
+        }
+    }
+    facts
+}
+
+/// The name of the step that a need means, or what it says where it means none.
+fn resolved(draft: &Draft, ids: &[String], names: &[String], need: &str) -> String {
+    verified::find_step(draft, ids, need)
+        .map_or_else(|| format!("unknown {need}"), |place| names[place].clone())
+}
+
+fn values(list: &[Spanned<String>]) -> Vec<String> {
+    list.iter().map(|item| item.value.clone()).collect()
+}
+
+fn step_facts(step: &StepDraft, resolve: impl Fn(&str) -> String) -> Vec<(&'static str, Fact)> {
+    let contract = step.contract.clone().unwrap_or_default();
+    let command = |text: &Option<Excerpt>| text.as_ref().map(|text| Fact::Line(text.value.clone()));
+    let line = |text: &Option<Spanned<String>>| text.as_ref().map(|text| Fact::Line(text.value.clone()));
+    let list = |list: &[Spanned<String>]| Some(Fact::List(values(list)));
+    let needs =
+        step.needs.as_ref().map(|needs| Fact::List(needs.iter().map(|need| resolve(&need.value)).collect()));
+    [
+        ("marks", Some(Fact::Claims(step.marks.iter().map(|mark| mark.value).collect()))),
+        ("title", Some(Fact::Line(step.title.value.clone()))),
+        ("id", line(&step.id)),
+        ("target", line(&step.target)),
+        ("task", step.task.as_ref().map(|task| Fact::Text(task.value.clone()))),
+        ("contract", command(&contract.command)),
+        ("manual", contract.is_manual.then(|| Fact::Line(String::new()))),
+        ("language", line(&contract.language)),
+        ("expect", line(&contract.expect)),
+        ("green", line(&step.green)),
+        ("judge", line(&step.judge)),
+        ("on_fail", line(&step.on_fail)),
+        ("needs", needs),
+        ("reads", list(&step.reads)),
+        ("touches", step.touches.as_ref().map(|touches| Fact::List(values(touches)))),
+        ("accept", list(&step.accept)),
+        ("timeout", line(&step.timeout)),
+        ("contract_timeout", line(&step.contract_timeout)),
+        ("sealed", list(&step.sealed)),
+        ("tools", list(&step.tools)),
+        ("env", list(&step.env)),
+        ("network", line(&step.network)),
+        ("setup", command(&step.setup)),
+        ("each", list(&step.each)),
+        ("stray", list(&step.stray)),
+    ]
+    .into_iter()
+    .filter_map(|(about, fact)| Some((about, fact?)))
+    .collect()
+}
+
+/// Whether the merged facts are those of the base with the changes of both sides.
+pub(super) fn are_merged(
+    [base, ours, theirs]: [&BTreeMap<Place, Fact>; 3],
+    merged: &BTreeMap<Place, Fact>,
+) -> bool {
+    let mut places: Vec<&Place> = [base, ours, theirs, merged].into_iter().flat_map(BTreeMap::keys).collect();
+    places.sort();
+    places.dedup();
+    places.into_iter().all(|place| {
+        let [base, ours, theirs, merged] = [base, ours, theirs, merged].map(|facts| facts.get(place));
+        if ours == theirs || theirs == base {
+            merged == ours
+        } else if ours == base {
+            merged == theirs
+        } else {
+            is_union([base, ours, theirs], merged)
+        }
+    })
+}
+
+/// Whether a fact that both sides changed says what both say.
+fn is_union([base, ours, theirs]: [Option<&Fact>; 3], merged: Option<&Fact>) -> bool {
+    match (ours, theirs, merged) {
+        (Some(Fact::Text(ours)), Some(Fact::Text(theirs)), Some(Fact::Text(merged))) => {
+            let base = match base {
+                Some(Fact::Text(base)) => format!("{base}\n"),
+                Some(Fact::Line(_) | Fact::List(_) | Fact::Claims(_)) | None => String::new(),
+            };
+            let union = sequence::settled_lines(&base, &format!("{ours}\n"), &format!("{theirs}\n"));
+            union.is_some_and(|union| union == format!("{merged}\n"))
+        }
+        (Some(Fact::List(ours)), Some(Fact::List(theirs)), Some(Fact::List(merged))) => {
+            let none = Vec::new();
+            let base = match base {
+                Some(Fact::List(base)) => base,
+                Some(Fact::Line(_) | Fact::Text(_) | Fact::Claims(_)) | None => &none,
+            };
+            has_changes_of(base, ours, merged) && has_changes_of(base, theirs, merged)
+        }
+        (Some(Fact::Claims(ours)), Some(Fact::Claims(theirs)), Some(Fact::Claims(merged))) => {
+            match (ours.as_slice(), theirs.as_slice()) {
+                (&[ours], &[theirs]) => {
+                    let (ours, theirs) = (Kind::Claim(Some(ours)), Kind::Claim(Some(theirs)));
+                    let settled = claim(&ours, &theirs);
+                    settled.is_some_and(|settled| Kind::Claim(merged.first().copied()) == *settled)
+                }
+                _ => false,
+            }
+        }
+        _ => false,
+    }
+}
+
+/// Whether a list has what a side added, has not what it took away, and keeps the order of both.
+fn has_changes_of(base: &[String], side: &[String], merged: &[String]) -> bool {
+    let count = |list: &[String], item: &String| list.iter().filter(|other| *other == item).count();
+    let is_there = side.iter().all(|item| count(side, item) <= count(base, item) || merged.contains(item));
+    let is_gone = base.iter().all(|item| side.contains(item) || !merged.contains(item));
+    is_there && is_gone
+}

@@ -1,0 +1,341 @@
+//! The arbiter: which agent does the next step, and how the plan goes on. Chooses by the plan, its journal and what is known of
+//! the agents, and says why; the same inputs give the same choice. It acts on nothing, and never chooses what [`crate::run::schedule`]
+//! would not do: [`table`] is made of what that one says.
+
+mod context;
+mod state_diagram;
+
+pub use context::{Context, Tried, context, history};
+pub use state_diagram::{STAGES, Stage, diagram};
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::agent::reply;
+use crate::agent::work_item::WorkKind;
+use crate::plan::verified::Plan;
+use crate::run::event::{Answer, AttemptEnd, Event, Reason};
+use crate::run::schedule;
+use crate::run::schedule::{Command, HUMAN, Limits, SHELL, decide};
+use crate::run::state::{CLAIM, Phase, RunState};
+
+/// Who the choice is said to come from where no agent made it.
+pub const BUILT_IN: &str = "built-in";
+/// After how many failures in a row with the same output another plan is better than another question.
+const SAME_FAILURES: u32 = 2;
+/// The longest reason that is kept.
+const REASON_BYTES_MAX: usize = 512;
+
+/// How a plan goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Action {
+    /// With what comes next.
+    Continue,
+    /// With another attempt at a step that failed.
+    Retry,
+    /// With another plan: a person sends this one back.
+    Replan,
+    /// With a person's answer.
+    Escalate,
+}
+
+impl Action {
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Continue => "continue",
+            Self::Retry => "retry",
+            Self::Replan => "replan",
+            Self::Escalate => "escalate",
+        }
+    }
+}
+
+/// What there is to choose from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Table {
+    /// The step that it is about, as a place in the plan; `None`: the whole run.
+    pub step: Option<usize>,
+    /// The actions that `decide` allows now; the first is the usual one. Never empty.
+    pub actions: Vec<Action>,
+    /// The agents that could do the step, by name.
+    pub agents: Vec<String>,
+}
+
+/// What was chosen, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Choice {
+    /// The step that it is about, as a place in the plan; `None`: the whole run.
+    pub step: Option<usize>,
+    /// The agent; `None`: nobody can do it.
+    pub agent: Option<String>,
+    /// How the plan goes on.
+    pub action: Action,
+    /// Why, a sentence each.
+    pub reasons: Vec<String>,
+    /// Who chose: [`BUILT_IN`], or the name of an agent.
+    pub by: String,
+}
+
+/// How many attempts of an agent at steps of one kind were judged, and how many passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
+pub struct Share {
+    /// Attempts whose contract passed.
+    pub passed: u64,
+    /// All attempts that were judged, or ran out of time.
+    pub judged: u64,
+}
+
+/// What is known of agents: the shares of each, by kind of work.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Records(BTreeMap<(String, &'static str), Share>);
+
+impl Records {
+    /// Counts the attempts of a run. The same run must not be counted twice.
+    pub fn count<'a>(&mut self, plan: &Plan, events: impl Iterator<Item = &'a Event>) {
+        let mut agents: BTreeMap<(&str, u32), &str> = BTreeMap::new();
+        for event in events {
+            let (Some(step), Some(attempt)) = (event.step(), event.attempt()) else { continue };
+            let is_passed = match event {
+                Event::AttemptStarted { agent, .. } => {
+                    agents.insert((step, attempt), agent);
+                    continue;
+                }
+                Event::AttemptFinished { end: AttemptEnd::TimedOut(_), .. } => false,
+                Event::ContractFinished { receipt, .. } if attempt != CLAIM => receipt.verdict.is_passed(),
+                Event::AttemptFinished { .. }
+                | Event::ContractFinished { .. }
+                | Event::RunStarted { .. }
+                | Event::AgentsApproved { .. }
+                | Event::AskOpened { .. }
+                | Event::AskAnswered { .. }
+                | Event::BudgetWarned { .. }
+                | Event::RunStopped { .. }
+                | Event::RunResumed { .. }
+                | Event::StepsReopened { .. }
+                | Event::RunFinished { .. } => continue,
+            };
+            // What a person did by hand has no agent.
+            let Some(agent) = agents.get(&(step, attempt)) else { continue };
+            let Some(own) = plan.steps.iter().find(|own| own.id == step) else { continue };
+            let share = self.0.entry(((*agent).to_owned(), WorkKind::of(&own.target).word())).or_default();
+            share.judged += 1;
+            share.passed += u64::from(is_passed);
+        }
+    }
+
+    /// The share of an agent at work of this kind; `None`: it was never judged.
+    pub fn share(&self, agent: &str, kind: WorkKind) -> Option<Share> {
+        self.0.get(&(agent.to_owned(), kind.word())).copied()
+    }
+
+    /// The best of these agents at work of this kind: the largest share of attempts that passed, the first name among equals.
+    fn best<'a>(
+        &self,
+        agents: impl Iterator<Item = &'a String>,
+        kind: WorkKind,
+    ) -> Option<(&'a String, Share)> {
+        let mut best: Option<(&String, Share)> = None;
+        for agent in agents {
+            let Some(share) = self.share(agent, kind) else { continue };
+            let is_better = best.is_none_or(|(name, than)| {
+                let (one, other) = (share.passed * than.judged, than.passed * share.judged);
+                one > other || one == other && agent < name
+            });
+            if is_better {
+                best = Some((agent, share));
+            }
+        }
+        best
+    }
+}
+
+/// What the arbiter knows of the agents here.
+#[derive(Debug, Clone, Default)]
+pub struct Agents {
+    /// Every agent that has a command line, or is built in.
+    pub configured: BTreeSet<String>,
+    /// Which agent plays a role.
+    pub roles: BTreeMap<String, String>,
+    /// What they did so far.
+    pub records: Records,
+}
+
+impl Agents {
+    /// The agent that a step names, by its role or by itself.
+    pub fn suggested<'a>(&'a self, target: &'a str) -> &'a str {
+        self.roles.get(target).map_or(target, String::as_str)
+    }
+}
+
+/// The state of a plan that was not run yet, as if it had just begun.
+pub fn begun(plan: &Plan) -> RunState {
+    let mut state = RunState::new(plan);
+    state.phase = Phase::Running;
+    state
+}
+
+/// What there is to choose from now.
+///
+/// | what `decide` says, or what is open | actions |
+/// |---|---|
+/// | a first attempt, a contract, the end | continue |
+/// | another attempt at a step that failed | retry |
+/// | all attempts failed: ask | escalate, replan |
+/// | any other question | escalate |
+pub fn table(plan: &Plan, state: &RunState, agents: &Agents, (limits, now): (&Limits, u64)) -> Table {
+    let (step, actions) = turn(plan, state, limits, now);
+    let agents = match step.map(|place| plan.steps[place].target.as_str()) {
+        Some(target) if target != HUMAN => {
+            // A script is no answer to a task in words, and a person is never chosen.
+            let is_able = |name: &&String| match name.as_str() {
+                HUMAN => false,
+                SHELL => agents.suggested(target) == SHELL,
+                _ => true,
+            };
+            agents.configured.iter().filter(is_able).cloned().collect()
+        }
+        Some(_) | None => Vec::new(),
+    };
+    Table { step, actions, agents }
+}
+
+/// The step whose turn it is, the first in the order of the plan, and what may be done about it.
+fn turn(plan: &Plan, state: &RunState, limits: &Limits, now: u64) -> (Option<usize>, Vec<Action>) {
+    let open = state.asks.values().map(|ask| (ask.step, on_question(plan, ask.step, ask.reason)));
+    let commands = decide(plan, state, limits, now);
+    let said = commands.iter().filter_map(|command| match command {
+        Command::Attempt { step, .. } => {
+            let action = if state.steps[*step].failures > 0 { Action::Retry } else { Action::Continue };
+            Some((Some(*step), vec![action]))
+        }
+        Command::Contract { step, .. } => Some((Some(*step), vec![Action::Continue])),
+        Command::Ask { step, reason, .. } => Some((*step, on_question(plan, *step, *reason))),
+        Command::Finish { .. } | Command::Warn { .. } | Command::Wake { .. } => None,
+    });
+    let mut turns: Vec<(Option<usize>, Vec<Action>)> = open.chain(said).collect();
+    // What can go on comes before what waits for a person; a question about the whole run stops everything.
+    turns.sort_by_key(|(step, actions)| (step.is_some(), actions[0] == Action::Escalate, *step));
+    turns.into_iter().next().unwrap_or((None, vec![Action::Continue]))
+}
+
+/// What may come of a question: another plan only where the answers that fit it have one, and attempts have failed.
+fn on_question(plan: &Plan, step: Option<usize>, reason: Reason) -> Vec<Action> {
+    let revise = Answer::Revise { reason: String::new() };
+    let contract = step.map(|place| &plan.steps[place].contract);
+    let may_replan = reason == Reason::AttemptsSpent && schedule::fits(reason, &revise, contract).is_ok();
+    let replan = may_replan.then_some(Action::Replan);
+    std::iter::once(Action::Escalate).chain(replan).collect()
+}
+
+pub fn choose(plan: &Plan, state: &RunState, agents: &Agents, table: &Table) -> Choice {
+    let mut reasons = Vec::new();
+    let agent = table.step.and_then(|place| {
+        let (agent, why) = agent_for(&plan.steps[place].target, agents, &table.agents)?;
+        reasons.push(why);
+        Some(agent)
+    });
+    if let (Some(place), None) = (table.step, &agent) {
+        let target = &plan.steps[place].target;
+        reasons.push(match target == HUMAN {
+            true => "the step is a person's to do".to_owned(),
+            false => format!("`{target}` is no agent that is configured, and neither is any other"),
+        });
+    }
+    let (action, why) = action_for(state, table);
+    reasons.push(why);
+    Choice { step: table.step, agent, action, reasons, by: BUILT_IN.to_owned() }
+}
+
+/// The agent for a target: the one that it names, else the best by history, else the first by name.
+pub fn agent_for(target: &str, agents: &Agents, among: &[String]) -> Option<(String, String)> {
+    let suggested = agents.suggested(target);
+    if among.iter().any(|name| name == suggested) {
+        let why = match suggested == target {
+            true => format!("the step names `{target}`, which is configured"),
+            false => format!("the step names the role `{target}`, which `{suggested}` plays"),
+        };
+        return Some((suggested.to_owned(), why));
+    }
+    let kind = WorkKind::of(target);
+    // A script is no answer to a task in words, and a person is never chosen.
+    let able = || among.iter().filter(|name| ![SHELL, HUMAN].contains(&name.as_str()));
+    if let Some((agent, share)) = agents.records.best(able(), kind) {
+        let (passed, judged, kind) = (share.passed, share.judged, kind.word());
+        let why = format!(
+            "`{target}` is not configured; of {judged} attempts at {kind} steps `{agent}` passed {passed}, the best share here"
+        );
+        return Some((agent.clone(), why));
+    }
+    let any = able().min()?;
+    Some((
+        any.clone(),
+        format!("`{target}` is not configured and nobody has a history; `{any}` is the first by name"),
+    ))
+}
+
+fn action_for(state: &RunState, table: &Table) -> (Action, String) {
+    let usual = table.actions[0];
+    let now = table.step.map(|place| &state.steps[place]);
+    let same = now.map_or(0, |now| now.same_failure);
+    let failure = now.and_then(|now| now.failed.last()).map(|last| last.failure.to_string());
+    let because = failure.map(|failure| format!(": {failure}")).unwrap_or_default();
+    match usual {
+        Action::Continue if table.step.is_none() => (usual, "nothing is left to choose".to_owned()),
+        Action::Continue => (usual, "nothing about the step has failed".to_owned()),
+        Action::Retry => {
+            (usual, format!("the last attempt failed, and its policy has attempts left{because}"))
+        }
+        Action::Escalate | Action::Replan
+            if table.actions.contains(&Action::Replan) && same >= SAME_FAILURES =>
+        {
+            let why = format!(
+                "the contract failed {same} times in a row with the same words{because}; the plan may be wrong"
+            );
+            (Action::Replan, why)
+        }
+        Action::Escalate | Action::Replan => (usual, format!("only a person can settle it{because}")),
+    }
+}
+
+/// What an agent that is the arbiter is asked: the context, and what there is to choose from.
+pub fn prompt(context: &Context<'_>, table: &Table) -> String {
+    let agents = if table.agents.is_empty() { "none".to_owned() } else { table.agents.join(", ") };
+    let actions: Vec<&str> = table.actions.iter().map(|action| action.word()).collect();
+    format!(
+        "{}\n## Choices\n\nAgents: {agents}\nActions: {}\n\nAnswer with one JSON object and nothing else: \
+         {{\"agent\": one of the agents, \"action\": one of the actions, \"reason\": \"one sentence\"}}\n",
+        self::context(context),
+        actions.join(", ")
+    )
+}
+
+/// What an agent chose, held to the table: what is not in it is not taken, and the built-in choice holds, with why.
+pub fn bounded(built_in: Choice, table: &Table, (by, said): (&str, Result<&str, String>)) -> Choice {
+    let refuse = |built_in: Choice, why: String| {
+        let mut choice = built_in;
+        choice.reasons.insert(0, format!("`{by}` was asked as arbiter and not followed: {why}"));
+        choice
+    };
+    let object = match said {
+        Ok(text) => reply::object(text, &["agent", "action"]),
+        Err(why) => return refuse(built_in, why),
+    };
+    let Some(object) = object else { return refuse(built_in, "it gave no answer".to_owned()) };
+    let (agent, action) = (reply::text(&object, "agent", 256), reply::text(&object, "action", 64));
+    let Some(&action) = table.actions.iter().find(|known| known.word() == action) else {
+        let allowed: Vec<&str> = table.actions.iter().map(|action| action.word()).collect();
+        return refuse(built_in, format!("the action `{action}` is not among {}", allowed.join(", ")));
+    };
+    // Where there is nobody to choose, nobody is chosen, whatever it says.
+    if !table.agents.is_empty() && !table.agents.contains(&agent) {
+        return refuse(built_in, format!("the agent `{agent}` is not among {}", table.agents.join(", ")));
+    }
+    let agent = Some(agent).filter(|agent| table.agents.contains(agent));
+    let reason = reply::text(&object, "reason", REASON_BYTES_MAX);
+    let reasons = if reason.is_empty() { vec!["it gave no reason".to_owned()] } else { vec![reason] };
+    Choice { step: table.step, agent, action, reasons, by: by.to_owned() }
+}

@@ -1,0 +1,125 @@
+//! What an arbiter is told, in the layout of document B, with what happened so far behind it.
+
+use std::collections::BTreeMap;
+
+use crate::dialect::record;
+use crate::plan::lifecycle::State;
+use crate::plan::verified::Plan;
+use crate::run::event::{AttemptEnd, Event};
+use crate::run::mirror;
+use crate::run::state::{CLAIM, RunState, Status};
+
+/// How many entries of the history are told, the newest.
+const HISTORY_MAX: usize = 50;
+
+/// What an arbiter is told about.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    pub plan: &'a Plan,
+    /// Where its run stands; `None`: it was not run yet.
+    pub state: Option<&'a RunState>,
+    /// The step whose turn it is, as a place in the plan.
+    pub current: Option<usize>,
+    /// What was tried so far, the oldest first.
+    pub history: &'a [Tried],
+    /// The last error, where one is not mended yet.
+    pub last_error: Option<&'a str>,
+}
+
+/// One attempt that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tried {
+    /// The step, as a place in the plan.
+    pub step: usize,
+    pub attempt: u32,
+    /// The agent that made it; empty: a person.
+    pub agent: String,
+    /// What came of it.
+    pub result: String,
+}
+
+/// What was tried in a run, the oldest first.
+pub fn history<'a>(plan: &Plan, events: impl Iterator<Item = &'a Event>) -> Vec<Tried> {
+    let places: BTreeMap<&str, usize> = plan.steps.iter().map(|step| step.id.as_str()).zip(0..).collect();
+    let mut tried: Vec<Tried> = Vec::new();
+    for event in events {
+        let place = event.step().and_then(|step| places.get(step).copied());
+        let (Some(step), Some(attempt)) = (place, event.attempt()) else { continue };
+        let (agent, result) = match event {
+            Event::AttemptStarted { agent, .. } => (agent.clone(), "under way".to_owned()),
+            Event::AttemptFinished { end, .. } => (String::new(), ended(end)),
+            Event::ContractFinished { receipt, .. } if attempt != CLAIM => {
+                let failure = receipt.verdict.failure().map(|failure| format!("failed: {failure}"));
+                (String::new(), failure.unwrap_or_else(|| "passed".to_owned()))
+            }
+            Event::ContractFinished { .. }
+            | Event::RunStarted { .. }
+            | Event::AgentsApproved { .. }
+            | Event::AskOpened { .. }
+            | Event::AskAnswered { .. }
+            | Event::BudgetWarned { .. }
+            | Event::RunStopped { .. }
+            | Event::RunResumed { .. }
+            | Event::StepsReopened { .. }
+            | Event::RunFinished { .. } => continue,
+        };
+        match tried.iter_mut().rfind(|known| known.step == step && known.attempt == attempt) {
+            Some(known) => known.result = result,
+            None => tried.push(Tried { step, attempt, agent, result }),
+        }
+    }
+    tried
+}
+
+fn ended(end: &AttemptEnd) -> String {
+    match end {
+        AttemptEnd::Exited(_) | AttemptEnd::Signalled(_) => "not judged yet".to_owned(),
+        AttemptEnd::TimedOut(seconds) => format!("failed: timed out after {seconds} s"),
+        AttemptEnd::Lost => "lost".to_owned(),
+        AttemptEnd::Stopped => "stopped".to_owned(),
+        AttemptEnd::Parked { why, .. } => format!("parked: {why}"),
+    }
+}
+
+/// What an arbiter is told: the sections of document B in their order, then history and last error.
+pub fn context(context: &Context<'_>) -> String {
+    let Context { plan, state, current, history, last_error } = *context;
+    let status = |place: usize| state.map(|state| &state.steps[place].status);
+    let word = record::spelled(state.map_or(State::Draft, mirror::state_of));
+    let is_complete = |place: &usize| matches!(status(*place), Some(Status::Passed { .. }));
+    let complete = (0..plan.steps.len()).filter(is_complete).count();
+    let mut text = format!("## Current Task\n\n{}\n\n", plan.title);
+    text.push_str(&format!(
+        "## Plan Status\n\nStatus: {word}\nProgress: {complete}/{} steps\n\n",
+        plan.steps.len()
+    ));
+    text.push_str("## Current Step\n\n");
+    if let Some(place) = current {
+        let step = &plan.steps[place];
+        text.push_str(&format!("Step {}: {}\nSuggested agent: {}\n", place + 1, step.title, step.target));
+        if !step.accept.is_empty() {
+            text.push_str("Acceptance criteria:\n");
+            step.accept.iter().for_each(|criterion| text.push_str(&format!("- {criterion}\n")));
+        }
+    }
+    text.push_str("\n## Remaining Steps\n\n");
+    let is_pending = |place: &usize| matches!(status(*place), None | Some(Status::Pending));
+    for place in (0..plan.steps.len()).filter(is_pending) {
+        text.push_str(&format!("- Step {}: {}\n", place + 1, plan.steps[place].title));
+    }
+    if !history.is_empty() {
+        text.push_str("\n## History\n\n");
+        let more = history.len().saturating_sub(HISTORY_MAX);
+        if more > 0 {
+            text.push_str(&format!("- {more} earlier attempts\n"));
+        }
+        for Tried { step, attempt, agent, result } in &history[more..] {
+            let by = if agent.is_empty() { "a person" } else { agent };
+            text.push_str(&format!("- Step {}, attempt {attempt} by {by}: {result}\n", step + 1));
+        }
+    }
+    if let Some(error) = last_error {
+        text.push_str(&format!("\n## Last Error\n\n{}\n", error.trim_end()));
+    }
+    text
+}

@@ -1,0 +1,146 @@
+//! What work has cost, step by step and agent by agent, and what the rest will cost at this rate. Adds up what agents said;
+//! what nobody said is not known, and is never taken for nothing.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::plan::verified::Plan;
+use crate::run::event::{Event, Usage};
+use crate::run::state::RunState;
+
+/// What one agent used for one step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Spent {
+    pub plan: String,
+    /// The id of the step; empty in sums.
+    pub step: String,
+    /// The agent; empty in sums over all.
+    pub agent: String,
+    pub attempts: u64,
+    /// Tokens; `None`: nobody said.
+    pub tokens: Option<u64>,
+    /// Money, in millionths of a dollar; `None`: nobody said.
+    pub micro_dollars: Option<u64>,
+    pub milliseconds: u64,
+}
+
+impl Spent {
+    fn nothing(plan: &str, step: &str, agent: &str) -> Self {
+        let (plan, step, agent) = (plan.to_owned(), step.to_owned(), agent.to_owned());
+        Self { plan, step, agent, attempts: 0, tokens: None, micro_dollars: None, milliseconds: 0 }
+    }
+
+    fn add(&mut self, usage: Usage) {
+        self.tokens = both(self.tokens, usage.tokens);
+        self.micro_dollars = both(self.micro_dollars, usage.micro_dollars);
+        self.milliseconds = self.milliseconds.saturating_add(usage.milliseconds);
+    }
+
+    const fn usage(&self) -> Usage {
+        Usage { tokens: self.tokens, micro_dollars: self.micro_dollars, milliseconds: self.milliseconds }
+    }
+}
+
+/// What nobody says stays unsaid.
+const fn both(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    match (one, other) {
+        (None, None) => None,
+        (Some(amount), None) | (None, Some(amount)) => Some(amount),
+        (Some(one), Some(other)) => Some(one.saturating_add(other)),
+    }
+}
+
+/// What each agent used for each step of a run, in the order of the plan. An agent that was asked for its opinion is one of them.
+pub fn of_run<'a>(name: &str, plan: &Plan, events: impl Iterator<Item = &'a Event>) -> Vec<Spent> {
+    let mut agents: BTreeMap<(&str, u32), &str> = BTreeMap::new();
+    let mut spent: BTreeMap<(usize, String), Spent> = BTreeMap::new();
+    for event in events {
+        let place = event.step().and_then(|id| plan.steps.iter().position(|step| step.id == id));
+        let (Some(place), Some(step), Some(attempt)) = (place, event.step(), event.attempt()) else {
+            continue;
+        };
+        let (agent, usage, attempts) = match event {
+            Event::AttemptStarted { agent, .. } => {
+                agents.insert((step, attempt), agent);
+                continue;
+            }
+            Event::AttemptFinished { usage, .. } => {
+                (agents.get(&(step, attempt)).copied().unwrap_or_default(), *usage, 1)
+            }
+            Event::ContractFinished { receipt, .. } => match &receipt.opinion {
+                Some(opinion) => (opinion.by.as_str(), opinion.usage, 0),
+                None => continue,
+            },
+            Event::RunStarted { .. }
+            | Event::AgentsApproved { .. }
+            | Event::AskOpened { .. }
+            | Event::AskAnswered { .. }
+            | Event::BudgetWarned { .. }
+            | Event::RunStopped { .. }
+            | Event::RunResumed { .. }
+            | Event::StepsReopened { .. }
+            | Event::RunFinished { .. } => continue,
+        };
+        let own = spent.entry((place, agent.to_owned())).or_insert_with(|| Spent::nothing(name, step, agent));
+        own.add(usage);
+        own.attempts += attempts;
+    }
+    spent.into_values().collect()
+}
+
+/// The sum of each agent, by name, and of all of them at the end; nothing where there is nothing.
+pub fn sums(rows: &[Spent]) -> Vec<Spent> {
+    let mut agents: BTreeMap<&str, Spent> = BTreeMap::new();
+    let mut all = Spent::nothing("", "", "");
+    for row in rows {
+        let own = agents.entry(&row.agent).or_insert_with(|| Spent::nothing("", "", &row.agent));
+        for sum in [own, &mut all] {
+            sum.add(row.usage());
+            sum.attempts += row.attempts;
+        }
+    }
+    let all = (!rows.is_empty()).then_some(all);
+    agents.into_values().chain(all).collect()
+}
+
+/// What the rest of a run will take, if the steps that are left take what the settled ones did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Projection {
+    /// Steps that are left.
+    pub steps_left: usize,
+    /// Steps that it rests on: settled, and tried by an agent.
+    pub steps_settled: usize,
+    /// Tokens; `None`: no agent said.
+    pub tokens: Option<u64>,
+    /// Money, in millionths of a dollar; `None`: no agent said.
+    pub micro_dollars: Option<u64>,
+    pub milliseconds: u64,
+}
+
+/// What the rest of a run will take; `None` where nothing is left, or no agent has settled a step.
+pub fn projection(rows: &[Spent], state: &RunState) -> Option<Projection> {
+    let is_settled = |id: &str| state.place(id).is_some_and(|place| state.steps[place].status.is_settled());
+    let left = state.steps.iter().filter(|step| !step.status.is_settled()).count();
+    let mut settled: BTreeMap<&str, Spent> = BTreeMap::new();
+    for row in rows.iter().filter(|row| is_settled(&row.step)) {
+        settled.entry(&row.step).or_insert_with(|| Spent::nothing("", "", "")).add(row.usage());
+    }
+    if left == 0 || settled.is_empty() {
+        return None;
+    }
+    let each = |amount: fn(&Spent) -> Option<u64>| {
+        let said: Vec<u64> = settled.values().filter_map(amount).collect();
+        let sum: u128 = said.iter().copied().map(u128::from).sum();
+        let rest = sum * left as u128 / said.len().max(1) as u128;
+        (!said.is_empty()).then(|| u64::try_from(rest).unwrap_or(u64::MAX))
+    };
+    Some(Projection {
+        steps_left: left,
+        steps_settled: settled.len(),
+        tokens: each(|spent| spent.tokens),
+        micro_dollars: each(|spent| spent.micro_dollars),
+        milliseconds: each(|spent| Some(spent.milliseconds)).unwrap_or(0),
+    })
+}

@@ -1,0 +1,418 @@
+//! Says what is to be done next, as data. Pure: the same plan, state, limits and time give the same commands, on every
+//! machine and in every replay. Never improvises: it does not skip, reorder or change a plan.
+
+use std::collections::BTreeSet;
+
+use crate::plan::verified::{Contract, Last, Plan, Step};
+use crate::run::event::{Answer, Outcome, Reason};
+use crate::run::state::{CLAIM, Phase, RunState, Status, StepState};
+use crate::syntax::glob;
+use crate::syntax::glob::Glob;
+
+/// Limits of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Attempts at the same time.
+    pub jobs: usize,
+    /// Lost attempts of one step before a person is asked.
+    pub lost_max: u32,
+    /// How often in a row the agent of a step may not be had before a person is asked.
+    pub parked_max: u32,
+    /// The share of a budget, in percent, at which people are warned.
+    pub warn_percent: u64,
+    /// Whether a step whose attempts changed what they may not touch waits for a person.
+    pub is_straying_asked: bool,
+    /// The steps that may be begun, as places in the plan; `None`: all of them.
+    pub steps: Option<BTreeSet<usize>>,
+}
+
+impl Limits {
+    fn allow(&self, place: usize) -> bool {
+        self.steps.as_ref().is_none_or(|steps| steps.contains(&place))
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { jobs: 1, lost_max: 3, parked_max: 20, warn_percent: 80, is_straying_asked: false, steps: None }
+    }
+}
+
+/// The agent that is a person.
+pub const HUMAN: &str = "human";
+/// The agent whose task is a script, which planwright itself runs.
+pub const SHELL: &str = "shell";
+
+/// Something to be done. Every command has a key under which its result is recorded once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    Attempt {
+        /// The step, as a place in the plan.
+        step: usize,
+        attempt: u32,
+    },
+    /// Run the contract of an attempt that ended.
+    Contract {
+        step: usize,
+        attempt: u32,
+    },
+    Ask {
+        /// The name of the ask.
+        ask: String,
+        /// The step that waits for it.
+        step: Option<usize>,
+        /// What it is about.
+        reason: Reason,
+    },
+    /// Warn that most of a budget is spent.
+    Warn {
+        limit: &'static str,
+        /// The share that is spent.
+        percent: u64,
+    },
+    /// Look again at this time, in milliseconds since 1970.
+    Wake {
+        at: u64,
+    },
+    Finish {
+        outcome: Outcome,
+        why: String,
+    },
+}
+
+impl Command {
+    /// The time at which to look again, if that is what it says.
+    pub const fn wake(&self) -> Option<u64> {
+        match self {
+            Self::Wake { at } => Some(*at),
+            Self::Attempt { .. }
+            | Self::Contract { .. }
+            | Self::Ask { .. }
+            | Self::Warn { .. }
+            | Self::Finish { .. } => None,
+        }
+    }
+
+    /// The key under which the result is recorded.
+    pub fn key(&self, plan: &Plan) -> String {
+        match self {
+            Self::Attempt { step, attempt } => format!("{}/{attempt}/attempt", plan.steps[*step].id),
+            Self::Contract { step, attempt } => format!("{}/{attempt}/contract", plan.steps[*step].id),
+            Self::Ask { ask, .. } => format!("{ask}/ask"),
+            Self::Warn { limit, .. } => format!("{limit}/warn"),
+            Self::Wake { at } => format!("{at}/wake"),
+            Self::Finish { .. } => "finish".to_owned(),
+        }
+    }
+}
+
+/// What is to be done now. Commands whose result is still awaited are named again: the driver knows them by their keys.
+pub fn decide(plan: &Plan, state: &RunState, limits: &Limits, now: u64) -> Vec<Command> {
+    let survey = match state.phase {
+        Phase::New | Phase::Finished(_) => return Vec::new(),
+        // What an agent has done is judged; nothing begins.
+        Phase::Stopped => return judgements(plan, state, &Survey::of(plan, state)).collect(),
+        Phase::Running => Survey::of(plan, state),
+    };
+    let mut commands: Vec<Command> = judgements(plan, state, &survey).collect();
+    if let Some(finish) = finished(plan, &survey) {
+        // Where a policy says abort, nothing new begins; what is under way ends first, so that nothing outlives the run.
+        return if survey.active.is_empty() { vec![finish] } else { commands };
+    }
+    let (mut asks, mut ready) = (Vec::new(), Vec::new());
+    for &place in survey.unblocked.iter().filter(|&&place| limits.allow(place)) {
+        match ask_about(plan, state, limits, place) {
+            Some(ask) => asks.push(ask),
+            None => ready.push(place),
+        }
+    }
+    let dispatch = dispatch(plan, state, limits, (&ready, survey.active), now);
+    if dispatch.iter().any(|command| matches!(command, Command::Attempt { .. })) {
+        match budget(plan, state, limits) {
+            Spent::Over(ask) => {
+                commands.extend(ask);
+                commands.extend(asks);
+                return commands;
+            }
+            Spent::Nearly(warnings) => commands.extend(warnings),
+        }
+    }
+    commands.extend(asks);
+    commands.extend(dispatch);
+    commands
+}
+
+/// The steps that matter now. Plans are long and this is asked for every event, so all steps are looked at once and no more.
+#[derive(Default)]
+struct Survey {
+    /// An agent or a contract is at work on these, or has to be.
+    active: Vec<usize>,
+    /// These wait for nothing but to begin.
+    unblocked: Vec<usize>,
+    /// The first that is spent and whose policy says abort.
+    aborted: Option<usize>,
+    /// Whether any is not settled.
+    is_open: bool,
+}
+
+impl Survey {
+    fn of(plan: &Plan, state: &RunState) -> Self {
+        let mut survey = Self::default();
+        for (place, now) in state.steps.iter().enumerate() {
+            match now.status {
+                Status::Passed { .. } | Status::Skipped { .. } => continue,
+                Status::Running { .. } => survey.active.push(place),
+                Status::Judging { attempt, .. } if attempt != CLAIM || is_unblocked(plan, state, place) => {
+                    survey.active.push(place);
+                }
+                Status::Pending => {
+                    let step = &plan.steps[place];
+                    if survey.aborted.is_none() && is_spent(step, now) && step.on_fail.then == Last::Abort {
+                        survey.aborted = Some(place);
+                    }
+                    if is_unblocked(plan, state, place) {
+                        survey.unblocked.push(place);
+                    }
+                }
+                Status::Judging { .. } | Status::Waiting { .. } => {}
+            }
+            survey.is_open = true;
+        }
+        survey
+    }
+}
+
+/// A run is over when every step is settled, or one is spent whose policy says abort.
+fn finished(plan: &Plan, survey: &Survey) -> Option<Command> {
+    if let Some(step) = survey.aborted.map(|place| &plan.steps[place]) {
+        let why = format!("step {} `{}` failed and its policy says abort", step.number, step.id);
+        return Some(Command::Finish { outcome: Outcome::Failed, why });
+    }
+    (!survey.is_open).then(|| Command::Finish { outcome: Outcome::Done, why: String::new() })
+}
+
+/// Contracts that can be run. A step that a person took over may be judged only once no agent is at work that may change
+/// the same files; one that a mark claims only in its turn, or what waits for it would begin before what it waits for.
+fn judgements<'a>(
+    plan: &'a Plan,
+    state: &'a RunState,
+    survey: &'a Survey,
+) -> impl Iterator<Item = Command> + 'a {
+    let running = |other: &usize| matches!(state.steps[*other].status, Status::Running { .. });
+    survey.active.iter().filter_map(move |&step| match state.steps[step].status {
+        Status::Judging { .. }
+            if survey.active.iter().any(|other| running(other) && meet(plan, step, *other)) =>
+        {
+            None
+        }
+        Status::Judging { attempt, .. } => Some(Command::Contract { step, attempt }),
+        Status::Pending
+        | Status::Running { .. }
+        | Status::Passed { .. }
+        | Status::Waiting { .. }
+        | Status::Skipped { .. } => None,
+    })
+}
+
+/// Whether all attempts that the policy and people allow have failed.
+fn is_spent(step: &Step, now: &StepState) -> bool {
+    now.failures > step.on_fail.retries.saturating_add(now.granted)
+}
+
+/// What a person has to be asked about a step that waits for nothing else.
+fn ask_about(plan: &Plan, state: &RunState, limits: &Limits, place: usize) -> Option<Command> {
+    let (step, now) = (&plan.steps[place], &state.steps[place]);
+    let reason = if now.question.is_some() && !now.is_handed_over {
+        Reason::Question
+    } else if is_spent(step, now) {
+        Reason::AttemptsSpent
+    } else if limits.is_straying_asked && !now.strayed.is_empty() {
+        // Its contract is run for nobody until a person has seen it: more attempts would be spent for nothing.
+        Reason::Strayed
+    } else if now.lost > limits.lost_max {
+        Reason::Lost
+    } else if now.parked_until == Some(u64::MAX) || now.parked > limits.parked_max {
+        Reason::Parked
+    } else if step.target == HUMAN || now.is_handed_over {
+        Reason::Manual
+    } else {
+        return None;
+    };
+    // A question that was answered with "stop" is asked again: the count alone makes another of it.
+    Some(Command::Ask { ask: format!("{}/{}", now.id, now.asked + 1), step: Some(place), reason })
+}
+
+/// Whether everything that the step waits for is settled.
+fn is_unblocked(plan: &Plan, state: &RunState, place: usize) -> bool {
+    plan.steps[place].needs.iter().all(|&before| state.steps[before].status.is_settled())
+}
+
+/// Starts what may start: as many as there are jobs, and never two that may change the same file.
+fn dispatch(
+    plan: &Plan,
+    state: &RunState,
+    limits: &Limits,
+    (ready, mut active): (&[usize], Vec<usize>),
+    now: u64,
+) -> Vec<Command> {
+    let mut commands = Vec::new();
+    let mut wake: Option<u64> = None;
+    for place in in_order_of_need(plan, limits, ready) {
+        let step = &state.steps[place];
+        if let Some(until) = step.parked_until.filter(|&until| until > now && until < u64::MAX) {
+            wake = Some(wake.map_or(until, |earliest| earliest.min(until)));
+            continue;
+        }
+        let is_free = active.len() < limits.jobs && !active.iter().any(|&other| meet(plan, place, other));
+        if is_free {
+            active.push(place);
+            commands.push(Command::Attempt { step: place, attempt: step.attempts + 1 });
+        }
+    }
+    commands.extend(wake.map(|at| Command::Wake { at }));
+    commands
+}
+
+/// The order in which steps begin that could all begin. One at a time it is that of the plan. Where several can be under way
+/// those come first that most waits for, one after the other: the end of a run is the end of its longest chain.
+fn in_order_of_need(plan: &Plan, limits: &Limits, ready: &[usize]) -> Vec<usize> {
+    let mut order = ready.to_vec();
+    if limits.jobs > 1 && order.len() > 1 {
+        let chains = plan.graph().chains();
+        order.sort_by_key(|&place| std::cmp::Reverse(chains[place]));
+    }
+    order
+}
+
+/// Whether two steps may change the same file. One that does not say what it touches, in patterns that can be read, may
+/// change any.
+fn meet(plan: &Plan, one: usize, other: usize) -> bool {
+    let touches = |place: usize| plan.steps[place].touches.as_deref();
+    let (Some(one), Some(other)) = (touches(one), touches(other)) else { return true };
+    // Many steps of a long plan may touch the same file, and whether the same pattern meets itself need not be worked out.
+    if one.iter().any(|pattern| other.contains(pattern)) {
+        return true;
+    }
+    match (patterns(one), patterns(other)) {
+        (Some(one), Some(other)) => {
+            one.iter().any(|one| other.iter().any(|other| glob::collision(one, other).is_some()))
+        }
+        (None, _) | (_, None) => true,
+    }
+}
+
+fn patterns(touches: &[String]) -> Option<Vec<Glob>> {
+    touches.iter().map(|pattern| Glob::new(pattern).ok()).collect()
+}
+
+enum Spent {
+    Nearly(Vec<Command>),
+    Over(Option<Command>),
+}
+
+/// Holds what was spent against the budget, before anything is started.
+fn budget(plan: &Plan, state: &RunState, limits: &Limits) -> Spent {
+    let checks = [
+        (
+            "tokens",
+            state.spent.tokens,
+            plan.budget.tokens.map(|limit| limit.saturating_add(state.granted.tokens)),
+        ),
+        (
+            "dollars",
+            state.spent.micro_dollars,
+            plan.budget.micro_dollars.map(|limit| limit.saturating_add(state.granted.micro_dollars)),
+        ),
+        (
+            "time",
+            Some(state.spent.milliseconds),
+            plan.budget.seconds.map(|limit| limit.saturating_add(state.granted.seconds).saturating_mul(1000)),
+        ),
+    ];
+    let mut warnings = Vec::new();
+    for (name, spent, limit) in checks {
+        // Nothing spent is never too much: a free plan has a budget of $0.
+        let (Some(spent @ 1..), Some(limit)) = (spent, limit) else { continue };
+        let percent = u128::from(spent) * 100 / u128::from(limit.max(1));
+        let percent = u64::try_from(percent).unwrap_or(u64::MAX);
+        if percent >= 100 {
+            let is_open = state.asks.values().any(|ask| ask.reason == Reason::Budget);
+            // No step has a name like this one, whatever its id is.
+            let ask = format!("run/budget/{}", state.asked + 1);
+            return Spent::Over((!is_open).then_some(Command::Ask {
+                ask,
+                step: None,
+                reason: Reason::Budget,
+            }));
+        }
+        if percent >= limits.warn_percent && !state.warned.iter().any(|warned| warned == name) {
+            warnings.push(Command::Warn { limit: name, percent });
+        }
+    }
+    Spent::Nearly(warnings)
+}
+
+/// What is left to do and what it will take, if the steps that are left cost what the others did.
+pub fn outlook(plan: &Plan, state: &RunState) -> String {
+    let left = state.steps.iter().filter(|step| !step.status.is_settled()).count() as u64;
+    let settled = (state.steps.len() as u64).saturating_sub(left).max(1);
+    let more = |spent: u64, limit: u64| {
+        let need = u128::from(spent) * u128::from(left) / u128::from(settled) + u128::from(spent);
+        u64::try_from(need).unwrap_or(u64::MAX).saturating_sub(limit)
+    };
+    let limits = [
+        (state.spent.tokens, plan.budget.tokens, state.granted.tokens, 1),
+        (state.spent.micro_dollars, plan.budget.micro_dollars, state.granted.micro_dollars, 1),
+        (Some(state.spent.milliseconds), plan.budget.seconds, state.granted.seconds, 1000),
+    ];
+    let [tokens, money, time] = limits.map(|(spent, limit, granted, unit)| {
+        let limit = limit?.saturating_add(granted).saturating_mul(unit);
+        Some(more(spent?, limit)).filter(|&more| more > 0)
+    });
+    let needs: Vec<String> = [
+        tokens.map(|tokens| format!("{tokens} tokens")),
+        money.map(|money| format!("${}.{:02}", money / 1_000_000, money % 1_000_000 / 10_000)),
+        time.map(|time| format!("{} s", time.div_ceil(1000))),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let steps = if left == 1 { "1 step left".to_owned() } else { format!("{left} steps left") };
+    match needs.is_empty() {
+        true => steps,
+        false => format!("{steps}, need about {} more", needs.join(", ")),
+    }
+}
+
+/// Whether this answer fits a question of this kind about a step with this contract, and what would.
+pub fn fits(reason: Reason, answer: &Answer, contract: Option<&Contract>) -> Result<(), &'static str> {
+    let is_manual = contract == Some(&Contract::Manual);
+    match (reason, answer) {
+        (Reason::Budget, Answer::Budget { .. } | Answer::Revise { .. } | Answer::Stop)
+        | (Reason::Stalled, Answer::Retry { .. } | Answer::Revise { .. } | Answer::Stop) => Ok(()),
+        (Reason::Budget | Reason::Stalled, _) | (_, Answer::Budget { .. }) => Err(choices(reason, contract)),
+        (_, Answer::Confirm) if !is_manual => Err(choices(reason, contract)),
+        (_, Answer::TakeOver) if is_manual => Err(choices(reason, contract)),
+        (
+            _,
+            Answer::Retry { .. }
+            | Answer::TakeOver
+            | Answer::Confirm
+            | Answer::Skip { .. }
+            | Answer::Revise { .. }
+            | Answer::Stop,
+        ) => Ok(()),
+    }
+}
+
+/// The answers that fit a question of this kind about a step with this contract.
+pub fn choices(reason: Reason, contract: Option<&Contract>) -> &'static str {
+    match (reason, contract) {
+        (Reason::Budget, _) => "--budget, --revise, --stop",
+        (Reason::Stalled, _) => "resume, fail, cancel",
+        (_, Some(Contract::Manual)) => "--confirm, --retry, --skip, --revise, --stop",
+        (_, Some(Contract::Shell { .. }) | None) => {
+            "--retry, --take-over, --skip, --revise, --stop; the contract judges"
+        }
+    }
+}

@@ -1,0 +1,586 @@
+//! The state of a run: a fold over its journal. Only [`RunState::apply`] changes a status; any pair of state and event that
+//! is not in the table is refused.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::report;
+use crate::agent::report::Finding;
+use crate::plan::draft::Mark;
+use crate::plan::verified::{Contract, Plan, Step};
+use crate::run::event::{Answer, AttemptEnd, Blob, Event, Outcome, Reason, Usage};
+use crate::run::judge::Failure;
+
+/// Where a run stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunState {
+    /// Whether it goes on.
+    pub phase: Phase,
+    /// The steps, in the order of the plan.
+    pub steps: Vec<StepState>,
+    /// What was asked and not answered yet, by name.
+    pub asks: BTreeMap<String, Ask>,
+    pub spent: Usage,
+    /// What a person added to the budget: money, tokens, seconds.
+    pub granted: Grant,
+    /// Limits of which most is spent, already said.
+    pub warned: Vec<String>,
+    /// How often something was asked that is about no step.
+    pub asked: u32,
+    /// Whether the plan was sent back to its author.
+    pub is_revised: bool,
+    /// Who stopped the run last.
+    pub stopped_by: Option<String>,
+    /// The place of each step in `steps`, by its id: every event names one, and plans are long.
+    places: BTreeMap<String, usize>,
+}
+
+/// What a person added to the budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Grant {
+    /// Money, in millionths of a dollar.
+    pub micro_dollars: u64,
+    pub tokens: u64,
+    pub seconds: u64,
+}
+
+/// Whether a run goes on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// Nothing was recorded yet.
+    New,
+    Running,
+    /// A person stopped it for now.
+    Stopped,
+    Finished(Outcome),
+}
+
+/// Where a step stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepState {
+    pub id: String,
+    pub status: Status,
+    /// Attempts that were started.
+    pub attempts: u32,
+    /// Attempts that failed and count against the policy.
+    pub failures: u32,
+    /// Attempts that were lost and count for nothing, up to a limit.
+    pub lost: u32,
+    /// Attempts that a person granted.
+    pub granted: u32,
+    /// What a person said to the agent.
+    pub hint: String,
+    /// Not before this time, in milliseconds since 1970.
+    pub parked_until: Option<u64>,
+    /// Attempts that failed, the oldest first.
+    pub failed: Vec<FailedAttempt>,
+    /// How often in a row the contract failed with the same output.
+    pub same_failure: u32,
+    /// How often a person was asked about it.
+    pub asked: u32,
+    /// Whether an agent is done with it and a person has to look. Only where the contract is a person's word.
+    pub is_handed_over: bool,
+    /// What was found in its last attempt, where that was a reviewer's.
+    pub findings: Vec<Finding>,
+    /// What its attempts changed outside of their scope, since a person last let it go on: another attempt takes none of it back.
+    pub strayed: BTreeSet<String>,
+    /// What the agent asked in an attempt whose contract then failed.
+    pub question: Option<String>,
+    /// How often in a row the agent could not be had.
+    pub parked: u32,
+    /// Why it could not, the last time.
+    pub parked_why: String,
+    /// Whether the contract is a person's word.
+    is_manual: bool,
+}
+
+/// An attempt that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedAttempt {
+    pub attempt: u32,
+    pub failure: Failure,
+    /// What the contract printed; `None` where none was run.
+    pub output: Option<Blob>,
+    /// What the attempt had changed.
+    pub changed: Vec<String>,
+}
+
+/// The status of a step. Ready and blocked follow from the graph and are not stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Status {
+    /// Nothing is under way.
+    Pending,
+    /// An agent is at work.
+    Running { attempt: u32 },
+    /// The agent is done; the contract has not answered yet.
+    Judging { attempt: u32, changed: Vec<String> },
+    /// The contract passed, or a person confirmed a step that has none.
+    Passed { attempt: u32 },
+    /// A person is asked.
+    Waiting { ask: String },
+    /// A person left it out.
+    Skipped { by: String, reason: String },
+}
+
+impl Status {
+    /// Whether the steps that wait for this one may begin.
+    pub const fn is_settled(&self) -> bool {
+        match self {
+            Self::Passed { .. } | Self::Skipped { .. } => true,
+            Self::Pending | Self::Running { .. } | Self::Judging { .. } | Self::Waiting { .. } => false,
+        }
+    }
+
+    /// What the attempt that is judged has changed; nothing where none is.
+    pub fn changed(&self) -> &[String] {
+        match self {
+            Self::Judging { changed, .. } => changed,
+            Self::Pending
+            | Self::Running { .. }
+            | Self::Passed { .. }
+            | Self::Waiting { .. }
+            | Self::Skipped { .. } => &[],
+        }
+    }
+
+    /// The word that people see.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Running { .. } => "running",
+            Self::Judging { .. } => "judging",
+            Self::Passed { .. } => "passed",
+            Self::Waiting { .. } => "waiting",
+            Self::Skipped { .. } => "skipped",
+        }
+    }
+}
+
+/// Something that was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ask {
+    /// The step that waits for it, as a place in the plan.
+    pub step: Option<usize>,
+    /// What it is about.
+    pub reason: Reason,
+    /// What the person should know.
+    pub text: String,
+}
+
+/// An event that does not fit the state: the journal is broken, or two drivers wrote it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Illegal {
+    pub event: &'static str,
+    /// The step, and what it was.
+    pub state: String,
+    /// The events that the state allows.
+    pub allowed: &'static str,
+}
+
+impl std::fmt::Display for Illegal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} does not fit {}; allowed are: {}", self.event, self.state, self.allowed)
+    }
+}
+
+impl std::error::Error for Illegal {}
+
+/// The number of an attempt that nobody made: a mark in the file claims that the step is done, and its contract is run to
+/// settle the claim.
+pub const CLAIM: u32 = 0;
+
+/// A step that the file marks as done is judged before anything is tried; a mark on a step without contract is void.
+fn first_status(step: &Step) -> Status {
+    match (step.mark, &step.contract) {
+        (Some(Mark::Done), Contract::Shell { .. }) => Status::Judging { attempt: CLAIM, changed: Vec::new() },
+        (_, Contract::Shell { .. } | Contract::Manual) => Status::Pending,
+    }
+}
+
+impl RunState {
+    /// The state of a run of `plan` of which nothing was recorded yet.
+    pub fn new(plan: &Plan) -> Self {
+        let steps = plan.steps.iter().map(|step| StepState {
+            id: step.id.clone(),
+            status: first_status(step),
+            attempts: 0,
+            failures: 0,
+            lost: 0,
+            granted: 0,
+            hint: String::new(),
+            parked_until: None,
+            failed: Vec::new(),
+            same_failure: 0,
+            asked: 0,
+            is_handed_over: false,
+            findings: Vec::new(),
+            strayed: BTreeSet::new(),
+            question: None,
+            parked: 0,
+            parked_why: String::new(),
+            is_manual: step.contract == Contract::Manual,
+        });
+        Self {
+            phase: Phase::New,
+            steps: steps.collect(),
+            asks: BTreeMap::new(),
+            spent: Usage::default(),
+            granted: Grant::default(),
+            warned: Vec::new(),
+            asked: 0,
+            is_revised: false,
+            stopped_by: None,
+            places: plan.steps.iter().map(|step| step.id.clone()).zip(0..).collect(),
+        }
+    }
+
+    /// Whether the run is over.
+    pub const fn outcome(&self) -> Option<Outcome> {
+        match self.phase {
+            Phase::Finished(outcome) => Some(outcome),
+            Phase::New | Phase::Running | Phase::Stopped => None,
+        }
+    }
+
+    /// What reviewers found, each with the place of their step.
+    pub fn findings(&self) -> impl Iterator<Item = (usize, &Finding)> {
+        let steps = self.steps.iter().enumerate();
+        steps.flat_map(|(place, step)| step.findings.iter().map(move |finding| (place, finding)))
+    }
+
+    /// The place of the step with this id.
+    pub fn place(&self, id: &str) -> Option<usize> {
+        self.places.get(id).copied()
+    }
+
+    /// Folds one event into the state, or refuses it and changes nothing.
+    ///
+    /// | state of the step | event | becomes |
+    /// |---|---|---|
+    /// | judging 0 (claimed by a mark) | contract.finished 0, failed | pending, no failure |
+    /// | pending | attempt.started k+1 | running k+1 |
+    /// | running k | attempt.finished k: exited, signalled | judging k; pending if a person is the judge |
+    /// | running k | attempt.finished k: timed out, lost, stopped, parked | pending |
+    /// | judging k | contract.finished k, passed | passed k |
+    /// | judging k | contract.finished k, failed | pending, one failure more |
+    /// | pending | ask.opened | waiting |
+    /// | waiting | ask.answered: retry | pending, one attempt granted where all were spent |
+    /// | waiting | ask.answered: take over | judging k+1 |
+    /// | waiting | ask.answered: confirm (no contract) | passed k |
+    /// | waiting | ask.answered: skip | skipped |
+    /// | waiting | ask.answered: stop, revise | pending; the run is stopped |
+    /// | passed k, skipped, pending | steps.reopened | pending, no failures |
+    ///
+    /// A stop refuses nothing: who drives the run may see it only after the next thing is recorded.
+    pub fn apply(&mut self, event: &Event) -> Result<(), Illegal> {
+        if let Phase::Finished(_) = self.phase {
+            return Err(self.illegal(event, None, "none: the run is over"));
+        }
+        match event {
+            Event::RunStarted { .. } if self.phase == Phase::New => self.phase = Phase::Running,
+            Event::RunStarted { .. } => {
+                return Err(self.illegal(event, None, "anything but a second beginning"));
+            }
+            _ if self.phase == Phase::New => return Err(self.illegal(event, None, "run.started")),
+            Event::AttemptStarted { step, attempt, .. } => {
+                let place = self.known(event, step)?;
+                self.start(event, place, *attempt)?;
+            }
+            Event::AttemptFinished { step, attempt, end, usage, changed, account, .. } => {
+                let place = self.known(event, step)?;
+                self.finish_attempt(event, place, (*attempt, end, changed))?;
+                // Who could not work, or was lost, is tried again and may ask again.
+                let is_over =
+                    matches!(end, AttemptEnd::Exited(_) | AttemptEnd::Signalled(_) | AttemptEnd::TimedOut(_));
+                let asked = report::question(&account.report).filter(|_| is_over);
+                self.steps[place].question = asked.map(str::to_owned);
+                self.steps[place].strayed.extend(account.outside.iter().cloned());
+                self.steps[place].findings = report::findings(&account.report).cloned().collect();
+                self.spent = self.spent.plus(*usage);
+            }
+            Event::ContractFinished { step, attempt, receipt } => {
+                let place = self.known(event, step)?;
+                let failure = receipt.verdict.failure().cloned();
+                self.finish_contract(event, place, (*attempt, failure, receipt.output.clone()))?;
+                if let Some(opinion) = &receipt.opinion {
+                    self.spent = self.spent.plus(opinion.usage);
+                }
+            }
+            Event::AskOpened { ask, step, reason, text } => {
+                let place = step.as_ref().map(|step| self.known(event, step)).transpose()?;
+                self.open(event, place, ask)?;
+                self.asks.insert(ask.clone(), Ask { step: place, reason: *reason, text: text.clone() });
+            }
+            Event::AskAnswered { ask, answer, by } => self.answer(event, ask, answer, by)?,
+            Event::BudgetWarned { limit, .. } if self.warned.contains(limit) => {
+                return Err(self.illegal(event, None, "the first warning of a limit"));
+            }
+            Event::BudgetWarned { limit, .. } => self.warned.push(limit.clone()),
+            // Which command lines hold is for the engine; a status does not hang on them.
+            Event::AgentsApproved { .. } => {}
+            Event::RunStopped { by, .. } => self.stop(by),
+            Event::RunResumed { .. } => self.phase = Phase::Running,
+            Event::StepsReopened { steps, .. } => self.reopen(event, steps)?,
+            Event::RunFinished { outcome, .. } => self.phase = Phase::Finished(*outcome),
+        }
+        Ok(())
+    }
+
+    fn illegal(&self, event: &Event, place: Option<usize>, allowed: &'static str) -> Illegal {
+        let state = match place {
+            Some(place) => {
+                format!("step `{}`, which is {}", self.steps[place].id, self.steps[place].status.word())
+            }
+            None => format!("a run that is {:?}", self.phase).to_lowercase(),
+        };
+        Illegal { event: event.name(), state, allowed }
+    }
+
+    fn known(&self, event: &Event, id: &str) -> Result<usize, Illegal> {
+        self.place(id).ok_or_else(|| Illegal {
+            event: event.name(),
+            state: format!("`{id}`, which is no step of the plan"),
+            allowed: "events of its steps",
+        })
+    }
+
+    fn start(&mut self, event: &Event, place: usize, attempt: u32) -> Result<(), Illegal> {
+        let step = &mut self.steps[place];
+        if step.status != Status::Pending || attempt != step.attempts + 1 {
+            return Err(self.illegal(event, Some(place), "the next attempt of a pending step"));
+        }
+        step.attempts = attempt;
+        step.parked_until = None;
+        step.is_handed_over = false;
+        step.status = Status::Running { attempt };
+        Ok(())
+    }
+
+    fn finish_attempt(
+        &mut self,
+        event: &Event,
+        place: usize,
+        (attempt, end, changed): (u32, &AttemptEnd, &[String]),
+    ) -> Result<(), Illegal> {
+        let step = &mut self.steps[place];
+        if step.status != (Status::Running { attempt }) {
+            return Err(self.illegal(event, Some(place), "the end of the attempt that is running"));
+        }
+        step.status = Status::Pending;
+        if !matches!(end, AttemptEnd::Parked { .. }) {
+            step.parked = 0;
+        }
+        match end {
+            // There is nothing to run: a person will be asked.
+            AttemptEnd::Exited(_) | AttemptEnd::Signalled(_) if step.is_manual => step.is_handed_over = true,
+            AttemptEnd::Exited(_) | AttemptEnd::Signalled(_) => {
+                step.status = Status::Judging { attempt, changed: changed.to_vec() };
+            }
+            AttemptEnd::TimedOut(seconds) => {
+                step.failures += 1;
+                let failure = Failure::Timeout(*seconds);
+                step.failed.push(FailedAttempt { attempt, failure, output: None, changed: changed.to_vec() });
+            }
+            AttemptEnd::Lost => step.lost += 1,
+            AttemptEnd::Stopped => {}
+            AttemptEnd::Parked { until, why } => {
+                step.parked += 1;
+                step.parked_why.clone_from(why);
+                step.parked_until = Some(until.unwrap_or(u64::MAX));
+            }
+        }
+        Ok(())
+    }
+
+    fn finish_contract(
+        &mut self,
+        event: &Event,
+        place: usize,
+        (attempt, failure, output): (u32, Option<Failure>, Blob),
+    ) -> Result<(), Illegal> {
+        let step = &mut self.steps[place];
+        let changed = match &step.status {
+            Status::Judging { attempt: judged, changed } if *judged == attempt => changed.clone(),
+            Status::Pending
+            | Status::Running { .. }
+            | Status::Judging { .. }
+            | Status::Passed { .. }
+            | Status::Waiting { .. }
+            | Status::Skipped { .. } => {
+                return Err(self.illegal(event, Some(place), "the contract of the attempt that is judged"));
+            }
+        };
+        match failure {
+            None => {
+                step.question = None;
+                step.status = Status::Passed { attempt };
+            }
+            // Nobody has tried yet: the claim is void, and that is all.
+            Some(_) if attempt == CLAIM => step.status = Status::Pending,
+            Some(failure) => {
+                let now = FailedAttempt { attempt, failure, output: Some(output), changed };
+                let is_same = step.failed.last().is_some_and(|last| last.output == now.output);
+                step.same_failure = if is_same { step.same_failure + 1 } else { 1 };
+                step.failed.push(now);
+                step.failures += 1;
+                step.status = Status::Pending;
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, event: &Event, place: Option<usize>, ask: &str) -> Result<(), Illegal> {
+        if self.asks.contains_key(ask) {
+            return Err(self.illegal(event, place, "a question that is not open"));
+        }
+        let Some(place) = place else {
+            self.asked += 1;
+            return Ok(());
+        };
+        if self.steps[place].status != Status::Pending {
+            return Err(self.illegal(event, Some(place), "a question about a pending step"));
+        }
+        self.steps[place].asked += 1;
+        self.steps[place].status = Status::Waiting { ask: ask.to_owned() };
+        Ok(())
+    }
+
+    fn answer(&mut self, event: &Event, ask: &str, answer: &Answer, by: &str) -> Result<(), Illegal> {
+        let Some(open) = self.asks.get(ask).cloned() else {
+            return Err(self.illegal(event, None, "answers to open asks"));
+        };
+        match open.step {
+            Some(place) => self.settle(event, (place, open.reason), (answer, by))?,
+            None => self.grant(event, (open.reason, answer))?,
+        }
+        if matches!(answer, Answer::Stop | Answer::Revise { .. }) {
+            self.stop(by);
+        }
+        self.is_revised |= matches!(answer, Answer::Revise { .. });
+        self.asks.remove(ask);
+        Ok(())
+    }
+
+    /// Steps that were settled are as they were before they were begun; how often they were tried is not forgotten, or two
+    /// attempts would have one name.
+    fn reopen(&mut self, event: &Event, steps: &[String]) -> Result<(), Illegal> {
+        let places = steps.iter().map(|step| self.known(event, step)).collect::<Result<Vec<_>, _>>()?;
+        for &place in &places {
+            match self.steps[place].status {
+                Status::Passed { .. } | Status::Skipped { .. } | Status::Pending => {}
+                Status::Running { .. } | Status::Judging { .. } | Status::Waiting { .. } => {
+                    return Err(self.illegal(
+                        event,
+                        Some(place),
+                        "none: it is under way or waits for somebody",
+                    ));
+                }
+            }
+        }
+        for place in places {
+            let step = &mut self.steps[place];
+            *step = StepState {
+                status: Status::Pending,
+                failures: 0,
+                lost: 0,
+                granted: 0,
+                parked: 0,
+                parked_until: None,
+                same_failure: 0,
+                is_handed_over: false,
+                question: None,
+                failed: Vec::new(),
+                findings: Vec::new(),
+                strayed: BTreeSet::new(),
+                ..step.clone()
+            };
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self, by: &str) {
+        self.phase = Phase::Stopped;
+        self.stopped_by = Some(by.to_owned());
+    }
+
+    fn grant(&mut self, event: &Event, (reason, answer): (Reason, &Answer)) -> Result<(), Illegal> {
+        match answer {
+            // Whoever takes it up again has answered why it stood still.
+            Answer::Retry { .. } if reason == Reason::Stalled => Ok(()),
+            Answer::Budget { micro_dollars, tokens, seconds } if reason == Reason::Budget => {
+                let add = |total: &mut u64, more: u64| *total = total.saturating_add(more);
+                add(&mut self.granted.micro_dollars, *micro_dollars);
+                add(&mut self.granted.tokens, *tokens);
+                add(&mut self.granted.seconds, *seconds);
+                Ok(())
+            }
+            Answer::Stop | Answer::Revise { .. } => Ok(()),
+            Answer::Retry { .. }
+            | Answer::TakeOver
+            | Answer::Confirm
+            | Answer::Skip { .. }
+            | Answer::Budget { .. } => {
+                let allowed =
+                    if reason == Reason::Stalled { "retry, revise, stop" } else { "budget, revise, stop" };
+                Err(self.illegal(event, None, allowed))
+            }
+        }
+    }
+
+    fn settle(
+        &mut self,
+        event: &Event,
+        (place, reason): (usize, Reason),
+        (answer, by): (&Answer, &str),
+    ) -> Result<(), Illegal> {
+        let step = &mut self.steps[place];
+        match answer {
+            Answer::Retry { hint } => {
+                // Where attempts are left, another one need not be granted.
+                // One that ended in a question was none of those that the policy allows.
+                step.granted += u32::from(matches!(reason, Reason::AttemptsSpent | Reason::Question));
+                step.lost = 0;
+                step.parked = 0;
+                step.parked_until = None;
+                step.question = None;
+                step.strayed.clear();
+                step.hint.clone_from(hint);
+                step.is_handed_over = false;
+                step.status = Status::Pending;
+            }
+            Answer::TakeOver if !step.is_manual => {
+                step.attempts += 1;
+                step.question = None;
+                // What a person tries does not use up what the agents have left.
+                step.granted += 1;
+                step.strayed.clear();
+                step.status = Status::Judging { attempt: step.attempts, changed: Vec::new() };
+            }
+            Answer::Confirm if step.is_manual => step.status = Status::Passed { attempt: step.attempts },
+            Answer::Skip { reason } => {
+                step.status = Status::Skipped { by: by.to_owned(), reason: reason.clone() };
+            }
+            Answer::Stop | Answer::Revise { .. } => step.status = Status::Pending,
+            Answer::Budget { .. } => {
+                return Err(self.illegal(
+                    event,
+                    Some(place),
+                    "take over or confirm, retry, skip, revise, stop",
+                ));
+            }
+            Answer::TakeOver => {
+                return Err(self.illegal(event, Some(place), "confirm, retry, skip, revise, stop"));
+            }
+            Answer::Confirm => {
+                return Err(self.illegal(
+                    event,
+                    Some(place),
+                    "take over, retry, skip, revise, stop: the contract judges",
+                ));
+            }
+        }
+        Ok(())
+    }
+}

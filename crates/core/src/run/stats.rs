@@ -1,0 +1,291 @@
+//! What journals say about how work goes: who needs a second try, what waits for a person, which contracts have never said no.
+//! Counts what happened and nothing else: where there is no history there is no figure. docs/stats.md defines each of them.
+
+mod contract;
+mod missing_tool;
+mod wait;
+
+pub use contract::ContractFigures;
+pub use missing_tool::{Gap, GapKind, tool_name};
+pub use wait::Waiting;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::agent::work_item::WorkKind;
+use crate::plan::verified::{Contract, Plan, Step};
+use crate::run::baseline::Red;
+use crate::run::event::{AttemptEnd, Blob, Event, Outcome, Usage};
+use crate::run::forecast::Sample;
+use crate::run::state::CLAIM;
+
+/// One run, as it is counted.
+pub struct Record<'a> {
+    /// The name of the plan.
+    pub name: &'a str,
+    /// The plan that was approved.
+    pub plan: &'a Plan,
+    /// What happened and when, in milliseconds since 1970, the oldest first.
+    pub events: &'a [(u64, Event)],
+    /// What contracts printed that could not run, as far as it is kept.
+    pub outputs: &'a BTreeMap<Blob, String>,
+}
+
+/// What all counted runs come to.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
+pub struct Stats {
+    /// How many runs something happened in.
+    pub runs: usize,
+    /// The steps of all agents.
+    pub all: Figures,
+    /// The steps of each agent.
+    pub agents: BTreeMap<String, Figures>,
+    /// The steps of each plan.
+    pub plans: BTreeMap<String, Figures>,
+    /// What waited for a person.
+    pub waiting: Waiting,
+    /// Every contract that was run, by plan and step.
+    pub contracts: Vec<ContractFigures>,
+    /// What plans need and nobody here has.
+    pub gaps: Vec<Gap>,
+}
+
+/// How steps went. A step that an agent tried is in exactly one of the four.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
+pub struct Figures {
+    /// Steps that an agent tried and that were settled, or reached a person.
+    pub steps: usize,
+    /// Passed with the first attempt that was judged.
+    pub first_try: usize,
+    /// Passed with a later one, and nobody was asked.
+    pub retried: usize,
+    /// A person was asked about them.
+    pub reached_you: usize,
+    /// The run was over before they passed.
+    pub failed: usize,
+    /// The median of the time that attempts and contracts took, in milliseconds, of steps that passed; `None`: none did.
+    pub median_ms: Option<u64>,
+    /// What they cost, in millionths of a dollar; `None`: no agent said.
+    pub micro_dollars: Option<u64>,
+    /// Of how many steps an agent said what they cost.
+    pub priced: usize,
+    /// The tokens that were used; `None`: no agent said.
+    pub tokens: Option<u64>,
+}
+
+impl Figures {
+    /// What a step cost on average, in millionths of a dollar; `None`: no agent said.
+    pub fn micro_dollars_per_step(&self) -> Option<u64> {
+        let steps = u64::try_from(self.priced).ok().filter(|&steps| steps > 0)?;
+        self.micro_dollars.map(|total| total / steps)
+    }
+
+    /// A count as a share of the steps, in percent, rounded; `None` where there are none.
+    pub fn percent(&self, count: usize) -> Option<usize> {
+        (self.steps > 0).then(|| (count * 200 + self.steps) / (self.steps * 2))
+    }
+}
+
+/// Counts runs, one after the other.
+#[derive(Debug, Default)]
+pub struct Counter {
+    since_ms: u64,
+    runs: usize,
+    steps: Vec<Counted>,
+    waits: wait::Waits,
+    contracts: contract::Contracts,
+    gaps: missing_tool::Gaps,
+}
+
+/// One step of one run.
+#[derive(Debug)]
+struct Counted {
+    plan: String,
+    agent: String,
+    kind: WorkKind,
+    end: End,
+    used: Usage,
+}
+
+/// How a step ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    FirstTry,
+    Retried,
+    ReachedYou,
+    Failed,
+}
+
+/// What is known of a step while a journal is read.
+#[derive(Debug, Default)]
+struct Traced {
+    agent: Option<String>,
+    used: Usage,
+    failures: u32,
+    is_asked: bool,
+    is_passed: bool,
+    last_ms: u64,
+}
+
+impl Counter {
+    /// Counts what happened at this time or later, in milliseconds since 1970.
+    pub fn since(since_ms: u64) -> Self {
+        Self { since_ms, ..Self::default() }
+    }
+
+    /// Counts a run. The same run must not be counted twice.
+    pub fn count(&mut self, record: &Record<'_>, now_ms: u64) {
+        let Some((last_ms, _)) = record.events.last() else { return };
+        if *last_ms < self.since_ms {
+            // Old verdicts still tell whether a contract can fail.
+            self.contracts.count(record, self.since_ms);
+            return;
+        }
+        self.runs += 1;
+        self.count_steps(record);
+        self.waits.count(record.events, (self.since_ms, now_ms));
+        self.contracts.count(record, self.since_ms);
+        self.gaps.count(record, self.since_ms);
+    }
+
+    /// Takes what contracts said before the work: one that failed there has failed.
+    pub fn count_red(&mut self, red: &[Red]) {
+        self.contracts.count_red(red);
+    }
+
+    fn count_steps(&mut self, record: &Record<'_>) {
+        let traced = trace(record.events);
+        let is_over = record.events.iter().any(|(_, event)| matches!(event, Event::RunFinished { .. }));
+        for step in &record.plan.steps {
+            let Some(known) = traced.get(step.id.as_str()) else { continue };
+            let Some(end) = end_of(step, known) else { continue };
+            let is_under_way = end == End::Failed && !is_over;
+            if is_under_way || known.last_ms < self.since_ms {
+                continue;
+            }
+            self.steps.push(Counted {
+                plan: record.name.to_owned(),
+                agent: known.agent.clone().unwrap_or_default(),
+                kind: WorkKind::of(&step.target),
+                end,
+                used: known.used,
+            });
+        }
+    }
+
+    /// What steps that passed took, for forecasts.
+    pub fn samples(&self) -> Vec<Sample> {
+        let passed = self.steps.iter().filter(|step| matches!(step.end, End::FirstTry | End::Retried));
+        let sample = |step: &Counted| Sample {
+            agent: step.agent.clone(),
+            kind: step.kind,
+            milliseconds: step.used.milliseconds,
+            micro_dollars: step.used.micro_dollars,
+        };
+        passed.map(sample).collect()
+    }
+
+    /// What it comes to; `has_tool` says whether somebody here has a tool.
+    pub fn stats(self, has_tool: impl Fn(&str) -> bool) -> Stats {
+        let group = |name: fn(&Counted) -> &String| {
+            let mut groups: BTreeMap<String, Vec<&Counted>> = BTreeMap::new();
+            for step in &self.steps {
+                groups.entry(name(step).clone()).or_default().push(step);
+            }
+            groups.into_iter().map(|(name, steps)| (name, figures(&steps))).collect()
+        };
+        Stats {
+            runs: self.runs,
+            all: figures(&self.steps.iter().collect::<Vec<_>>()),
+            agents: group(|step| &step.agent),
+            plans: group(|step| &step.plan),
+            waiting: self.waits.figures(),
+            contracts: self.contracts.figures(),
+            gaps: self.gaps.figures(has_tool),
+        }
+    }
+}
+
+fn figures(steps: &[&Counted]) -> Figures {
+    let count = |end: End| steps.iter().filter(|step| step.end == end).count();
+    let passed = steps.iter().filter(|step| matches!(step.end, End::FirstTry | End::Retried));
+    let sum = |amounts: Vec<u64>| (!amounts.is_empty()).then(|| amounts.iter().sum());
+    let prices: Vec<u64> = steps.iter().filter_map(|step| step.used.micro_dollars).collect();
+    Figures {
+        steps: steps.len(),
+        first_try: count(End::FirstTry),
+        retried: count(End::Retried),
+        reached_you: count(End::ReachedYou),
+        failed: count(End::Failed),
+        median_ms: median(passed.map(|step| step.used.milliseconds).collect()),
+        priced: prices.len(),
+        micro_dollars: sum(prices),
+        tokens: sum(steps.iter().filter_map(|step| step.used.tokens).collect()),
+    }
+}
+
+/// The middle one; of two in the middle the lower. `None` where there is none.
+pub(crate) fn median(mut values: Vec<u64>) -> Option<u64> {
+    values.sort_unstable();
+    values.get(values.len().saturating_sub(1) / 2).copied()
+}
+
+/// How a step ended, should nothing come after it; `None` where it tells nothing: no agent tried it, a person is its judge, or
+/// nothing was judged.
+fn end_of(step: &Step, known: &Traced) -> Option<End> {
+    if known.agent.is_none() || step.contract == Contract::Manual {
+        return None;
+    }
+    match known {
+        Traced { is_asked: true, .. } => Some(End::ReachedYou),
+        Traced { is_passed: true, failures: 0, .. } => Some(End::FirstTry),
+        Traced { is_passed: true, .. } => Some(End::Retried),
+        Traced { failures: 1.., .. } => Some(End::Failed),
+        Traced { .. } => None,
+    }
+}
+
+fn trace(events: &[(u64, Event)]) -> BTreeMap<&str, Traced> {
+    let mut steps: BTreeMap<&str, Traced> = BTreeMap::new();
+    for (at_ms, event) in events {
+        let Some(step) = event.step() else { continue };
+        let known = steps.entry(step).or_default();
+        known.last_ms = *at_ms;
+        match event {
+            Event::AttemptStarted { agent, .. } => drop(known.agent.get_or_insert_with(|| agent.clone())),
+            Event::AttemptFinished { end, usage, .. } => {
+                add(&mut known.used, *usage);
+                known.failures += u32::from(matches!(end, AttemptEnd::TimedOut(_)));
+            }
+            Event::ContractFinished { attempt, receipt, .. } if *attempt != CLAIM => {
+                known.used.milliseconds += receipt.milliseconds;
+                known.is_passed = receipt.verdict.is_passed();
+                known.failures += u32::from(!receipt.verdict.is_passed());
+            }
+            Event::AskOpened { .. } => known.is_asked = true,
+            Event::ContractFinished { .. }
+            | Event::RunStarted { .. }
+            | Event::AgentsApproved { .. }
+            | Event::AskAnswered { .. }
+            | Event::BudgetWarned { .. }
+            | Event::RunStopped { .. }
+            | Event::RunResumed { .. }
+            | Event::StepsReopened { .. }
+            | Event::RunFinished { outcome: Outcome::Done | Outcome::Failed | Outcome::Cancelled, .. } => {}
+        }
+    }
+    steps
+}
+
+/// What nobody says stays unsaid.
+fn add(total: &mut Usage, more: Usage) {
+    let both = |one: Option<u64>, other: Option<u64>| match (one, other) {
+        (None, None) => None,
+        (one, other) => Some(one.unwrap_or(0).saturating_add(other.unwrap_or(0))),
+    };
+    total.tokens = both(total.tokens, more.tokens);
+    total.micro_dollars = both(total.micro_dollars, more.micro_dollars);
+    total.milliseconds = total.milliseconds.saturating_add(more.milliseconds);
+}

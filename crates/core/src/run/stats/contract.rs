@@ -1,0 +1,92 @@
+//! How often contracts said yes and no. One that has never said no may prove nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Record;
+use crate::plan::verified::Contract;
+use crate::run::baseline::{Before, Red};
+use crate::run::event::Event;
+
+/// How often a contract said yes and no.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ContractFigures {
+    /// The name of the plan.
+    pub plan: String,
+    /// The id of the step.
+    pub step: String,
+    pub command: String,
+    /// How often it passed.
+    pub passed: usize,
+    /// How often it failed, whenever that was.
+    pub failed: usize,
+    /// Whether it was seen to fail before the work.
+    pub fails_before: bool,
+    /// Whether it was never seen to fail: then it may prove nothing.
+    pub has_never_failed: bool,
+}
+
+/// What is known of one contract of a step, by its hash: another command is another contract.
+#[derive(Debug, Default)]
+struct Known {
+    command: String,
+    passed: usize,
+    failed: usize,
+    is_recent: bool,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Contracts {
+    /// By plan, step and hash.
+    known: BTreeMap<(String, String, String), Known>,
+    /// Hashes of contracts that failed before the work.
+    red: BTreeSet<String>,
+}
+
+impl Contracts {
+    pub(super) fn count(&mut self, record: &Record<'_>, since_ms: u64) {
+        for (at_ms, event) in record.events {
+            let Event::ContractFinished { step, receipt, .. } = event else { continue };
+            let key = (record.name.to_owned(), step.clone(), receipt.contract.clone());
+            let known = self.known.entry(key).or_default();
+            if known.command.is_empty() {
+                let meant = record.plan.steps.iter().find(|one| one.id == *step).map(|one| &one.contract);
+                known.command = match meant {
+                    Some(Contract::Shell { command, .. }) => command.clone(),
+                    Some(Contract::Manual) | None => String::new(),
+                };
+            }
+            known.is_recent |= *at_ms >= since_ms;
+            match receipt.verdict.is_passed() {
+                true => known.passed += usize::from(*at_ms >= since_ms),
+                false => known.failed += 1,
+            }
+        }
+    }
+
+    pub(super) fn count_red(&mut self, red: &[Red]) {
+        let failed = red.iter().filter(|red| matches!(red.before, Before::Fails(_)));
+        self.red.extend(failed.map(|red| red.contract.clone()));
+    }
+
+    /// Those that were run in the time that is counted.
+    pub(super) fn figures(self) -> Vec<ContractFigures> {
+        let Self { known, red } = self;
+        let recent = known.into_iter().filter(|(_, known)| known.is_recent);
+        let figures = recent.map(|((plan, step, contract), known)| {
+            let fails_before = red.contains(&contract);
+            ContractFigures {
+                plan,
+                step,
+                command: known.command,
+                passed: known.passed,
+                failed: known.failed,
+                fails_before,
+                has_never_failed: known.passed > 0 && known.failed == 0 && !fails_before,
+            }
+        });
+        figures.collect()
+    }
+}

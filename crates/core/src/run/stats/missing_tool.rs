@@ -1,0 +1,138 @@
+//! What plans need and nobody here has: tools, agents, programs.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Record;
+use crate::run::event::{AttemptEnd, Event, Receipt};
+use crate::run::judge::Failure;
+
+/// Something that was needed and not there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Gap {
+    /// What kind of thing it is.
+    pub kind: GapKind,
+    /// Its name, or why an agent could not be had.
+    pub name: String,
+    /// How often it was missed.
+    pub times: usize,
+    /// The steps that missed it, as `plan/step`.
+    pub steps: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GapKind {
+    /// A tool that a step lists and that no agent and no machine here has.
+    Tool,
+    /// An agent that could not be had, so that the attempt was put off.
+    Agent,
+    /// A program that a contract calls and that is not there (exit 126 or 127).
+    Program,
+}
+
+impl GapKind {
+    /// The word that people see.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Agent => "agent",
+            Self::Program => "program",
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Gaps {
+    /// How often and in which steps, by kind and name.
+    missed: BTreeMap<(GapKind, String), Vec<String>>,
+}
+
+impl Gaps {
+    pub(super) fn count(&mut self, record: &Record<'_>, since_ms: u64) {
+        let place = |step: &str| format!("{}/{step}", record.name);
+        for step in &record.plan.steps {
+            for tool in &step.tools {
+                self.miss(GapKind::Tool, tool_name(tool), place(&step.id));
+            }
+        }
+        for (_, event) in record.events.iter().filter(|(at_ms, _)| *at_ms >= since_ms) {
+            match event {
+                Event::AttemptFinished { step, end: AttemptEnd::Parked { why, .. }, .. } => {
+                    self.miss(GapKind::Agent, why, place(step));
+                }
+                Event::ContractFinished { step, receipt, .. } => {
+                    if let Some(Failure::CannotRun(_)) = receipt.verdict.failure() {
+                        let name = missing_program(record, receipt);
+                        self.miss(GapKind::Program, &name, place(step));
+                    }
+                }
+                Event::RunStarted { .. }
+                | Event::AgentsApproved { .. }
+                | Event::AttemptStarted { .. }
+                | Event::AttemptFinished { .. }
+                | Event::AskOpened { .. }
+                | Event::AskAnswered { .. }
+                | Event::BudgetWarned { .. }
+                | Event::RunStopped { .. }
+                | Event::RunResumed { .. }
+                | Event::StepsReopened { .. }
+                | Event::RunFinished { .. } => {}
+            }
+        }
+    }
+
+    fn miss(&mut self, kind: GapKind, name: &str, step: String) {
+        self.missed.entry((kind, name.to_owned())).or_default().push(step);
+    }
+
+    /// The gaps, those that were missed most often first; `has_tool` says whether somebody here has a tool.
+    pub(super) fn figures(self, has_tool: impl Fn(&str) -> bool) -> Vec<Gap> {
+        let missed =
+            self.missed.into_iter().filter(|((kind, name), _)| *kind != GapKind::Tool || !has_tool(name));
+        let mut gaps: Vec<Gap> = missed
+            .map(|((kind, name), mut steps)| {
+                let times = steps.len();
+                steps.sort();
+                steps.dedup();
+                Gap { kind, name, times, steps }
+            })
+            .collect();
+        gaps.sort_by_key(|gap| (std::cmp::Reverse(gap.times), gap.kind, gap.name.clone()));
+        gaps
+    }
+}
+
+/// The tool in `odoo: read` and in `Bash(git:*)`.
+pub fn tool_name(written: &str) -> &str {
+    written.split([':', '(']).next().unwrap_or_default().trim()
+}
+
+/// The program that bash did not find, in its own words; the exit code where they are not kept.
+fn missing_program(record: &Record<'_>, receipt: &Receipt) -> String {
+    let output = record.outputs.get(&receipt.output).map(String::as_str).unwrap_or_default();
+    let named = output.lines().rev().find_map(|line| {
+        let found = ["command not found", "No such file or directory", "Permission denied"];
+        let head = found.iter().find_map(|end| line.trim_end().strip_suffix(end))?;
+        head.trim_end()
+            .strip_suffix(':')?
+            .rsplit(": ")
+            .next()
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+    });
+    named.unwrap_or_else(|| receipt.verdict.failure().map(ToString::to_string).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_is_named_without_what_it_is_used_for() {
+        let names = ["odoo: read", "Bash(git:*)", "Read", " git "].map(tool_name);
+        assert_eq!(names, ["odoo", "Bash", "Read", "git"]);
+    }
+}

@@ -1,0 +1,104 @@
+//! Time that runs stood still for a person.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::median;
+use crate::run::event::{AttemptEnd, Event};
+use crate::run::state::CLAIM;
+
+/// What waited for a person.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
+pub struct Waiting {
+    /// How long runs took from their beginning to their end, in milliseconds.
+    pub run_ms: u64,
+    /// How long of that something was asked and nothing was under way, in milliseconds.
+    pub waiting_ms: u64,
+    /// The same as a share of the time of the runs, in percent; `None`: no time went by.
+    pub percent: Option<u64>,
+    /// How many asks were answered.
+    pub answered: usize,
+    /// The median of the time until an answer, in milliseconds; `None`: nothing was answered.
+    pub median_ms: Option<u64>,
+    /// How many asks are open.
+    pub open: usize,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Waits {
+    run_ms: u64,
+    waiting_ms: u64,
+    answers_ms: Vec<u64>,
+    open: usize,
+}
+
+impl Waits {
+    /// Counts the part of a run that lies between two times.
+    pub(super) fn count(&mut self, events: &[(u64, Event)], (since_ms, now_ms): (u64, u64)) {
+        let mut asks: Vec<(&str, u64)> = Vec::new();
+        let mut under_way: BTreeSet<String> = BTreeSet::new();
+        let mut is_over = false;
+        let mut before = events.first().map_or(0, |(at_ms, _)| *at_ms);
+        for (at_ms, event) in events {
+            self.pass((before, *at_ms), since_ms, &asks, &under_way);
+            before = *at_ms;
+            match event {
+                Event::AskOpened { ask, .. } => asks.push((ask, *at_ms)),
+                Event::AskAnswered { ask, .. } => {
+                    if let Some(place) = asks.iter().position(|(open, _)| open == ask) {
+                        let (_, opened_ms) = asks.remove(place);
+                        let is_counted = *at_ms >= since_ms;
+                        self.answers_ms.extend(is_counted.then(|| at_ms.saturating_sub(opened_ms)));
+                    }
+                }
+                Event::AttemptStarted { step, attempt, .. } => {
+                    under_way.insert(format!("{step}/{attempt}"));
+                }
+                // What ended by itself is judged at once; the time of the contract is no waiting either.
+                Event::AttemptFinished { end: AttemptEnd::Exited(_) | AttemptEnd::Signalled(_), .. } => {}
+                Event::AttemptFinished { step, attempt, .. } => {
+                    under_way.remove(&format!("{step}/{attempt}"));
+                }
+                Event::ContractFinished { step, attempt, .. } if *attempt != CLAIM => {
+                    under_way.remove(&format!("{step}/{attempt}"));
+                }
+                Event::RunFinished { .. } => is_over = true,
+                Event::ContractFinished { .. }
+                | Event::RunStarted { .. }
+                | Event::AgentsApproved { .. }
+                | Event::BudgetWarned { .. }
+                | Event::RunStopped { .. }
+                | Event::RunResumed { .. }
+                | Event::StepsReopened { .. } => {}
+            }
+        }
+        if !is_over {
+            self.open += asks.len();
+            // A run that nobody drives and that asks nothing takes no time.
+            if !asks.is_empty() {
+                self.pass((before, now_ms), since_ms, &asks, &under_way);
+            }
+        }
+    }
+
+    fn pass(&mut self, (from, to): (u64, u64), since_ms: u64, asks: &[(&str, u64)], busy: &BTreeSet<String>) {
+        let passed = to.saturating_sub(from.max(since_ms));
+        self.run_ms += passed;
+        if !asks.is_empty() && busy.is_empty() {
+            self.waiting_ms += passed;
+        }
+    }
+
+    pub(super) fn figures(self) -> Waiting {
+        Waiting {
+            run_ms: self.run_ms,
+            waiting_ms: self.waiting_ms,
+            percent: (self.run_ms > 0).then(|| self.waiting_ms.saturating_mul(100) / self.run_ms),
+            answered: self.answers_ms.len(),
+            median_ms: median(self.answers_ms),
+            open: self.open,
+        }
+    }
+}

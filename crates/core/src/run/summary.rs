@@ -1,0 +1,156 @@
+//! Where a run stands, small enough to be kept beside its journal: what lists of many runs show. Follows from the fold of the
+//! journal and knows no rule of its own; nothing is ever decided by it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::work_item::WorkKind;
+use crate::plan::verified::{Contract, Plan};
+use crate::run::event::Usage;
+use crate::run::state::{CLAIM, Phase, RunState, Status};
+
+/// Where a run stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Whether it goes on.
+    pub phase: Phase,
+    /// One letter for each step, in the order of the plan: see [`Tally::statuses`].
+    pub steps: String,
+    /// Attempts that are under way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<UnderWay>,
+    /// Open asks, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<OpenAsk>,
+    pub spent: Usage,
+    /// Who stopped it, where it is stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped_by: Option<String>,
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub findings: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+const fn is_none(count: &usize) -> bool {
+    *count == 0
+}
+
+/// An attempt that is under way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnderWay {
+    /// The number of the step.
+    pub number: u32,
+    /// The id of the step.
+    pub step: String,
+    pub attempt: u32,
+    /// What kind of work it is.
+    pub kind: WorkKind,
+}
+
+/// Something that was asked and not answered yet. Its text stands in the journal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenAsk {
+    /// The name of the ask.
+    pub ask: String,
+    /// Whether a person's word is all that there is to judge the step by.
+    pub is_manual: bool,
+}
+
+/// The letters of [`Tally::steps`] and the words that people see.
+const LETTERS: &[(char, &str)] = &[
+    ('o', "pending"),
+    ('r', "running"),
+    // A mark in the file claims that the step is done; nobody has looked yet.
+    ('c', "judging"),
+    ('j', "judging"),
+    ('p', "passed"),
+    ('w', "waiting"),
+    ('s', "skipped"),
+];
+
+const fn letter(status: &Status) -> char {
+    match status {
+        Status::Pending => 'o',
+        Status::Running { .. } => 'r',
+        Status::Judging { attempt: CLAIM, .. } => 'c',
+        Status::Judging { .. } => 'j',
+        Status::Passed { .. } => 'p',
+        Status::Waiting { .. } => 'w',
+        Status::Skipped { .. } => 's',
+    }
+}
+
+impl Tally {
+    /// The tally of a run of `plan`.
+    pub fn of(plan: &Plan, state: &RunState) -> Self {
+        let steps = || plan.steps.iter().zip(&state.steps);
+        let attempts = steps().filter_map(|(step, now)| match now.status {
+            Status::Running { attempt } => Some(UnderWay {
+                number: step.number,
+                step: step.id.clone(),
+                attempt,
+                kind: WorkKind::of(&step.target),
+            }),
+            Status::Pending
+            | Status::Judging { .. }
+            | Status::Passed { .. }
+            | Status::Waiting { .. }
+            | Status::Skipped { .. } => None,
+        });
+        let is_manual = |place: usize| plan.steps[place].contract == Contract::Manual;
+        let asks = state
+            .asks
+            .iter()
+            .map(|(name, ask)| OpenAsk { ask: name.clone(), is_manual: ask.step.is_some_and(is_manual) });
+        Self {
+            phase: state.phase.clone(),
+            steps: state.steps.iter().map(|step| letter(&step.status)).collect(),
+            attempts: attempts.collect(),
+            asks: asks.collect(),
+            spent: state.spent,
+            stopped_by: state.stopped_by.clone().filter(|_| state.phase == Phase::Stopped),
+            findings: state.findings().count(),
+        }
+    }
+
+    /// The status of every step, in the order of the plan, in the word that people see.
+    pub fn statuses(&self) -> impl Iterator<Item = &'static str> {
+        let word =
+            |letter| LETTERS.iter().find(|(known, _)| *known == letter).map_or("pending", |(_, word)| word);
+        self.steps.chars().map(word)
+    }
+
+    /// How many steps are settled.
+    pub fn settled(&self) -> usize {
+        self.steps.chars().filter(|letter| matches!(letter, 'p' | 's')).count()
+    }
+
+    /// Whether the contract of an attempt is under way.
+    pub fn is_judging(&self) -> bool {
+        self.steps.contains('j')
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Only the words of the fold are shown: a letter that no status has would be one of our own.
+    #[test]
+    fn a_letter_is_the_word_of_its_status() {
+        let attempt = 1;
+        let statuses = [
+            Status::Pending,
+            Status::Running { attempt },
+            Status::Judging { attempt: CLAIM, changed: Vec::new() },
+            Status::Judging { attempt, changed: Vec::new() },
+            Status::Passed { attempt },
+            Status::Waiting { ask: "a/1".to_owned() },
+            Status::Skipped { by: "ada".to_owned(), reason: "no".to_owned() },
+        ];
+        assert_eq!(statuses.len(), LETTERS.len());
+        for (status, (known, word)) in statuses.iter().zip(LETTERS) {
+            assert_eq!((letter(status), status.word()), (*known, *word));
+            assert_eq!(matches!(known, 'p' | 's'), status.is_settled(), "{word}");
+        }
+    }
+}

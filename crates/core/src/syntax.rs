@@ -1,0 +1,10 @@
+//! Text with positions, and readers of the languages that plans are written in. Knows nothing about plans.
+
+pub mod diagnostic;
+pub mod glob;
+pub(crate) mod json;
+pub(crate) mod markdown;
+pub mod nearest;
+pub mod shell;
+pub mod source;
+pub mod yaml;

@@ -1,0 +1,394 @@
+//! Puts a value into a JSON text and leaves every other byte as it is. What is there already stays; what can't be read as JSON is
+//! refused, and so is any edit that would say something else than the old text and the value.
+
+use serde_json::Value as Plain;
+
+use super::{Node, Value, read};
+use crate::syntax::source::Span;
+
+/// How deep things stand where the text itself shows no depth.
+const UNIT: &str = "  ";
+/// What runs something: an entry of a list that runs the same is the same entry, however else it is set.
+const RUNS: [&str; 2] = ["command", "bash"];
+
+/// Where a value is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spot {
+    /// As the value of the last key of the path.
+    Key,
+    /// As an item of the list that the path leads to.
+    Item,
+}
+
+/// Why a text was left as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// It has comments, which many programs read and no rule of JSON allows: nobody can tell what moving them would mean.
+    Comment {
+        /// The line of the first one.
+        line: usize,
+    },
+    /// It is no JSON.
+    Broken {
+        line: usize,
+        /// What is wrong there.
+        why: String,
+    },
+    /// Something else stands where the value belongs.
+    Taken {
+        /// The path to it, with dots.
+        path: String,
+        /// What would have to stand there.
+        wanted: &'static str,
+    },
+    /// It is a text of somebody's own, which nothing can be added to.
+    Foreign,
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Comment { line } => write!(f, "line {line} has a comment, which JSON does not know"),
+            Self::Broken { line, why } => write!(f, "line {line} is no JSON: {why}"),
+            Self::Taken { path, wanted } if path.is_empty() => write!(f, "the file is no {wanted}"),
+            Self::Taken { path, wanted } => write!(f, "`{path}` is no {wanted}"),
+            Self::Foreign => f.write_str("it is yours, and says nothing of planwright"),
+        }
+    }
+}
+
+/// The text with a value in it; `None` where it is there already.
+///
+/// An entry that is there is left as it is, whatever it says: it is the user's. `wanted` is sound JSON of our own.
+pub(crate) fn insert(
+    text: &str,
+    path: &[&str],
+    (wanted, spot): (&str, Spot),
+) -> Result<Option<String>, Refusal> {
+    let text = if text.trim_matches(['\u{feff}', ' ', '\t', '\r', '\n']).is_empty() { "{}\n" } else { text };
+    let (root, old) = sound(text)?;
+    let wanted = own(wanted);
+    let Some((place, rest)) = walk(&root, path, (&wanted, spot))? else { return Ok(None) };
+    let layout = Layout::of(text, &root);
+    let new = layout.with(place, &nested(rest, &wanted, spot));
+    // The guard: read again, the new text says what the old one said and the value, and nothing else.
+    let mut expected = old;
+    put(&mut expected, path, (&plain(&wanted), spot));
+    match sound(&new) {
+        Ok((_, found)) if found == expected => Ok(Some(new)),
+        Ok(_) | Err(_) => {
+            let why = "it could not be changed without changing what else it says".to_owned();
+            Err(Refusal::Broken { line: 1, why })
+        }
+    }
+}
+
+/// A value as a file of its own would have it.
+pub(crate) fn pretty(path: &[&str], (wanted, spot): (&str, Spot)) -> String {
+    let wanted = own(wanted);
+    let new = insert("{}\n", path, (&compact(&wanted), spot));
+    new.ok().flatten().unwrap_or_default()
+}
+
+/// The one value of a sound text.
+fn sound(text: &str) -> Result<(Node, Plain), Refusal> {
+    let line_of = |at: usize| text[..at.min(text.len())].matches('\n').count() + 1;
+    let (mut values, faults) = read(text, 0);
+    if let Some(fault) = faults.first() {
+        let line = line_of(fault.span.start);
+        let is_comment = fault.value == "JSON has no comments";
+        return Err(match is_comment {
+            true => Refusal::Comment { line },
+            false => Refusal::Broken { line, why: fault.value.clone() },
+        });
+    }
+    let strict = serde_json::from_str(text.trim_start_matches('\u{feff}'));
+    match (values.pop(), values.is_empty(), strict) {
+        (Some(root), true, Ok(plain)) if root.is_map() => Ok((root, plain)),
+        (Some(_), true, Ok(_)) => Err(Refusal::Taken { path: String::new(), wanted: "map" }),
+        (_, _, Err(error)) => Err(Refusal::Broken { line: error.line(), why: error.to_string() }),
+        (Some(_) | None, _, Ok(_)) => Err(Refusal::Broken { line: 1, why: "more than one value".to_owned() }),
+    }
+}
+
+/// The place that takes something new, and the part of the path that is missing there; `None`: nothing is missing.
+fn walk<'a, 'p>(
+    root: &'a Node,
+    path: &'p [&'p str],
+    (wanted, spot): (&Node, Spot),
+) -> Result<Option<(&'a Node, &'p [&'p str])>, Refusal> {
+    let mut node = root;
+    let taken = |depth: usize, wanted| Err(Refusal::Taken { path: path[..depth].join("."), wanted });
+    for (depth, key) in path.iter().enumerate() {
+        if !node.is_map() {
+            return taken(depth, "map");
+        }
+        let found = node.entries().iter().rev().find(|(name, _)| name.value == *key);
+        match found {
+            Some((_, below)) => node = below,
+            None => return Ok(Some((node, &path[depth..]))),
+        }
+    }
+    match spot {
+        Spot::Key => Ok(None),
+        Spot::Item if !node.is_list() => taken(path.len(), "list"),
+        Spot::Item => {
+            let runs = commands(wanted);
+            let is_it = |item: &Node| match runs.is_empty() {
+                true => plain(item) == plain(wanted),
+                false => runs.iter().all(|command| commands(item).contains(command)),
+            };
+            Ok((!node.items().iter().any(is_it)).then_some((node, &[][..])))
+        }
+    }
+}
+
+/// Everything that a value runs.
+fn commands(node: &Node) -> Vec<String> {
+    let own = node.entries().iter().filter(|(key, _)| RUNS.contains(&key.value.as_str()));
+    let own = own.filter_map(|(_, value)| value.said());
+    let below = node.entries().iter().map(|(_, value)| value).chain(node.items());
+    own.chain(below.flat_map(commands)).collect()
+}
+
+/// What is put into the place: the value below the keys that are missing.
+fn nested(rest: &[&str], wanted: &Node, spot: Spot) -> Entry {
+    let value = match (spot, rest.is_empty()) {
+        (Spot::Item, false) => node(Value::List(vec![wanted.clone()])),
+        (Spot::Key, _) | (Spot::Item, true) => wanted.clone(),
+    };
+    let Some((first, below)) = rest.split_first() else { return Entry { key: None, value } };
+    let value = below.iter().rev().fold(value, |value, key| {
+        node(Value::Map(vec![(crate::syntax::source::Spanned::new((*key).to_owned(), Span::at(0)), value)]))
+    });
+    Entry { key: Some((*first).to_owned()), value }
+}
+
+fn node(value: Value) -> Node {
+    Node { span: Span::at(0), value }
+}
+
+/// Something new in a map or a list.
+struct Entry {
+    /// `None` in a list.
+    key: Option<String>,
+    value: Node,
+}
+
+/// How a text is laid out.
+struct Layout<'a> {
+    text: &'a str,
+    unit: String,
+    end: &'static str,
+}
+
+impl<'a> Layout<'a> {
+    fn of(text: &'a str, root: &Node) -> Self {
+        let first = root.entries().first().and_then(|(key, _)| margin(text, key.span.start));
+        let unit = first.filter(|unit| !unit.is_empty()).unwrap_or(UNIT).to_owned();
+        Self { text, unit, end: if text.contains("\r\n") { "\r\n" } else { "\n" } }
+    }
+
+    /// The text with an entry at the end of a map or a list.
+    fn with(&self, place: &Node, entry: &Entry) -> String {
+        let ends = place.entries().iter().map(|(key, value)| (key.span.start, value.span.end));
+        let items = place.items().iter().map(|item| (item.span.start, item.span.end));
+        let last = ends.chain(items).last();
+        let (at, until, new) = match last {
+            None => {
+                let own = self.margin_of_line(place.span.start);
+                let inner = format!("{own}{}", self.unit);
+                let (open, close) = if place.is_list() { ('[', ']') } else { ('{', '}') };
+                let new =
+                    format!("{open}{}{inner}{}{}{own}{close}", self.end, self.entry(entry, &inner), self.end);
+                (place.span.start, place.span.end, new)
+            }
+            Some((start, end)) => match margin(self.text, start) {
+                Some(inner) => (end, end, format!(",{}{inner}{}", self.end, self.entry(entry, inner))),
+                None => (end, end, format!(", {}", flat(entry))),
+            },
+        };
+        format!("{}{new}{}", &self.text[..at], &self.text[until..])
+    }
+
+    /// The blanks in front of the line that a place stands in.
+    fn margin_of_line(&self, at: usize) -> String {
+        let line = self.text[..at].rfind('\n').map_or(0, |end| end + 1);
+        let rest = self.text[line..at].trim_start_matches('\u{feff}');
+        rest.chars().take_while(|sign| [' ', '\t'].contains(sign)).collect()
+    }
+
+    fn entry(&self, entry: &Entry, margin: &str) -> String {
+        let key = entry.key.as_ref().map(|key| format!("{}: ", quoted(key))).unwrap_or_default();
+        format!("{key}{}", self.print(&entry.value, margin))
+    }
+
+    /// A value over several lines; what holds only plain values stays on one.
+    fn print(&self, value: &Node, margin: &str) -> String {
+        let inner = format!("{margin}{}", self.unit);
+        let joined = |lines: Vec<String>, (open, close): (char, char)| {
+            let break_in = format!(",{}{inner}", self.end);
+            format!("{open}{}{inner}{}{}{margin}{close}", self.end, lines.join(&break_in), self.end)
+        };
+        let is_plain = |node: &Node| !node.is_list() && !node.is_map();
+        match &value.value {
+            Value::List(items) if !items.iter().all(is_plain) => {
+                joined(items.iter().map(|item| self.print(item, &inner)).collect(), ('[', ']'))
+            }
+            Value::Map(entries) if !entries.is_empty() => {
+                let line = |(key, value): &(crate::syntax::source::Spanned<String>, Node)| {
+                    format!("{}: {}", quoted(&key.value), self.print(value, &inner))
+                };
+                joined(entries.iter().map(line).collect(), ('{', '}'))
+            }
+            Value::List(_)
+            | Value::Map(_)
+            | Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::Text(_) => compact(value),
+        }
+    }
+}
+
+/// The blanks in front of something that stands first in its line; `None` where it does not.
+fn margin(text: &str, at: usize) -> Option<&str> {
+    let line = text[..at].rfind('\n')? + 1;
+    let blank = &text[line..at];
+    blank.chars().all(|sign| [' ', '\t'].contains(&sign)).then_some(blank)
+}
+
+fn flat(entry: &Entry) -> String {
+    let key = entry.key.as_ref().map(|key| format!("{}: ", quoted(key))).unwrap_or_default();
+    format!("{key}{}", compact(&entry.value))
+}
+
+fn compact(node: &Node) -> String {
+    match &node.value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(value) => value.to_string(),
+        Value::Number(number) => number.clone(),
+        Value::Text(text) => quoted(text),
+        Value::List(items) => format!("[{}]", items.iter().map(compact).collect::<Vec<_>>().join(", ")),
+        Value::Map(entries) => {
+            let entries =
+                entries.iter().map(|(key, value)| format!("{}: {}", quoted(&key.value), compact(value)));
+            format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+fn quoted(text: &str) -> String {
+    Plain::from(text).to_string()
+}
+
+/// JSON of our own.
+fn own(text: &str) -> Node {
+    match read(text, 0) {
+        (mut values, faults) if values.len() == 1 && faults.is_empty() => values.remove(0),
+        (_, faults) => panic!("planwright's own JSON is unsound: {text}: {faults:?}"),
+    }
+}
+
+fn plain(node: &Node) -> Plain {
+    serde_json::from_str(&compact(node)).unwrap_or(Plain::Null)
+}
+
+/// What a change means, said without any text.
+fn put(value: &mut Plain, path: &[&str], (wanted, spot): (&Plain, Spot)) {
+    let Some((key, rest)) = path.split_first() else {
+        match (spot, value) {
+            (Spot::Item, Plain::Array(items)) => items.push(wanted.clone()),
+            (Spot::Key | Spot::Item, value) => *value = wanted.clone(),
+        }
+        return;
+    };
+    let Plain::Object(map) = value else { return };
+    let empty = match (rest.is_empty(), spot) {
+        (true, Spot::Item) => Plain::Array(Vec::new()),
+        (true, Spot::Key) => Plain::Null,
+        (false, _) => Plain::Object(serde_json::Map::new()),
+    };
+    put(map.entry((*key).to_owned()).or_insert(empty), rest, (wanted, spot));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SERVER: &str = r#"{"command": "planwright", "args": ["mcp"]}"#;
+    const HOOK: &str = r#"{"hooks": [{"type": "command", "command": "planwright hook stop"}]}"#;
+
+    fn key(text: &str) -> Result<Option<String>, Refusal> {
+        insert(text, &["mcpServers", "planwright"], (SERVER, Spot::Key))
+    }
+
+    fn item(text: &str) -> Result<Option<String>, Refusal> {
+        insert(text, &["hooks", "Stop"], (HOOK, Spot::Item))
+    }
+
+    #[test]
+    fn a_value_goes_where_it_belongs_and_every_other_byte_stays() {
+        let entry = "\"planwright\": {\n      \"command\": \"planwright\",\n      \"args\": [\"mcp\"]\n    }";
+        let cases = [
+            ("", format!("{{\n  \"mcpServers\": {{\n    {entry}\n  }}\n}}\n")),
+            ("{}", format!("{{\n  \"mcpServers\": {{\n    {entry}\n  }}\n}}")),
+            (
+                "{\n  \"b\": 1,\n  \"a\": [ 1,2 ]\n}\n",
+                format!("{{\n  \"b\": 1,\n  \"a\": [ 1,2 ],\n  \"mcpServers\": {{\n    {entry}\n  }}\n}}\n"),
+            ),
+            (
+                "{\n  \"mcpServers\": {\n    \"x\": {}\n  }\n}\n",
+                format!("{{\n  \"mcpServers\": {{\n    \"x\": {{}},\n    {entry}\n  }}\n}}\n"),
+            ),
+            (
+                "{\n  \"mcpServers\": {}\n}\n",
+                format!("{{\n  \"mcpServers\": {{\n    {entry}\n  }}\n}}\n"),
+            ),
+            (
+                "{\"mcpServers\": {\"x\": 1}}",
+                "{\"mcpServers\": {\"x\": 1, \"planwright\": {\"command\": \"planwright\", \"args\": [\"mcp\"]}}}".to_owned(),
+            ),
+        ];
+        for (old, new) in cases {
+            assert_eq!(key(old), Ok(Some(new.clone())), "{old}");
+            assert_eq!(key(&new), Ok(None), "the second time nothing is left to do: {new}");
+        }
+    }
+
+    #[test]
+    fn depth_and_line_endings_are_those_of_the_file() {
+        let old = "\u{feff}{\r\n\t\"a\": {\r\n\t\t\"b\": 1\r\n\t}\r\n}\r\n";
+        let new = key(old).expect("sound").expect("new");
+        assert!(new.starts_with(
+            "\u{feff}{\r\n\t\"a\": {\r\n\t\t\"b\": 1\r\n\t},\r\n\t\"mcpServers\": {\r\n\t\t\"planwright\""
+        ));
+        assert!(!new.replace("\r\n", "").contains('\n'), "{new:?}");
+    }
+
+    #[test]
+    fn an_entry_that_runs_the_same_is_the_same_however_it_is_set() {
+        let theirs = r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "planwright hook stop", "timeout": 5}]}]}}"#;
+        assert_eq!(item(theirs), Ok(None));
+        let other = r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}}"#;
+        let new = item(other).expect("sound").expect("new");
+        assert!(new.contains("say done") && new.contains("planwright hook stop"), "{new}");
+        assert_eq!(item(&new), Ok(None));
+    }
+
+    #[test]
+    fn what_is_no_json_or_is_in_the_way_is_refused() {
+        let line_of = |text: &str| key(text).expect_err("refused").to_string();
+        assert_eq!(line_of("{\n  // mine\n}\n"), "line 2 has a comment, which JSON does not know");
+        assert_eq!(line_of("{\n  \"a\": 1,\n}\n"), "line 2 is no JSON: a comma behind the last value");
+        assert_eq!(line_of("{\"mcpServers\": 1}"), "`mcpServers` is no map");
+        assert_eq!(line_of("{\"mcpServers\": null}"), "`mcpServers` is no map");
+        assert_eq!(line_of("[]"), "the file is no map");
+        assert!(line_of("{\"a\": -x}").contains("no JSON"));
+        assert!(line_of("{} {}").contains("no JSON"));
+        let in_the_way = item("{\"hooks\": {\"Stop\": {}}}").expect_err("refused");
+        assert_eq!(in_the_way.to_string(), "`hooks.Stop` is no list");
+        // What is there under the name is the user's, whatever it says.
+        assert_eq!(key("{\"mcpServers\": {\"planwright\": false}}"), Ok(None));
+    }
+}

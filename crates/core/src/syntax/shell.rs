@@ -1,0 +1,270 @@
+//! What a contract does, told from its text: programs called, files named, exit codes possible. Owns every reading of bash;
+//! never starts a process, looks at a disk, or decides what to complain about.
+
+mod requirement;
+mod expansion;
+mod limits;
+mod read_only;
+mod arguments;
+mod exit_code;
+mod test_command;
+mod tree;
+mod walk;
+mod word;
+
+use std::collections::BTreeSet;
+
+pub use read_only::{beyond_looking, is_single_call, lookers};
+pub use requirement::{Demand, Nature, Place, Single, demands};
+pub(crate) use walk::flat;
+
+use crate::syntax::source::Span;
+
+/// Everything that can be told of a contract without running it. Spans are bytes of the script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Script {
+    /// Why nothing else could be told. The script may be good bash all the same: `bash -n` decides.
+    pub fault: Option<Fault>,
+    /// The programs called, in the order of the text.
+    pub calls: Vec<Call>,
+    /// The functions and aliases that it defines.
+    pub functions: BTreeSet<String>,
+    /// The files that it names.
+    pub paths: Vec<PathUse>,
+    /// A file that it writes from a folder that can't be told, as it is written there.
+    pub adrift: Option<String>,
+    /// The exit codes that it can end with.
+    pub outcome: Outcome,
+    /// A command that turns off what makes every failure count: `set +e` or `set +o pipefail`.
+    pub weakened: Option<Span>,
+    /// The paths tested, when the script does nothing but test that some paths are there.
+    pub tests: Option<Vec<PathUse>>,
+}
+
+/// A place where the script cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The bytes at which reading stopped.
+    pub span: Span,
+    /// What is wrong there.
+    pub message: String,
+}
+
+/// One call of a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// The name as written, without its quotes. A relative path after `cd` is given from the workspace.
+    pub name: String,
+    /// The word that holds the name.
+    pub span: Span,
+}
+
+/// One use of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathUse {
+    /// The path from the workspace, or an absolute one.
+    pub path: String,
+    /// The word that holds the path.
+    pub span: Span,
+    /// What is done with the file.
+    pub role: Role,
+}
+
+/// What a script does with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// It asks whether the file is there.
+    Tested,
+    /// It reads the file.
+    Read,
+    /// It writes the file.
+    Written,
+    /// It runs the file.
+    Run,
+}
+
+/// What the exit code can be, under `bash -euo pipefail -c`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It depends on what is run.
+    Open,
+    /// It is the same whatever is run.
+    Fixed {
+        code: u8,
+        span: Span,
+        /// How, as a fragment for a label.
+        why: String,
+    },
+    /// Success in a plain shell whatever is run; only `-e`, `-u` and `-o pipefail` let it fail.
+    Masked {
+        /// What would settle it.
+        span: Span,
+        /// How, as a fragment for a label.
+        why: String,
+    },
+}
+
+/// Tells what `script` does when it is run by `bash -euo pipefail -c`.
+pub fn analyse(script: &str) -> Script {
+    let tree = match tree::read(script) {
+        Ok(tree) => tree,
+        Err(fault) => {
+            return Script {
+                fault: Some(fault),
+                calls: Vec::new(),
+                functions: BTreeSet::new(),
+                paths: Vec::new(),
+                adrift: None,
+                outcome: Outcome::Open,
+                weakened: None,
+                tests: None,
+            };
+        }
+    };
+    let found = walk::walk(&tree);
+    let outcome = exit_code::judge(script, &tree, &found.functions);
+    Script {
+        fault: None,
+        calls: found.calls,
+        functions: found.functions,
+        paths: found.paths,
+        adrift: found.adrift,
+        outcome,
+        weakened: found.weakened,
+        tests: walk::only_tests(&tree),
+    }
+}
+
+/// Finds what a script opens and never closes: a bracket, a brace, a quote or a compound command. `None` when the script
+/// is whole, or broken in another way.
+///
+/// A thing is open if the text in front of it would be a whole script with any command in its place. The last such thing
+/// is the one that a reader would look for.
+pub fn opener(script: &str) -> Option<Span> {
+    const TRIES_MAX: usize = 64;
+    let is_whole = |text: &str| tree::read(text).is_ok();
+    if is_whole(script) {
+        return None;
+    }
+    let candidates = openings(script).into_iter().rev().take(TRIES_MAX);
+    candidates.into_iter().find(|opening| is_whole(&format!("{} true", &script[..opening.start])))
+}
+
+/// Everything in a script that may open something, quoted or not.
+fn openings(script: &str) -> Vec<Span> {
+    const KEYWORDS: [&str; 6] = ["if", "while", "until", "for", "case", "select"];
+    let mut openings = Vec::new();
+    let mut word = 0;
+    for (at, character) in script.char_indices().chain([(script.len(), '\n')]) {
+        if !character.is_alphanumeric() {
+            if KEYWORDS.contains(&&script[word..at]) {
+                openings.push(Span::new(word, at));
+            }
+            word = at + character.len_utf8();
+        }
+        match character {
+            '(' | '{' if script[..at].ends_with('$') => openings.push(Span::new(at - 1, at + 1)),
+            '(' | '{' | '"' | '\'' | '`' => openings.push(Span::new(at, at + 1)),
+            _ => {}
+        }
+    }
+    openings
+}
+
+/// Whether bash itself does what `name` says: a builtin or a keyword.
+pub fn is_builtin(name: &str) -> bool {
+    BUILTINS.binary_search(&name).is_ok()
+}
+
+/// Sorted, so that it can be searched by halves.
+const BUILTINS: [&str; 83] = [
+    "!",
+    ".",
+    ":",
+    "[",
+    "[[",
+    "]]",
+    "alias",
+    "bg",
+    "bind",
+    "break",
+    "builtin",
+    "caller",
+    "case",
+    "cd",
+    "command",
+    "compgen",
+    "complete",
+    "compopt",
+    "continue",
+    "coproc",
+    "declare",
+    "dirs",
+    "disown",
+    "do",
+    "done",
+    "echo",
+    "elif",
+    "else",
+    "enable",
+    "esac",
+    "eval",
+    "exec",
+    "exit",
+    "export",
+    "false",
+    "fc",
+    "fg",
+    "fi",
+    "for",
+    "function",
+    "getopts",
+    "hash",
+    "help",
+    "history",
+    "if",
+    "in",
+    "jobs",
+    "kill",
+    "let",
+    "local",
+    "logout",
+    "mapfile",
+    "popd",
+    "printf",
+    "pushd",
+    "pwd",
+    "read",
+    "readarray",
+    "readonly",
+    "return",
+    "select",
+    "set",
+    "shift",
+    "shopt",
+    "source",
+    "suspend",
+    "test",
+    "then",
+    "time",
+    "times",
+    "trap",
+    "true",
+    "type",
+    "typeset",
+    "ulimit",
+    "umask",
+    "unalias",
+    "unset",
+    "until",
+    "wait",
+    "while",
+    "{",
+    "}",
+];
+
+#[cfg(test)]
+#[path = "shell/look_tests.rs"]
+mod look_tests;
+#[cfg(test)]
+mod tests;

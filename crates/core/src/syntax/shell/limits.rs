@@ -1,0 +1,72 @@
+//! How much structure a script can hold at most. Owns the bounds that keep reading cheap and off the end of the stack: the
+//! parser recurses on every level, and so does the freeing of its tree. Never tells whether a script is right.
+
+use super::Fault;
+use crate::syntax::source::Span;
+
+/// A contract is a page at most; a larger text is no check but a program, and belongs in a file.
+const BYTES_MAX: usize = 32 * 1024;
+/// Lists nest to the left, one level a command. A stack of 2 MiB holds 16,000 of them.
+const COMMANDS_MAX: usize = 4_000;
+/// Brackets and braces that are open at once. The parser's time grows with the third power of this.
+const NESTING_MAX: usize = 32;
+/// The same, where backquotes are in play: then its time doubles with every second level.
+const NESTING_WITH_BACKQUOTES_MAX: usize = 12;
+/// Compound commands that are open at once. A stack of 2 MiB holds 300 of them.
+const COMPOUNDS_MAX: usize = 100;
+/// Pairs `()`: each may begin a function whose body is the next function.
+const FUNCTIONS_MAX: usize = 400;
+/// Operators where there may be arithmetic, in which each can be a level. A stack of 2 MiB holds 1,000 levels.
+const OPERATORS_MAX: usize = 1_000;
+
+/// Refuses a script that could cost too much to read. Counts from above: quotes and comments are not told apart.
+pub(super) fn measure(script: &str) -> Result<(), Fault> {
+    if script.len() > BYTES_MAX {
+        return Err(too_much(script, BYTES_MAX, "the script is too long to analyse"));
+    }
+    let nesting_max = if script.contains('`') { NESTING_WITH_BACKQUOTES_MAX } else { NESTING_MAX };
+    let may_calculate = script.contains("((") || script.contains("$[") || script.contains("[[");
+    let (mut commands, mut nesting, mut compounds, mut functions, mut operators) =
+        (0, 0_usize, 0_usize, 0, 0);
+    let mut word_start = 0;
+    let mut previous = b' ';
+    for (at, byte) in script.bytes().chain(std::iter::once(b'\n')).enumerate() {
+        match byte {
+            b';' | b'&' | b'|' | b'\n' => commands += 1,
+            b'(' | b'{' => nesting += 1,
+            b')' | b'}' => nesting = nesting.saturating_sub(1),
+            b'=' | b'*' | b'+' | b'-' | b'!' | b'~' | b'?' if may_calculate => operators += 1,
+            _ => {}
+        }
+        if previous == b'(' && byte == b')' {
+            functions += 1;
+        }
+        previous = byte;
+        if !byte.is_ascii_alphanumeric() && byte != b'_' {
+            match script.as_bytes().get(word_start..at).unwrap_or_default() {
+                b"if" | b"elif" | b"while" | b"until" | b"for" | b"case" | b"select" | b"function" => {
+                    compounds += 1;
+                }
+                b"fi" | b"done" | b"esac" => compounds = compounds.saturating_sub(1),
+                _ => {}
+            }
+            word_start = at + 1;
+        }
+        let excess = [
+            (commands > COMMANDS_MAX, "the script has too many commands to analyse"),
+            (nesting > nesting_max, "brackets are nested too deeply to analyse"),
+            (compounds > COMPOUNDS_MAX, "commands are nested too deeply to analyse"),
+            (functions > FUNCTIONS_MAX, "the script has too many functions to analyse"),
+            (operators > OPERATORS_MAX, "the script has too many operators to analyse"),
+        ];
+        if let Some((_, message)) = excess.into_iter().find(|(is_reached, _)| *is_reached) {
+            return Err(too_much(script, at, message));
+        }
+    }
+    Ok(())
+}
+
+fn too_much(script: &str, at: usize, message: &str) -> Fault {
+    let start = script.floor_char_boundary(at);
+    Fault { span: Span::new(start, script.ceil_char_boundary(at + 1)), message: message.to_owned() }
+}

@@ -1,0 +1,472 @@
+//! Whether a script only looks: every command in it, however deep, is on a list of those that read and print. A list of what is
+//! allowed, since no list of what is harmful is whole; what can't be read or told is refused.
+
+use std::cell::Cell;
+
+use super::arguments;
+use super::expansion;
+use super::requirement;
+use super::requirement::Nature;
+use super::test_command;
+use super::tree::{self, Command, Condition, Kind, Redirect, Way};
+use super::word::{Text, Word};
+
+/// A program that only looks, but for some of its options.
+struct Looker {
+    name: &'static str,
+    /// Short options that do more, in a bundle or alone.
+    letters: &'static str,
+    /// Long options and whole words that do more. A beginning of one counts: most programs take it for the whole.
+    words: &'static [&'static str],
+    /// How many operands it may have, where the last one of more would be written to.
+    operands_max: usize,
+}
+
+const fn looker(name: &'static str, letters: &'static str, words: &'static [&'static str]) -> Looker {
+    Looker { name, letters, words, operands_max: usize::MAX }
+}
+
+/// Programs that only look whatever they are given.
+pub(super) const FREE: &[&str] = &[
+    ":",
+    "[",
+    "basename",
+    "cat",
+    "cd",
+    "cmp",
+    "column",
+    "comm",
+    "cut",
+    "df",
+    "diff",
+    "dirname",
+    "du",
+    "echo",
+    "egrep",
+    "exit",
+    "expr",
+    "false",
+    "fgrep",
+    "fold",
+    "grep",
+    "head",
+    "hexdump",
+    "id",
+    "jq",
+    "ls",
+    "md5sum",
+    "nl",
+    "od",
+    "paste",
+    "pwd",
+    "readlink",
+    "realpath",
+    "rev",
+    "seq",
+    "sha1sum",
+    "sha256sum",
+    "sleep",
+    "stat",
+    "strings",
+    "tac",
+    "tail",
+    "test",
+    "tr",
+    "true",
+    "type",
+    "uname",
+    "wc",
+    "which",
+    "whoami",
+];
+
+const BOUND: &[Looker] = &[
+    looker("date", "s", &["--set"]),
+    looker("fd", "xX", &["--exec", "--exec-batch"]),
+    looker("file", "C", &["--compile"]),
+    looker(
+        "find",
+        "",
+        &["-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf", "-fls"],
+    ),
+    looker("printf", "v", &[]),
+    looker("rg", "", &["--pre", "--hostname-bin"]),
+    looker("sort", "o", &["--output", "--compress-program"]),
+    looker("tree", "oR", &["--output"]),
+    Looker { name: "uniq", letters: "", words: &[], operands_max: 1 },
+];
+
+/// What git may be asked, and the short options of each that would have it do more.
+const GIT: &[(&str, &str)] = &[
+    ("blame", ""),
+    ("cat-file", ""),
+    ("describe", ""),
+    ("diff", ""),
+    ("grep", "O"),
+    ("log", ""),
+    ("ls-files", ""),
+    ("ls-tree", ""),
+    ("merge-base", ""),
+    ("rev-list", ""),
+    ("rev-parse", ""),
+    ("shortlog", ""),
+    ("show", ""),
+    ("status", ""),
+];
+/// The words that have any of these do more: whatever goes through revisions takes the options of `diff` as well.
+const GIT_WORDS: &[&str] = &["--output", "--ext-diff", "--open-files-in-pager", "--textconv", "--filters"];
+/// What git may be asked with one of these words behind it, and no others.
+const GIT_LISTS: &[(&str, &[&str])] = &[
+    ("branch", &["", "-a", "-r", "-v", "-vv", "-av", "--all", "--list", "--show-current"]),
+    ("remote", &["", "-v"]),
+    ("stash", &["list"]),
+    ("tag", &["", "-l", "--list"]),
+    ("worktree", &["list"]),
+];
+
+/// Programs that run the command behind them, and change nothing themselves.
+const WRAPPERS: &[&str] = &["command", "nice", "time", "timeout"];
+
+/// Says why a script does more than look, or that it may; nothing if every command in it only looks.
+pub fn beyond_looking(script: &str) -> Option<String> {
+    let tree = match tree::read(script) {
+        Ok(tree) => tree,
+        Err(fault) => return Some(format!("the command can't be read: {}", fault.message)),
+    };
+    // The tree takes it for reading, but it makes the file.
+    if script.contains("<>") {
+        return Some("`<>` opens a file for writing".to_owned());
+    }
+    // bash drops a broken line before it reads anything, and the tree does not: `$\` and `(rm x)` on the next line are one word.
+    let mut breaks = script.match_indices("\\\n");
+    if breaks.any(|(at, _)| script[..at].ends_with(|sign: char| !sign.is_whitespace())) {
+        return Some("a word in it is broken over two lines".to_owned());
+    }
+    if let Some(name) = descriptor_variable(script) {
+        return Some(format!("it sets `{name}`"));
+    }
+    Look { script, judged: Cell::new(0) }.command(&tree).err()
+}
+
+/// Whether a script is one plain command: nothing else is run, nothing is written to a file by the shell.
+pub fn is_single_call(script: &str) -> bool {
+    let Ok(tree) = tree::read(script) else { return false };
+    let is_known = |word: &Word| word.literal().is_some();
+    matches!(&tree.kind, Kind::Simple { assignments, words } if assignments.is_empty() && words.iter().all(is_known))
+        && tree.redirects.is_empty()
+}
+
+/// The commands that a reader may use, for messages.
+pub fn lookers() -> Vec<&'static str> {
+    let is_word = |name: &&&str| name.chars().all(|sign| sign.is_ascii_alphanumeric());
+    FREE.iter().filter(is_word).copied().chain(BOUND.iter().map(|looker| looker.name)).collect()
+}
+
+struct Look<'s> {
+    script: &'s str,
+    /// How many commands were found in words so far, those that only look like one included.
+    judged: Cell<usize>,
+}
+
+type Looks = Result<(), String>;
+
+impl Look<'_> {
+    fn command(&self, command: &Command) -> Looks {
+        command.redirects.iter().try_for_each(|redirect| self.redirect(redirect))?;
+        match &command.kind {
+            Kind::Simple { assignments, words } => {
+                assignments.iter().try_for_each(|word| self.assignment(word))?;
+                self.words(words)?;
+                simple(words)
+            }
+            Kind::Pipeline(commands) | Kind::Sequence(commands) => self.all(commands),
+            Kind::Chain { first, rest } => {
+                self.command(first)?;
+                rest.iter().try_for_each(|(_, next)| self.command(next))
+            }
+            Kind::If { condition, then, otherwise } => {
+                self.command(condition)?;
+                self.command(then)?;
+                otherwise.as_deref().map_or(Ok(()), |otherwise| self.command(otherwise))
+            }
+            Kind::While { condition, body } | Kind::Until { condition, body } => {
+                self.command(condition)?;
+                self.command(body)
+            }
+            Kind::For { words, body, is_arithmetic: true } => {
+                words.iter().try_for_each(arithmetic)?;
+                self.command(body)
+            }
+            Kind::For { words, body, is_arithmetic: false } | Kind::Select { words, body } => {
+                self.variables()?;
+                self.words(words)?;
+                self.command(body)
+            }
+            Kind::Case { words, arms } => {
+                self.words(words)?;
+                self.all(arms)
+            }
+            Kind::Not(body) | Kind::Background(body) | Kind::Subshell(body) | Kind::Group(body) => {
+                self.command(body)
+            }
+            Kind::Condition(condition) => self.condition(condition),
+            Kind::Arithmetic(word) => arithmetic(word),
+            // A function may take the name of a program; a coprocess is talked to by names that are not seen here.
+            Kind::Function { name, .. } => Err(format!("it defines the function `{name}`")),
+            Kind::Coprocess(_) => Err("it starts a coprocess".to_owned()),
+            Kind::Nothing if self.script.trim().is_empty() => Ok(()),
+            Kind::Nothing => Err("it holds a command that can't be read".to_owned()),
+        }
+    }
+
+    fn all(&self, commands: &[Command]) -> Looks {
+        commands.iter().try_for_each(|command| self.command(command))
+    }
+
+    fn words(&self, words: &[Word]) -> Looks {
+        words.iter().try_for_each(|word| self.word(word))
+    }
+
+    /// Everything that is run to expand a word.
+    fn word(&self, word: &Word) -> Looks {
+        let raw = word.raw.as_str();
+        let before = self.judged.get();
+        if word.literal().is_some() && word.substitutions.is_empty() {
+            self.judged.set(before + expansion::commands(raw));
+            return Ok(());
+        }
+        self.judged.set(before + word.substitutions.len());
+        self.all(&word.substitutions)?;
+        // A command that the tree has not found is one that nobody looked at.
+        if !expansion::is_plain(raw) || expansion::commands(raw) > self.judged.get() - before {
+            return Err(format!("what `{raw}` runs can't be told"));
+        }
+        Ok(())
+    }
+
+    /// A variable in capitals may steer a program: `PATH`, `GIT_EXTERNAL_DIFF`, `LD_PRELOAD`.
+    fn assignment(&self, word: &Word) -> Looks {
+        let name = word.raw.split('=').next().unwrap_or_default();
+        // A subscript is expanded, even one in quotes.
+        if !is_own_variable(name) || !test_command::is_name(name.strip_suffix('+').unwrap_or(name)) {
+            return Err(format!("it sets `{name}`"));
+        }
+        // The places of a list are arithmetic: `a=([x]=1)`.
+        if word.raw[name.len()..].starts_with("=(") && word.raw.contains('[') {
+            return Err(format!("what `{}` runs can't be told", word.raw));
+        }
+        self.word(word)
+    }
+
+    /// The variables of loops, which the tree has no names for.
+    fn variables(&self) -> Looks {
+        let mut words = self.script.split(|sign: char| !(sign.is_ascii_alphanumeric() || sign == '_'));
+        while let Some(word) = words.next() {
+            if matches!(word, "for" | "select")
+                && let Some(name) = words.clone().find(|word| !word.is_empty())
+                && !is_own_variable(name)
+            {
+                return Err(format!("it sets `{name}`"));
+            }
+        }
+        Ok(())
+    }
+
+    fn redirect(&self, redirect: &Redirect) -> Looks {
+        self.word(&redirect.target)?;
+        let target = redirect.target.literal();
+        let shown = target.unwrap_or(&redirect.target.raw);
+        match redirect.way {
+            Way::Into if target == Some("/dev/null") => Ok(()),
+            Way::Into => Err(format!("it writes to `{shown}`")),
+            // bash makes a connection of `/dev/tcp/host/port`.
+            Way::From if target.is_none_or(|path| path.starts_with("/dev/") && path != "/dev/null") => {
+                Err(format!("it reads from `{shown}`"))
+            }
+            Way::From | Way::Inner => Ok(()),
+        }
+    }
+
+    fn condition(&self, condition: &Condition) -> Looks {
+        match condition {
+            Condition::Unary { operator, operand } => {
+                self.word(operand)?;
+                test_command::unary(operator, operand)
+            }
+            Condition::Binary { operator, left, right } => {
+                self.word(left)?;
+                self.word(right)?;
+                test_command::binary(operator, left, right)
+            }
+            Condition::And(left, right) | Condition::Or(left, right) => {
+                self.condition(left)?;
+                self.condition(right)
+            }
+            Condition::Not(inner) => self.condition(inner),
+            Condition::Opaque => Err("it holds a test that can't be read".to_owned()),
+        }
+    }
+}
+
+/// Arithmetic as a command.
+fn arithmetic(word: &Word) -> Looks {
+    match expansion::is_sum(&word.raw) {
+        true => Ok(()),
+        false => Err(format!("what `{}` runs as arithmetic can't be told", word.raw)),
+    }
+}
+
+/// The variable that is set to the number of a descriptor: `{x}<file`.
+fn descriptor_variable(script: &str) -> Option<&str> {
+    let ends = script.match_indices('}').filter(|(at, _)| script[at + 1..].starts_with(['<', '>']));
+    ends.map(|(at, _)| &script[..at]).find_map(|front| {
+        let is_border = |sign: char| sign.is_whitespace() || ";&|()`".contains(sign);
+        front.rsplit(is_border).next()?.strip_prefix('{')
+    })
+}
+
+/// One command with its words.
+fn simple(words: &[Word]) -> Looks {
+    let Some(first) = words.first() else { return Ok(()) };
+    let Some(name) = first.literal() else { return Err(format!("what `{}` runs can't be told", first.raw)) };
+    let name = name.strip_prefix("/usr/bin/").or(name.strip_prefix("/bin/")).unwrap_or(name);
+    let rest = &words[1..];
+    if matches!(name, "test" | "[") {
+        return test_command::test(name, rest);
+    }
+    if FREE.contains(&name) {
+        return Ok(());
+    }
+    if let Some(looker) = BOUND.iter().find(|looker| looker.name == name) {
+        options(name, rest, looker)?;
+    }
+    let unlisted = || Err(format!("`{name}` with these words is not on the list of commands that only read"));
+    match name {
+        "date" if rest.iter().any(is_clock_time) => Err("`date` with a time sets the clock".to_owned()),
+        "printf" => test_command::printf(rest),
+        _ if BOUND.iter().any(|looker| looker.name == name) => Ok(()),
+        "git" => git(rest),
+        "sed" => sed(rest),
+        "read" => test_command::read(rest),
+        // Others change what words mean: `set -k` makes variables of them.
+        "set" if matches!(requirement::setting(words), Nature::Tightens | Nature::Loosens) => Ok(()),
+        "set" => unlisted(),
+        // The program, and not the word of bash: it writes to a file if it is told to.
+        "time" if rest.first().and_then(Word::literal).is_none_or(|word| word.starts_with('-')) => {
+            Err("`time` with options is not on the list of commands that only read".to_owned())
+        }
+        "command" if matches!(rest.first().and_then(Word::literal), Some("-v" | "-V")) => Ok(()),
+        "xargs" => {
+            let (front, inner) = wrapped(words)?;
+            options(name, front, &looker("xargs", "", &["--process-slot-var"]))?;
+            // What comes in may be any option.
+            if inner[0].literal().is_some_and(|inner| FREE.contains(&inner)) { Ok(()) } else { unlisted() }
+        }
+        _ if WRAPPERS.contains(&name) => simple(wrapped(words)?.1),
+        _ => Err(format!("`{name}` is not on the list of commands that only read")),
+    }
+}
+
+/// The words of a wrapper behind its name, and the command that it runs.
+fn wrapped(words: &[Word]) -> Result<(&[Word], &[Word]), String> {
+    let at = arguments::wrapped(words).filter(|&at| words[..at].iter().all(|word| word.literal().is_some()));
+    match at {
+        Some(at) => Ok((&words[1..at], &words[at..])),
+        None => Err(format!("what `{}` runs can't be told", words[0].raw)),
+    }
+}
+
+/// Whether `date` takes a word for a time to set: `MMDDhhmm`.
+fn is_clock_time(word: &Word) -> bool {
+    let is_digit = |sign: char| sign.is_ascii_digit() || sign == '.';
+    word.literal().is_some_and(|text| text.len() >= 8 && text.chars().all(is_digit))
+}
+
+/// A name that no program looks at.
+fn is_own_variable(name: &str) -> bool {
+    !name.is_empty() && !name.chars().any(char::is_uppercase)
+}
+
+/// Whether a word that nobody knows yet may become an option, or bring one along.
+fn may_be_option(word: &Word) -> bool {
+    let start = word.raw.trim_start_matches(['"', '\'', '\\']).chars().next();
+    match word.text {
+        Text::Literal(_) => false,
+        Text::One => start.is_none_or(|sign| "$`-".contains(sign)),
+        // A pattern such as `src/*` becomes files, and no option; a value may be split at its spaces.
+        Text::Loose => word.raw.contains(['$', '`', '{']) || start.is_none_or(|sign| "*?[-".contains(sign)),
+    }
+}
+
+fn options(name: &str, rest: &[Word], looker: &Looker) -> Looks {
+    let refused = |word: &Word| Err(format!("`{name} {}` does more than look", word.raw));
+    let mut operands = 0;
+    for word in rest {
+        let Some(text) = word.literal() else {
+            let is_many = word.text == Text::Loose && looker.operands_max < usize::MAX;
+            if is_many || may_be_option(word) {
+                return Err(format!("what `{}` means to `{name}` can't be told", word.raw));
+            }
+            operands += 1;
+            continue;
+        };
+        let option = text.split('=').next().unwrap_or(text);
+        let is_long = option.len() > 2 && looker.words.iter().any(|word| word.starts_with(option));
+        let is_single = text.starts_with('-') && !text.starts_with("--");
+        let is_short = is_single && text.chars().any(|letter| looker.letters.contains(letter));
+        if (is_long && text.starts_with('-')) || is_short {
+            return refused(word);
+        }
+        operands += usize::from(!text.starts_with('-') || text == "-");
+    }
+    if operands > looker.operands_max {
+        return Err(format!("`{name}` writes to its last file"));
+    }
+    Ok(())
+}
+
+fn git(rest: &[Word]) -> Looks {
+    let mut rest = rest;
+    // Options in front of the verb that only say where to look and how to print.
+    loop {
+        match rest.first().and_then(Word::literal) {
+            Some("-C") if rest.get(1).is_some_and(|folder| folder.text != Text::Loose) => rest = &rest[2..],
+            Some("--no-pager" | "-P" | "--no-optional-locks") => rest = &rest[1..],
+            Some(_) | None => break,
+        }
+    }
+    let Some(verb) = rest.first().and_then(Word::literal) else {
+        return Err("what `git` is asked can't be told".to_owned());
+    };
+    let rest = &rest[1..];
+    if let Some((_, letters)) = GIT.iter().find(|(known, _)| *known == verb) {
+        return options(&format!("git {verb}"), rest, &looker("git", letters, GIT_WORDS));
+    }
+    let typed = rest.first().map_or(Some(""), Word::literal);
+    let is_listing = |allowed: &[&str]| rest.len() < 2 && typed.is_some_and(|word| allowed.contains(&word));
+    match GIT_LISTS.iter().find(|(known, _)| *known == verb) {
+        Some((_, allowed)) if is_listing(allowed) => Ok(()),
+        Some(_) => Err(format!("`git {verb}` with these words does more than list")),
+        None => Err(format!("`git {verb}` is not on the list of commands that only read")),
+    }
+}
+
+/// `sed -n '10,20p' file` prints lines; any other script may write or run.
+fn sed(rest: &[Word]) -> Looks {
+    let is_address = |text: &str| {
+        text.strip_suffix('p').is_some_and(|lines| {
+            !lines.is_empty() && lines.chars().all(|sign| sign.is_ascii_digit() || matches!(sign, ',' | '$'))
+        })
+    };
+    let is_file = |word: &Word| word.literal().map_or(!may_be_option(word), |text| !text.starts_with('-'));
+    match rest {
+        [quiet, script, files @ ..]
+            if quiet.literal() == Some("-n")
+                && script.literal().is_some_and(is_address)
+                && files.iter().all(is_file) =>
+        {
+            Ok(())
+        }
+        _ => Err("`sed` is only for printing lines here: sed -n '10,20p' FILE".to_owned()),
+    }
+}

@@ -1,0 +1,402 @@
+//! A script as a list of demands, each of which must be met if the script is to succeed under `bash -euo pipefail`. Owns the
+//! question which parts of a script are such demands; says nothing where it is not sure.
+
+use super::arguments;
+use super::tree::{self, Command, Condition, Kind, Link, Redirect, Way};
+use super::word::Word;
+use crate::syntax::source::Span;
+
+/// One part of a script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Demand {
+    One(Single),
+    /// `a && b || c || d`: what comes behind `||` stands in for what comes before it.
+    Forgiven {
+        /// All of it, as written.
+        text: String,
+        place: Place,
+        /// `a`, `b`
+        stem: Vec<Single>,
+        /// `c`, `d`
+        instead: Vec<String>,
+    },
+}
+
+/// One command of a script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Single {
+    /// The command, as written.
+    pub text: String,
+    /// What can be said of it.
+    pub nature: Nature,
+    pub place: Place,
+    /// Its words without their quotes, where it is a plain call and all of them are known.
+    pub words: Vec<String>,
+}
+
+/// What can be said of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nature {
+    /// If it fails, so does the script; and it leaves everything as it was, so that what follows sees no difference.
+    Looks,
+    /// If it fails, so does the script; but it may change what comes after it.
+    Acts,
+    /// It sets what contracts run with anyway: `set -euo pipefail`.
+    Tightens,
+    /// It lets failures go by: `set +e`.
+    Loosens,
+    /// It may change how the whole script ends, or what its words mean: `trap`, `exit`, `eval`, `hash`.
+    Steers,
+    /// A compound command: what its failure means depends on where it stands.
+    Whole,
+}
+
+/// Where a command stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Place {
+    /// A statement that others follow.
+    Inner,
+    /// In front of `&&` or `||`, where `-e` does not look.
+    Chained,
+    /// At the end of the script.
+    Last,
+}
+
+/// Builtins that decide how a script ends or what its words mean.
+const STEERING: [&str; 24] = [
+    ".", "alias", "break", "builtin", "command", "continue", "coproc", "enable", "eval", "exec", "exit",
+    "fc", "function", "hash", "kill", "logout", "return", "set", "shopt", "source", "suspend", "trap",
+    "unalias", "unset",
+];
+
+/// Programs and builtins that change nothing, whatever they are given.
+const LOOKING: [&str; 25] = [
+    ":",
+    "[",
+    "basename",
+    "cat",
+    "cmp",
+    "diff",
+    "dirname",
+    "echo",
+    "egrep",
+    "false",
+    "fgrep",
+    "grep",
+    "head",
+    "jq",
+    "ls",
+    "md5sum",
+    "nl",
+    "sha1sum",
+    "sha256sum",
+    "sha512sum",
+    "stat",
+    "tac",
+    "test",
+    "true",
+    "wc",
+];
+
+/// What tells a script about itself: one more command, or another option, would change what it says.
+const MIRRORS: [&str; 14] = [
+    "$_",
+    "${_",
+    "$-",
+    "${-",
+    "$!",
+    "BASH",
+    "LINENO",
+    "PIPESTATUS",
+    "SHELLOPTS",
+    "FUNCNAME",
+    "DIRSTACK",
+    "RANDOM",
+    "SECONDS",
+    "EPOCH",
+];
+
+/// The demands of a script in their order. `None` where that can't be told for sure: it does not parse, defines functions, has
+/// text of its own to be read (`<<`), or looks at itself.
+pub fn demands(script: &str) -> Option<Vec<Demand>> {
+    if script.contains("<<") || MIRRORS.iter().any(|mirror| script.contains(mirror)) {
+        return None;
+    }
+    let tree = tree::read(script).ok()?;
+    if !super::walk::walk(&tree).functions.is_empty() {
+        return None;
+    }
+    let statements = tree::statements(&tree);
+    let mut reader = Reader { script, spans: Vec::new(), demands: Vec::new() };
+    for (at, statement) in statements.iter().enumerate() {
+        let place = if at + 1 == statements.len() { Place::Last } else { Place::Inner };
+        reader.statement(statement, place);
+    }
+    reader.is_covered().then_some(reader.demands)
+}
+
+struct Reader<'s> {
+    script: &'s str,
+    /// The bytes that were taken for commands, in their order.
+    spans: Vec<Span>,
+    demands: Vec<Demand>,
+}
+
+impl Reader<'_> {
+    fn statement(&mut self, command: &Command, place: Place) {
+        let Kind::Chain { first, rest } = &command.kind else {
+            let single = self.single(command, place);
+            self.demands.push(Demand::One(single));
+            return;
+        };
+        let elements: Vec<(Link, &Command)> = std::iter::once((Link::And, first.as_ref()))
+            .chain(rest.iter().map(|(link, command)| (*link, command)))
+            .collect();
+        let forgiving = elements.iter().rposition(|(link, _)| *link == Link::Or);
+        // `a && b; c` goes on with `c` where `a` fails: only at the end is a chain as many demands.
+        let is_forgiven_statement = elements.iter().skip(1).all(|(link, _)| *link == Link::Or);
+        if place != Place::Last && !is_forgiven_statement {
+            let single = self.whole(command, place);
+            self.demands.push(Demand::One(single));
+            return;
+        }
+        let (head, tail) = elements.split_at(forgiving.map_or(0, |at| at + 1));
+        let is_whole = tail.is_empty();
+        if !head.is_empty() {
+            let place = if is_whole { place } else { Place::Chained };
+            self.forgiven(head, place);
+        }
+        for (at, (_, command)) in tail.iter().enumerate() {
+            let place = if at + 1 == tail.len() { place } else { Place::Chained };
+            let single = self.single(command, place);
+            self.demands.push(Demand::One(single));
+        }
+    }
+
+    fn forgiven(&mut self, elements: &[(Link, &Command)], place: Place) {
+        let count = elements.iter().take_while(|(link, _)| *link == Link::And).count();
+        let (stem, instead) = elements.split_at(count);
+        let (Some((_, first)), Some((_, last))) = (elements.first(), elements.last()) else { return };
+        let span = Span::new(first.span.start, last.span.end);
+        let text = self.script[span.start..span.end].to_owned();
+        if instead.iter().any(|(link, _)| *link == Link::And) {
+            self.spans.push(span);
+            self.demands.push(Demand::One(Single {
+                text,
+                nature: whole(span, self.script),
+                place,
+                words: vec![],
+            }));
+            return;
+        }
+        let (end, mut stem_read) = (stem.len(), Vec::with_capacity(stem.len()));
+        for (at, (_, command)) in stem.iter().enumerate() {
+            // Where it would stand without what forgives it.
+            let place = if at + 1 == end { place } else { Place::Chained };
+            stem_read.push(self.single(command, place));
+        }
+        self.spans.extend(instead.iter().map(|(_, command)| command.span));
+        let instead = instead.iter().map(|(_, command)| self.slice(command.span)).collect();
+        self.demands.push(Demand::Forgiven { text, place, stem: stem_read, instead });
+    }
+
+    fn single(&mut self, command: &Command, place: Place) -> Single {
+        self.spans.push(command.span);
+        let nature = match nature(command) {
+            Nature::Whole => whole(command.span, self.script),
+            // `! a` fails the script only where its result is the result of something.
+            Nature::Looks | Nature::Acts if place == Place::Inner && matches!(command.kind, Kind::Not(_)) => {
+                Nature::Whole
+            }
+            nature @ (Nature::Looks | Nature::Acts | Nature::Tightens | Nature::Loosens | Nature::Steers) => {
+                nature
+            }
+        };
+        Single { text: self.slice(command.span), nature, place, words: plain_words(command) }
+    }
+
+    fn whole(&mut self, command: &Command, place: Place) -> Single {
+        self.spans.push(command.span);
+        let nature = whole(command.span, self.script);
+        Single { text: self.slice(command.span), nature, place, words: Vec::new() }
+    }
+
+    fn slice(&self, span: Span) -> String {
+        self.script[span.start..span.end].to_owned()
+    }
+
+    /// Whether nothing but separators and comments lies between what was taken for commands.
+    fn is_covered(&self) -> bool {
+        let mut end = 0;
+        for span in &self.spans {
+            if span.start < end || !self.script.get(end..span.start).is_some_and(is_separator) {
+                return false;
+            }
+            end = span.end;
+        }
+        self.script.get(end..).is_some_and(is_separator)
+    }
+}
+
+/// Whether a text has only separators of commands, white space and comments.
+fn is_separator(text: &str) -> bool {
+    let continued = text.replace("\\\n", " ");
+    continued.lines().all(|line| {
+        let code = line.split('#').next().unwrap_or_default();
+        code.chars().all(|character| character.is_whitespace() || matches!(character, ';' | '&' | '|'))
+    }) && !text.contains('\r')
+}
+
+/// A compound command is not followed; one that names something that steers may do just that.
+fn whole(span: Span, script: &str) -> Nature {
+    let words = script[span.start..span.end].split(|letter: char| !letter.is_alphanumeric() && letter != '.');
+    let is_steering = words.into_iter().any(|word| STEERING.contains(&word));
+    if is_steering { Nature::Steers } else { Nature::Whole }
+}
+
+fn nature(command: &Command) -> Nature {
+    let own = match &command.kind {
+        Kind::Simple { assignments, words } => simple(assignments, words),
+        Kind::Pipeline(commands) => commands.iter().map(nature).fold(Nature::Looks, weakest),
+        Kind::Not(inner) => match &inner.kind {
+            Kind::Simple { .. } | Kind::Pipeline(_) | Kind::Condition(_) => nature(inner),
+            Kind::Sequence(_)
+            | Kind::Background(_)
+            | Kind::Chain { .. }
+            | Kind::Not(_)
+            | Kind::If { .. }
+            | Kind::While { .. }
+            | Kind::Until { .. }
+            | Kind::For { .. }
+            | Kind::Select { .. }
+            | Kind::Case { .. }
+            | Kind::Function { .. }
+            | Kind::Subshell(_)
+            | Kind::Group(_)
+            | Kind::Coprocess(_)
+            | Kind::Arithmetic(_)
+            | Kind::Nothing => Nature::Whole,
+        },
+        Kind::Condition(condition) if is_looking_condition(condition) => Nature::Looks,
+        Kind::Condition(_) | Kind::Arithmetic(_) => Nature::Acts,
+        Kind::Sequence(_)
+        | Kind::Chain { .. }
+        | Kind::If { .. }
+        | Kind::While { .. }
+        | Kind::Until { .. }
+        | Kind::For { .. }
+        | Kind::Case { .. }
+        | Kind::Subshell(_)
+        | Kind::Group(_) => Nature::Whole,
+        Kind::Background(_)
+        | Kind::Select { .. }
+        | Kind::Function { .. }
+        | Kind::Coprocess(_)
+        | Kind::Nothing => Nature::Steers,
+    };
+    if own == Nature::Looks && !command.redirects.iter().all(is_harmless) { Nature::Acts } else { own }
+}
+
+/// What can be said of two commands that run side by side.
+fn weakest(left: Nature, right: Nature) -> Nature {
+    match (left, right) {
+        (Nature::Looks, Nature::Looks) => Nature::Looks,
+        (Nature::Looks | Nature::Acts, Nature::Looks | Nature::Acts) => Nature::Acts,
+        (Nature::Looks | Nature::Acts | Nature::Whole, Nature::Looks | Nature::Acts | Nature::Whole) => {
+            Nature::Whole
+        }
+        (_, Nature::Tightens | Nature::Loosens | Nature::Steers)
+        | (Nature::Tightens | Nature::Loosens | Nature::Steers, _) => Nature::Steers,
+    }
+}
+
+fn simple(assignments: &[Word], words: &[Word]) -> Nature {
+    let Some(first) = words.first() else { return Nature::Acts };
+    let Some(name) = first.literal() else { return Nature::Steers };
+    let is_still = assignments.is_empty() && words.iter().all(is_still);
+    match name {
+        "set" => setting(words),
+        "command" if is_still && matches!(words.get(1).and_then(Word::literal), Some("-v")) => Nature::Looks,
+        "printf" if is_still && words.get(1).and_then(Word::literal) != Some("-v") => Nature::Looks,
+        _ if STEERING.contains(&name) => Nature::Steers,
+        _ if LOOKING.contains(&name) && is_still => Nature::Looks,
+        // `env`, `nice` and their like start programs, which can't steer the shell that started them.
+        _ => Nature::Acts,
+    }
+}
+
+/// What `set` does to the options that contracts run with.
+pub(super) fn setting(words: &[Word]) -> Nature {
+    let mut rest = words.iter().skip(1).map(Word::literal);
+    let mut nature = None;
+    while let Some(word) = rest.next() {
+        let Some(word) = word else { return Nature::Steers };
+        let (this, letters) = match (word.strip_prefix('-'), word.strip_prefix('+')) {
+            (Some(letters), None) => (Nature::Tightens, letters),
+            (None, Some(letters)) => (Nature::Loosens, letters),
+            (Some(_), Some(_)) | (None, None) => return Nature::Steers,
+        };
+        if letters.is_empty() || nature.is_some_and(|nature| nature != this) {
+            return Nature::Steers;
+        }
+        for letter in letters.chars() {
+            let is_known = match letter {
+                'e' | 'u' => true,
+                'x' => this == Nature::Tightens,
+                'o' => matches!(rest.next().flatten(), Some("errexit" | "nounset" | "pipefail")),
+                _ => false,
+            };
+            if !is_known {
+                return Nature::Steers;
+            }
+        }
+        nature = Some(this);
+    }
+    nature.unwrap_or(Nature::Steers)
+}
+
+/// Whether nothing is run or set by the expansion of a word.
+fn is_still(word: &Word) -> bool {
+    let raw = &word.raw;
+    let sets = raw.contains("$((") || raw.contains("$[") || (raw.contains("${") && raw.contains('='));
+    word.substitutions.is_empty() && !sets && !raw.contains('`') && !raw.contains("$(")
+}
+
+fn is_harmless(redirect: &Redirect) -> bool {
+    let is_nowhere = redirect.target.literal() == Some("/dev/null");
+    let is_open = redirect.target.raw.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    match redirect.way {
+        // `<>` makes the file that it reads, and is not told apart from `<` here.
+        Way::From | Way::Into => is_nowhere,
+        Way::Inner => is_open,
+    }
+}
+
+fn is_looking_condition(condition: &Condition) -> bool {
+    match condition {
+        Condition::Unary { operand, .. } => is_still(operand),
+        // `=~` sets BASH_REMATCH; comparisons of numbers are arithmetic, which can set variables.
+        Condition::Binary { operator, left, right } => {
+            let compares = matches!(operator.as_str(), "=" | "==" | "!=" | "-nt" | "-ot" | "-ef" | "<" | ">");
+            compares && is_still(left) && is_still(right)
+        }
+        Condition::And(left, right) | Condition::Or(left, right) => {
+            is_looking_condition(left) && is_looking_condition(right)
+        }
+        Condition::Not(inner) => is_looking_condition(inner),
+        Condition::Opaque => false,
+    }
+}
+
+/// The words of a plain call.
+fn plain_words(command: &Command) -> Vec<String> {
+    let Kind::Simple { assignments, words } = &command.kind else { return Vec::new() };
+    if !assignments.is_empty()
+        || !command.redirects.iter().all(is_harmless)
+        || arguments::wrapped(words).is_some()
+    {
+        return Vec::new();
+    }
+    let literals: Option<Vec<String>> = words.iter().map(|word| word.literal().map(str::to_owned)).collect();
+    literals.unwrap_or_default()
+}

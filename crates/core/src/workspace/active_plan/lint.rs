@@ -1,0 +1,221 @@
+//! The naming gate: what would lead a worker to the wrong plan again. Documents that speak of the plan as if there were one,
+//! session-start scripts that are not what this program makes, words of the program that are gone. Looks at texts and never at files.
+
+use std::fmt;
+
+use super::session_text::{PROGRAM, Shell, WORDS, script};
+
+/// The words that scripts resolve plans by. Without one of them they would have to guess.
+pub const RESOLVERS: &[&str] = &["resolve-active-plan", "list-plans"];
+
+/// What the gate looks at.
+pub struct Evidence<'a> {
+    /// The words that the program knows.
+    pub words: &'a [String],
+    /// The session-start script for each shell.
+    pub scripts: &'a [(Shell, Script)],
+    /// Documents with their names.
+    pub documents: &'a [(String, String)],
+}
+
+/// What was found in the place of a session-start script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Script {
+    Missing,
+    /// Something that can't be read as text.
+    Unreadable,
+    /// A file that says this.
+    Text(String),
+}
+
+/// Something that the gate does not let through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Breach {
+    /// A document says that there is one plan, in this line (from 1).
+    Singleton { document: String, line: usize, text: String },
+    /// The program has lost a word that scripts resolve plans by.
+    NoResolver(&'static str),
+    /// A script does not ask which plans there are.
+    Unasked(Shell),
+    /// A script is not what this program makes.
+    Drift(Shell),
+    /// A script is missing, and its twin is there.
+    Missing(Shell),
+}
+
+impl Breach {
+    /// The word for its kind.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Singleton { .. } => "singleton",
+            Self::NoResolver(_) => "no-resolver",
+            Self::Unasked(_) => "unasked",
+            Self::Drift(_) => "drift",
+            Self::Missing(_) => "missing",
+        }
+    }
+
+    pub fn way_out(&self) -> String {
+        match self {
+            Self::Singleton { .. } => {
+                "say that a plan is PLAN.md or PLAN-<name>.md, or which plan is meant".to_owned()
+            }
+            Self::NoResolver(_) => "use a planwright that has it".to_owned(),
+            Self::Unasked(shell) | Self::Drift(shell) | Self::Missing(shell) => {
+                format!("{PROGRAM} prompt session-start --shell {} >{}", shell.word(), shell.file())
+            }
+        }
+    }
+}
+
+impl fmt::Display for Breach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Singleton { document, line, text } => {
+                write!(f, "{document}:{line} speaks as if there were one plan: {text}")
+            }
+            Self::NoResolver(word) => write!(f, "this planwright does not know `{word}`"),
+            Self::Unasked(shell) => write!(f, "{} does not ask `{PROGRAM} {WORDS}`", shell.file()),
+            Self::Drift(shell) => write!(f, "{} is not what planwright makes", shell.file()),
+            Self::Missing(shell) => write!(f, "{} is missing, and its twin is there", shell.file()),
+        }
+    }
+}
+
+/// Everything that must not be let through.
+pub fn breaches(evidence: &Evidence<'_>) -> Vec<Breach> {
+    let is_known = |word: &&&str| !evidence.words.iter().any(|known| known == **word);
+    let mut breaches: Vec<Breach> =
+        RESOLVERS.iter().filter(is_known).map(|word| Breach::NoResolver(word)).collect();
+    let has_any = evidence.scripts.iter().any(|(_, found)| *found != Script::Missing);
+    for (shell, found) in evidence.scripts {
+        breaches.extend(match found {
+            Script::Missing => has_any.then_some(Breach::Missing(*shell)),
+            Script::Unreadable => Some(Breach::Drift(*shell)),
+            Script::Text(text) if !asks(text) => Some(Breach::Unasked(*shell)),
+            Script::Text(text) => (*text != script(*shell)).then_some(Breach::Drift(*shell)),
+        });
+    }
+    for (document, text) in evidence.documents {
+        breaches.extend(assertions(text).map(|(line, text)| Breach::Singleton {
+            document: document.clone(),
+            line,
+            text: text.to_owned(),
+        }));
+    }
+    breaches
+}
+
+/// Whether a script asks which plans there are, in a line that is no comment.
+fn asks(text: &str) -> bool {
+    let lines = text.lines().map(str::trim_start).filter(|line| !line.starts_with('#'));
+    lines.into_iter().any(|line| line.contains("list-plans") || line.contains("resolve-active-plan"))
+}
+
+/// Lines of prose that say that there is one plan. What stands in a fence is an example.
+fn assertions(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    // What opened the fence that we are in; only as many of the same close it.
+    let mut fence = "";
+    // The line before, if a sentence may go on from it.
+    let mut before = "";
+    text.lines().enumerate().filter_map(move |(index, line)| {
+        let last = std::mem::take(&mut before);
+        let (start, bare) = (line.trim_start(), line.trim());
+        let sign = if start.starts_with('~') { '~' } else { '`' };
+        let marks = &start[..start.len() - start.trim_start_matches(sign).len()];
+        let (is_open, is_fence) = (!fence.is_empty(), marks.len() >= 3);
+        if is_open {
+            fence = if is_fence && bare == marks && marks.starts_with(fence) { "" } else { fence };
+            return None;
+        }
+        if is_fence {
+            fence = marks;
+            return None;
+        }
+        before = if is_flowing(bare) { bare } else { "" };
+        let goes_on = || is_flowing(bare) && !asserts(last) && asserts(&format!("{last} {bare}"));
+        (asserts(line) || !last.is_empty() && goes_on()).then_some((index + 1, bare))
+    })
+}
+
+/// Whether a line may be part of a sentence that is longer than it.
+fn is_flowing(bare: &str) -> bool {
+    !bare.is_empty() && !bare.starts_with(['#', '|'])
+}
+
+/// What comes before `PLAN.md` where it is taken for the one plan.
+const BEFORE: &[&str] = &[
+    "the ",
+    "always ",
+    "only ",
+    "singleton ",
+    "the project ",
+    "the project's ",
+    "the project’s ",
+    "the single ",
+    "the one ",
+    "plan is ",
+    "plan lives in ",
+    "plan is in ",
+    "plan is at ",
+];
+
+/// What says in the same breath as `PLAN.md` that it is the one plan.
+const BESIDE: &[&str] = &[
+    "plan.md's",
+    "plan.md’s",
+    "plan.md is the plan",
+    "plan.md is always",
+    "plan.md is the only",
+    "exactly one plan",
+    "only one plan",
+    "one plan per project",
+    "one plan per repository",
+];
+
+/// Whether a line says that there is one plan. Narrow on purpose: a gate that cries at any mention of `PLAN.md` is turned off.
+fn asserts(line: &str) -> bool {
+    if !line.contains("PLAN.md") {
+        return false;
+    }
+    // Where the file lies makes no difference.
+    let bare = |word: &str| word.rfind("/PLAN.md").map_or(word, |at| &word[at + 1..]).to_owned();
+    let plain = unmarked(line).split_whitespace().map(bare).collect::<Vec<_>>().join(" ");
+    // Whoever speaks of other plans in the same breath knows of them.
+    let knows =
+        ["PLAN-", "PLAN*", "named plan", "PLAN.archive", ".PLAN.md"].iter().any(|word| plain.contains(word));
+    if knows || !plain.contains("PLAN.md") {
+        return false;
+    }
+    let small = plain.to_lowercase();
+    let is_before = BEFORE.iter().any(|words| {
+        small
+            .match_indices(&format!("{words}plan.md"))
+            .any(|(at, _)| small[..at].chars().next_back().is_none_or(|sign| !sign.is_alphanumeric()))
+    });
+    is_before || BESIDE.iter().any(|words| small.contains(words))
+}
+
+/// A line without what only says how it looks: emphasis, tags, and where links lead.
+fn unmarked(line: &str) -> String {
+    const MARKS: [char; 6] = ['`', '*', '_', '"', '“', '['];
+    let mut plain = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(sign) = rest.chars().next() {
+        let tag = rest.strip_prefix("</").or_else(|| rest.strip_prefix('<'));
+        let tag = tag.filter(|tag| tag.starts_with(|first: char| first.is_ascii_alphabetic()));
+        let hidden = match (tag, rest.strip_prefix("](")) {
+            (Some(tag), _) => tag.split_once('>'),
+            (None, Some(link)) => link.split_once(')'),
+            (None, None) => None,
+        };
+        rest = match hidden {
+            Some((_, behind)) => behind,
+            None => &rest[sign.len_utf8()..],
+        };
+        if hidden.is_none() && !MARKS.contains(&sign) {
+            plain.push(sign);
+        }
+    }
+    plain
+}

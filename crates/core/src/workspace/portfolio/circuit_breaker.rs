@@ -1,0 +1,75 @@
+//! The tripwire: what failed too often in a row, over all runs of a plan, is not begun again on the strength of what was said
+//! before. Only a person's word lets it go on.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::FAILURES_MAX;
+use crate::approval::ledger::{Entry, Role};
+use crate::approval::status::Said;
+use crate::run::event::{Answer, AttemptEnd, Event, Outcome};
+use crate::run::state::CLAIM;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trip {
+    /// The id of the step; `None` where whole runs failed.
+    pub step: Option<String>,
+    /// How often in a row.
+    pub failures: u32,
+}
+
+impl fmt::Display for Trip {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let failures = self.failures;
+        match &self.step {
+            Some(step) => write!(f, "step `{step}` failed {failures} times in a row"),
+            None => write!(f, "it failed {failures} times in a row"),
+        }
+    }
+}
+
+/// Counts failures since a person last had their word. `events` are those of all runs of the plan, with their times, the oldest
+/// first. A step that passed, and a run that was done, begin anew.
+pub fn tripped<'a>(ledger: &[Said], events: impl IntoIterator<Item = (u64, &'a Event)>) -> Option<Trip> {
+    let is_word = |said: &&Said| matches!(&said.entry, Entry::Approved { by, .. } if by.role == Role::Person);
+    let last_word_ms = ledger.iter().filter(is_word).map(|said| said.at_ms).max();
+    let mut steps: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut runs = 0;
+    for (_, event) in events.into_iter().filter(|(at_ms, _)| last_word_ms.is_none_or(|word| *at_ms >= word)) {
+        match event {
+            Event::ContractFinished { step, attempt, receipt } => match receipt.verdict.failure() {
+                Some(_) if *attempt == CLAIM => {}
+                Some(_) => *steps.entry(step).or_default() += 1,
+                None => drop(steps.remove(step.as_str())),
+            },
+            Event::AttemptFinished { step, end: AttemptEnd::TimedOut(_), .. } => {
+                *steps.entry(step).or_default() += 1;
+            }
+            Event::AskAnswered { ask, answer, .. } if *answer != Answer::Stop => {
+                steps.remove(ask.rsplit_once('/').map_or("", |(step, _)| step));
+            }
+            Event::StepsReopened { steps: again, .. } => {
+                steps.retain(|step, _| !again.iter().any(|own| own == step));
+            }
+            Event::RunFinished { outcome: Outcome::Failed, .. } => runs += 1,
+            Event::RunFinished { outcome: Outcome::Done, .. } => {
+                steps.clear();
+                runs = 0;
+            }
+            Event::RunStarted { .. }
+            | Event::AgentsApproved { .. }
+            | Event::AttemptStarted { .. }
+            | Event::AttemptFinished { .. }
+            | Event::AskOpened { .. }
+            | Event::AskAnswered { .. }
+            | Event::BudgetWarned { .. }
+            | Event::RunStopped { .. }
+            | Event::RunResumed { .. }
+            | Event::RunFinished { outcome: Outcome::Cancelled, .. } => {}
+        }
+    }
+    let worst = steps.into_iter().max_by_key(|(_, failures)| *failures);
+    let worst = worst.map(|(step, failures)| Trip { step: Some(step.to_owned()), failures });
+    let whole = Trip { step: None, failures: runs };
+    worst.into_iter().chain([whole]).find(|trip| trip.failures >= FAILURES_MAX)
+}

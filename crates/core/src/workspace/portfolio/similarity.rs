@@ -1,0 +1,108 @@
+//! Whether two plans are about the same: people and agents who don't know of each other plan the same work twice. A likeness is a
+//! hint for whoever decides, never a verdict.
+
+use std::collections::BTreeSet;
+
+use crate::plan::draft::Draft;
+use crate::syntax::source::text;
+
+/// Titles that share this much of their words say the same.
+const TITLE_PERCENT_MIN: usize = 80;
+/// Steps that share this much of their words say the same.
+const STEPS_PERCENT_MIN: usize = 80;
+/// How alike titles must be where the steps are: plans that were made of one template have the same steps.
+const TITLE_OF_STEPS_PERCENT_MIN: usize = 50;
+/// A title of one word says too little to be compared.
+const TITLE_WORDS_MIN: usize = 2;
+
+/// What a plan is about.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Gist {
+    title: BTreeSet<String>,
+    steps: BTreeSet<String>,
+}
+
+/// In which way two plans are alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Likeness {
+    /// Their titles say the same.
+    Title,
+    Steps,
+}
+
+impl Likeness {
+    /// What is alike, in words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Title => "the titles say nearly the same",
+            Self::Steps => "the steps say nearly the same",
+        }
+    }
+}
+
+impl Gist {
+    /// What a draft is about.
+    pub fn of(draft: &Draft) -> Self {
+        let steps = draft.steps.iter().flat_map(|step| {
+            let task = words(&text(step.task.as_ref()));
+            words(&step.title.value).into_iter().chain(task)
+        });
+        Self { title: words(&text(draft.title.as_ref())), steps: steps.collect() }
+    }
+
+    /// In which way another plan is like this one, if it is.
+    pub fn likeness(&self, other: &Self) -> Option<Likeness> {
+        let title = share(&self.title, &other.title);
+        let is_long = self.title.len().min(other.title.len()) >= TITLE_WORDS_MIN;
+        if title >= TITLE_PERCENT_MIN && is_long {
+            return Some(Likeness::Title);
+        }
+        let steps = share(&self.steps, &other.steps);
+        (steps >= STEPS_PERCENT_MIN && title >= TITLE_OF_STEPS_PERCENT_MIN).then_some(Likeness::Steps)
+    }
+}
+
+/// The words of a text, without case and order.
+fn words(text: &str) -> BTreeSet<String> {
+    let words = text.split(|character: char| !character.is_alphanumeric());
+    words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
+}
+
+/// How much two sets share, in percent of both.
+fn share(one: &BTreeSet<String>, other: &BTreeSet<String>) -> usize {
+    let both = one.intersection(other).count();
+    both * 100 / (one.len() + other.len() - both).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::syntax::source::Source;
+
+    fn gist(title: &str, steps: &[&str]) -> Gist {
+        let mut text = format!("---\ntype: plan\n---\n\n# {title}\n\n## Steps\n");
+        for (place, step) in steps.iter().enumerate() {
+            text.push_str(&format!("\n### {}. {step}\n\n**task:** {step}, please.\n", place + 1));
+        }
+        Gist::of(&Source::new("plan", text).draft())
+    }
+
+    // D-24
+    #[test]
+    fn plans_of_the_same_work_are_told_and_those_of_one_template_are_not() {
+        let steps = ["Write the test", "Make it pass"];
+        let one = gist("Fix the login timeout", &steps);
+        let like = |title: &str, steps: &[&str]| one.likeness(&gist(title, steps));
+        assert_eq!(like("Fix the login timeout", &["Other"]), Some(Likeness::Title));
+        assert_eq!(like("Login timeout: fix the", &["Other"]), Some(Likeness::Title));
+        assert_eq!(like("Fix the slow login", &steps), Some(Likeness::Steps));
+        assert_eq!(like("Move the users table", &steps), None, "the steps of a template alone say nothing");
+        assert_eq!(like("Fix the slow login", &["Measure it", "Cache sessions"]), None);
+        assert_eq!(
+            gist("Parser", &["A"]).likeness(&gist("Parser", &["B"])),
+            None,
+            "one word says too little"
+        );
+        assert_eq!(gist("", &[]).likeness(&gist("", &[])), None);
+    }
+}

@@ -1,0 +1,300 @@
+//! What a session of an agent is told of the plans that are active in its project: short, bounded, and the same whenever it is
+//! told. Plans that are over are no part of it; nothing in it is a verdict.
+
+use crate::plan::verified::{Contract, Plan, Step};
+
+/// The most bytes of a reminder: what a session is told at every start must not push out what it works on.
+pub const BYTES_MAX: usize = 8 * 1024;
+/// The most bytes of a task, and of everything else that a plan says at length.
+const TASK_BYTES_MAX: usize = 2048;
+const TEXT_BYTES_MAX: usize = 512;
+/// How many steps, criteria, asks and further plans are named.
+const LINES_MAX: usize = 12;
+
+/// A plan that is active.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Active {
+    pub name: String,
+    /// Its file, relative to the root of the project.
+    pub path: String,
+    pub title: String,
+    /// Where it stands, in words: `running, run 3; 1 of 3 steps settled`.
+    pub state: String,
+    /// Who is at it.
+    pub stage: Stage,
+    /// What was settled, a line each: `1 test: passed, attempt 2`.
+    pub settled: Vec<String>,
+    /// The step that is to be done now.
+    pub now: Option<Now>,
+    /// What only a person can settle, a line each.
+    pub asks: Vec<String>,
+    /// The command to type next.
+    pub next: String,
+}
+
+/// Who is at a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// planwright carries it out.
+    Run,
+    /// A person said yes, and nobody has begun.
+    Approved,
+    /// A person is asked.
+    Proposed,
+}
+
+/// The step that is to be done now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Now {
+    /// Number, id and title: `2 fix: Write the fix`.
+    pub heading: String,
+    /// What is to be done.
+    pub task: String,
+    /// What is expected besides.
+    pub accept: Vec<String>,
+    /// What decides; `None`: a person.
+    pub contract: Option<String>,
+    /// What it may change; `None`: nothing is said.
+    pub touches: Option<Vec<String>>,
+    /// Files that nobody may change.
+    pub sealed: Vec<String>,
+}
+
+impl Now {
+    /// What there is to say of a step.
+    pub fn of(step: &Step) -> Self {
+        Self {
+            heading: heading(step),
+            task: step.task.clone(),
+            accept: step.accept.clone(),
+            contract: match &step.contract {
+                Contract::Shell { command, expect } => Some(format!("{command}   (must exit {expect})")),
+                Contract::Manual => None,
+            },
+            touches: step.touches.clone(),
+            sealed: step.sealed.clone(),
+        }
+    }
+}
+
+/// A step by number, id and title.
+pub fn heading(step: &Step) -> String {
+    format!("{} {}: {}", step.number, step.id, step.title)
+}
+
+/// The first step of a plan that waits for none that is not settled; `settled` has a place for every step.
+pub fn first_open(plan: &Plan, settled: &[bool]) -> Option<usize> {
+    let is_settled = |place: usize| settled.get(place).copied().unwrap_or(false);
+    (0..plan.steps.len())
+        .find(|&place| !is_settled(place) && plan.steps[place].needs.iter().all(|&need| is_settled(need)))
+}
+
+/// The reminder of a session whose worktree is bound to a plan: what binds it, in one line, and the plans as in [`reminder`].
+pub fn reminder_bound(binding: &str, plans: &[Active]) -> String {
+    let binding = short(binding);
+    match within(plans, BYTES_MAX.saturating_sub(binding.len() + 2)) {
+        Some(text) => format!("{binding}\n\n{text}"),
+        None => format!("{binding}\n"),
+    }
+}
+
+/// The reminder: the first plan in full, the others in a line each; `None` where no plan is active.
+pub fn reminder(plans: &[Active]) -> Option<String> {
+    within(plans, BYTES_MAX)
+}
+
+fn within(plans: &[Active], bytes_max: usize) -> Option<String> {
+    let (first, others) = plans.split_first()?;
+    let mut text = "This project has an active plan (planwright).\n\n".to_owned();
+    tell(first, &mut text);
+    if !others.is_empty() {
+        text.push_str("\nOther active plans:\n");
+        list(
+            &others
+                .iter()
+                .map(|plan| format!("{}: {} ({})", plan.name, plan.state, plan.path))
+                .collect::<Vec<_>>(),
+            &mut text,
+        );
+    }
+    let rules = rules(first);
+    // The rules are the part that must survive.
+    let text = cut(&text, bytes_max.saturating_sub(rules.len() + 1));
+    Some(format!("{text}\n{rules}"))
+}
+
+fn tell(plan: &Active, text: &mut String) {
+    let mut line = |label: &str, value: &str| text.push_str(&format!("{label:<9} {value}\n"));
+    line("plan", &format!("{} ({}): {}", plan.name, plan.path, short(&plan.title)));
+    line("state", &plan.state);
+    if !plan.settled.is_empty() {
+        text.push_str("done, by receipts:\n");
+        list(&plan.settled, text);
+    }
+    if let Some(now) = &plan.now {
+        text.push_str(&format!("current step: {}\n", short(&now.heading)));
+        text.push_str(&format!("task:\n{}\n", indented(&cut(now.task.trim(), TASK_BYTES_MAX))));
+        if !now.accept.is_empty() {
+            text.push_str("accepted when:\n");
+            list(&now.accept, text);
+        }
+        match &now.contract {
+            Some(contract) => {
+                text.push_str(&format!("contract:\n{}\n", indented(&cut(contract, TEXT_BYTES_MAX))));
+            }
+            None => text.push_str("contract: a person confirms it\n"),
+        }
+        if let Some(touches) = &now.touches {
+            text.push_str(&format!("may change: {}\n", short(&touches.join(", "))));
+        }
+        if !now.sealed.is_empty() {
+            text.push_str(&format!("must stay as they are: {}\n", short(&now.sealed.join(", "))));
+        }
+    }
+    if !plan.asks.is_empty() {
+        text.push_str("waits for a person:\n");
+        list(&plan.asks, text);
+    }
+}
+
+/// What holds whatever the plan says, and the command to type next.
+fn rules(plan: &Active) -> String {
+    let who = match plan.stage {
+        Stage::Run => {
+            "planwright starts the agents that do its steps. Don't do them in this session unless a person asks you to."
+        }
+        Stage::Approved => {
+            "A person approved exactly this. If you work on it here, keep to its steps, their order and their files; its contracts judge your work."
+        }
+        Stage::Proposed => "It waits for a person's decision. Don't begin with it.",
+    };
+    format!(
+        "{who}\nYou cannot mark a step done: only planwright can, by running its contract. Approving, answering and skipping are for \
+         people. If the plan does not fit any more, say so.\nnext: {}\n",
+        plan.next
+    )
+}
+
+fn list(lines: &[String], text: &mut String) {
+    for line in lines.iter().take(LINES_MAX) {
+        text.push_str(&format!("  - {}\n", short(line)));
+    }
+    if lines.len() > LINES_MAX {
+        text.push_str(&format!("  and {} more\n", lines.len() - LINES_MAX));
+    }
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+}
+
+/// A text on one line, and not too long.
+fn short(text: &str) -> String {
+    cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), TEXT_BYTES_MAX)
+}
+
+/// The beginning of a text, as much as fits; what is left out is said.
+fn cut(text: &str, bytes_max: usize) -> String {
+    const REST: &str = " […]";
+    if text.len() <= bytes_max {
+        return text.to_owned();
+    }
+    let end = (0..=bytes_max.saturating_sub(REST.len())).rev().find(|&at| text.is_char_boundary(at));
+    format!("{}{REST}", &text[..end.unwrap_or(0)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn active(task: &str) -> Active {
+        Active {
+            name: "hello".to_owned(),
+            path: "plans/hello.md".to_owned(),
+            title: "Say hello".to_owned(),
+            state: "running, run 1; 1 of 2 steps settled".to_owned(),
+            stage: Stage::Run,
+            settled: vec!["1 test: passed, attempt 2".to_owned()],
+            now: Some(Now {
+                heading: "2 greeter: Write the greeter".to_owned(),
+                task: task.to_owned(),
+                accept: vec!["it greets".to_owned()],
+                contract: Some("sh test.sh   (must exit 0)".to_owned()),
+                touches: Some(vec!["greet.sh".to_owned()]),
+                sealed: vec!["test.sh".to_owned()],
+            }),
+            asks: vec!["greeter: attempts spent".to_owned()],
+            next: "planwright answer hello/greeter".to_owned(),
+        }
+    }
+
+    // P-10: what a session has to know, in one place.
+    #[test]
+    fn a_reminder_says_where_the_plan_stands_and_what_nobody_but_planwright_may_do() {
+        let text = reminder(&[active("Write `greet.sh`.")]).expect("a plan is active");
+        insta::assert_snapshot!(text, @"
+        This project has an active plan (planwright).
+
+        plan      hello (plans/hello.md): Say hello
+        state     running, run 1; 1 of 2 steps settled
+        done, by receipts:
+          - 1 test: passed, attempt 2
+        current step: 2 greeter: Write the greeter
+        task:
+          Write `greet.sh`.
+        accepted when:
+          - it greets
+        contract:
+          sh test.sh   (must exit 0)
+        may change: greet.sh
+        must stay as they are: test.sh
+        waits for a person:
+          - greeter: attempts spent
+
+        planwright starts the agents that do its steps. Don't do them in this session unless a person asks you to.
+        You cannot mark a step done: only planwright can, by running its contract. Approving, answering and skipping are for people. If the plan does not fit any more, say so.
+        next: planwright answer hello/greeter
+        ");
+        assert_eq!(reminder(&[]), None);
+    }
+
+    #[test]
+    fn whatever_a_plan_says_the_reminder_stays_small_and_keeps_its_rules() {
+        let long = "ä".repeat(100_000);
+        let mut plan = active(&long);
+        plan.title.clone_from(&long);
+        plan.settled = vec![long.clone(); 100];
+        plan.asks = vec![long.clone(); 100];
+        if let Some(now) = &mut plan.now {
+            now.accept = vec![long.clone(); 100];
+        }
+        let plans: Vec<Active> = std::iter::repeat_n(plan, 50).collect();
+        let text = reminder(&plans).expect("a plan is active");
+        assert!(text.len() <= BYTES_MAX, "{} bytes", text.len());
+        assert!(text.contains("You cannot mark a step done"));
+        assert!(text.ends_with("next: planwright answer hello/greeter\n"), "{text}");
+        let text = reminder_bound(&long, &plans);
+        assert!(text.len() <= BYTES_MAX, "{} bytes", text.len());
+        assert!(text.ends_with("next: planwright answer hello/greeter\n"), "{text}");
+    }
+
+    // D-14: the binding is the first thing that a session hears; without one nothing is said differently.
+    #[test]
+    fn a_bound_session_is_told_so_first() {
+        let plain = reminder(&[active("x")]).expect("a plan is active");
+        assert_eq!(reminder_bound("bound to `foo`", &[active("x")]), format!("bound to `foo`\n\n{plain}"));
+        assert_eq!(reminder_bound("bound\nto nothing", &[]), "bound to nothing\n");
+    }
+
+    #[test]
+    fn further_plans_are_a_line_each() {
+        let other = Active { name: "other".to_owned(), ..active("x") };
+        let text = reminder(&[active("x"), other]).expect("two are active");
+        assert!(
+            text.contains(
+                "Other active plans:\n  - other: running, run 1; 1 of 2 steps settled (plans/hello.md)\n"
+            ),
+            "{text}"
+        );
+    }
+}

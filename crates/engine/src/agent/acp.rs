@@ -1,0 +1,247 @@
+//! The bridge to an agent that speaks the Agent Client Protocol: it hands over the prompt, answers permissions by the scope of the
+//! attempt, tells what happens line by line, and ends when the agent's turn does. It runs inside of an attempt and judges nothing.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use planwright_core::agent::acp;
+use planwright_core::agent::permission::{Call, Refused, Ruling, Scope};
+use serde_json::{Value, json};
+
+use crate::agent::hook;
+use crate::run;
+use crate::run::permission::{note, of_process};
+use crate::system::process;
+use crate::system::process::{Dialogue, Said, Stop};
+
+/// How long an agent may take to be ready.
+const READY_MAX: Duration = Duration::from_mins(2);
+/// How long it may take to end its turn once it was told to.
+const CANCEL_MAX: Duration = Duration::from_secs(2);
+/// How long it may take to end once nobody talks to it.
+const END_MAX: Duration = Duration::from_secs(2);
+/// How often an agent is asked to go on whose turn ended with a refusal.
+const AGAIN_MAX: usize = 3;
+/// How long nothing is heard before it is looked whether to stop.
+const POLL: Duration = Duration::from_millis(50);
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Ended {
+    pub session: String,
+    /// Why the turn ended, in the agent's word: `end_turn`.
+    pub stop: String,
+    /// How many calls were refused.
+    pub refused: usize,
+}
+
+/// Why there is no turn.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The agent can't be started.
+    #[error("the agent can't be started")]
+    Start(#[from] process::Error),
+    /// The scope can't be read: nothing may be done.
+    #[error("the scope of this attempt can't be read")]
+    Scope(#[source] std::io::Error),
+    /// It ended before its turn did.
+    #[error("the agent ended in the middle of `{method}`")]
+    Died {
+        /// What it was asked.
+        method: &'static str,
+    },
+    /// It did not answer in time.
+    #[error("the agent did not answer `{method}` within {seconds} s")]
+    Silent {
+        /// What it was asked.
+        method: &'static str,
+        seconds: u64,
+    },
+    /// It refused what it was asked.
+    #[error("the agent answers `{method}` with an error: {message}")]
+    Refused {
+        /// What it was asked.
+        method: &'static str,
+        /// In its own words.
+        message: String,
+        /// The number of the error, which says more than its words.
+        code: Option<i64>,
+    },
+    #[error("stopped")]
+    Stopped,
+}
+
+/// Hands a prompt to an agent and stays until its turn is over; `tell` gets one event after the other.
+pub fn bridge(
+    argv: &[String],
+    (folder, prompt): (&Path, &str),
+    stop: &Stop,
+    tell: &mut dyn FnMut(&Value),
+) -> Result<Ended, Error> {
+    let scope = match of_process() {
+        None => None,
+        Some(Ok((scope, notes))) => Some((scope, notes)),
+        Some(Err(error)) => return Err(Error::Scope(error)),
+    };
+    let dialogue = Dialogue::start(argv, folder)?;
+    let mut bridge =
+        Bridge { dialogue, scope, stop, tell, last: 0, ended: Ended::default(), rejected: None, folder };
+    let done = bridge.turn(prompt);
+    if let Err(error) = &done {
+        let mut event = json!({"type": "error", "message": error.to_string()});
+        if let Error::Refused { code: Some(code), .. } = error {
+            event["code"] = json!(code);
+        }
+        (bridge.tell)(&event);
+    }
+    let Bridge { dialogue, ended, .. } = bridge;
+    dialogue.end(END_MAX);
+    done.map(|()| ended)
+}
+
+struct Bridge<'a> {
+    dialogue: Dialogue,
+    scope: Option<(Scope, std::path::PathBuf)>,
+    stop: &'a Stop,
+    tell: &'a mut dyn FnMut(&Value),
+    /// The number of the last request.
+    last: u64,
+    ended: Ended,
+    /// Why the last call was refused, while the agent has done nothing since.
+    rejected: Option<String>,
+    folder: &'a Path,
+}
+
+impl Bridge<'_> {
+    fn turn(&mut self, prompt: &str) -> Result<(), Error> {
+        let hello = self.ask("initialize", &acp::introduction(), Some(READY_MAX))?;
+        let folder = self.folder.to_string_lossy().into_owned();
+        let session = self.ask("session/new", &json!({"cwd": folder, "mcpServers": []}), Some(READY_MAX))?;
+        let id = session["sessionId"].as_str().unwrap_or_default().to_owned();
+        self.ended.session.clone_from(&id);
+        (self.tell)(&json!({"type": "session", "session": id, "agent": hello["agentInfo"]}));
+        if let Some(mode) = acp::asking_mode(&session, self.scope.as_ref().map(|(scope, _)| scope)) {
+            let parameters = json!({"sessionId": id, "modeId": mode});
+            self.ask("session/set_mode", &parameters, Some(READY_MAX))?;
+        }
+        let mut text = prompt.to_owned();
+        for round in 0..=AGAIN_MAX {
+            let parameters = json!({"sessionId": id, "prompt": [{"type": "text", "text": text}]});
+            let result = self.ask("session/prompt", &parameters, None)?;
+            if let Some(usage) = acp::usage(&result) {
+                (self.tell)(&usage);
+            }
+            result["stopReason"].as_str().unwrap_or_default().clone_into(&mut self.ended.stop);
+            match self.rejected.take() {
+                // A turn that ended with a refusal is no work that is done: the agent is told why, and goes on.
+                Some(why) if round < AGAIN_MAX => text = acp::again(&why),
+                Some(_) | None => break,
+            }
+        }
+        (self.tell)(&json!({"type": "end", "stop": self.ended.stop}));
+        Ok(())
+    }
+
+    /// Asks something and waits for the answer, at most this long where there is a limit.
+    fn ask(
+        &mut self,
+        method: &'static str,
+        parameters: &Value,
+        limit: Option<Duration>,
+    ) -> Result<Value, Error> {
+        self.last += 1;
+        let id = self.last;
+        self.say(&acp::request(id, method, parameters), method)?;
+        let begin = Instant::now();
+        let mut cancelled: Option<Instant> = None;
+        loop {
+            if self.stop.is_requested() && cancelled.is_none() {
+                cancelled = Some(Instant::now());
+                let parameters = json!({"sessionId": self.ended.session});
+                self.say(&acp::notification("session/cancel", &parameters), method)?;
+            }
+            if cancelled.is_some_and(|since| since.elapsed() > CANCEL_MAX) {
+                return Err(Error::Stopped);
+            }
+            if let Some(limit) = limit.filter(|limit| begin.elapsed() > *limit) {
+                return Err(Error::Silent { method, seconds: limit.as_secs() });
+            }
+            let line = match self.dialogue.hear(POLL) {
+                Said::Line(line) => line,
+                Said::Nothing => continue,
+                Said::Ended => return Err(Error::Died { method }),
+            };
+            // What is no message is the agent talking to itself.
+            let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
+            if message.get("method").is_some() {
+                self.take(&message, method)?;
+            } else if message["id"] == id {
+                return match message.get("error") {
+                    Some(error) => {
+                        let text = error["message"].as_str().unwrap_or_default();
+                        let data =
+                            error["data"]["details"].as_str().or(error["data"].as_str()).unwrap_or_default();
+                        let message = format!("{text} {data}").trim().to_owned();
+                        Err(Error::Refused { method, message, code: error["code"].as_i64() })
+                    }
+                    None if cancelled.is_some() => Err(Error::Stopped),
+                    None => Ok(message["result"].clone()),
+                };
+            }
+        }
+    }
+
+    fn say(&mut self, message: &Value, method: &'static str) -> Result<(), Error> {
+        self.dialogue.say(&message.to_string()).map_err(|_| Error::Died { method })
+    }
+
+    /// Takes what the agent says or asks by itself.
+    fn take(&mut self, message: &Value, method: &'static str) -> Result<(), Error> {
+        let parameters = &message["params"];
+        match message["method"].as_str() {
+            Some("session/update") => {
+                let update = &parameters["update"];
+                if acp::goes_on(update) {
+                    self.rejected = None;
+                }
+                if let Some(event) = acp::told(update) {
+                    (self.tell)(&event);
+                }
+                Ok(())
+            }
+            Some("session/request_permission") => {
+                let answer = self.permit(parameters);
+                self.say(&acp::response(&message["id"], &answer), method)
+            }
+            Some(_) | None if message.get("id").is_some() => self.say(&acp::unknown(&message["id"]), method),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn permit(&mut self, parameters: &Value) -> Value {
+        let call = Call::of_permission(parameters, &self.folder.to_string_lossy());
+        let call = match &self.scope {
+            Some((scope, _)) => hook::followed(call, scope, self.folder),
+            None => call,
+        };
+        let (ruling, answer) =
+            acp::permission(parameters, self.scope.as_ref().map(|(scope, _)| scope), &call);
+        let (word, why) = match &ruling {
+            Ruling::Allowed => ("allowed", ""),
+            Ruling::Noted(why) => ("noted", why.as_str()),
+            Ruling::Denied(why) => ("denied", why.as_str()),
+        };
+        (self.tell)(&json!({"type": "permission", "tool": call.tool, "ruling": word, "why": why}));
+        if let (false, Some((_, notes))) = (why.is_empty(), &self.scope) {
+            let is_blocked = word == "denied";
+            let refused = Refused { at_ms: run::now(), tool: call.tool, why: why.to_owned(), is_blocked };
+            // What can't be noted was told above.
+            note(notes, &refused).ok();
+            if is_blocked {
+                self.ended.refused += 1;
+                self.rejected = Some(why.to_owned());
+            }
+        }
+        answer
+    }
+}

@@ -1,0 +1,141 @@
+//! What a session of an agent is answered when it begins, is compacted or wants to end: the active plan, or what a contract says.
+//! Knows in which form each agent takes it. What goes wrong here is a complaint and never breaks a session.
+
+use std::path::Path;
+
+use planwright_core::workspace::reminder::{reminder, reminder_bound};
+use serde_json::{Value, json};
+
+use super::Reply;
+use crate::agent::session;
+use crate::agent::session::{Asked, Error, Gate};
+use crate::workspace::project::Project;
+
+/// What stands in front of the brief where it goes into a summary.
+const KEEP: &str = "Keep the following in the summary, word for word:\n\n";
+
+/// In which form an agent takes what it is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// The JSON of claude, which codex and qwen took over.
+    Claude,
+    /// The JSON of gemini, where nothing else may be on stdout.
+    Gemini,
+    /// The JSON of copilot.
+    Copilot,
+    /// Text: a person, or the few lines that are loaded into pi and opencode.
+    Text,
+}
+
+impl Form {
+    fn of(input: &Value) -> Self {
+        match input["hook_event_name"].as_str() {
+            Some("AfterAgent" | "PreCompress") => Self::Gemini,
+            Some(_) => Self::Claude,
+            None if input.get("sessionId").is_some() => Self::Copilot,
+            None => Self::Text,
+        }
+    }
+}
+
+/// A session begins, or goes on after it was compacted.
+pub(super) fn start(input: &Value, folder: &Path, complaints: &mut Vec<String>) -> Reply {
+    let Some(brief) = brief_of(folder, complaints) else { return Reply::Pass };
+    Reply::Say(match Form::of(input) {
+        Form::Claude | Form::Gemini => {
+            let told = json!({"hookEventName": "SessionStart", "additionalContext": brief});
+            line(&json!({"hookSpecificOutput": told}))
+        }
+        Form::Copilot => line(&json!({"additionalContext": brief})),
+        Form::Text => brief,
+    })
+}
+
+/// A session is about to be compacted. Who takes nothing in here is told again by [`start`] afterwards.
+pub(super) fn compact(input: &Value, folder: &Path, complaints: &mut Vec<String>) -> Reply {
+    match Form::of(input) {
+        Form::Claude | Form::Text => match brief_of(folder, complaints) {
+            Some(brief) => Reply::Say(format!("{KEEP}{brief}")),
+            None => Reply::Pass,
+        },
+        Form::Gemini | Form::Copilot => Reply::Pass,
+    }
+}
+
+/// The agent wants to end its turn.
+pub(super) fn stop(input: &Value, folder: &Path, complaints: &mut Vec<String>) -> Reply {
+    let session = ["session_id", "sessionId"].iter().find_map(|key| input[*key].as_str()).unwrap_or_default();
+    let asked = Asked { session, is_again: input["stop_hook_active"] == true };
+    match Project::find(folder).map_err(Error::from).and_then(|project| session::gate(&project, asked)) {
+        Ok(Gate::Open) => Reply::Pass,
+        // The one answer that all of them take in the same form.
+        Ok(Gate::Hold(reason)) => Reply::Say(line(&json!({"decision": "block", "reason": reason}))),
+        Err(error) => {
+            complaints.push(told(&error));
+            Reply::Pass
+        }
+    }
+}
+
+/// The brief of the active plans; `None` where there is none, or where an agent of ours asks: it knows its task, and no plan.
+fn brief_of(folder: &Path, complaints: &mut Vec<String>) -> Option<String> {
+    if session::is_attempt() {
+        return None;
+    }
+    let mut complain = |error: &dyn std::error::Error| complaints.push(told(error));
+    let project = match Project::find(folder) {
+        Ok(project) => project,
+        Err(error) => {
+            complain(&error);
+            return None;
+        }
+    };
+    let plans = session::active(&project).unwrap_or_else(|error| {
+        complain(&error);
+        Vec::new()
+    });
+    match session::binding_of(&project) {
+        Some(binding) => Some(reminder_bound(&binding, &plans)),
+        None => reminder(&plans),
+    }
+}
+
+fn line(value: &Value) -> String {
+    format!("{value}\n")
+}
+
+/// An error with all that led to it, on one line.
+fn told(error: &dyn std::error::Error) -> String {
+    let mut text = format!("no plan can be told of: {error}");
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_form_is_that_of_who_asks() {
+        let cases = [
+            (
+                json!({"hook_event_name": "SessionStart", "session_id": "a", "source": "startup"}),
+                Form::Claude,
+            ),
+            (json!({"hook_event_name": "Stop", "session_id": "a", "timestamp": "t"}), Form::Claude),
+            (json!({"hook_event_name": "AfterAgent", "session_id": "a"}), Form::Gemini),
+            (json!({"hook_event_name": "PreCompress", "session_id": "a"}), Form::Gemini),
+            (json!({"sessionId": "a", "cwd": "/", "source": "new"}), Form::Copilot),
+            (json!({"session_id": "a", "source": "startup"}), Form::Text),
+            (json!(null), Form::Text),
+            (json!([1]), Form::Text),
+        ];
+        for (input, form) in cases {
+            assert_eq!(Form::of(&input), form, "{input}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The question before a tool is called, answered by the scope of the attempt; in a session of a person, by the tools that are
+//! guarded. What can't be told is refused where a scope was given, and let through where none was.
+
+use std::path::Path;
+
+use planwright_core::agent::permission;
+use planwright_core::agent::permission::{Call, Mode, Place, Refused, Ruling, Scope};
+use serde_json::Value;
+
+use super::Reply;
+use crate::run;
+use crate::run::permission::{guard_file, guard_of, note, of_process, real};
+use crate::store::state_dir;
+use crate::system::process;
+use crate::workspace::project::Project;
+
+/// Answers whether a tool may be called.
+pub(super) fn answer(input: Result<Value, String>, folder: &Path, complaints: &mut Vec<String>) -> Reply {
+    let call = input.and_then(|input| Call::read(&input));
+    match of_process() {
+        Some(Ok((scope, notes))) => {
+            let ruling = match &call {
+                Ok(call) => permission::ruling(&scope, &followed(call.clone(), &scope, folder)),
+                Err(why) => permission::ruling_of_rubbish(scope.mode, why),
+            };
+            settle(ruling, call.as_ref().ok(), &notes, complaints)
+        }
+        Some(Err(error)) => Reply::Refuse(format!(
+            "the scope of this attempt can't be read ({error}), so nothing may be done in it"
+        )),
+        None => match call {
+            Ok(call) => guarded(&call, folder, complaints),
+            Err(_) => Reply::Pass,
+        },
+    }
+}
+
+/// Answers for a session that no plan stands behind.
+fn guarded(call: &Call, folder: &Path, complaints: &mut Vec<String>) -> Reply {
+    // Whatever planwright started has a plan.
+    if process::job_above().is_some() {
+        return Reply::Pass;
+    }
+    let project = match Project::find_with(folder, &[]) {
+        Ok(project) => project,
+        Err(error) => {
+            complaints.push(format!("no tool is guarded here: {error}"));
+            return Reply::Pass;
+        }
+    };
+    let (guard, fault) = guard_of(&project);
+    complaints
+        .extend(fault.map(|error| format!("{}: {error}", crate::workspace::project::PROPOSAL_SETTINGS)));
+    let ruling = guard.ruling(call);
+    if ruling == Ruling::Allowed {
+        return Reply::Pass;
+    }
+    let notes = state_dir::folder_of(&state_dir::folder(), &project.root)
+        .and_then(|states| state_dir::create(&states).map(|()| guard_file(&states)));
+    match notes {
+        Ok(notes) => settle(ruling, Some(call), &notes, complaints),
+        Err(error) => {
+            complaints.push(error.to_string());
+            reply(ruling)
+        }
+    }
+}
+
+/// Notes a call that is out of scope, and answers.
+fn settle(ruling: Ruling, call: Option<&Call>, notes: &Path, complaints: &mut Vec<String>) -> Reply {
+    let (mode, why) = match &ruling {
+        Ruling::Allowed => return Reply::Pass,
+        Ruling::Noted(why) => (Mode::Log, why),
+        Ruling::Denied(why) => (Mode::Block, why),
+    };
+    let tool = call.map(|call| call.tool.clone()).unwrap_or_default();
+    let refused = Refused { at_ms: run::now(), tool, why: why.clone(), is_blocked: mode == Mode::Block };
+    if let Err(error) = note(notes, &refused) {
+        complaints.push(format!("this could not be noted: {error}"));
+    }
+    reply(ruling)
+}
+
+fn reply(ruling: Ruling) -> Reply {
+    match ruling {
+        Ruling::Allowed | Ruling::Noted(_) => Reply::Pass,
+        Ruling::Denied(why) => Reply::Refuse(why),
+    }
+}
+
+/// The call with its links followed: a file is what it leads to, and stays what it is called if that is in the workspace.
+pub(crate) fn followed(call: Call, scope: &Scope, folder: &Path) -> Call {
+    let folder = match call.folder.as_str() {
+        "" => real(folder),
+        said => real(Path::new(said)),
+    };
+    let folder = folder.to_string_lossy().into_owned();
+    let mut paths = Vec::new();
+    for path in &call.paths {
+        let place = Place::of(&scope.root, &folder, path);
+        let whole = match &place {
+            Place::Inside(inner) => Path::new(&scope.root).join(inner),
+            Place::Outside(whole) => whole.into(),
+        };
+        paths.push(real(&whole).to_string_lossy().into_owned());
+        if matches!(place, Place::Inside(_)) {
+            paths.push(whole.to_string_lossy().into_owned());
+        }
+    }
+    Call { folder, paths, ..call }
+}

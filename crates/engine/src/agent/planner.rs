@@ -1,0 +1,273 @@
+//! Asks a planner: an agent that reads the project and answers with a plan. Starts the agent and listens to it; what the answer is
+//! worth is for core, and nothing here writes into the workspace.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use planwright_core::agent::planner::Surroundings;
+use planwright_core::agent::profile;
+use planwright_core::agent::profile::{Heard, Listener, Make, PROFILES, Trouble};
+use planwright_core::agent::prompt::Context;
+use planwright_core::dialect::NATIVE;
+use planwright_core::plan::draft::Draft;
+use planwright_core::plan::verified;
+use planwright_core::run::event::Usage;
+use planwright_core::verify::suggest;
+
+use crate::config::{Config, schema};
+use crate::git::changes;
+use crate::git::changes::Snapshot;
+use crate::run;
+use crate::run::Runs;
+use crate::run::attempt_dir;
+use crate::run::attempt_dir::Folder;
+use crate::run::permission;
+use crate::store::{plan_file, state_dir};
+use crate::system::process;
+use crate::system::process::{Ended, How, Job, Stop, Supervisors};
+use crate::workspace::project;
+use crate::workspace::project::Project;
+use crate::workspace::{facts, toolchain, topic};
+
+/// The role of the agent that plans.
+pub const ROLE: &str = "planner";
+/// The role whose agent plans where nobody has that one.
+const NEXT_ROLE: &str = "coder";
+/// How much of what a planner says is kept.
+const OUTPUT_BYTES_MAX: usize = 4 << 20;
+/// How much of what it complains about is passed on.
+const COMPLAINT_BYTES_MAX: usize = 600;
+/// How many plans of the project a planner is told of.
+const PLANS_TOLD_MAX: usize = 100;
+
+/// The agent that plans.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Planner {
+    pub name: String,
+    /// Its command line; the prompt comes on its standard input.
+    pub command: Vec<String>,
+    /// Why it is this one.
+    pub because: String,
+}
+
+/// What a planner said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    pub text: String,
+    /// What it used, as far as it says.
+    pub usage: Usage,
+}
+
+/// Why no planner answered.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Nobody is known who could plan.
+    #[error("no agent is known that could plan")]
+    Nobody,
+    /// Somebody is named who can't.
+    #[error("{why}")]
+    Unfit { name: String, why: String },
+    /// Its command line is the project's word alone.
+    #[error(
+        "the command line of the planner `{name}` stands in the settings of the project, which agents can write"
+    )]
+    Unapproved { name: String, command: Vec<String> },
+    /// It is not installed.
+    #[error("the planner `{name}` can't be started: there is no program `{program}` on the PATH")]
+    Missing { name: String, program: String },
+    /// It took too long.
+    #[error("the planner `{name}` did not answer within {seconds} s")]
+    Late { name: String, seconds: u64 },
+    /// It ended without an answer.
+    #[error("the planner `{name}` gave no answer: {how}")]
+    Silent {
+        name: String,
+        /// How it ended, and what it complained about.
+        how: String,
+    },
+    /// Somebody told it to stop.
+    #[error("the planner was stopped")]
+    Stopped,
+    /// There is no place to keep what it is given.
+    #[error(transparent)]
+    State(#[from] state_dir::Error),
+    /// The process could not be run.
+    #[error("the planner could not be run")]
+    Process(#[from] process::Error),
+}
+
+impl Planner {
+    /// The agent that plans: the one that was asked for, else who plays the planner, else who plays the coder, else the first
+    /// agent on this machine whose command line is known.
+    pub fn find(config: &Config, asked: Option<&str>) -> Result<Self, Error> {
+        let played = |role: &str| {
+            let agent = config.roles.get(role).cloned();
+            agent.map(|agent| (agent, format!("it plays the {role}")))
+        };
+        let named = asked.map(|name| (config.agent_of(name).to_owned(), "you asked for it".to_owned()));
+        let own =
+            || config.agents.contains_key(ROLE).then(|| (ROLE.to_owned(), "it is called so".to_owned()));
+        let found = named.or_else(|| played(ROLE)).or_else(own).or_else(|| played(NEXT_ROLE));
+        let installed = || {
+            let known = PROFILES.iter().find(|profile| facts::has_program(profile.program));
+            known.map(|profile| (profile.name.to_owned(), "it is installed".to_owned()))
+        };
+        let (name, because) = found.or_else(installed).ok_or(Error::Nobody)?;
+        let command = command_of(config, &name)?;
+        if config.is_projects_word(&name) {
+            return Err(Error::Unapproved { name, command });
+        }
+        if let Some(program) = profile::program(&command).filter(|program| !facts::has_program(program)) {
+            return Err(Error::Missing { name, program: program.to_owned() });
+        }
+        Ok(Self { name, command, because })
+    }
+
+    /// Asks once. When it returns, nothing that the planner started is alive, and `changed` names the files of the workspace that
+    /// changed while it was at work, whether it answered or not.
+    pub fn ask(
+        &self,
+        project: &Project,
+        prompt: &str,
+        stop: &Stop,
+        changed: &mut Vec<String>,
+    ) -> Result<Said, Error> {
+        let seconds = project.config.draft.seconds;
+        let name = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let states = state_dir::folder_of(&state_dir::folder(), &project.root)?;
+        let folder = Folder::at(&states.join("planners"), &name);
+        let said = project.config.agents.get(&self.name);
+        let like = said.and_then(|said| said.like.as_deref());
+        let make = Make::of(&self.command, like);
+        // It only reads: its own rules and hooks say so, as far as its profile has any.
+        let held = permission::planning((&project.config, &project.root), make, folder.path())?;
+        let mut env =
+            attempt_dir::environment(make, said.map(|said| said.environment.as_slice()).unwrap_or_default());
+        let words: Vec<String> = self.command.iter().map(|word| folder.word(word)).collect();
+        let unfit = |why| Error::Unfit { name: self.name.clone(), why };
+        let argv = permission::own_bridge(held.applied_to(&words)).map_err(unfit)?;
+        permission::lay_over(&mut env, held.environment);
+        let job = Job {
+            argv,
+            folder: project.root.clone(),
+            env,
+            input: prompt.as_bytes().to_vec(),
+            deadline: Duration::from_secs(seconds),
+            output_bytes_max: OUTPUT_BYTES_MAX,
+            tag: format!("planner/{name}"),
+        };
+        let places = said.map(|said| said.places.clone()).unwrap_or_default();
+        let mut listener = Listener::of(make.reader, &places);
+        let before = Snapshot::of(&project.root);
+        let ended = Supervisors::new().run_heard(&job, stop, &mut |bytes| listener.hear(bytes));
+        let now = changes::named(before.again(&project.root).changed_since(&before), &[]);
+        changed.extend(now.into_iter().filter(|path| !changed.contains(path)).collect::<Vec<_>>());
+        let ended = ended?;
+        let mut heard = listener.finish();
+        folder.hear_left(make.reader, &mut heard);
+        self.refuse_silence(&ended, &heard, seconds)?;
+        let milliseconds = u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX);
+        let usage = folder.said().usage(&heard, milliseconds);
+        Ok(Said { text: heard.said, usage })
+    }
+
+    /// How it ended tells nothing about what it said: some agents end with 0 whatever happened, others never do.
+    fn refuse_silence(&self, ended: &Ended, heard: &Heard, seconds: u64) -> Result<(), Error> {
+        let name = || self.name.clone();
+        let trouble = heard.trouble.as_ref().filter(|trouble| !matches!(trouble, Trouble::Refused { .. }));
+        if let Some(trouble) = trouble {
+            let sign_in = Make::of(&self.command, None).sign_in();
+            let sign_in = sign_in.filter(|_| matches!(trouble, Trouble::SignedOut { .. }));
+            let way_out = sign_in.map(|way| format!("; sign in: {way}")).unwrap_or_default();
+            return Err(Error::Silent { name: name(), how: format!("{}{way_out}", trouble.why()) });
+        }
+        let how = match &ended.how {
+            How::TimedOut => return Err(Error::Late { name: name(), seconds }),
+            How::Stopped => return Err(Error::Stopped),
+            How::NotStarted(why) => why.clone(),
+            How::Exited(_) | How::Signalled(_) if !heard.said.trim().is_empty() => return Ok(()),
+            How::Exited(code) => format!("it ended with {code}"),
+            How::Signalled(signal) => format!("it was killed by signal {signal}"),
+        };
+        let refused = heard.trouble.as_ref().map(|trouble| trouble.why().to_owned());
+        let said = refused.unwrap_or_else(|| ended.stderr.tail(COMPLAINT_BYTES_MAX).trim().to_owned());
+        let said = if said.is_empty() { String::new() } else { format!(": {said}") };
+        Err(Error::Silent { name: name(), how: format!("{how}{said}") })
+    }
+}
+
+/// Tells the processes of this process apart.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// The command line of an agent, by its name.
+fn command_of(config: &Config, name: &str) -> Result<Vec<String>, Error> {
+    let unfit = |why: String| Error::Unfit { name: name.to_owned(), why };
+    if schema::BUILT_IN.contains(&name) {
+        return Err(unfit(format!("`{name}` can't plan: it is no agent that answers")));
+    }
+    let command = config.command_of(name);
+    match command.is_empty() {
+        true => Err(unfit(format!("no command line is known for the planner `{name}`"))),
+        false => Ok(command),
+    }
+}
+
+/// What a planner is told about the project. `draft` is the plan that is there already, if one is.
+pub fn surroundings(project: &Project, draft: &Draft) -> Surroundings {
+    let kind: suggest::Project = toolchain::of(project, draft);
+    // Plans that can't be listed are none that a planner has to know of.
+    let plans = project.plans().unwrap_or_default();
+    Surroundings {
+        kind,
+        targets: facts::agents(project).into_iter().collect(),
+        tools: project.config.tools.iter().map(tool).collect(),
+        plans: plans.iter().take(PLANS_TOLD_MAX).map(|plan| project::name(plan)).collect(),
+    }
+}
+
+/// A tool that agents can be given, as planners read it: `odoo: read, write`.
+fn tool((name, operations): (&String, &Vec<String>)) -> String {
+    if operations.is_empty() { name.clone() } else { format!("{name}: {}", operations.join(", ")) }
+}
+
+/// A file that a planner is given to read, by a path as the user typed it.
+pub fn code(project: &Project, path: &str) -> Context {
+    let at: PathBuf = path.into();
+    let text = topic::excerpt(&at, project.config.run.context_bytes);
+    Context { reference: format!("file:{path}"), text }
+}
+
+/// Keeps an answer that could not be used, outside of the workspace, so that a person can mend it.
+pub fn keep_answer(project: &Project, text: &str) -> Result<PathBuf, state_dir::Error> {
+    let folder = state_dir::folder_of(&state_dir::folder(), &project.root)?.join("drafts");
+    let name = format!("{}.md", &blake3::hash(text.as_bytes()).to_hex()[..12]);
+    state_dir::keep(&folder, &name, text.as_bytes())?;
+    Ok(folder.join(name))
+}
+
+/// Writes a plan of one task outside of the workspace, where no agent reaches it by accident. The same text that is yet to be run
+/// is the same file; one that was run gets another.
+pub fn quick_plan(runs: &Runs, task: &str, text: &str) -> Result<PathBuf, run::Error> {
+    let folder = runs.store().folder().join(QUICK);
+    let digest = &blake3::hash(text.as_bytes()).to_hex()[..8];
+    let slug: String = verified::slug(task).chars().take(SLUG_CHARS_MAX).collect();
+    let mut count = 1_usize;
+    loop {
+        let number = if count == 1 { String::new() } else { format!("-{count}") };
+        let path = folder.join(format!("{}-{digest}{number}.md", slug.trim_end_matches('-')));
+        let is_over = runs.latest(&path)?.is_some_and(|run| run.state.outcome().is_some());
+        if !is_over {
+            match plan_file::create_plan(&path, text, NATIVE) {
+                Ok(()) | Err(plan_file::Error::Exists { .. }) => return Ok(path),
+                Err(error) => return Err(project::Error::from(error).into()),
+            }
+        }
+        count += 1;
+    }
+}
+
+/// Where plans of one task lie, in the state folder of the project.
+const QUICK: &str = "quick";
+/// How much of a task is in the name of its file.
+const SLUG_CHARS_MAX: usize = 40;

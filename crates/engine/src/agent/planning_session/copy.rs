@@ -1,0 +1,123 @@
+//! The copies that people review: one folder for every plan that a planner committed, in the state folder of the project, under a
+//! name that can be typed. What a planner writes after its commit stays in its own folder.
+
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use planwright_core::dialect::{self, Dialect};
+use planwright_core::plan::digest::Digest;
+use planwright_core::plan::lifecycle::State;
+use planwright_core::plan::verified::slug;
+
+use super::Error;
+use crate::approval::Decisions;
+use crate::store::{plan_file, state_dir};
+use crate::workspace::project;
+use crate::workspace::project::Project;
+
+const THREADS: &str = "threads";
+/// What a plan is called whose title and topic have no letters.
+const NAMELESS: &str = "thread";
+/// The most characters of a name, without a number behind it.
+const NAME_CHARS_MAX: usize = 50;
+/// What stands for the digest of a copy that is no plan any more: no digest is spelled so.
+const NO_PLAN: &str = "no plan";
+
+/// Where the copies of a project lie, whichever way that is reached.
+pub(super) fn folder(root: &Path) -> Result<PathBuf, Error> {
+    let folder = state_dir::folder_of(&state_dir::folder(), root)?.join(THREADS);
+    Ok(folder.canonicalize().unwrap_or(folder))
+}
+
+/// Every copy, by name.
+pub(crate) fn plans(root: &Path) -> Vec<PathBuf> {
+    let Ok(folder) = folder(root) else { return Vec::new() };
+    // Where nothing was committed there is no such folder.
+    let entries = folder.read_dir().into_iter().flatten().flatten();
+    let is_plan = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default();
+        let is_hidden = name.as_encoded_bytes().starts_with(b".");
+        !is_hidden && name != plan_file::ARCHIVE && path.symlink_metadata().is_ok_and(|data| data.is_dir())
+    };
+    let mut plans: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_plan).collect();
+    plans.sort();
+    plans
+}
+
+/// The name of a plan that was committed, by the path of its copy; `None` where it is none.
+pub fn name_of_copy(path: &Path) -> Option<String> {
+    let folder = path.parent().filter(|folder| folder.file_name().is_some_and(|name| name == THREADS))?;
+    let states = state_dir::folder();
+    let above = folder.parent()?.parent()?;
+    let is_ours = above == states || states.canonicalize().is_ok_and(|states| above == states);
+    is_ours.then(|| path.file_name().map(|name| name.to_string_lossy().into_owned())).flatten()
+}
+
+/// The dialect of plans that are folders.
+pub(super) fn dialect() -> &'static Dialect {
+    dialect::named("directory").expect("one of the dialects")
+}
+
+/// The copies, and the right to change them as long as this lives.
+pub(super) struct Kept {
+    folder: PathBuf,
+    // Dropping it gives the right back.
+    _lock: File,
+}
+
+impl Kept {
+    /// Waits for the copies of a project.
+    pub(super) fn take(project: &Project) -> Result<Self, Error> {
+        let folder = folder(&project.root)?;
+        state_dir::create(&folder)?;
+        let failed = |source| Error::Folder { path: folder.clone(), source };
+        let folder = folder.canonicalize().map_err(failed)?;
+        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(folder.join(".lock"));
+        let lock = lock.and_then(|file| file.lock().map(|()| file)).map_err(failed)?;
+        Ok(Self { folder, _lock: lock })
+    }
+
+    /// Where the copy of a plan lies, or would.
+    pub(super) fn path(&self, plan: &str) -> PathBuf {
+        self.folder.join(plan)
+    }
+
+    /// The digest of a copy; `None` where there is none.
+    pub(super) fn digest(&self, project: &Project, plan: &str) -> Result<Option<String>, Error> {
+        let path = self.path(plan);
+        if !plan_file::is_there(&path) {
+            return Ok(None);
+        }
+        let read = match project.verify(&path, plan) {
+            // Somebody took its files away.
+            Err(project::Error::Store(plan_file::Error::NotAFile { .. })) => None,
+            verified => verified?.plan.map(|plan| Digest::of(&plan).to_string()),
+        };
+        Ok(Some(read.unwrap_or_else(|| NO_PLAN.to_owned())))
+    }
+
+    /// A name for a plan that no other plan has, made of its title or of what the session is about.
+    pub(super) fn name(
+        &self,
+        (project, decisions): (&Project, &Decisions),
+        words: [&str; 2],
+        given: &BTreeSet<String>,
+    ) -> Result<String, Error> {
+        let name = words.iter().map(|words| slug(words)).find(|name| !name.is_empty());
+        let name: String = name.as_deref().unwrap_or(NAMELESS).chars().take(NAME_CHARS_MAX).collect();
+        let name = name.trim_end_matches('-');
+        let known: BTreeSet<String> = project.plans()?.iter().map(|plan| project::name(plan)).collect();
+        let mut count = 1_usize;
+        loop {
+            let name = if count == 1 { name.to_owned() } else { format!("{name}-{count}") };
+            let is_free =
+                !known.contains(&name) && !given.contains(&name) && !plan_file::is_there(&self.path(&name));
+            // A plan that was taken back lets go of its name; one that was decided about does not.
+            if is_free && decisions.case(&self.path(&name))?.state() == State::Draft {
+                return Ok(name);
+            }
+            count += 1;
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! What the sessions of the user's own agents are told of plans: which are active and where they stand. Reads; plans that are over
+//! are never told of, and nothing that is told here is a verdict.
+
+mod stop_gate;
+
+pub use stop_gate::{Asked, Gate, gate};
+
+use std::cmp::Reverse;
+use std::path::{Path, PathBuf};
+
+use planwright_core::dialect::named::Slug;
+use planwright_core::plan::lifecycle::State;
+use planwright_core::run::event::Reason;
+use planwright_core::run::state::{Phase, Status};
+use planwright_core::workspace::active_plan::MARKER;
+use planwright_core::workspace::reminder::{Active, Now, Stage, first_open, heading};
+
+use crate::approval;
+use crate::approval::Decisions;
+use crate::git::sealed;
+use crate::run;
+use crate::run::{Glance, Run, Runs};
+use crate::store::journal::{self, Holder, LedgerRow};
+use crate::system::process;
+use crate::workspace::active_plan;
+use crate::workspace::project;
+use crate::workspace::project::Project;
+
+/// How many active plans are looked at.
+const PLANS_MAX: usize = 10;
+
+/// What can go wrong with a session.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Project(#[from] project::Error),
+    #[error(transparent)]
+    Runs(#[from] run::Error),
+    /// What was said about its plans.
+    #[error(transparent)]
+    Decisions(#[from] approval::Error),
+    #[error("the record can't be read")]
+    Journal(#[from] journal::Error),
+    #[error("the files that judge can't be looked at")]
+    Seal(#[from] sealed::Error),
+    /// What was said to sessions can't be kept.
+    #[error("cannot note that a session was held back")]
+    Note(#[source] std::io::Error),
+}
+
+/// Whether this process was started by an agent that planwright started: such an agent knows its task, and no plan.
+pub fn is_attempt() -> bool {
+    process::job_above().is_some()
+}
+
+/// The plans that are active, the one that moved last first: those that are being run, else those that may be, else those that a
+/// person is asked about.
+///
+/// The plan that this worktree is bound to comes before the others.
+pub fn active(project: &Project) -> Result<Vec<Active>, Error> {
+    let Some(decisions) = Decisions::open_existing(project)? else { return Ok(Vec::new()) };
+    // A marker that leads nowhere puts no plan first; it is told of by itself.
+    let bound = active_plan::of_marker(project).ok().flatten().map(|bound| bound.plan);
+    let is_other = |plan: &Path| bound.as_ref() != Some(&project.root.join(plan));
+    let runs = decisions.runs();
+    let mut going = runs.newest()?;
+    going.retain(|glance| !matches!(glance.tally.phase, Phase::Finished(_)));
+    going.sort_by_key(|glance| (is_other(&glance.path), Reverse(glance.changed_at_ms)));
+    if !going.is_empty() {
+        return going.iter().take(PLANS_MAX).map(|glance| of_run(runs, glance)).collect();
+    }
+    let approved = approved(&decisions)?;
+    let (mut rows, stage) = match approved.is_empty() {
+        false => (approved, Stage::Approved),
+        true => (newest_first(decisions.waiting()?), Stage::Proposed),
+    };
+    rows.sort_by_key(|row| is_other(&row.plan));
+    let here = rows.into_iter().filter(|row| project.root.join(&row.plan).exists());
+    here.take(PLANS_MAX).filter_map(|row| of_ledger(&decisions, &row, stage).transpose()).collect()
+}
+
+/// What binds the worktree of a session to a plan, in words; `None` where nothing does.
+pub fn binding_of(project: &Project) -> Option<String> {
+    Some(match active_plan::of_marker(project) {
+        Ok(None) => return None,
+        Ok(Some(bound)) => {
+            let slug = bound.name.slug().map_or("", Slug::as_str);
+            let plan = bound.plan.strip_prefix(&project.root).unwrap_or(&bound.plan).display();
+            let progress = bound.progress.strip_prefix(&project.root).unwrap_or(&bound.progress).display();
+            format!(
+                "This worktree is bound to the plan `{slug}` ({MARKER}): {plan}, progress in {progress}. Other plans are other workers'."
+            )
+        }
+        Err(error) => format!(
+            "This worktree is bound to no plan, DANGLING: {error}. Tell a person; don't take another plan."
+        ),
+    })
+}
+
+/// Plans that may be run, the newest first.
+fn approved(decisions: &Decisions) -> Result<Vec<LedgerRow>, Error> {
+    let mut rows = decisions.runs().store().ledgers()?;
+    rows.retain(|row| row.summary.state == State::Approved.to_string());
+    Ok(newest_first(rows))
+}
+
+fn newest_first(mut rows: Vec<LedgerRow>) -> Vec<LedgerRow> {
+    rows.sort_by_key(|row| Reverse(row.summary.since_ms));
+    rows
+}
+
+fn of_run(runs: &Runs, glance: &Glance) -> Result<Active, Error> {
+    let run = runs.run(glance.run)?;
+    let holder = runs.holder(&run)?;
+    let steps = || run.plan.steps.iter().zip(&run.state.steps);
+    let settled: Vec<String> = steps()
+        .filter_map(|(step, now)| match &now.status {
+            Status::Passed { attempt } => {
+                Some(format!("{}: contract passed, attempt {attempt}", heading(step)))
+            }
+            Status::Skipped { by, reason } => Some(format!("{}: skipped by {by}: {reason}", heading(step))),
+            Status::Pending | Status::Running { .. } | Status::Judging { .. } | Status::Waiting { .. } => {
+                None
+            }
+        })
+        .collect();
+    let flags: Vec<bool> = run.state.steps.iter().map(|step| step.status.is_settled()).collect();
+    let busy =
+        run.state.steps.iter().position(|step| !step.status.is_settled() && step.status != Status::Pending);
+    let now = busy.or_else(|| first_open(&run.plan, &flags)).map(|place| Now::of(&run.plan.steps[place]));
+    let number = run.row.id.number();
+    let stand = match (&run.state.phase, run.state.asks.is_empty(), holder.is_some()) {
+        (Phase::Stopped, ..) => "stopped",
+        (Phase::New | Phase::Running | Phase::Finished(_), false, _) => "waiting for a person",
+        (Phase::New | Phase::Running | Phase::Finished(_), true, true) => "running",
+        (Phase::New | Phase::Running | Phase::Finished(_), true, false) => "begun, and nobody drives it now",
+    };
+    let asks = run.state.asks.values().map(|ask| {
+        let about = ask.step.map_or("the run", |place| run.plan.steps[place].id.as_str());
+        format!("{about}: {}", ask.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default())
+    });
+    Ok(Active {
+        name: glance.plan.clone(),
+        path: glance.path.to_string_lossy().into_owned(),
+        title: run.plan.title.clone(),
+        state: format!("{stand}, run {number}; {} of {} steps settled", settled.len(), flags.len()),
+        stage: Stage::Run,
+        settled,
+        now,
+        asks: asks.collect(),
+        next: next_of(&run, holder.as_ref()),
+    })
+}
+
+/// The command that a person types next.
+fn next_of(run: &Run, driver: Option<&Holder>) -> String {
+    let plan = word(&run.row.name, &run.row.plan);
+    match run.state.asks.values().next() {
+        Some(ask) if ask.reason != Reason::Stalled => {
+            let step = ask.step.map(|place| format!("/{}", run.plan.steps[place].id)).unwrap_or_default();
+            format!("planwright answer {plan}{step}")
+        }
+        None if driver.is_some() => "planwright status".to_owned(),
+        Some(_) | None => format!("planwright run {plan}"),
+    }
+}
+
+fn of_ledger(decisions: &Decisions, row: &LedgerRow, stage: Stage) -> Result<Option<Active>, Error> {
+    let case = decisions.case_of(row.plan.clone())?;
+    let Some(revision) = case.standing.newest() else { return Ok(None) };
+    let plan = decisions.plan(&case, revision)?;
+    let (name, count) = (project::name(&row.plan), plan.steps.len());
+    let open = vec![false; count];
+    let verb = if stage == Stage::Approved { "run" } else { "review" };
+    Ok(Some(Active {
+        path: row.plan.to_string_lossy().into_owned(),
+        title: plan.title.clone(),
+        state: format!(
+            "{}, r{}; {count} steps, none carried out by planwright",
+            case.state(),
+            revision.number
+        ),
+        stage,
+        settled: Vec::new(),
+        now: first_open(&plan, &open).map(|place| Now::of(&plan.steps[place])),
+        asks: Vec::new(),
+        next: format!("planwright {verb} {}", word(&name, &row.plan)),
+        name,
+    }))
+}
+
+/// How a plan is typed: its name, or its path where that is no plain word.
+fn word(name: &str, path: &Path) -> String {
+    let is_plain = |text: &str| {
+        !text.starts_with('-')
+            && text.chars().all(|sign| sign.is_ascii_alphanumeric() || "-_./".contains(sign))
+    };
+    let path: PathBuf = path.to_owned();
+    match is_plain(name) {
+        true => name.to_owned(),
+        false => format!("'{}'", path.to_string_lossy().replace('\'', "'\\''")),
+    }
+}

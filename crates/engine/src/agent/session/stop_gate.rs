@@ -1,0 +1,257 @@
+//! The gate at the end of a session's turn: runs the contract of the step that the session is at and says what it said. Advice, a
+//! few times a session: it records nothing in any journal, and the verdict still comes from a run.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use planwright_core::plan::verified::{Contract, Plan, Step};
+use planwright_core::run::state::Status;
+use planwright_core::workspace::reminder::first_open;
+use serde::{Deserialize, Serialize};
+
+use super::{Error, approved};
+use crate::approval::Decisions;
+use crate::git::sealed;
+use crate::run::Runs;
+use crate::run::contract::{Seen, Site};
+use crate::store::journal::RunId;
+use crate::store::{plan_file, state_dir};
+use crate::system::process;
+use crate::system::process::{Stop, Supervisors};
+use crate::workspace::project;
+use crate::workspace::project::Project;
+
+/// How long all contracts of one look may take; agents wait five minutes for a hook.
+const LOOK: Duration = Duration::from_secs(200);
+/// How much of what a contract printed is told.
+const OUTPUT_BYTES_MAX: usize = 2000;
+/// Of how many sessions it is known how often they were held back.
+const SESSIONS_MAX: usize = 200;
+/// The record of that, in the state folder.
+const RECORD: &str = "session-holds.json";
+const RECORD_BYTES_MAX: u64 = 1 << 20;
+
+/// A session that wants to end its turn.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// How the agent names it.
+    pub session: &'a str,
+    /// Whether it only goes on because it was held back before.
+    pub is_again: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Gate {
+    Open,
+    /// It should go on, for this reason.
+    Hold(String),
+}
+
+/// Whether a session may end its turn.
+pub fn gate(project: &Project, asked: Asked<'_>) -> Result<Gate, Error> {
+    let holds_max = project.config.session.stop_holds;
+    if holds_max == 0 || asked.session.is_empty() {
+        return Ok(Gate::Open);
+    }
+    let mut record = Record::of(project);
+    if record.count(asked.session) >= holds_max {
+        return Ok(Gate::Open);
+    }
+    let Some(matter) = matter(project)? else { return Ok(Gate::Open) };
+    let Some(words) = matter.look(project)? else { return Ok(Gate::Open) };
+    // Who was told the same and comes back with the same knows no way on; a third time helps nobody.
+    if asked.is_again && record.is_last(asked.session, &words) {
+        return Ok(Gate::Open);
+    }
+    // What can't be counted has no end, so nobody is held back then.
+    let count = record.add(asked.session, &words)?;
+    Ok(Gate::Hold(format!(
+        "{words}\n(planwright, {count} of at most {holds_max} times in this session; nothing is recorded by this.)"
+    )))
+}
+
+/// What a session works on: a plan that a person approved, and the step of it, where that is known.
+struct Matter {
+    plan: Plan,
+    sealed: BTreeMap<String, String>,
+    /// How the work is called; an agent in an attempt knows its task alone.
+    name: Option<String>,
+    /// The only step that is looked at.
+    only: Option<usize>,
+}
+
+/// What a session in this project works on; `None` where that is nothing, planwright's own to carry out, or anybody's guess.
+fn matter(project: &Project) -> Result<Option<Matter>, Error> {
+    if let Some(sign) = process::job_above() {
+        return sign.tag().map_or(Ok(None), |tag| of_attempt(project, tag));
+    }
+    let Some(decisions) = Decisions::open_existing(project)? else { return Ok(None) };
+    let is_over = |tally: &planwright_core::run::summary::Tally| {
+        matches!(tally.phase, planwright_core::run::state::Phase::Finished(_))
+    };
+    if decisions.runs().newest()?.iter().any(|glance| !is_over(&glance.tally)) {
+        return Ok(None);
+    }
+    let rows = approved(&decisions)?;
+    let [row] = rows.as_slice() else { return Ok(None) };
+    let case = decisions.case_of(row.plan.clone())?;
+    // Only what a person approved is run: the text in the workspace may be anybody's by now.
+    let (Some(_), Some(revision)) = (case.standing.approved(crate::run::now()), case.standing.newest())
+    else {
+        return Ok(None);
+    };
+    let plan = decisions.plan(&case, revision)?;
+    let sealed = revision.subject.sealed.clone();
+    Ok(Some(Matter { plan, sealed, name: Some(project::name(&row.plan)), only: None }))
+}
+
+/// What an agent in an attempt works on, by the tag that it was started with: `…/RUN/STEP/ATTEMPT/agent`.
+fn of_attempt(project: &Project, tag: &str) -> Result<Option<Matter>, Error> {
+    let parts: Vec<&str> = tag.rsplitn(5, '/').collect();
+    let [kind, _, step, run, key] = parts.as_slice() else { return Ok(None) };
+    let Some(runs) = Runs::open_existing(project)? else { return Ok(None) };
+    let Ok(number) = run.parse() else { return Ok(None) };
+    if *kind != "agent" || runs.store().key() != *key {
+        return Ok(None);
+    }
+    let run = runs.run(RunId::new(number))?;
+    let only = run.plan.steps.iter().position(|known| known.id == *step);
+    let is_running = |place: usize| matches!(run.state.steps[place].status, Status::Running { .. });
+    Ok(only.filter(|&place| is_running(place)).map(|place| Matter {
+        sealed: run.sealed(),
+        name: None,
+        only: Some(place),
+        plan: run.plan,
+    }))
+}
+
+impl Matter {
+    /// What the contract of the step says that is not done; `None` where nothing speaks against the end.
+    fn look(&self, project: &Project) -> Result<Option<String>, Error> {
+        let moved = sealed::moved(&self.sealed, &sealed::of(&project.root, &self.plan)?);
+        if !moved.is_empty() {
+            return Ok(Some(format!(
+                "{}; they judge the work, so put them back as they were.",
+                moved.join("; ")
+            )));
+        }
+        let begin = Instant::now();
+        let mut settled = vec![false; self.plan.steps.len()];
+        let next = |settled: &[bool]| self.only.or_else(|| first_open(&self.plan, settled));
+        while let Some(place) = next(&settled).filter(|_| begin.elapsed() < LOOK) {
+            let step = &self.plan.steps[place];
+            let is_ours = step.contract != Contract::Manual && step.target != "human";
+            let Some(seen) =
+                is_ours.then(|| look(project, step, LOOK.saturating_sub(begin.elapsed()))).flatten()
+            else {
+                return Ok(None);
+            };
+            match seen.verdict.failure() {
+                Some(failure) => return Ok(Some(self.words(step, &failure.to_string(), &seen.output))),
+                None if self.only.is_some() => return Ok(None),
+                None => settled[place] = true,
+            }
+        }
+        Ok(None)
+    }
+
+    fn words(&self, step: &Step, failure: &str, output: &str) -> String {
+        let what = match &self.name {
+            Some(name) => format!("Step {} `{}` of the plan {name} ({})", step.number, step.id, step.title),
+            None => "Your task".to_owned(),
+        };
+        let (command, expect) = match &step.contract {
+            Contract::Shell { command, expect } => (command.as_str(), *expect),
+            Contract::Manual => ("", 0),
+        };
+        let mut text = format!(
+            "{what} is not done: its contract says {failure}.\n\nContract (must exit {expect}):\n{command}\n"
+        );
+        let output = output.trim_end();
+        if !output.is_empty() {
+            let from = output.len().saturating_sub(OUTPUT_BYTES_MAX);
+            let from = (from..=output.len()).find(|&at| output.is_char_boundary(at)).unwrap_or(0);
+            text.push_str(&format!("\nEnd of its output:\n{}\n", &output[from..]));
+        }
+        text.push_str("\nGo on with it, or say what keeps you from it.");
+        text
+    }
+}
+
+/// Looks at a step for at most this long, its setup and all; one that takes longer has told nothing. Its own deadline would say that
+/// the contract failed, which nobody knows.
+fn look(project: &Project, step: &Step, left: Duration) -> Option<Seen> {
+    let site = Site { folder: &project.root, closed: &[], limits: &project.config.run };
+    let tag = format!("session/{}/contract", step.id);
+    let stop = Stop::new();
+    let (done, is_done) = channel::<()>();
+    std::thread::scope(|scope| {
+        let stop = &stop;
+        scope.spawn(move || {
+            if is_done.recv_timeout(left) == Err(RecvTimeoutError::Timeout) {
+                stop.request();
+            }
+        });
+        let seen = site.look(step, (&Supervisors::new(), &tag), stop);
+        drop(done);
+        seen
+    })
+}
+
+/// How often sessions were held back, and with which words the last time.
+struct Record {
+    path: Option<PathBuf>,
+    held: Vec<Held>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Held {
+    /// The hash of how the agent names the session.
+    session: String,
+    count: u32,
+    /// The hash of what it was told last.
+    words: String,
+}
+
+impl Record {
+    fn of(project: &Project) -> Self {
+        let folder = state_dir::folder_of(&state_dir::folder(), &project.root).ok();
+        let path = folder.map(|folder| folder.join(RECORD));
+        let text = path.as_ref().and_then(|path| plan_file::read_text(path, RECORD_BYTES_MAX).ok());
+        let held = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        Self { path, held }
+    }
+
+    fn find(&self, session: &str) -> Option<&Held> {
+        let session = hash(session);
+        self.held.iter().find(|held| held.session == session)
+    }
+
+    fn count(&self, session: &str) -> u32 {
+        self.find(session).map_or(0, |held| held.count)
+    }
+
+    fn is_last(&self, session: &str, words: &str) -> bool {
+        self.find(session).is_some_and(|held| held.words == hash(words))
+    }
+
+    /// Counts once more, durably; returns how often that was.
+    fn add(&mut self, session: &str, words: &str) -> Result<u32, Error> {
+        let count = self.count(session) + 1;
+        let session = hash(session);
+        self.held.retain(|held| held.session != session);
+        let over = (self.held.len() + 1).saturating_sub(SESSIONS_MAX);
+        self.held.drain(..over);
+        self.held.push(Held { session, count, words: hash(words) });
+        let text = serde_json::to_string(&self.held).map_err(|error| Error::Note(error.into()))?;
+        let path = self.path.as_ref().ok_or_else(|| Error::Note(std::io::ErrorKind::NotFound.into()))?;
+        plan_file::put_private(path, &text).map_err(Error::Note)?;
+        Ok(count)
+    }
+}
+
+fn hash(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
+}

@@ -1,0 +1,509 @@
+//! What people and written rules say about plans before and between runs: proposals, approvals, rejections, remarks. The façade
+//! that faces use. What fits where is for the table in core; this gathers what is said yes to, and records it.
+
+mod expiry;
+mod action;
+mod review;
+mod authority;
+mod mirror;
+mod start;
+mod subject;
+mod batch;
+
+pub use action::Find;
+pub use batch::Act;
+pub use expiry::Expired;
+pub use mirror::Drift;
+pub use review::{Asked, Reviewed};
+pub use start::Started;
+pub use subject::moved;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use planwright_core::approval::ledger::{Entry, Subject, Who, statement};
+use planwright_core::approval::status;
+use planwright_core::approval::status::{Revision, Said, Standing, Unfit};
+use planwright_core::plan::lifecycle::State;
+use planwright_core::plan::verified::Plan;
+use planwright_core::run::baseline::Red;
+use planwright_core::run::event::Outcome;
+
+use planwright_core::syntax::diagnostic::Severity;
+use planwright_core::syntax::source::Source;
+use planwright_core::workspace::portfolio::Trip;
+
+use crate::config::{policy, signature};
+use crate::git::{base, sealed};
+use crate::portfolio::board;
+use crate::run;
+use crate::run::{Run, Runs, now};
+use crate::store::journal::{self, Appended, Statement, Store, Summary, blob_of};
+use crate::store::plan_file;
+use crate::workspace::project::{Project, Verified};
+
+/// What can go wrong with a decision.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It is under way in another working copy.
+    #[error("{plan} is under way in {}", root.display())]
+    OpenElsewhere {
+        plan: String,
+        /// The root of the project there.
+        root: PathBuf,
+        /// Whether that is the tree of the plan.
+        is_tree: bool,
+    },
+    /// The runs of the plan.
+    #[error(transparent)]
+    Runs(#[from] run::Error),
+    #[error("the ledger failed")]
+    Journal(#[from] journal::Error),
+    #[error("the repository can't be asked where the work would begin")]
+    Base(#[from] base::Error),
+    #[error("the files that judge can't be sealed")]
+    Seal(#[from] sealed::Error),
+    /// The policy says no.
+    #[error("{0}")]
+    Refused(String),
+    /// There is a policy, and it can't be used.
+    #[error(transparent)]
+    Policy(#[from] policy::Error),
+    /// The approval was not signed.
+    #[error(transparent)]
+    Unsigned(#[from] signature::Unsigned),
+    /// The signature does not count.
+    #[error(transparent)]
+    Signature(#[from] signature::Error),
+    #[error(transparent)]
+    Store(#[from] plan_file::Error),
+    /// The plan has errors.
+    #[error("{plan} has {errors} errors, and only a plan without any can be proposed")]
+    Unclean { plan: String, errors: usize },
+    /// It does not fit.
+    #[error("{0}")]
+    Unfit(Unfit),
+    /// The ledger does not fit itself.
+    #[error("the ledger of {plan} is broken at entry {seq}: {why}")]
+    Broken { plan: String, seq: u64, why: Unfit },
+    /// What was decided about is not what stands there now.
+    #[error("{plan} is {now}, not {seen}")]
+    Moved {
+        plan: String,
+        /// The digest that was decided about.
+        seen: String,
+        /// The digest that was proposed last.
+        now: String,
+    },
+    /// What was approved, or is to be, is not what would be run.
+    #[error("lapsed: {}", moved.join("; "))]
+    Lapsed {
+        plan: String,
+        /// What moved, in words.
+        moved: Vec<String>,
+    },
+    #[error("nobody has approved {plan}")]
+    Unapproved { plan: String },
+    #[error("{plan} is staged, and only a plan in its place can be proposed or run")]
+    Staged { plan: String },
+    /// It failed too often, and only a person may have it begun again.
+    #[error("{plan} is held: {trip}")]
+    Tripped { plan: String, trip: Trip },
+    /// It is being run.
+    #[error("{plan} is being run (run {run})")]
+    Running { plan: String, run: i64 },
+    /// There is no such revision to compare with.
+    #[error("{plan} has no r{revision} to compare r{newest} with")]
+    Revision {
+        plan: String,
+        /// The revision that was asked for.
+        revision: u32,
+        /// The newest; 0 where nothing was proposed.
+        newest: u32,
+    },
+    /// The approved text can't be read any more.
+    #[error("r{revision} of {plan} can't be read any more")]
+    Text { plan: String, revision: u32 },
+}
+
+impl From<policy::Unverified> for Error {
+    fn from(unverified: policy::Unverified) -> Self {
+        match unverified {
+            policy::Unverified::Policy(error) => Self::Policy(error),
+            policy::Unverified::Signature(error) => Self::Signature(error),
+        }
+    }
+}
+
+impl From<Unfit> for Error {
+    fn from(unfit: Unfit) -> Self {
+        Self::Unfit(unfit)
+    }
+}
+
+/// What is said about the plans of a project.
+pub struct Decisions {
+    runs: Runs,
+}
+
+/// Everything that was said about one plan.
+pub struct Case {
+    /// The plan, relative to the root of the project.
+    pub plan: PathBuf,
+    /// Every entry, the oldest first.
+    pub ledger: Vec<Said>,
+    /// Where it stands by them, what its run came to included.
+    pub standing: Standing,
+    /// The last run that began on the strength of an approval.
+    pub run: Option<Run>,
+    /// What has to be recorded before anything else is said.
+    due: Vec<Entry>,
+}
+
+impl Case {
+    /// Where the plan stands, its run included.
+    pub fn state(&self) -> State {
+        self.standing.state(self.run.as_ref().map(|run| planwright_core::run::mirror::state_of(&run.state)))
+    }
+
+    fn last(&self) -> u64 {
+        self.ledger.last().map_or(0, |said| said.seq)
+    }
+}
+
+/// A plan that was proposed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposed {
+    pub revision: Revision,
+    /// Whether it was proposed already, exactly so.
+    pub is_known: bool,
+    /// The written rule that approved it at once.
+    pub rule: Option<String>,
+    /// What could not be shown in the plan file.
+    pub complaints: Vec<String>,
+}
+
+/// Whose text is proposed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Authorship {
+    /// Who proposes it has written it.
+    Own,
+    Found,
+}
+
+/// What proposing a plan comes to.
+enum Offer {
+    /// Exactly this was proposed already.
+    Known(Box<Revision>),
+    /// It is yet to be said.
+    New(Box<Offered>),
+}
+
+/// What is yet to be said to propose a plan.
+struct Offered {
+    case: Case,
+    entries: Vec<Entry>,
+    text: Vec<u8>,
+    /// The written rule that approves it at once.
+    rule: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Yes {
+    pub by: Who,
+    /// In which way: `terminal` or `rev`.
+    pub way: &'static str,
+    /// What they say to whoever carries it out.
+    pub note: String,
+    /// The key that they sign with.
+    pub key: Option<PathBuf>,
+}
+
+/// A yes that was recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approved {
+    pub approval: status::Approval,
+    /// How many are still needed; 0: it may be run.
+    pub missing: u32,
+    /// What could not be shown in the plan file.
+    pub complaints: Vec<String>,
+}
+
+impl Decisions {
+    /// Opens what is said about the plans of a project.
+    pub fn open(project: &Project) -> Result<Self, Error> {
+        Ok(Self { runs: Runs::open(project)? })
+    }
+
+    /// Opens what is said about the plans of a project of which something was. Nothing is made where nothing was.
+    pub fn open_existing(project: &Project) -> Result<Option<Self>, Error> {
+        Ok(Runs::open_existing(project)?.map(|runs| Self { runs }))
+    }
+
+    /// The runs of the project.
+    pub fn runs(&self) -> &Runs {
+        &self.runs
+    }
+
+    fn store(&self) -> &Arc<Store> {
+        self.runs.store()
+    }
+
+    fn project(&self) -> &Project {
+        self.runs.project()
+    }
+
+    fn root(&self) -> &Path {
+        &self.project().root
+    }
+
+    /// Everything that was said about a plan file.
+    pub fn case(&self, path: &Path) -> Result<Case, Error> {
+        self.case_of(self.runs.relative(path))
+    }
+
+    /// Everything that was said about a plan, by its path relative to the root of the project.
+    pub fn case_of(&self, plan: PathBuf) -> Result<Case, Error> {
+        let ledger = self.store().ledger(&plan)?;
+        let broken = |(seq, why)| Error::Broken { plan: shown(&plan), seq, why };
+        let mut standing = Standing::of(&ledger).map_err(broken)?;
+        let run = standing.run.map(|run| self.runs.run(journal::RunId::new(run))).transpose()?;
+        let due: Vec<Entry> = run.iter().filter_map(|run| ended(&standing, run)).collect();
+        let last = ledger.last().map_or(0, |said| said.seq);
+        for (entry, seq) in due.iter().zip(last + 1..) {
+            standing.say(&Said { seq, at_ms: now(), entry: entry.clone() })?;
+        }
+        Ok(Case { plan, ledger, standing, run, due })
+    }
+
+    /// A revision as it was proposed.
+    pub fn source(&self, case: &Case, revision: &Revision) -> Result<Source, Error> {
+        let text = self.store().get(&revision.text)?;
+        let unreadable = || Error::Text { plan: shown(&case.plan), revision: revision.number };
+        let text = String::from_utf8(text).map_err(|_| unreadable())?;
+        let dialect = planwright_core::dialect::named(&revision.dialect).ok_or_else(unreadable)?;
+        let place = shown(&case.plan);
+        Ok(Source::new(place.as_str(), text).at(place.as_str()).written_in(dialect))
+    }
+
+    /// The plan of a revision as it was proposed.
+    pub fn plan(&self, case: &Case, revision: &Revision) -> Result<Plan, Error> {
+        let plan = planwright_core::verify::trusted(&self.source(case, revision)?);
+        plan.ok_or_else(|| Error::Text { plan: shown(&case.plan), revision: revision.number })
+    }
+
+    /// Whether exactly this digest waits for a yes. Who says yes to it says it to what was proposed then, and to nothing that moved
+    /// since.
+    pub fn is_proposed(&self, path: &Path, digest: &str) -> Result<bool, Error> {
+        let case = self.case(path)?;
+        let newest = case.standing.newest().is_some_and(|newest| newest.subject.digest == digest);
+        Ok(newest && case.state() == State::Proposed)
+    }
+
+    /// Asks for an approval of a plan. Whatever a written rule approves is approved at once.
+    pub fn propose(&self, path: &Path, verified: &Verified, by: &Who) -> Result<Proposed, Error> {
+        let author = (by, Authorship::Found);
+        self.propose_looking(path, verified, author, |plan, subject| self.red(plan, subject))
+    }
+
+    /// The same for who has no shell here: no contract is run for them, and `why` says so to whoever decides. Contracts that
+    /// were run on this base already are known.
+    pub fn propose_unrun(
+        &self,
+        path: &Path,
+        verified: &Verified,
+        (by, text): (&Who, Authorship),
+        why: &str,
+    ) -> Result<Proposed, Error> {
+        self.propose_looking(path, verified, (by, text), |plan, subject| self.known_red(plan, subject, why))
+    }
+
+    fn propose_looking(
+        &self,
+        path: &Path,
+        verified: &Verified,
+        author: (&Who, Authorship),
+        look: impl FnOnce(&Plan, &Subject) -> Result<Vec<Red>, Error>,
+    ) -> Result<Proposed, Error> {
+        let offered = match self.offer(path, verified, author, look)? {
+            Offer::Known(revision) => {
+                return Ok(Proposed {
+                    revision: *revision,
+                    is_known: true,
+                    rule: None,
+                    complaints: Vec::new(),
+                });
+            }
+            Offer::New(offered) => *offered,
+        };
+        let case = self.say(&offered.case, offered.entries, vec![offered.text])?;
+        let complaints = self.show(path, &case);
+        let revision =
+            case.standing.newest().cloned().ok_or(Error::Unapproved { plan: shown(&case.plan) })?;
+        Ok(Proposed { revision, is_known: false, rule: offered.rule, complaints })
+    }
+
+    /// What would be said to propose a plan.
+    fn offer(
+        &self,
+        path: &Path,
+        verified: &Verified,
+        (by, text): (&Who, Authorship),
+        look: impl FnOnce(&Plan, &Subject) -> Result<Vec<Red>, Error>,
+    ) -> Result<Offer, Error> {
+        let case = self.case(path)?;
+        if board::is_staged(path) {
+            return Err(Error::Staged { plan: shown(&case.plan) });
+        }
+        let Some(plan) = &verified.plan else {
+            let errors = verified.count(Severity::Error);
+            return Err(Error::Unclean { plan: shown(&case.plan), errors });
+        };
+        // A policy that can't be read refuses everything, what was said already included.
+        self.policy_digest()?;
+        let subject = self.subject(plan)?;
+        let holds = matches!(case.state(), State::Proposed | State::Approved);
+        if let Some(newest) = case.standing.newest().filter(|newest| holds && newest.subject == subject) {
+            return Ok(Offer::Known(Box::new(newest.clone())));
+        }
+        // Before anything is run: who may not propose need not wait for the contracts.
+        let mut entry = Entry::Proposed {
+            revision: next_revision(&case.standing, &subject),
+            subject,
+            by: by.clone(),
+            text: blob_of(verified.source.text().as_bytes()),
+            dialect: verified.dialect().name.to_owned(),
+            warnings: u32::try_from(verified.count(Severity::Warning)).unwrap_or(u32::MAX),
+            red: Vec::new(),
+            is_handed_in: text == Authorship::Own,
+        };
+        fits(&case, std::slice::from_ref(&entry))?;
+        if let Entry::Proposed { red, subject, .. } = &mut entry {
+            *red = look(plan, subject)?;
+        }
+        let automatic = self.automatic(&case, (plan, verified), &entry)?;
+        let rule = automatic.as_ref().and_then(|entry| entry.by()).map(|by| by.name.clone());
+        let entries: Vec<Entry> = std::iter::once(entry).chain(automatic).collect();
+        let text = verified.source.text().as_bytes().to_vec();
+        Ok(Offer::New(Box::new(Offered { case, entries, text, rule })))
+    }
+
+    /// Approves exactly what was proposed, if that is what the person has seen.
+    pub fn approve(&self, path: &Path, seen: &Subject, yes: &Yes) -> Result<Approved, Error> {
+        let case = self.case(path)?;
+        let unapproved = || Error::Unapproved { plan: shown(&case.plan) };
+        let newest = case.standing.newest().ok_or_else(unapproved)?.clone();
+        if newest.subject.digest != seen.digest {
+            let (seen, now) = (short(&seen.digest), short(&newest.subject.digest));
+            return Err(Error::Moved { plan: shown(&case.plan), seen, now });
+        }
+        let plan = self.plan(&case, &newest)?;
+        let moved = self.moved(&case, &plan, &newest.subject)?;
+        if !moved.is_empty() {
+            return Err(Error::Lapsed { plan: shown(&case.plan), moved });
+        }
+        let right = self.right(&case, (&plan, &newest), yes)?;
+        let mut entry = Entry::Approved {
+            revision: newest.number,
+            subject: newest.subject.clone(),
+            by: yes.by.clone(),
+            way: yes.way.to_owned(),
+            note: yes.note.clone(),
+            rule: right.rule,
+            needed: right.needed,
+            policy: right.policy,
+            until_ms: right.until_ms,
+            signature: None,
+        };
+        if let Some(key) = &yes.key {
+            let text = statement(&shown(&case.plan), &entry).unwrap_or_default();
+            let signed = self.sign(key, &text, &yes.by)?;
+            if let Entry::Approved { signature, .. } = &mut entry {
+                *signature = Some(signed);
+            }
+        }
+        let case = self.say(&case, vec![entry], Vec::new())?;
+        let complaints = self.show(path, &case);
+        let approval = case.standing.approvals.last().cloned();
+        let approval = approval.ok_or(Error::Unapproved { plan: shown(&case.plan) })?;
+        let said = u32::try_from(case.standing.approvals.len()).unwrap_or(u32::MAX);
+        Ok(Approved { missing: approval.needed.saturating_sub(said), approval, complaints })
+    }
+
+    /// Everything of a proposed or approved subject that is not as it was.
+    fn moved(&self, case: &Case, plan: &Plan, then: &Subject) -> Result<Vec<String>, Error> {
+        let now = self.subject_with(plan, &then.digest)?;
+        moved(self.root(), (&case.plan, plan), then, &now)
+    }
+
+    /// Adds entries to a ledger if nothing was said since `case` was read, and reads it anew.
+    fn say(&self, case: &Case, entries: Vec<Entry>, blobs: Vec<Vec<u8>>) -> Result<Case, Error> {
+        let summary = fits(case, &entries)?;
+        let entries: Vec<Entry> = case.due.iter().cloned().chain(entries).collect();
+        let statement = Statement { after: case.last(), entries: &entries, blobs, at_ms: now(), summary };
+        match self.store().say(&case.plan, statement)? {
+            Appended::Written { .. } => self.case_of(case.plan.clone()),
+            Appended::Known | Appended::Moved => {
+                let newest = self.case_of(case.plan.clone())?;
+                let (seen, now) = (case.last().to_string(), newest.last().to_string());
+                let at = |seq: String| format!("at entry {seq} of its ledger");
+                Err(Error::Moved { plan: shown(&case.plan), seen: at(seen), now: at(now) })
+            }
+        }
+    }
+}
+
+/// Whether entries fit where the plan stands, and where it will stand by them.
+fn fits(case: &Case, entries: &[Entry]) -> Result<Summary, Error> {
+    // A run that goes on is no concern of the ledger's table, but of everybody who would decide over its head.
+    if let Some(run) = case.run.as_ref().filter(|run| run.state.outcome().is_none()) {
+        let is_remark = |entry: &Entry| {
+            matches!(
+                entry,
+                Entry::Commented { .. }
+                    | Entry::Answered { .. }
+                    | Entry::Drafted { .. }
+                    | Entry::Discovered { .. }
+                    | Entry::Added { .. }
+                    | Entry::Merged { .. }
+                    | Entry::Evicted { .. }
+            )
+        };
+        if !entries.iter().all(is_remark) {
+            return Err(Error::Running { plan: shown(&case.plan), run: run.row.id.number() });
+        }
+    }
+    entries.iter().try_for_each(|entry| case.standing.may_be_said(entry))?;
+    let more = case.due.iter().chain(entries).zip(case.last() + 1..);
+    let more = more.map(|(entry, seq)| Said { seq, at_ms: now(), entry: entry.clone() });
+    // Folded from the beginning: what is taken back is as if it had never been said.
+    let ledger: Vec<Said> = case.ledger.iter().cloned().chain(more).collect();
+    let standing = Standing::of(&ledger).map_err(|(_, unfit)| unfit)?;
+    Ok(Summary::of(&standing))
+}
+
+/// What a run came to, where the ledger does not say it yet.
+fn ended(standing: &Standing, run: &Run) -> Option<Entry> {
+    let outcome: Outcome = run.state.outcome()?;
+    (standing.state(None) == State::Running).then(|| Entry::Ended {
+        run: run.row.id.number(),
+        outcome,
+        is_revised: run.state.is_revised,
+    })
+}
+
+/// The number of the revision that a subject is: another meaning is another revision.
+fn next_revision(standing: &Standing, subject: &Subject) -> u32 {
+    match standing.newest() {
+        None => 1,
+        Some(newest) => newest.number + u32::from(newest.subject.digest != subject.digest),
+    }
+}
+
+fn shown(plan: &Path) -> String {
+    plan.to_string_lossy().into_owned()
+}
+
+fn short(digest: &str) -> String {
+    digest.chars().take(8).collect()
+}

@@ -1,0 +1,248 @@
+//! Everything that may be said about a plan besides yes.
+
+use std::path::Path;
+
+use planwright_core::agent::report::Line;
+use planwright_core::approval::ledger::{Drafting, Entry, Who};
+use planwright_core::approval::status;
+use planwright_core::approval::status::{Discovery, Said};
+use planwright_core::plan::lifecycle::{Reason, State};
+use planwright_core::run::event::Event;
+
+use super::{Case, Decisions, Error, short, shown};
+use crate::run::Run;
+use crate::store::journal::{LedgerRow, blob_of};
+use crate::store::plan_file;
+use crate::workspace::project::Verified;
+
+/// How often a remark is made again where others remark at the same time.
+const TRIES: usize = 20;
+
+/// The agent that made an attempt, as the journal calls it.
+fn agent_of(run: &Run, step: &str, attempt: u32) -> String {
+    let name = run.events.iter().find_map(|recorded| {
+        let Event::AttemptStarted { step: of, attempt: number, agent, .. } = &recorded.event else {
+            return None;
+        };
+        (of == step && *number == attempt).then(|| agent.clone())
+    });
+    name.unwrap_or_else(|| "an attempt".to_owned())
+}
+
+/// A title that an agent reported, as one line.
+fn one_line(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let visible: String = line.chars().filter(|sign| !planwright_core::verify::is_hidden(*sign)).collect();
+    visible.chars().take(TITLE_CHARS_MAX).collect()
+}
+
+/// The longest title of discovered work.
+const TITLE_CHARS_MAX: usize = 200;
+
+/// Work that somebody came upon.
+#[derive(Debug, Clone, Copy)]
+pub struct Find<'a> {
+    /// The id of the step that they were at.
+    pub step: Option<&'a str>,
+    pub by: &'a Who,
+    /// What is to be done, in a line.
+    pub title: &'a str,
+    /// What else they say of it.
+    pub text: &'a str,
+    /// The attempt that reported it.
+    pub source: Option<&'a str>,
+}
+
+impl Decisions {
+    /// Rejects the newest revision, if that is what the person has seen.
+    pub fn reject(
+        &self,
+        path: &Path,
+        seen: Option<&str>,
+        by: &Who,
+        feedback: &str,
+    ) -> Result<(Case, Vec<String>), Error> {
+        let case = self.case(path)?;
+        let newest = case.standing.newest().ok_or_else(|| Error::Unapproved { plan: shown(&case.plan) })?;
+        let digest = newest.subject.digest.clone();
+        if let Some(seen) = seen.filter(|seen| !digest.starts_with(*seen)) {
+            let (seen, now) = (seen.to_owned(), short(&digest));
+            return Err(Error::Moved { plan: shown(&case.plan), seen, now });
+        }
+        let revision = newest.number;
+        let entry = Entry::Rejected { revision, digest, by: by.clone(), feedback: feedback.to_owned() };
+        let case = self.say(&case, vec![entry], Vec::new())?;
+        let mut complaints = self.show_rejection(path, &case);
+        complaints.extend(self.show(path, &case));
+        Ok((case, complaints))
+    }
+
+    /// Remarks something about a plan or one of its steps; returns the number of the remark.
+    pub fn comment(&self, path: &Path, step: Option<&str>, by: &Who, text: &str) -> Result<u32, Error> {
+        let comment = |case: &Case| Entry::Commented {
+            comment: u32::try_from(case.standing.comments.len() + 1).unwrap_or(u32::MAX),
+            revision: case.standing.newest().map_or(0, |newest| newest.number),
+            step: step.map(str::to_owned),
+            by: by.clone(),
+            text: text.to_owned(),
+        };
+        let case = self.remark(path, comment)?;
+        Ok(case.standing.comments.last().map_or(0, |comment| comment.number))
+    }
+
+    /// Records what became of a plan's work, once, by the plan's path relative to the root of the project.
+    pub fn note(&self, plan: &Path, entry: &Entry) -> Result<(), Error> {
+        let path = self.root().join(plan);
+        let is_known = |case: &Case| case.ledger.iter().any(|said| said.entry.key() == entry.key());
+        if is_known(&self.case(&path)?) {
+            return Ok(());
+        }
+        self.remark(&path, |_| entry.clone()).map(drop)
+    }
+
+    /// Says that a remark was seen to.
+    pub fn answer(&self, path: &Path, comment: u32, by: &Who, text: &str) -> Result<Case, Error> {
+        self.remark(path, |_| Entry::Answered { comment, by: by.clone(), text: text.to_owned() })
+    }
+
+    /// Records why a plan was written as it is.
+    pub fn drafted(&self, path: &Path, by: &Who, digest: &str, drafting: &Drafting) -> Result<Case, Error> {
+        self.remark(path, |_| Entry::Drafted {
+            by: by.clone(),
+            digest: digest.to_owned(),
+            drafting: drafting.clone(),
+        })
+    }
+
+    /// Records work that somebody came upon; returns its number.
+    pub fn discover(&self, path: &Path, found: &Find<'_>) -> Result<u32, Error> {
+        let case = self.remark(path, |case| Entry::Discovered {
+            number: u32::try_from(case.standing.discoveries.len() + 1).unwrap_or(u32::MAX),
+            step: found.step.map(str::to_owned),
+            by: found.by.clone(),
+            title: found.title.to_owned(),
+            text: found.text.to_owned(),
+            source: found.source.map(str::to_owned),
+        })?;
+        Ok(case.standing.discoveries.last().map_or(0, |last| last.number))
+    }
+
+    /// Everything that was come upon, what agents reported in runs of the plan included: that is recorded now, each once.
+    pub fn discoveries(&self, path: &Path) -> Result<Vec<Discovery>, Error> {
+        let case = self.case(path)?;
+        let is_known = |source: &str| {
+            let of = |said: &Said| matches!(&said.entry, Entry::Discovered { source: Some(known), .. } if known == source);
+            case.ledger.iter().any(of)
+        };
+        for run in self.runs.of_plan(path)? {
+            for recorded in &run.events {
+                let Event::AttemptFinished { step, attempt, account, .. } = &recorded.event else { continue };
+                for (place, line) in account.report.iter().enumerate() {
+                    let source = format!("{}/{step}/{attempt}/{place}", run.row.id.number());
+                    let Line::Discovered { title, text } = line else { continue };
+                    if !is_known(&source) {
+                        let by = Who::agent(agent_of(&run, step, *attempt));
+                        let (title, source) = (one_line(title), Some(source.as_str()));
+                        let found = Find { step: Some(step), by: &by, title: &title, text, source };
+                        self.discover(path, &found)?;
+                    }
+                }
+            }
+        }
+        Ok(self.case(path)?.standing.discoveries)
+    }
+
+    /// Records that discovered work became a step.
+    pub fn added(&self, path: &Path, number: u32, step: &str, by: &Who) -> Result<Case, Error> {
+        self.remark(path, |_| Entry::Added { number, step: step.to_owned(), by: by.clone() })
+    }
+
+    /// A remark moves nothing, so it need not be made of the newest state: who comes second comes second.
+    fn remark(&self, path: &Path, entry: impl Fn(&Case) -> Entry) -> Result<Case, Error> {
+        let mut tries = 0;
+        loop {
+            let case = self.case(path)?;
+            match self.say(&case, vec![entry(&case)], Vec::new()) {
+                Err(Error::Moved { .. }) if tries < TRIES => tries += 1,
+                said => return said,
+            }
+        }
+    }
+
+    /// Ends a plan that is not being run.
+    pub fn cancel(&self, path: &Path, by: &Who, why: &str) -> Result<(Case, Vec<String>), Error> {
+        self.move_on(path, Entry::Cancelled { by: by.clone(), why: why.to_owned() })
+    }
+
+    /// Gives a plan back to its author.
+    pub fn reopen(&self, path: &Path, by: &Who, why: &str) -> Result<(Case, Vec<String>), Error> {
+        self.move_on(path, Entry::Reopened { by: by.clone(), why: why.to_owned() })
+    }
+
+    fn move_on(&self, path: &Path, entry: Entry) -> Result<(Case, Vec<String>), Error> {
+        let case = self.case(path)?;
+        let case = self.say(&case, vec![entry], Vec::new())?;
+        let complaints = self.show(path, &case);
+        Ok((case, complaints))
+    }
+
+    /// Takes back somebody's last decision, while nobody acted on it; returns what it was.
+    pub fn undo(&self, path: &Path, by: &Who) -> Result<(Said, Case, Vec<String>), Error> {
+        let case = self.case(path)?;
+        let said = status::undoable(&case.ledger, by)?.clone();
+        if let Entry::Deleted { backup, dialect, .. } = &said.entry {
+            let text = String::from_utf8_lossy(&self.store().get(backup)?).into_owned();
+            let named = planwright_core::dialect::named(dialect);
+            let dialect = named.ok_or(Error::Text { plan: shown(&case.plan), revision: 0 })?;
+            plan_file::create_plan(path, &text, dialect)?;
+        }
+        let case = self.say(&case, vec![Entry::Undone { seq: said.seq, by: by.clone() }], Vec::new())?;
+        let complaints = self.show(path, &case);
+        Ok((said, case, complaints))
+    }
+
+    /// Deletes a plan that is not being run; its text is kept.
+    pub fn delete(&self, path: &Path, verified: &Verified, by: &Who) -> Result<Case, Error> {
+        let case = self.case(path)?;
+        if let Some(run) = self.live_run(path)? {
+            return Err(Error::Running { plan: shown(&case.plan), run });
+        }
+        let text = verified.source.text().as_bytes().to_vec();
+        let dialect = verified.dialect().name.to_owned();
+        let entry = Entry::Deleted { backup: blob_of(&text), dialect, by: by.clone() };
+        // Kept before it is gone: whoever dies in between has the plan twice, not never.
+        let case = self.say(&case, vec![entry], vec![text])?;
+        plan_file::delete_plan(path, &verified.source)?;
+        Ok(case)
+    }
+
+    /// Puts a plan that is not being run out of the way; everything that is known about it goes along.
+    pub fn archive(&self, path: &Path, by: &Who) -> Result<std::path::PathBuf, Error> {
+        let case = self.case(path)?;
+        if let Some(run) = self.live_run(path)? {
+            return Err(Error::Running { plan: shown(&case.plan), run });
+        }
+        let to = plan_file::archive(path)?;
+        let now = self.runs.relative(&to);
+        self.store().move_plan(&case.plan, &now)?;
+        let case = self.case_of(now.clone())?;
+        self.say(&case, vec![Entry::Archived { to: shown(&now), by: by.clone() }], Vec::new())?;
+        Ok(to)
+    }
+
+    /// The run of a plan that goes on.
+    fn live_run(&self, path: &Path) -> Result<Option<i64>, Error> {
+        let run = self.runs.latest(path)?.filter(|run| run.state.outcome().is_none());
+        Ok(run.map(|run| run.row.id.number()))
+    }
+
+    /// Every plan that waits for a yes or a no, as lists show it; the oldest first.
+    pub fn waiting(&self) -> Result<Vec<LedgerRow>, Error> {
+        let waits = [State::Proposed, State::Waiting(Reason::Lapsed), State::Waiting(Reason::RevisionsSpent)];
+        let waits = waits.map(|state| state.to_string());
+        let rows = self.store().ledgers()?.into_iter();
+        let mut rows: Vec<LedgerRow> = rows.filter(|row| waits.contains(&row.summary.state)).collect();
+        rows.sort_by_key(|row| row.summary.since_ms);
+        Ok(rows)
+    }
+}

@@ -1,0 +1,238 @@
+//! Who may say yes to what: by the policy that a person wrote, or by default. Asked when somebody says yes, and asked again when
+//! a run would begin on the strength of it: what lies in the record by then is not taken at its word.
+
+use std::path::Path;
+
+use planwright_core::approval::ledger::{Entry, Role, Subject, Who, statement};
+use planwright_core::approval::policy as core_policy;
+use planwright_core::approval::policy::{Ask, Decision, Facts, Signed, required_from};
+use planwright_core::approval::status::{Approval, Revision};
+use planwright_core::plan::verified::Plan;
+use planwright_core::run::baseline::Red;
+
+use super::{Case, Decisions, Error, Yes, shown};
+use crate::config::policy;
+use crate::config::policy::Loaded;
+use crate::config::signature;
+use crate::portfolio::board;
+use crate::run::baseline;
+use crate::run::now;
+use crate::system::process;
+use crate::workspace::project::Verified;
+
+/// The right to say yes.
+pub(super) struct Right {
+    /// The rule that gives it.
+    pub(super) rule: String,
+    /// How many have to say yes.
+    pub(super) needed: u32,
+    /// The hash of the policy.
+    pub(super) policy: String,
+    /// Until when the yes holds.
+    pub(super) until_ms: Option<u64>,
+}
+
+impl Decisions {
+    /// What the contracts say before the work.
+    pub(super) fn red(&self, plan: &Plan, subject: &Subject) -> Result<Vec<Red>, Error> {
+        let limits = baseline::Limits::of(&self.project().config);
+        Ok(baseline::check(self.project(), plan, subject.base.as_ref(), &limits, &|_| ())?)
+    }
+
+    /// What the contracts are known to say before the work; of the others, why nobody knows.
+    pub(super) fn known_red(&self, plan: &Plan, subject: &Subject, why: &str) -> Result<Vec<Red>, Error> {
+        let known = match &subject.base {
+            Some(base) => baseline::known(&self.project().root, plan, base)?,
+            None => Vec::new(),
+        };
+        Ok(baseline::with_unrun(plan, known, why))
+    }
+
+    /// The approval that a written rule gives to what is being proposed.
+    pub(super) fn automatic(
+        &self,
+        case: &Case,
+        (plan, verified): (&Plan, &Verified),
+        proposed: &Entry,
+    ) -> Result<Option<Entry>, Error> {
+        // A rule would begin it again and again.
+        if board::trip(&self.runs, &case.plan)?.is_some() {
+            return Ok(None);
+        }
+        let Entry::Proposed { revision, subject, by, red, dialect, .. } = proposed else { return Ok(None) };
+        let loaded = self.policy()?.filter(|loaded| by.role != Role::Agent || self.holds_for_agents(loaded));
+        let wanted = verified.draft.as_ref().and_then(|draft| required_from(&verified.source, draft));
+        let facts = Facts {
+            proposer: by,
+            red,
+            dialect,
+            agents: &subject.agents,
+            required_from: wanted.as_deref(),
+            now_ms: now(),
+        };
+        let decision = core_policy::decide(loaded.as_ref().map(|loaded| &loaded.policy), plan, &facts);
+        let Decision::Automatic { rule, until_ms } = decision else { return Ok(None) };
+        Ok(Some(Entry::Approved {
+            revision: *revision,
+            subject: subject.clone(),
+            by: Who::policy(&rule),
+            way: "policy".to_owned(),
+            note: String::new(),
+            rule,
+            needed: 1,
+            policy: digest_of(loaded.as_ref()),
+            until_ms,
+            signature: None,
+        }))
+    }
+
+    /// Whether rules of this policy approve what an agent proposes. The file of the user is found by variables, which an agent
+    /// can set for a command as it likes; what `policy install` put into the state folder is not.
+    fn holds_for_agents(&self, loaded: &Loaded) -> bool {
+        let is_installed =
+            policy::Places::of(self.root()).is_ok_and(|places| places.repository == loaded.path);
+        is_installed && process::job_above().is_none()
+    }
+
+    /// The right of somebody to say yes to a revision.
+    pub(super) fn right(
+        &self,
+        case: &Case,
+        (plan, revision): (&Plan, &Revision),
+        yes: &Yes,
+    ) -> Result<Right, Error> {
+        let loaded = self.policy()?;
+        let ask = self.ask(loaded.as_ref(), case, (plan, revision))?;
+        let before: Vec<Who> = case.standing.approvals.iter().map(|approval| approval.by.clone()).collect();
+        // Whether the signature holds is seen once there is one; without a key there will be none.
+        let signed = if yes.key.is_some() { Signed::Yes } else { Signed::No };
+        let rule = core_policy::may_approve(&ask, &yes.by, signed, &before)
+            .map_err(|refusal| Error::Refused(refusal.to_string()))?;
+        Ok(Right { rule, needed: ask.needed, policy: digest_of(loaded.as_ref()), until_ms: ask.until_ms })
+    }
+
+    /// The hash of the policy that holds now; empty where there is none.
+    pub(super) fn policy_digest(&self) -> Result<String, Error> {
+        Ok(digest_of(self.policy()?.as_ref()))
+    }
+
+    /// Signs a statement of somebody's, with a key that counts as theirs.
+    pub(super) fn sign(&self, key: &Path, text: &str, by: &Who) -> Result<String, Error> {
+        let armored = signature::sign(key, text)?;
+        policy::verify(self.root(), text, &armored, (&by.name, now()))?;
+        Ok(armored)
+    }
+
+    /// Why approvals that lie in the record do not give the right to begin: whoever can write the record must not be able to
+    /// approve by that alone, where a signature is asked for.
+    pub(super) fn unfounded(
+        &self,
+        case: &Case,
+        plan: &Plan,
+        approvals: &[Approval],
+    ) -> Result<Vec<String>, Error> {
+        let loaded = self.policy()?;
+        let Some(revision) = case.standing.newest() else { return Ok(Vec::new()) };
+        let mut why = Vec::new();
+        let mut before: Vec<Who> = Vec::new();
+        for approval in approvals {
+            match approval.by.role {
+                Role::Policy => {
+                    why.extend(self.no_rule(loaded.as_ref(), case, (plan, revision), approval)?);
+                }
+                Role::Person | Role::Agent | Role::Age => {
+                    let ask = self.ask(loaded.as_ref(), case, (plan, revision))?;
+                    let signed = self.signed(&ask, case, approval)?;
+                    let refusal = core_policy::may_approve(&ask, &approval.by, signed, &before).err();
+                    why.extend(refusal.map(|refusal| refusal.to_string()));
+                    if ask.needed as usize > approvals.len() {
+                        why.push(format!("{} have to approve, by the rule: {}", ask.needed, ask.rule));
+                    }
+                }
+            }
+            before.push(approval.by.clone());
+        }
+        why.dedup();
+        Ok(why)
+    }
+
+    fn policy(&self) -> Result<Option<Loaded>, Error> {
+        Ok(policy::load(self.root())?)
+    }
+
+    /// Whom the policy asks for a revision.
+    fn ask(
+        &self,
+        loaded: Option<&Loaded>,
+        case: &Case,
+        (plan, revision): (&Plan, &Revision),
+    ) -> Result<Ask, Error> {
+        let wanted = self.wanted(case, revision)?;
+        let policy = loaded.map(|loaded| &loaded.policy);
+        Ok(core_policy::ask(policy, plan, &facts(revision, wanted.as_deref())))
+    }
+
+    /// Whom the plan itself asks for. In the text that was proposed: the file may say something else by now.
+    fn wanted(&self, case: &Case, revision: &Revision) -> Result<Option<Vec<String>>, Error> {
+        let source = self.source(case, revision)?;
+        Ok(required_from(&source, &source.draft()))
+    }
+
+    /// Why a rule does not say yes any more.
+    fn no_rule(
+        &self,
+        loaded: Option<&Loaded>,
+        case: &Case,
+        of: (&Plan, &Revision),
+        approval: &Approval,
+    ) -> Result<Option<String>, Error> {
+        let (wanted, policy) = (self.wanted(case, of.1)?, loaded.map(|loaded| &loaded.policy));
+        let decision = core_policy::decide(policy, of.0, &facts(of.1, wanted.as_deref()));
+        let is_said = matches!(decision, Decision::Automatic { rule, .. } if rule == approval.rule);
+        Ok((!is_said).then(|| format!("the policy has no rule `{}` that approves it", approval.rule)))
+    }
+
+    /// Whether an approval in the record is signed by a key of whoever it names. Looked at only where it matters.
+    fn signed(&self, ask: &Ask, case: &Case, approval: &Approval) -> Result<Signed, Error> {
+        let Some(armored) = approval.signature.as_ref().filter(|_| ask.is_signed) else {
+            return Ok(Signed::No);
+        };
+        let text = statement(&shown(&case.plan), &entry_of(approval)).unwrap_or_default();
+        match policy::verify(self.root(), &text, armored, (&approval.by.name, approval.at_ms)) {
+            Ok(_) => Ok(Signed::Yes),
+            Err(policy::Unverified::Policy(error)) => Err(error.into()),
+            Err(policy::Unverified::Signature(_)) => Ok(Signed::No),
+        }
+    }
+}
+
+fn facts<'a>(revision: &'a Revision, required_from: Option<&'a [String]>) -> Facts<'a> {
+    Facts {
+        proposer: &revision.by,
+        red: &revision.red,
+        dialect: &revision.dialect,
+        agents: &revision.subject.agents,
+        required_from,
+        now_ms: now(),
+    }
+}
+
+fn digest_of(loaded: Option<&Loaded>) -> String {
+    loaded.map(|loaded| loaded.digest.clone()).unwrap_or_default()
+}
+
+/// The entry that an approval was.
+fn entry_of(approval: &Approval) -> Entry {
+    Entry::Approved {
+        revision: approval.revision,
+        subject: approval.subject.clone(),
+        by: approval.by.clone(),
+        way: approval.way.clone(),
+        note: approval.note.clone(),
+        rule: approval.rule.clone(),
+        needed: approval.needed,
+        policy: approval.policy.clone(),
+        until_ms: approval.until_ms,
+        signature: approval.signature.clone(),
+    }
+}

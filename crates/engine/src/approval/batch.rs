@@ -1,0 +1,103 @@
+//! Several plans that are proposed or taken back in one act: all of it is said, or nothing is.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::approval::ledger::{Entry, Who};
+
+use super::{Authorship, Case, Decisions, Error, Offer, Proposed, fits, shown};
+use crate::run::now;
+use crate::store::journal::Statement;
+use crate::workspace::project::Verified;
+
+/// What is said about one of several plans.
+pub enum Act<'a> {
+    /// An approval is asked for. No contract is run for it.
+    Propose { path: &'a Path, verified: &'a Verified },
+    /// Its author takes it back: nobody is asked any more.
+    Withdraw { path: &'a Path, why: &'a str },
+}
+
+/// What is yet to be said about one plan.
+struct Word {
+    case: Case,
+    entries: Vec<Entry>,
+    blobs: Vec<Vec<u8>>,
+    rule: Option<String>,
+}
+
+impl Decisions {
+    /// Says all of this, or nothing. Returns what was proposed, in the order of the acts; `None` for what was taken back. `unrun`
+    /// says to whoever decides why no contract was run.
+    pub fn say_together(
+        &self,
+        acts: &[Act<'_>],
+        by: &Who,
+        unrun: &str,
+    ) -> Result<Vec<Option<Proposed>>, Error> {
+        let mut outcomes: Vec<Result<Option<Proposed>, Word>> = Vec::new();
+        for act in acts {
+            outcomes.push(match act {
+                Act::Withdraw { path, why } => {
+                    let entry = Entry::Reopened { by: by.clone(), why: (*why).to_owned() };
+                    Err(Word { case: self.case(path)?, entries: vec![entry], blobs: Vec::new(), rule: None })
+                }
+                Act::Propose { path, verified } => {
+                    let look = |plan: &_, subject: &_| self.known_red(plan, subject, unrun);
+                    match self.offer(path, verified, (by, Authorship::Found), look)? {
+                        Offer::Known(revision) => {
+                            let (rule, complaints) = (None, Vec::new());
+                            Ok(Some(Proposed { revision: *revision, is_known: true, rule, complaints }))
+                        }
+                        Offer::New(new) => {
+                            let new = *new;
+                            let blobs = vec![new.text];
+                            Err(Word { case: new.case, entries: new.entries, blobs, rule: new.rule })
+                        }
+                    }
+                }
+            });
+        }
+        let words: Vec<&Word> = outcomes.iter().filter_map(|outcome| outcome.as_ref().err()).collect();
+        self.say_words(&words)?;
+        outcomes.into_iter().map(|outcome| outcome.or_else(|word| self.said(&word))).collect()
+    }
+
+    fn say_words(&self, words: &[&Word]) -> Result<(), Error> {
+        let summaries =
+            words.iter().map(|word| fits(&word.case, &word.entries)).collect::<Result<Vec<_>, _>>()?;
+        let entries: Vec<Vec<Entry>> =
+            words.iter().map(|word| word.case.due.iter().chain(&word.entries).cloned().collect()).collect();
+        let statements: Vec<(PathBuf, Statement<'_>)> = words
+            .iter()
+            .zip(&entries)
+            .zip(summaries)
+            .map(|((word, entries), summary)| {
+                let (after, blobs, at_ms) = (word.case.last(), word.blobs.clone(), now());
+                (word.case.plan.clone(), Statement { after, entries, blobs, at_ms, summary })
+            })
+            .collect();
+        if statements.is_empty() {
+            return Ok(());
+        }
+        match self.store().say_together(&statements)? {
+            None => Ok(()),
+            Some(plan) => {
+                let newest = self.case_of(plan.clone())?.last();
+                let now = format!("at entry {newest} of its ledger");
+                Err(Error::Moved { plan: shown(&plan), seen: "what it was a moment ago".to_owned(), now })
+            }
+        }
+    }
+
+    /// What was proposed by words that were said.
+    fn said(&self, word: &Word) -> Result<Option<Proposed>, Error> {
+        if word.blobs.is_empty() {
+            return Ok(None);
+        }
+        let case = self.case_of(word.case.plan.clone())?;
+        let newest = case.standing.newest().cloned();
+        let revision = newest.ok_or(Error::Unapproved { plan: shown(&case.plan) })?;
+        let (rule, complaints) = (word.rule.clone(), Vec::new());
+        Ok(Some(Proposed { revision, is_known: false, rule, complaints }))
+    }
+}

@@ -1,0 +1,146 @@
+//! What a plan file shows of what was decided: its state, and where its dialect keeps them the rejections. A mirror of the
+//! ledger, never the truth; what can't be set is only said.
+
+use std::path::Path;
+
+use planwright_core::dialect::proposal;
+use planwright_core::plan::draft::{Draft, StepDraft};
+use planwright_core::plan::edit::Change;
+use planwright_core::plan::lifecycle::State;
+use planwright_core::plan::verified;
+use planwright_core::run::mirror;
+
+use super::{Case, Decisions, Error};
+use crate::run::Run;
+use crate::run::mirror::{Behind, Mirror};
+use crate::store::plan_file;
+use crate::store::plan_file::{Reading, Text};
+use crate::system::clock;
+
+/// How a plan file differs from what is recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Drift {
+    /// Where the plan stands.
+    pub state: State,
+    /// What is recorded and the file does not say, each as the journal has it.
+    pub behind: Vec<String>,
+    /// The ids of steps that the file says are done, and no receipt shows it.
+    pub unproven: Vec<String>,
+}
+
+/// What a plan file is a mirror of.
+enum Shown<'a> {
+    Run(&'a Run),
+    /// Of what was said about it.
+    Ledger,
+    /// Of neither: somebody is at it, or the work is done in another folder.
+    Elsewhere,
+}
+
+impl Decisions {
+    /// How a plan file differs from what is recorded of it. `None` where it does not, where somebody is about to change that,
+    /// and where it means something else than what is recorded: then it is another plan.
+    pub fn drift(&self, path: &Path) -> Result<Option<Drift>, Error> {
+        let case = self.case(path)?;
+        let (behind, run) = match self.shown(path, &case)? {
+            Shown::Elsewhere => return Ok(None),
+            Shown::Run(run) => (self.runs.mirror_of(run, path)?.behind_run(run)?, Some(run)),
+            Shown::Ledger => match self.mirror(path, &case) {
+                Some(mut mirror) => (mirror.behind_rest(case.state())?, None),
+                None => return Ok(None),
+            },
+        };
+        let Some(Behind { changes, draft }) = behind else { return Ok(None) };
+        let ids = verified::ids(&draft);
+        let id = |step: usize| ids.get(step).cloned().unwrap_or_default();
+        let is_mended = |step: &usize| {
+            changes.iter().any(|change| matches!(change, Change::Mark { step: marked, .. } if marked == step))
+        };
+        let unproven = run.map(|run| mirror::unproven(&draft, &run.state)).unwrap_or_default();
+        let unproven: Vec<String> = unproven.into_iter().filter(|step| !is_mended(step)).map(id).collect();
+        let behind: Vec<String> =
+            changes.iter().filter_map(|change| recorded(change, &draft, &ids)).collect();
+        let drift = Drift { state: case.state(), behind, unproven };
+        Ok(Some(drift).filter(|drift| !(drift.behind.is_empty() && drift.unproven.is_empty())))
+    }
+
+    /// Has a plan file say again what is recorded; says what went wrong.
+    pub fn show_again(&self, path: &Path) -> Result<Vec<String>, Error> {
+        let case = self.case(path)?;
+        match self.shown(path, &case)? {
+            Shown::Elsewhere => Ok(Vec::new()),
+            Shown::Run(run) => Ok(self.runs.mend_mirror(run.row.id, path)?),
+            Shown::Ledger => Ok(self.show(path, &case)),
+        }
+    }
+
+    fn shown<'a>(&self, path: &Path, case: &'a Case) -> Result<Shown<'a>, Error> {
+        let Some(run) = &case.run else { return Ok(Shown::Ledger) };
+        // A plan that was opened again is shown as what is said about it.
+        if mirror::state_of(&run.state) != case.state() {
+            return Ok(Shown::Ledger);
+        }
+        let is_here = self.runs.latest(path)?.is_some_and(|here| here.row.id == run.row.id);
+        match is_here && !self.runs.is_driven(run)? {
+            true => Ok(Shown::Run(run)),
+            false => Ok(Shown::Elsewhere),
+        }
+    }
+
+    fn mirror(&self, path: &Path, case: &Case) -> Option<Mirror> {
+        let source = self.source(case, case.standing.newest()?).ok()?;
+        Some(Mirror::new(path, source, self.store(), self.project().config.limits.plan_bytes))
+    }
+
+    /// Sets the state in the plan file to where the plan stands; says what went wrong.
+    pub(super) fn show(&self, path: &Path, case: &Case) -> Vec<String> {
+        let Some(mut mirror) = self.mirror(path, case) else { return Vec::new() };
+        mirror.rest(case.state(), case.standing.since_ms);
+        mirror.complaints
+    }
+
+    /// Writes the last rejection into the body of a plan whose dialect keeps them there.
+    pub(super) fn show_rejection(&self, path: &Path, case: &Case) -> Vec<String> {
+        let Some(last) = case.standing.rejections.last() else { return Vec::new() };
+        let bytes_max = self.project().config.limits.plan_bytes;
+        let reading = Reading { bytes_max, dialect: None };
+        let written = match plan_file::read(path, "plan", reading) {
+            Ok(Text::Plan(source)) if source.dialect().name == "proposal" => {
+                let text = proposal::rejected(&source, last, &clock::utc(last.at_ms));
+                crate::store::plan_write::save(path, &source, &source.with(text)).map(drop)
+            }
+            Ok(Text::Plan(_) | Text::Unreadable(_)) => Ok(()),
+            Err(error) => Err(error),
+        };
+        written
+            .err()
+            .map(|error| format!("the rejection was not written into the plan: {error}"))
+            .into_iter()
+            .collect()
+    }
+}
+
+/// What the journal has, in words, where a change would have to bring it into the file.
+fn recorded(change: &Change, draft: &Draft, ids: &[String]) -> Option<String> {
+    match change {
+        Change::Mark { step, mark } => {
+            let id = ids.get(*step)?;
+            let said = draft.steps.get(*step).and_then(StepDraft::mark);
+            Some(match (mark, said) {
+                (Some(mark), _) => format!("`{id}` is {}", mark.word()),
+                (None, Some(said)) => format!("`{id}` is not {}", said.word()),
+                (None, None) => return None,
+            })
+        }
+        Change::Become { state } => Some(format!("the plan is {state}")),
+        Change::Trace { .. }
+        | Change::Set { .. }
+        | Change::Note { .. }
+        | Change::Rename { .. }
+        | Change::Need { .. }
+        | Change::Move { .. }
+        | Change::Renumber
+        | Change::Append { .. }
+        | Change::Expand { .. } => None,
+    }
+}

@@ -1,0 +1,166 @@
+//! Gathers what a review is made of: the revision that was proposed, the one that the reader knows, and what the checker and the
+//! disk say of them. Decides nothing.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use planwright_core::agent::finding;
+use planwright_core::agent::report::Finding;
+use planwright_core::approval::ledger::{Subject, Who};
+use planwright_core::approval::review;
+use planwright_core::approval::review::{Input, Reach, Review, Since, Touched, Why};
+use planwright_core::approval::status::Revision;
+use planwright_core::plan::digest::Digest;
+use planwright_core::plan::lifecycle::State;
+use planwright_core::plan::verified::Plan;
+use planwright_core::syntax::diagnostic::Severity;
+use planwright_core::syntax::glob::Glob;
+use planwright_core::syntax::source::Source;
+
+use super::{Case, Decisions, Error, short, shown};
+use crate::run;
+use crate::run::Run;
+use crate::run::stats;
+use crate::store::plan_file::Text;
+use crate::workspace::project;
+use crate::workspace::project::Verified;
+
+/// What somebody wants to see.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    pub reader: Who,
+    /// The revision to compare with; `None`: the one that they read last.
+    pub since: Option<u32>,
+}
+
+/// A review, and the texts that it is about.
+pub struct Reviewed {
+    pub review: Review,
+    /// Where the plan stands.
+    pub state: State,
+    /// Exactly what would be approved; `None`: it was never proposed.
+    pub subject: Option<Subject>,
+    /// The text that is reviewed.
+    pub source: Source,
+}
+
+/// What reviewers found in a run, a line each.
+fn found(run: &Run) -> Vec<String> {
+    let line = |(place, finding): (usize, &Finding)| {
+        format!("{}: {}", run.plan.steps[place].id, finding::line(finding))
+    };
+    run.state.findings().map(line).collect()
+}
+
+impl Decisions {
+    /// The review of a plan. What was proposed is reviewed, whatever its file says now; a plan that was never proposed is
+    /// reviewed as its file has it, if it has no errors.
+    pub fn review(&self, path: &Path, file: &Verified, asked: &Asked) -> Result<Reviewed, Error> {
+        let case = self.case(path)?;
+        let newest = case.standing.newest();
+        let (source, plan) = match newest {
+            Some(newest) => (self.source(&case, newest)?, self.plan(&case, newest)?),
+            None => (file.source.clone(), unproposed(&case, file)?),
+        };
+        let since = since(&case, asked)?;
+        let old = since.as_ref().map(|(_, revision)| self.plan(&case, revision)).transpose()?;
+        let checked = self.project().check(Text::Plan(source.clone())).map_err(run::Error::Project)?;
+        let warnings = checked.draft.as_ref().map(|draft| review::warnings(draft, &checked.diagnostics));
+        let is_open = matches!(case.state(), State::Proposed | State::Approved);
+        let moved = match newest.filter(|_| is_open) {
+            Some(newest) => self.moved(&case, &plan, &newest.subject)?,
+            None => Vec::new(),
+        };
+        let name = project::name(path);
+        let input = Input {
+            name: &name,
+            path: &shown(&case.plan),
+            standing: &case.standing,
+            state: case.state(),
+            plan: &plan,
+            reader: &asked.reader,
+            since: since.map(|(since, _)| since).zip(old.as_ref()),
+            warnings: warnings.unwrap_or_default(),
+            reach: self.reach(&plan)?,
+            // Where the history can't be read there is none to tell from.
+            forecast: stats::forecast(self.project(), &plan).ok().flatten(),
+            moved,
+            drift: newest.and_then(|newest| drift(newest, file)),
+            findings: case.run.as_ref().map(found).unwrap_or_default(),
+        };
+        let subject = newest.map(|newest| newest.subject.clone());
+        Ok(Reviewed { review: Review::of(input), state: case.state(), subject, source })
+    }
+
+    /// How many files of the project every glob of a plan matches.
+    fn reach(&self, plan: &Plan) -> Result<Reach, Error> {
+        let patterns = review::globs(plan);
+        let globs: Vec<(String, Option<Glob>, AtomicU64)> = patterns
+            .into_iter()
+            .map(|pattern| {
+                let glob = Glob::new(&pattern).ok();
+                (pattern, glob, AtomicU64::new(0))
+            })
+            .collect();
+        let files = AtomicU64::new(0);
+        let root = &self.project().root;
+        let see = |path: &Path| {
+            let Some(below) = path.strip_prefix(root).ok().and_then(Path::to_str) else { return };
+            let mut is_any = false;
+            for (_, glob, count) in &globs {
+                if glob.as_ref().is_some_and(|glob| glob.matches(below)) {
+                    count.fetch_add(1, Ordering::Relaxed);
+                    is_any = true;
+                }
+            }
+            files.fetch_add(u64::from(is_any), Ordering::Relaxed);
+        };
+        if !globs.is_empty() {
+            self.project()
+                .walk(&|path| {
+                    if path.is_file() {
+                        see(path);
+                    }
+                })
+                .map_err(run::Error::Project)?;
+        }
+        let touched =
+            |(glob, _, count): (String, Option<Glob>, AtomicU64)| Touched { glob, files: count.into_inner() };
+        Ok(Reach {
+            globs: globs.into_iter().map(touched).collect(),
+            files: files.into_inner(),
+            undeclared: Vec::new(),
+        })
+    }
+}
+
+/// The plan of a file that was never proposed.
+fn unproposed(case: &Case, file: &Verified) -> Result<Plan, Error> {
+    let errors = file.count(Severity::Error);
+    file.plan.clone().ok_or_else(|| Error::Unclean { plan: shown(&case.plan), errors })
+}
+
+/// The revision to compare with.
+fn since<'a>(case: &'a Case, asked: &Asked) -> Result<Option<(Since, &'a Revision)>, Error> {
+    let newest = case.standing.newest().map_or(0, |newest| newest.number);
+    let since = match asked.since {
+        Some(revision) => Some(Since { revision, why: Why::Asked }),
+        None => review::last_read(&case.ledger, &asked.reader, newest),
+    };
+    let Some(since) = since else { return Ok(None) };
+    let (plan, revision) = (shown(&case.plan), since.revision);
+    let known = review::revision(&case.standing, revision);
+    known.map(|known| Some((since, known))).ok_or(Error::Revision { plan, revision, newest })
+}
+
+/// What the file says where that is not what was proposed.
+fn drift(newest: &Revision, file: &Verified) -> Option<String> {
+    let now = file.plan.as_ref().map(|plan| Digest::of(plan).to_string());
+    match now {
+        Some(now) if now == newest.subject.digest => None,
+        Some(now) => {
+            Some(format!("the file says something else now ({}), which nobody proposed", short(&now)))
+        }
+        None => Some("the file has errors now; what was proposed is reviewed".to_owned()),
+    }
+}

@@ -1,0 +1,98 @@
+//! Exactly what somebody says yes to, as it is now, and what of it is not as it was.
+
+use std::path::Path;
+
+use planwright_core::approval::ledger::Subject;
+use planwright_core::plan::digest::Digest;
+use planwright_core::plan::verified::{Plan, Reference};
+use planwright_core::syntax::glob::Glob;
+
+use super::{Decisions, Error};
+use crate::git::{base, sealed};
+
+/// How many files that moved are named; after that many, one more tells nothing new.
+const NAMED_MAX: usize = 5;
+
+impl Decisions {
+    /// What somebody would say yes to now.
+    pub fn subject(&self, plan: &Plan) -> Result<Subject, Error> {
+        self.subject_with(plan, &Digest::of(plan).to_string())
+    }
+
+    pub(super) fn subject_with(&self, plan: &Plan, digest: &str) -> Result<Subject, Error> {
+        let project = self.project();
+        Ok(Subject {
+            digest: digest.to_owned(),
+            sealed: sealed::of(&project.root, plan)?,
+            base: base::of(&project.root)?,
+            agents: project.commands_of(plan),
+        })
+    }
+}
+
+/// What of a subject is not as it was, in words.
+pub fn moved(
+    root: &Path,
+    (path, plan): (&Path, &Plan),
+    then: &Subject,
+    now: &Subject,
+) -> Result<Vec<String>, Error> {
+    let mut moved = Vec::new();
+    if then.digest != now.digest {
+        moved.push(format!(
+            "the plan was {}, and is {}",
+            super::short(&then.digest),
+            super::short(&now.digest)
+        ));
+    }
+    moved.extend(sealed::moved(&then.sealed, &now.sealed));
+    moved.extend(base_moved(root, (path, plan), then, now)?);
+    for target in then.agents.keys().chain(now.agents.keys().filter(|key| !then.agents.contains_key(*key))) {
+        let line = |subject: &Subject| {
+            let command = subject.agents.get(target).filter(|command| !command.is_empty());
+            command.map_or_else(|| "nothing".to_owned(), |command| command.join(" "))
+        };
+        if then.agents.get(target) != now.agents.get(target) {
+            moved.push(format!("`{target}` was done by: {}, and is now done by: {}", line(then), line(now)));
+        }
+    }
+    Ok(moved)
+}
+
+/// What moved between two commits, apart from the plan itself: to commit a plan that was approved must not void the approval.
+fn base_moved(
+    root: &Path,
+    (path, plan): (&Path, &Plan),
+    then: &Subject,
+    now: &Subject,
+) -> Result<Option<String>, Error> {
+    let (from, to) = match (&then.base, &now.base) {
+        (Some(from), Some(to)) if from.tree == to.tree => return Ok(None),
+        (Some(from), Some(to)) => (from, to),
+        (None, None) => return Ok(None),
+        (None, Some(to)) => return Ok(Some(format!("there was no commit, and now there is {to}"))),
+        (Some(from), None) => return Ok(Some(format!("{from} is gone: there is no commit any more"))),
+    };
+    let is_own = |file: &String| Path::new(file).starts_with(path);
+    let mut files: Vec<String> =
+        base::moved(root, from, to)?.into_iter().filter(|file| !is_own(file)).collect();
+    if files.is_empty() {
+        return Ok(None);
+    }
+    let matters = |file: &str| used(plan, file);
+    files.sort_by_key(|file| (!matters(file), file.clone()));
+    let how = files.first().filter(|file| matters(file)).map_or("", |_| ", which this plan uses,");
+    let more = files.len().saturating_sub(NAMED_MAX);
+    let named = files.iter().take(NAMED_MAX).cloned().collect::<Vec<_>>().join(", ");
+    let named = if more > 0 { format!("{named} and {more} more") } else { named };
+    Ok(Some(format!("{} moved to {} and {named}{how} changed", from, &to.commit[..to.commit.len().min(7)])))
+}
+
+/// Whether a plan reads or touches a file.
+fn used(plan: &Plan, file: &str) -> bool {
+    plan.steps.iter().any(|step| {
+        let read = step.reads.iter().any(|read| matches!(read, Reference::File(path) if path == file));
+        let globs = step.touches.iter().flatten().chain(&step.sealed);
+        read || globs.filter_map(|glob| Glob::new(glob).ok()).any(|glob| glob.matches(file))
+    })
+}

@@ -1,0 +1,111 @@
+//! Whether those who approved had the right to, as far as it can be told here: by the policy that holds now, where it is the one by
+//! which they did. What can't be told is noted and is no finding: a stranger need not have the policy.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use planwright_core::approval::ledger::{Entry, Role, Who};
+use planwright_core::approval::policy as core_policy;
+use planwright_core::approval::policy::{Decision, Facts, Signed, required_from};
+use planwright_core::audit::Claimed;
+use planwright_core::syntax::source::Source;
+use planwright_core::{dialect, verify};
+
+use crate::config::policy;
+use crate::config::policy::{Loaded, Unverified};
+use crate::config::signature;
+use crate::workspace::project::Project;
+
+/// What rights are judged by.
+pub(super) struct Right<'a> {
+    project: &'a Project,
+    loaded: Option<Loaded>,
+    is_known: bool,
+    notes: RefCell<BTreeSet<String>>,
+}
+
+impl<'a> Right<'a> {
+    /// Reads the policy of the project.
+    pub(super) fn of(project: &'a Project) -> Self {
+        let right = Self { project, loaded: None, is_known: true, notes: RefCell::default() };
+        match policy::load(&project.root) {
+            Ok(loaded) => Self { loaded, ..right },
+            Err(error) => {
+                right.note(format!("who may approve was not checked: {error}"));
+                Self { is_known: false, ..right }
+            }
+        }
+    }
+
+    fn note(&self, text: String) {
+        self.notes.borrow_mut().insert(text);
+    }
+
+    /// What could not be told.
+    pub(super) fn notes(&self) -> Vec<String> {
+        self.notes.borrow().iter().cloned().collect()
+    }
+
+    /// Whether an approval was somebody's to make.
+    pub(super) fn may(&self, claimed: &Claimed<'_>) -> Result<(), String> {
+        let Entry::Approved { by, rule, needed, policy, signature, .. } = claimed.approved else {
+            return Ok(());
+        };
+        let digest = self.loaded.as_ref().map(|loaded| loaded.digest.as_str()).unwrap_or_default();
+        if !self.is_known || policy != digest {
+            self.note("some approvals were made by another policy than the one that holds here".to_owned());
+            return Ok(());
+        }
+        let Some(Entry::Proposed { by: proposer, red, dialect: written_in, subject, .. }) = claimed.proposed
+        else {
+            return Ok(());
+        };
+        let source = claimed
+            .text
+            .zip(dialect::named(written_in))
+            .map(|(text, dialect)| Source::new("plan", text).written_in(dialect));
+        let Some((source, plan)) =
+            source.and_then(|source| verify::trusted(&source).map(|plan| (source, plan)))
+        else {
+            return Ok(());
+        };
+        let wanted = required_from(&source, &source.draft());
+        let facts = Facts {
+            proposer,
+            red,
+            dialect: written_in,
+            agents: &subject.agents,
+            required_from: wanted.as_deref(),
+            now_ms: claimed.at_ms,
+        };
+        let policy = self.loaded.as_ref().map(|loaded| &loaded.policy);
+        if by.role == Role::Policy {
+            let decision = core_policy::decide(policy, &plan, &facts);
+            return match decision {
+                Decision::Automatic { rule: ref says, .. } if says == rule => Ok(()),
+                Decision::Automatic { .. } | Decision::Ask(_) => {
+                    Err(format!("the policy has no rule `{rule}` that approves it"))
+                }
+            };
+        }
+        let ask = core_policy::ask(policy, &plan, &facts);
+        let signed = if signature.is_some() { Signed::Yes } else { Signed::No };
+        core_policy::may_approve(&ask, by, signed, claimed.before).map_err(|refusal| refusal.to_string())?;
+        match ask.needed > *needed {
+            true => Err(format!("{} have to approve, by the rule: {}", ask.needed, ask.rule)),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether a signature is somebody's.
+    pub(super) fn signed(&self, (text, armored): (&str, &str), by: &Who, at_ms: u64) -> Result<(), String> {
+        match policy::verify(&self.project.root, text, armored, (&by.name, at_ms)) {
+            Ok(_) => Ok(()),
+            Err(Unverified::Signature(signature::Error::NoList) | Unverified::Policy(_)) => {
+                self.note("signatures were not checked: no list of signers is here".to_owned());
+                Ok(())
+            }
+            Err(Unverified::Signature(error)) => Err(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The plan files of the project: which are named and bound, what lies beside them that should not, and where they differ from what
+//! is recorded of them.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use planwright_core::dialect::named::{Name, plan_file};
+use planwright_core::plan::lifecycle::State;
+use planwright_core::workspace::active_plan::MARKER;
+use planwright_core::workspace::worktree::typed;
+
+use super::{Finding, LEFTOVER_SUFFIX, Level, Repair, is_old};
+use crate::approval::{Decisions, Drift};
+use crate::config;
+use crate::workspace::active_plan;
+use crate::workspace::project;
+use crate::workspace::project::Project;
+
+/// Conflict copies of plans, and pointers to plans that are not there. Somebody has to look: nothing is removed, and what is put
+/// aside is still there.
+pub(super) fn astray(project: &Project) -> Vec<Finding> {
+    // A folder that can't be searched was told of with the plans.
+    let mut astray = project.astray().unwrap_or_default();
+    // The harness folder may be ignored by Git, or elsewhere.
+    if let Ok(listing) = active_plan::list(project) {
+        for path in listing.copies.iter().map(|copy| listing.folder.join(copy)) {
+            if astray.iter().all(|(known, _)| active_plan::real(known) != path) {
+                let fault = format!("{} is a conflict copy; it is not read as a plan", path.display());
+                astray.push((path, fault));
+            }
+        }
+    }
+    let finding = |(path, fault): (PathBuf, String)| {
+        let path = path.strip_prefix(&project.root).unwrap_or(&path).to_string_lossy().into_owned();
+        let aside = format!("{path}.aside");
+        Finding::warn(fault, typed(&["mv", "--", &path, &aside]))
+    };
+    astray.into_iter().map(finding).collect()
+}
+
+/// The named plans, and the one that this worktree is bound to. A project without names has nothing to be told of here, and one
+/// without a plan that has no name lacks nothing. A marker that leads nowhere stops no other work: whoever asks for the plan is told.
+pub(super) fn bindings(project: &Project) -> Vec<Finding> {
+    let listing = match active_plan::list(project) {
+        Ok(listing) => listing,
+        Err(active_plan::Error::NoFolder { .. }) => {
+            return match active_plan::of_marker(project) {
+                Ok(_) => Vec::new(),
+                Err(error) => vec![Finding::warn(error.to_string(), "planwright config plans.harness")],
+            };
+        }
+        Err(error) => return vec![Finding::doubt("named plans", &error, "planwright list-plans")],
+    };
+    let named: Vec<String> =
+        listing.plans.iter().filter_map(Name::slug).map(|slug| plan_file(Some(slug))).collect();
+    let mut findings = Vec::new();
+    if !named.is_empty() {
+        let word = if named.len() == 1 { "plan" } else { "plans" };
+        findings.push(Finding::ok(format!("{} named {word}: {}", named.len(), named.join(", "))));
+    }
+    findings.extend(listing.bound.map(|bound| match bound {
+        Ok(slug) => Finding::ok(format!("bound to {} ({MARKER})", plan_file(Some(&slug)))),
+        Err(fault) => Finding::warn(format!("dangling: {fault}"), "planwright use --clear"),
+    }));
+    findings
+}
+
+/// Where plan files do not say what is recorded of them. What is recorded is written into them anew; a claim that nothing proves
+/// is nobody's to take away, and settled by whoever runs its contract.
+pub(super) fn drifts(project: &Project) -> Vec<Finding> {
+    // Records that can't be read, and folders that can't be searched, are told of by themselves.
+    let (Ok(Some(decisions)), Ok(plans)) = (Decisions::open_existing(project), project.plans()) else {
+        return Vec::new();
+    };
+    let mut findings = Vec::new();
+    for path in plans {
+        // A ledger that does not fit is told of with the records.
+        if let Ok(Some(drift)) = decisions.drift(&path) {
+            findings.extend(drifted(project, &path, &drift));
+        }
+    }
+    findings
+}
+
+fn drifted(project: &Project, path: &Path, drift: &Drift) -> Vec<Finding> {
+    let shown = path.strip_prefix(&project.root).unwrap_or(path).to_string_lossy();
+    let mut findings = Vec::new();
+    if !drift.behind.is_empty() {
+        let what = format!("{shown} does not say what is recorded: {}", drift.behind.join(", "));
+        findings.push(Finding::mendable(what, Repair::Reflect(path.to_owned())));
+    }
+    if !drift.unproven.is_empty() {
+        let steps: Vec<String> = drift.unproven.iter().map(|step| format!("`{step}`")).collect();
+        let verb = match drift.state {
+            State::Failed => "retry",
+            State::Done | State::Cancelled | State::Rejected => "reopen",
+            State::Draft | State::Proposed | State::Approved | State::Running | State::Waiting(_) => "run",
+        };
+        findings.push(Finding::warn(
+            format!("{shown} marks as done what no receipt shows: {}", steps.join(", ")),
+            typed(&["planwright", verb, &shown]),
+        ));
+    }
+    findings
+}
+
+/// The settings of proposals, where the project has some.
+pub(super) fn proposal_settings(project: &Project) -> Vec<Finding> {
+    const FILE: &str = project::PROPOSAL_SETTINGS;
+    let (config, wrong) = match project.proposal_settings() {
+        Err(error) => return vec![Finding::failed(FILE, &error)],
+        Ok(None) => return Vec::new(),
+        Ok(Some(said)) => said,
+    };
+    let said = format!(
+        "{FILE}: {} guarded tools, stale after {} days, stalled after {} minutes",
+        config.guarded_tools.len(),
+        config.stale_after_days,
+        config.executor_timeout_minutes
+    );
+    let wrong = wrong.into_iter().map(|wrong| Finding::new(Level::Warn, format!("{FILE}: {wrong}")));
+    std::iter::once(Finding::ok(said)).chain(wrong).collect()
+}
+
+/// Files beside plans that a write left behind when it was killed.
+pub(super) fn leftover_files(project: &Project) -> Vec<Finding> {
+    let mut files = match project.plans() {
+        Ok(plans) => plans,
+        Err(error) => return vec![Finding::failed("plans", &error)],
+    };
+    files.push(project.root.join(config::FILE));
+    let folders: BTreeSet<&Path> = files.iter().filter_map(|file| file.parent()).collect();
+    let entries = folders.iter().flat_map(|folder| folder.read_dir().into_iter().flatten().flatten());
+    let left = entries.map(|entry| entry.path()).filter(|path| {
+        let whole = written_to(path);
+        whole.is_some_and(|whole| files.contains(&whole)) && is_old(path)
+    });
+    left.map(|path| {
+        Finding::mendable(
+            format!("{} was left behind by a write that was killed", path.display()),
+            Repair::Remove(path),
+        )
+    })
+    .collect()
+}
+
+/// The file that a temporary one was to replace: `.NAME.XXXXXX` is for `NAME`.
+fn written_to(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_str()?.strip_prefix('.')?;
+    let (name, suffix) = name.rsplit_once('.')?;
+    let is_random =
+        suffix.len() == LEFTOVER_SUFFIX && suffix.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_random.then(|| path.with_file_name(name))
+}

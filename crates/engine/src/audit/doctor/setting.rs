@@ -1,0 +1,158 @@
+//! What the settings name: the settings themselves, agents and hooks.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use planwright_core::agent::profile;
+use planwright_core::agent::profile::{Credential, PROFILES, Profile};
+use planwright_core::workspace::worktree::typed;
+
+use super::Finding;
+use super::program::version;
+use crate::config;
+use crate::config::{Config, schema};
+use crate::store::journal::Store;
+use crate::workspace::{facts, notify};
+
+/// What is wrong with the settings.
+pub(super) fn faults(error: &config::Error) -> Vec<Finding> {
+    let file = match error {
+        config::Error::Invalid { path, .. } => format!("{}, ", path.display()),
+        config::Error::Read { .. } => return vec![Finding::failed("settings", error)],
+        config::Error::Environment { .. } | config::Error::Flag { .. } => String::new(),
+    };
+    let is_of_user =
+        matches!(error, config::Error::Invalid { path, .. } if config::user_file().as_ref() == Some(path));
+    let finding = |fault: &config::Fault| Finding {
+        fix: fault.key.as_ref().map(|key| {
+            let whose = if is_of_user { " --user" } else { "" };
+            format!("planwright config unset {}{whose}", typed(&[key]))
+        }),
+        ..Finding::error(format!("settings: {file}{fault}"))
+    };
+    error.faults().iter().map(finding).collect()
+}
+
+/// Which agents there are and whether they can be used; whether every role has one, and every agent a program.
+pub(super) fn agents(root: &Path, config: &Config) -> Vec<Finding> {
+    let mut findings: Vec<Finding> =
+        PROFILES.iter().filter_map(|profile| installed(profile, config)).collect();
+    for (role, agent) in &config.roles {
+        if !schema::BUILT_IN.contains(&agent.as_str()) && config.command_of(agent).is_empty() {
+            let key = schema::key(&["agents".to_owned(), agent.clone(), "command".to_owned()]);
+            let list = serde_json::Value::from(vec![agent.as_str()]).to_string();
+            findings.push(Finding::warn(
+                format!("the role `{role}` is for `{agent}`, which has no command line"),
+                format!("planwright config set {} {}", typed(&[&key]), typed(&[&list])),
+            ));
+        }
+    }
+    let played = config.roles.values().filter(|agent| !schema::BUILT_IN.contains(&agent.as_str()));
+    let used: BTreeSet<&String> = config.agents.keys().chain(played).collect();
+    let mut there = Vec::new();
+    for name in used {
+        let command = config.command_of(name);
+        let Some(program) = profile::program(&command) else { continue };
+        let is_path = program.contains('/') && !program.starts_with('/');
+        if if is_path { root.join(program).is_file() } else { facts::has_program(program) } {
+            there.push(name.as_str());
+        } else {
+            let key = schema::key(&["agents".to_owned(), name.clone(), "command".to_owned()]);
+            findings.push(Finding::warn(
+                format!("the agent `{name}` is `{program}`, which is not on the PATH"),
+                format!("planwright config {}", typed(&[&key])),
+            ));
+        }
+    }
+    if !there.is_empty() {
+        findings.insert(0, Finding::ok(format!("agents found: {}", there.join(", "))));
+    }
+    findings
+}
+
+/// Whether a known agent is installed and somebody is signed in; nothing where it is not there.
+fn installed(profile: &Profile, config: &Config) -> Option<Finding> {
+    if !facts::has_program(profile.program) {
+        return None;
+    }
+    let version = version(profile.program).unwrap_or_else(|why| why);
+    let is_used = config.roles.values().any(|agent| agent == profile.name);
+    let has = |credential: &Credential| match credential {
+        Credential::Variable(name) => std::env::var_os(name).is_some_and(|value| !value.is_empty()),
+        Credential::File(path) => {
+            std::env::var_os("HOME").is_some_and(|home| Path::new(&home).join(path).is_file())
+        }
+    };
+    let what = format!("{} {version}", profile.name);
+    Some(match (profile.credentials.iter().any(has), is_used) {
+        (true, _) => Finding::ok(format!("{what}: installed, signed in")),
+        (false, true) => Finding::warn(
+            format!("{what}: nobody seems to be signed in; sign in: {}", profile.sign_in),
+            profile.program,
+        ),
+        (false, false) => Finding::ok(format!("{what}: installed, not signed in ({})", profile.sign_in)),
+    })
+}
+
+/// Whether hooks can be told, and whether they have taken what they were told.
+pub(super) fn hooks(root: &Path, config: &Config) -> Vec<Finding> {
+    let hooks = notify::hooks_of(&config.hooks);
+    let mut findings = Vec::new();
+    let mut there = Vec::new();
+    for hook in &hooks {
+        let (name, program) = (hook.name, hook.program());
+        let key = if name == "webhook" { "hooks.webhook.url".to_owned() } else { format!("hooks.{name}") };
+        let show = format!("planwright config {key}");
+        let is_path = program.contains('/');
+        if !(is_path || facts::has_program(program)) {
+            findings.push(Finding::warn(
+                format!("the hook `{name}` takes `{program}`, which is not on the PATH"),
+                show,
+            ));
+        } else if let Some(fault) = hook.fault(root) {
+            findings.push(Finding::warn(format!("the hook `{name}`: {fault}"), show));
+        } else {
+            there.push(name);
+        }
+    }
+    if !there.is_empty() {
+        findings.insert(0, Finding::ok(format!("hooks set: {}", there.join(", "))));
+    }
+    // Looking must not make what is not there.
+    if !hooks.is_empty() && Store::exists(root).unwrap_or(false) {
+        // A store that can't be opened is said with the records.
+        if let Ok(store) = Store::open(root) {
+            findings.extend(hooks.iter().flat_map(|hook| untold(&store, hook.name)));
+        }
+    }
+    findings
+}
+
+/// What brings to a hook what it has not taken.
+const DELIVER: &str = "planwright events --deliver";
+
+/// What a hook has not taken.
+fn untold(store: &Store, hook: &str) -> Vec<Finding> {
+    let delivery = match store.delivery(hook) {
+        Ok(Some(delivery)) => delivery,
+        Ok(None) => return Vec::new(),
+        Err(error) => return vec![Finding::failed("hooks", &error)],
+    };
+    let mut findings = Vec::new();
+    if delivery.tries > 0 {
+        let (tries, why) = (delivery.tries, &delivery.why);
+        let why = if why.is_empty() { "it was cut short" } else { why };
+        findings.push(Finding::warn(
+            format!("the hook `{hook}` has not taken an event (tries: {tries}): {why}"),
+            DELIVER,
+        ));
+    }
+    if delivery.skipped > 0 {
+        let (skipped, why) = (delivery.skipped, &delivery.why);
+        findings.push(Finding::warn(
+            format!("the hook `{hook}` never took {skipped} events, which were given up: {why}"),
+            DELIVER,
+        ));
+    }
+    findings
+}

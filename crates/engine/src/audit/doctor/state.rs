@@ -1,0 +1,95 @@
+//! Where everything is kept that planwright knows: whether it is there, private, its owner's, and on a disk with room.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use nix::sys::statvfs::statvfs;
+use nix::unistd::{AccessFlags, access};
+use planwright_core::workspace::worktree::typed;
+
+use super::{Finding, Repair};
+use crate::git::worktree;
+use crate::store::state_dir;
+use crate::workspace::project::Project;
+
+/// Whether the records of all projects, and those of the one at `root`, can be written, and by nobody else.
+pub(super) fn states(root: &Path) -> Vec<Finding> {
+    let states = state_dir::folder();
+    if !states.exists() {
+        return vec![match is_writable(nearest(&states)) {
+            true => {
+                Finding::ok(format!("state directory {} will be made by the first run", states.display()))
+            }
+            false => Finding::error(format!("state directory {} can't be made", states.display())),
+        }];
+    }
+    // A project whose repository can't be told is told of with its records.
+    let own = state_dir::folder_of(&states, root).ok().filter(|own| own.exists());
+    let findings: Vec<Finding> = std::iter::once(states).chain(own).filter_map(private).collect();
+    match findings.is_empty() {
+        true => vec![Finding::ok("state directory writable, and nobody else's")],
+        false => findings,
+    }
+}
+
+/// What is wrong with a folder that only its owner may enter.
+fn private(folder: PathBuf) -> Option<Finding> {
+    let shown = folder.display();
+    let Ok(data) = folder.metadata() else {
+        return Some(Finding::error(format!("state directory {shown} can't be looked at")));
+    };
+    // Where the system does not say who we are, the folder is taken for ours.
+    let is_own = Path::new("/proc/self").metadata().map_or(true, |us| us.uid() == data.uid());
+    if !data.is_dir() || !is_writable(&folder) {
+        let open = is_own && data.is_dir();
+        let fix = open.then(|| typed(&["chmod", "u+rwx", &folder.to_string_lossy()]));
+        return Some(Finding {
+            fix,
+            ..Finding::error(format!("state directory {shown} can't be written to"))
+        });
+    }
+    if !is_own {
+        let fix = format!("sudo chown -R \"$(id -un)\" {}", typed(&[&folder.to_string_lossy()]));
+        return Some(Finding::warn(format!("state directory {shown} is somebody else's"), fix));
+    }
+    if data.permissions().mode() & 0o077 != 0 {
+        let what = format!("state directory {shown} is open to others");
+        return Some(Finding::mendable(what, Repair::Close(folder)));
+    }
+    None
+}
+
+fn is_writable(folder: &Path) -> bool {
+    access(folder, AccessFlags::W_OK | AccessFlags::X_OK).is_ok()
+}
+
+/// A folder, or the nearest one above it that is there.
+fn nearest(folder: &Path) -> &Path {
+    folder.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"))
+}
+
+/// Whether there is room on the disks that are written to: that of the project, and those of what planwright keeps.
+pub(super) fn disks(project: &Project) -> Vec<Finding> {
+    let mut seen = BTreeSet::new();
+    let mut findings = Vec::new();
+    let (states, cache, trees) = (state_dir::folder(), state_dir::cache(), worktree::home(project));
+    for folder in [project.root.as_path(), nearest(&states), nearest(&cache), nearest(&trees)] {
+        let Ok(data) = folder.metadata() else { continue };
+        if !seen.insert(data.dev()) {
+            continue;
+        }
+        let (Ok(disk), fewest) = (statvfs(folder), project.config.limits.free_mb) else { continue };
+        let free = (u128::from(disk.blocks_available()) * u128::from(disk.fragment_size()) / 1_000_000)
+            .try_into()
+            .unwrap_or(u64::MAX);
+        if free < fewest {
+            let shown = folder.to_string_lossy();
+            findings.push(Finding::warn(
+                format!("{free} MB are free where {shown} is, fewer than {fewest} (limits.free_mb)"),
+                typed(&["df", "-h", &shown]),
+            ));
+        }
+    }
+    findings
+}

@@ -1,0 +1,404 @@
+//! Runs the contracts of a plan again, with no agent, on a fresh checkout, and settles by them what the plan claims and what its
+//! receipts say. Writes no mark, no receipt and nothing into the workspace; keeps what passed, to save the next audit the run.
+
+mod blame;
+mod cache;
+mod record;
+
+pub use crate::git::pristine::At;
+pub use cache::{Cache, Entry};
+pub use record::{Basis, Record, record};
+
+use std::path::{Path, PathBuf};
+
+use blake3::Hash;
+use planwright_core::audit::Finding;
+use planwright_core::audit::rerun::{AsRead, Broke, Claim, Now, Recorded, Settled, as_read, beyond, finding};
+use planwright_core::plan::verified::{Contract, Step};
+
+use crate::audit;
+use crate::git::base;
+use crate::git::pristine::Ground;
+use crate::git::worktree;
+use crate::run;
+use crate::run::contract;
+use crate::run::contract::Site;
+use crate::store::journal;
+use crate::store::plan_file;
+use crate::store::plan_file::Text;
+use crate::store::state_dir;
+use crate::system::process;
+use crate::system::process::{Stop, Supervisors};
+use crate::workspace::project;
+use crate::workspace::project::Project;
+use cache::Keys;
+
+/// What stands in the names of the processes of every audit.
+const NAME: &str = "/audit-";
+
+/// What can go wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No checkout can be made.
+    #[error("no checkout can be made to run contracts on")]
+    Base(#[from] base::Error),
+    /// It can't be given the ports of a tree.
+    #[error("the checkout that contracts are run on can't have ports")]
+    Ports(#[from] Box<worktree::Error>),
+    /// The state folder can't be used.
+    #[error("cannot find the state folder of the project")]
+    State(#[from] state_dir::Error),
+    /// The journal can't be read.
+    #[error("the journal failed")]
+    Journal(#[from] journal::Error),
+    /// A plan can't be read.
+    #[error(transparent)]
+    Store(#[from] plan_file::Error),
+    /// What was exported beside the code can't be read.
+    #[error(transparent)]
+    Exported(#[from] Box<audit::Error>),
+    /// A contract that is being run again asks for this.
+    #[error("a contract that is run again can't have contracts run again")]
+    Nested,
+    /// Somebody wrote into the workspace meanwhile.
+    #[error("the workspace changed while its contracts were run again")]
+    Moved,
+}
+
+impl From<worktree::Error> for Error {
+    fn from(error: worktree::Error) -> Self {
+        Self::Ports(Box::new(error))
+    }
+}
+
+impl From<audit::Error> for Error {
+    fn from(error: audit::Error) -> Self {
+        Self::Exported(Box::new(error))
+    }
+}
+
+/// What is to be run again.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The commit to look at, by any name; `None`: what lies in the workspace.
+    pub at: Option<String>,
+    pub scope: Scope,
+    /// Whether what passed before counts.
+    pub earlier: Earlier,
+}
+
+/// Which steps are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Scope {
+    #[default]
+    All,
+    /// Those that the file or the record says are done.
+    Claims,
+}
+
+/// Whether a contract that passed on the same content before is run once more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Earlier {
+    #[default]
+    Counts,
+    Ignored,
+}
+
+/// What became of one step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepAudit {
+    /// The number in the heading.
+    pub number: String,
+    pub id: String,
+    pub title: String,
+    /// What the file claims.
+    pub claim: Claim,
+    pub recorded: Recorded,
+    /// The hash of the contract; empty where there is none.
+    pub contract: String,
+    /// What the contract says now.
+    pub now: Now,
+    pub settled: Settled,
+    /// When it was run, in milliseconds since 1970, where that was before this audit.
+    pub earlier_ms: Option<u64>,
+    /// Why an earlier answer can't stand for this one, where it can't.
+    pub uncached: Option<String>,
+    /// How long the contract took.
+    pub milliseconds: u64,
+    /// What it printed; empty where it was not run now.
+    pub output: String,
+    /// Since when it fails, where it passed once.
+    pub broke: Option<Broke>,
+}
+
+/// What became of one plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanAudit {
+    pub path: PathBuf,
+    pub name: String,
+    /// The dialect that it is written in; empty where it can't be read.
+    pub dialect: &'static str,
+    /// Names the content that was looked at.
+    pub tree: String,
+    /// Where the receipts come from.
+    pub basis: Basis,
+    /// The steps that were looked at, in file order.
+    pub steps: Vec<StepAudit>,
+    /// Why the plan can't be read, where it can't.
+    pub fault: Option<String>,
+    /// Whether somebody said stop before all steps were looked at.
+    pub is_stopped: bool,
+}
+
+impl PlanAudit {
+    /// How many steps came to this.
+    pub fn count(&self, settled: Settled) -> usize {
+        self.steps.iter().filter(|step| step.settled == settled).count()
+    }
+
+    /// How many contracts were run now.
+    pub fn ran(&self) -> usize {
+        self.steps.iter().filter(|step| step.earlier_ms.is_none() && step.now != Now::Manual).count()
+    }
+
+    /// What was found, under the name that the plan has in records.
+    pub fn findings(&self, plan: &str) -> Vec<Finding> {
+        let found = self.steps.iter().filter_map(|step| {
+            let broke = step.broke.as_ref().map(|broke| broke.sentence(|id| self.number(id)));
+            let (said, come_to) = ((step.claim, &step.recorded), (step.settled, &step.now));
+            finding((plan, &step.number, &step.id), said, come_to, broke)
+        });
+        found.collect()
+    }
+
+    /// The number of a step.
+    pub fn number(&self, id: &str) -> Option<String> {
+        self.steps.iter().find(|step| step.id == id).map(|step| step.number.clone())
+    }
+}
+
+/// An audit of any number of plans on one content.
+pub struct Audit<'a> {
+    project: &'a Project,
+    options: Options,
+    at: At,
+    ground: Ground,
+    cache: Option<Cache>,
+    keys: Keys,
+    supervisors: Supervisors,
+    /// Names the processes of this audit.
+    tag: String,
+    /// Whether keys of the cache know the content.
+    is_blind: bool,
+}
+
+/// What came of one contract.
+struct Looked {
+    now: Now,
+    earlier_ms: Option<u64>,
+    uncached: Option<String>,
+    milliseconds: u64,
+    output: String,
+}
+
+impl<'a> Audit<'a> {
+    /// Begins an audit. Nothing is run yet.
+    pub fn open(project: &'a Project, options: &Options) -> Result<Self, Error> {
+        // It would run itself again, and again.
+        if process::job_above().is_some_and(|sign| sign.tag().is_some_and(|tag| tag.contains(NAME))) {
+            return Err(Error::Nested);
+        }
+        let at = match &options.at {
+            Some(name) => crate::git::pristine::at(&project.root, name)?,
+            None => At::Workspace,
+        };
+        let cache = match options.earlier {
+            // What passes for an agent, by programs of its own, must not pass for others later.
+            Earlier::Counts if process::job_above().is_none() => Some(Cache::of(&project.root)?),
+            Earlier::Counts | Earlier::Ignored => None,
+        };
+        let key = state_dir::folder_of(&state_dir::folder(), &project.root)?;
+        let key = key.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Self {
+            project,
+            options: options.clone(),
+            ground: Ground::of(project, &at)?,
+            at,
+            cache,
+            keys: Keys::default(),
+            supervisors: Supervisors::new(),
+            tag: format!("{key}{NAME}{}", std::process::id()),
+            is_blind: false,
+        })
+    }
+
+    /// The same audit with keys that do not know the content: what a cache without that part would do. For the test that must
+    /// see it go wrong.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn blind(self) -> Self {
+        Self { is_blind: true, ..self }
+    }
+
+    /// Names the content that is looked at.
+    pub fn tree(&self) -> &str {
+        &self.ground.tree
+    }
+
+    /// What is looked at.
+    pub fn at(&self) -> &At {
+        &self.at
+    }
+
+    /// Looks at one plan. `watch` sees every step once it is settled.
+    pub fn plan(
+        &mut self,
+        path: &Path,
+        record: &Record,
+        stop: &Stop,
+        watch: &mut dyn FnMut(&StepAudit),
+    ) -> Result<PlanAudit, Error> {
+        let mut audit = PlanAudit {
+            path: path.to_owned(),
+            name: project::name(path),
+            dialect: "",
+            tree: self.ground.tree.clone(),
+            basis: record.basis.clone(),
+            steps: Vec::new(),
+            fault: None,
+            is_stopped: false,
+        };
+        let source = match self.read(path)? {
+            Text::Plan(source) => source,
+            Text::Unreadable(unreadable) => {
+                audit.fault = Some(unreadable.diagnostic.message);
+                return Ok(audit);
+            }
+        };
+        audit.dialect = source.dialect().name;
+        for read in as_read(&source, &source.draft()) {
+            let recorded = record.history.step(&read.id);
+            let is_wanted = match self.options.scope {
+                Scope::All => true,
+                Scope::Claims => {
+                    read.claim == Claim::Done || recorded.proof().is_some() || recorded.is_confirmed()
+                }
+            };
+            if !is_wanted {
+                continue;
+            }
+            let Some(step) = self.step(read, record, stop)? else {
+                audit.is_stopped = true;
+                break;
+            };
+            watch(&step);
+            audit.steps.push(step);
+        }
+        if let Some(cache) = &mut self.cache {
+            // What can't be kept is run again next time.
+            cache.keep().ok();
+        }
+        Ok(audit)
+    }
+
+    /// The plan as it is in what is looked at; as it lies in the workspace, where it is not in there.
+    fn read(&mut self, path: &Path) -> Result<Text, Error> {
+        let shown = path.to_string_lossy().into_owned();
+        let relative = path.canonicalize().ok();
+        let relative = relative.as_deref().unwrap_or(path).strip_prefix(&self.project.root).ok();
+        if let (At::Commit { .. }, Some(relative)) = (&self.at, relative) {
+            let there = self.ground.lay()?.join(relative);
+            if there.exists() {
+                return Ok(plan_file::read(&there, &shown, self.project.reading())?);
+            }
+        }
+        Ok(plan_file::read(path, &shown, self.project.reading())?)
+    }
+
+    fn step(&mut self, read: AsRead, record: &Record, stop: &Stop) -> Result<Option<StepAudit>, Error> {
+        let recorded = record.history.step(&read.id).clone();
+        let (contract, expect) = match &read.step {
+            Ok(Step { contract: Contract::Shell { command, expect }, .. }) => {
+                (contract::hash(command), *expect)
+            }
+            Ok(_) | Err(_) => (String::new(), 0),
+        };
+        let looked = match &read.step {
+            Err(why) => Looked::not_run(Now::CannotRun((*why).to_owned())),
+            Ok(step) if step.contract == Contract::Manual => Looked::not_run(Now::Manual),
+            Ok(step) => match self.look(step, stop)? {
+                Some(looked) => looked,
+                None => return Ok(None),
+            },
+        };
+        let settled = Settled::of(read.claim, &recorded, (&contract, expect), &looked.now);
+        let broke = match (&read.step, recorded.proof(), settled) {
+            (Ok(step), Some(proof), Settled::Broken) => Some(self.blame(step, proof, record, stop)?),
+            _ => None,
+        };
+        let Looked { now, earlier_ms, uncached, milliseconds, output } = looked;
+        let AsRead { number, id, title, claim, .. } = read;
+        Ok(Some(StepAudit {
+            number,
+            id,
+            title,
+            claim,
+            recorded,
+            contract,
+            now,
+            settled,
+            earlier_ms,
+            uncached,
+            milliseconds,
+            output,
+            broke,
+        }))
+    }
+
+    /// Runs the contract of a step, unless it passed before on the same content. `None` when somebody said stop.
+    fn look(&mut self, step: &Step, stop: &Stop) -> Result<Option<Looked>, Error> {
+        let uncached = beyond(step);
+        let key = self.key(step).filter(|_| uncached.is_none());
+        let known = key.zip(self.cache.as_ref()).and_then(|(key, cache)| cache.get(&key, run::now()));
+        if let Some(entry) = known {
+            return Ok(Some(Looked {
+                now: Now::Passes,
+                earlier_ms: Some(entry.at_ms),
+                uncached: None,
+                milliseconds: entry.milliseconds,
+                output: String::new(),
+            }));
+        }
+        let folder = self.ground.lay()?;
+        let closed = [self.project.root.clone()];
+        let site = Site { folder: &folder, closed: &closed, limits: &self.project.config.run };
+        let tag = format!("{}/{}", self.tag, step.id);
+        let seen = site.look(step, (&self.supervisors, &tag), stop);
+        self.ground.tidy();
+        let Some(seen) = seen else { return Ok(None) };
+        if let (true, Some(key), Some(cache)) = (seen.verdict.is_passed(), key, &mut self.cache) {
+            cache.put(key, Entry { at_ms: run::now(), milliseconds: seen.milliseconds });
+        }
+        Ok(Some(Looked {
+            now: Now::of(&seen.verdict),
+            earlier_ms: None,
+            uncached,
+            milliseconds: seen.milliseconds,
+            output: seen.output,
+        }))
+    }
+
+    /// The key of a step's contract on what is looked at. It does not hang on where the checkout lies, which is new each time.
+    fn key(&mut self, step: &Step) -> Option<Hash> {
+        self.cache.as_ref()?;
+        let site = Site { folder: &self.project.root, closed: &[], limits: &self.project.config.run };
+        let tree = if self.is_blind { "" } else { self.ground.tree.as_str() };
+        self.keys.key(step, &site, tree)
+    }
+}
+
+impl Looked {
+    const fn not_run(now: Now) -> Self {
+        Self { now, earlier_ms: None, uncached: None, milliseconds: 0, output: String::new() }
+    }
+}

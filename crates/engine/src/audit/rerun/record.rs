@@ -1,0 +1,73 @@
+//! Where receipts come from: the journal of this machine, or what was exported beside the code, or nowhere. What is read here
+//! is compared with what contracts say; whether it was forged is for the audit of the record itself.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::audit::bundle::{Bundle, RunBook};
+use planwright_core::audit::rerun::History;
+
+use super::Error;
+use crate::audit::Exported;
+use crate::store::journal::{Outputs, RunId, Store};
+use crate::workspace::project::Project;
+
+/// What is recorded of a plan.
+#[derive(Debug, Clone, Default)]
+pub struct Record {
+    /// What each step has, and who changed what.
+    pub history: History,
+    /// Where that comes from.
+    pub basis: Basis,
+    /// The plan, relative to the root of the project.
+    pub plan: PathBuf,
+}
+
+/// Where receipts come from.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Basis {
+    #[default]
+    Nothing,
+    /// The journal of a run.
+    Journal(RunId),
+    /// A file beside the code.
+    File(PathBuf),
+}
+
+/// What is recorded of a plan: by the journal where it knows the plan, else by a file beside the code.
+pub fn record(project: &Project, path: &Path) -> Result<Record, Error> {
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let relative = real.strip_prefix(&project.root).unwrap_or(&real).to_owned();
+    let mut record = Record { plan: relative, ..Record::default() };
+    if Store::exists(&project.root)? {
+        let bundle = Store::open(&project.root)?.recording(&record.plan, Outputs::Left)?.bundle;
+        if let Some((number, history)) = newest(&bundle) {
+            record.history = history;
+            record.basis = Basis::Journal(RunId::new(number));
+            return Ok(record);
+        }
+    }
+    if let Some(exported) = Exported::all(&project.root)?.remove(&record.plan)
+        && let Some((_, history)) = newest(&exported.bundle)
+    {
+        record.history = history;
+        record.basis = Basis::File(exported.path);
+    }
+    Ok(record)
+}
+
+/// The newest run that came to a receipt: one that came to none says nothing about the one before it.
+fn newest(bundle: &Bundle) -> Option<(i64, History)> {
+    let runs = bundle.runs.iter().rev().map(|run| (run.book.number, of_book(run)));
+    runs.into_iter().find(|(_, history)| !history.steps.is_empty())
+}
+
+/// What the journal of a run says.
+pub(super) fn of_run(store: &Store, run: RunId) -> Result<History, Error> {
+    let events = store.events(run, 0)?;
+    Ok(History::of(events.iter().map(|recorded| (recorded.seq, recorded.at_ms, &recorded.event))))
+}
+
+fn of_book(run: &RunBook) -> History {
+    let events: Vec<_> = run.events().map(|(link, event)| (link.seq, link.at_ms, event)).collect();
+    History::of(events.iter().map(|(seq, at_ms, event)| (*seq, *at_ms, event)))
+}

@@ -1,0 +1,339 @@
+//! The policy file: where it lies, that it can be trusted to be the person's, and how a new one takes its place. It is never taken
+//! from the workspace, which agents write to. What it means is decided in `planwright_core::policy`.
+
+mod read;
+
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use planwright_core::approval::policy::Policy;
+
+use crate::config::signature;
+use crate::config::signature::{Signer, Signers};
+use crate::config::{self, Fault};
+use crate::store::{plan_file, state_dir};
+
+/// The name of the file.
+pub const FILE: &str = "policy.toml";
+/// The name of the list of signers beside it, where the policy names no other.
+pub const SIGNERS: &str = "allowed_signers";
+/// What the file that was replaced is called.
+pub const BACKUP: &str = "policy.toml.backup";
+/// How much of a file is read.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+const LOOSE: u32 = 0o022;
+
+/// A policy as it holds.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    pub policy: Policy,
+    /// Names the exact text of the policy and of its list of signers: if either changes, it is another policy.
+    pub digest: String,
+    pub path: PathBuf,
+    pub text: String,
+    /// Whose keys count, if there is a list of signers.
+    pub signers: Option<Signers>,
+}
+
+/// Where a policy is looked for: the first of these that is there holds.
+#[derive(Debug, Clone)]
+pub struct Places {
+    /// The root of the project, from which none is taken.
+    pub root: PathBuf,
+    /// The one of the repository.
+    pub repository: PathBuf,
+    /// The one of the user, where there is a home.
+    pub user: Option<PathBuf>,
+}
+
+/// What became of a policy that was put in its place.
+#[derive(Debug, Clone)]
+pub struct Installed {
+    pub path: PathBuf,
+    /// The text that held before, in the same place.
+    pub old: Option<String>,
+    /// Where that is kept.
+    pub backup: Option<PathBuf>,
+    pub loaded: Loaded,
+}
+
+/// Why there is no policy to decide by. Whoever meets one of these approves nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The state folder can't be told or used.
+    #[error("cannot tell where the policy of {} lies", root.display())]
+    State {
+        /// The root of the project.
+        root: PathBuf,
+        #[source]
+        source: state_dir::Error,
+    },
+    /// A file is there, or should be, and can't be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    /// A file can't be written.
+    #[error("cannot write {}", path.display())]
+    Write {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    /// The policy says something that we don't know.
+    #[error("{} is not a valid policy, so nothing can be approved by it", path.display())]
+    Invalid {
+        path: PathBuf,
+        /// Everything that is wrong with it.
+        faults: Vec<Fault>,
+    },
+    /// The list of signers can't be used.
+    #[error("{} is not a valid list of signers, so nothing can be approved by it", path.display())]
+    Signers {
+        path: PathBuf,
+        /// Everything that is wrong with it.
+        faults: Vec<Fault>,
+    },
+    /// The file lies where agents write.
+    #[error("{} lies in the workspace, where agents write: a policy is not taken from there", path.display())]
+    Workspace { path: PathBuf },
+    /// Others may write the file.
+    #[error("others may write {}: it says nothing certain about who may approve", path.display())]
+    Loose { path: PathBuf },
+}
+
+impl Error {
+    /// Everything that is wrong with what was read.
+    pub fn faults(&self) -> &[Fault] {
+        match self {
+            Self::Invalid { faults, .. } | Self::Signers { faults, .. } => faults,
+            Self::State { .. }
+            | Self::Read { .. }
+            | Self::Write { .. }
+            | Self::Workspace { .. }
+            | Self::Loose { .. } => &[],
+        }
+    }
+}
+
+impl Places {
+    /// Where the policy of the project at `root` is looked for.
+    pub fn of(root: &Path) -> Result<Self, Error> {
+        let error = |source| Error::State { root: root.to_owned(), source };
+        let repository = state_dir::folder_of(&state_dir::folder(), root).map_err(error)?.join(FILE);
+        let user = config::user_file().map(|file| file.with_file_name(FILE));
+        Ok(Self { root: root.to_owned(), repository, user })
+    }
+
+    /// The policy that holds; `None` if there is no file in either place.
+    pub fn load(&self) -> Result<Option<Loaded>, Error> {
+        for path in std::iter::once(&self.repository).chain(&self.user) {
+            if is_there(path)? {
+                return self.trusted(path).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Puts a policy in the place of the repository's, with its list of signers if that lies beside it. One that can't be read is
+    /// refused, and the one before is kept.
+    pub fn install(&self, file: &Path) -> Result<Installed, Error> {
+        let new = check(file)?;
+        let folder = self.repository.parent().unwrap_or(Path::new("/"));
+        state_dir::create(folder).map_err(|source| Error::State { root: self.root.clone(), source })?;
+        let old = if is_there(&self.repository)? { Some(text_of(&self.repository)?) } else { None };
+        let write = |path: &Path, text: &str| {
+            plan_file::put_private(path, text)
+                .map_err(|source| Error::Write { path: path.to_owned(), source })
+        };
+        let backup = match &old {
+            Some(old) if *old != new.text => {
+                let backup = self.repository.with_file_name(BACKUP);
+                write(&backup, old)?;
+                Some(backup)
+            }
+            Some(_) | None => None,
+        };
+        // The signers first: a policy without those that it names would refuse everything.
+        if let Some(signers) =
+            new.signers.as_ref().filter(|signers| signers.path.parent() == new.path.parent())
+        {
+            write(&folder.join(signers.path.file_name().unwrap_or_default()), &signers.text)?;
+        }
+        write(&self.repository, &new.text)?;
+        let loaded = self.trusted(&self.repository)?;
+        Ok(Installed { path: self.repository.clone(), old, backup, loaded })
+    }
+
+    /// The list of signers that holds, also where there is no policy.
+    pub fn signers(&self) -> Result<Option<Signers>, Error> {
+        if let Some(loaded) = self.load()? {
+            return Ok(loaded.signers);
+        }
+        let signers = first_signers(&[self.repository.with_file_name(SIGNERS)])?;
+        signers.map(|signers| self.guard(&signers.path).map(|()| signers)).transpose()
+    }
+
+    /// Reads a policy that must not be anybody else's.
+    fn trusted(&self, path: &Path) -> Result<Loaded, Error> {
+        self.guard(path)?;
+        let usual = [self.repository.with_file_name(SIGNERS), path.with_file_name(SIGNERS)];
+        let loaded = check_with(path, &usual)?;
+        if let Some(signers) = &loaded.signers {
+            self.guard(&signers.path)?;
+        }
+        Ok(loaded)
+    }
+
+    /// Refuses a file that an agent, or another user, could have written.
+    fn guard(&self, path: &Path) -> Result<(), Error> {
+        let read = |source| Error::Read { path: path.to_owned(), source };
+        let real = path.canonicalize().map_err(read)?;
+        let root = self.root.canonicalize().map_err(read)?;
+        if real.starts_with(&root) {
+            return Err(Error::Workspace { path: path.to_owned() });
+        }
+        match real.metadata().map_err(read)?.permissions().mode() & LOOSE {
+            0 => Ok(()),
+            _ => Err(Error::Loose { path: path.to_owned() }),
+        }
+    }
+}
+
+/// The policy that holds for the project at `root`; `None` if there is none. One that can't be read is an error, never none.
+pub fn load(root: &Path) -> Result<Option<Loaded>, Error> {
+    Places::of(root)?.load()
+}
+
+/// Puts a policy in its place for the project at `root`, where it holds from then on.
+pub fn install(root: &Path, file: &Path) -> Result<Installed, Error> {
+    Places::of(root)?.install(file)
+}
+
+/// Why a signature does not count, or can't be told to.
+#[derive(Debug, thiserror::Error)]
+pub enum Unverified {
+    /// The policy or its list of signers can't be used.
+    #[error(transparent)]
+    Policy(#[from] Error),
+    /// The signature does not count.
+    #[error(transparent)]
+    Signature(#[from] signature::Error),
+}
+
+/// Checks that a signature over a text counts as somebody's, as it stood at a time in milliseconds since 1970: by the policy of the
+/// project at `root`, or by its list of signers where there is no policy.
+pub fn verify(
+    root: &Path,
+    text: &str,
+    armored: &str,
+    (name, at_ms): (&str, u64),
+) -> Result<Signer, Unverified> {
+    let places = Places::of(root)?;
+    let loaded = places.load()?;
+    let (policy, signers) = match loaded {
+        Some(loaded) => (loaded.policy, loaded.signers),
+        None => (Policy::default(), places.signers()?),
+    };
+    Ok(verify_by((&policy, signers.as_ref()), text, armored, (name, at_ms))?)
+}
+
+fn verify_by(
+    (policy, signers): (&Policy, Option<&Signers>),
+    text: &str,
+    armored: &str,
+    (name, at_ms): (&str, u64),
+) -> Result<Signer, signature::Error> {
+    let signer = signature::verify(text, armored, signers.ok_or(signature::Error::NoList)?, at_ms)?;
+    let is_theirs =
+        signer.speaks_for(policy.principal_of(name)) && policy.takes_key(name, &signer.fingerprint);
+    match is_theirs {
+        true => Ok(signer),
+        false => Err(signature::Error::Another {
+            name: name.to_owned(),
+            fingerprint: signer.fingerprint,
+            principals: signer.principals.join(" "),
+        }),
+    }
+}
+
+/// Reads a policy wherever it lies, without asking whether it holds.
+pub fn check(path: &Path) -> Result<Loaded, Error> {
+    check_with(path, &[path.with_file_name(SIGNERS)])
+}
+
+/// Reads a policy; its list of signers is the one that it names, or the first of `usual` that is there.
+fn check_with(path: &Path, usual: &[PathBuf]) -> Result<Loaded, Error> {
+    let text = text_of(path)?;
+    let read = read::read(&text).map_err(|faults| Error::Invalid { path: path.to_owned(), faults })?;
+    let signers = match &read.signers {
+        Some(named) => Some(signers_at(&path.with_file_name(named))?),
+        None => first_signers(usual)?,
+    };
+    let mut hasher = blake3::Hasher::new();
+    // The length divides one text from the other.
+    hasher.update(&(text.len() as u64).to_be_bytes()).update(text.as_bytes());
+    if let Some(signers) = &signers {
+        hasher.update(signers.text.as_bytes());
+    }
+    let digest = hasher.finalize().to_hex().to_string();
+    Ok(Loaded { policy: read.policy, digest, path: path.to_owned(), text, signers })
+}
+
+impl Loaded {
+    /// Checks that a signature over a text counts as somebody's, as it stood at a time in milliseconds since 1970: the list of
+    /// signers has the key for them, and the policy names no other.
+    pub fn verify(
+        &self,
+        text: &str,
+        armored: &str,
+        name: &str,
+        at_ms: u64,
+    ) -> Result<Signer, signature::Error> {
+        verify_by((&self.policy, self.signers.as_ref()), text, armored, (name, at_ms))
+    }
+}
+
+/// The first list of signers that is there.
+fn first_signers(usual: &[PathBuf]) -> Result<Option<Signers>, Error> {
+    for path in usual {
+        if is_there(path)? {
+            return signers_at(path).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+/// The list of signers in a file.
+fn signers_at(path: &Path) -> Result<Signers, Error> {
+    let text = text_of(path)?;
+    Signers::read(path, text).map_err(|faults| Error::Signers { path: path.to_owned(), faults })
+}
+
+/// Whether there is something in a place. A link that leads nowhere is something: it must not pass for nothing.
+fn is_there(path: &Path) -> Result<bool, Error> {
+    match path.symlink_metadata() {
+        Ok(_) => Ok(true),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(false)
+        }
+        Err(source) => Err(Error::Read { path: path.to_owned(), source }),
+    }
+}
+
+fn text_of(path: &Path) -> Result<String, Error> {
+    // One byte more than may be: half a policy must not be taken for the whole.
+    let read = plan_file::read_text(path, FILE_BYTES_MAX + 1).and_then(|text| {
+        match text.len() as u64 > FILE_BYTES_MAX {
+            true => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is too large")),
+            false => Ok(text),
+        }
+    });
+    read.map_err(|source| Error::Read { path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests;

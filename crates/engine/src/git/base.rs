@@ -1,0 +1,176 @@
+//! Where the work begins: the commit that a project stands at, throw-away trees of it, and the hash of what lies in the
+//! workspace. Never writes to the repository and never obeys it: git is asked by [`Repository`] alone.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub use crate::git::checkout::Checkout;
+pub use crate::git::log::{Commit, changed_by, commits_since, named};
+pub use crate::git::tree_hash::{Files, tree_of_workspace};
+pub(crate) use crate::git::tree_hash::{Lists, hidden_in, repositories_in, walked};
+pub(crate) use crate::store::temp_dir::{Place, abandoned, remove as remove_folder};
+pub use planwright_core::approval::ledger::Base;
+
+use crate::store::state_dir;
+use crate::system::process;
+use crate::system::process::{Answer, Repository};
+
+/// What can go wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It can't be told which repository the project is in, or the state folder can't be used.
+    #[error("cannot find the repository of the project, or its state folder")]
+    State(#[from] state_dir::Error),
+    /// Git can't be asked.
+    #[error("git cannot be asked")]
+    Process(#[from] process::Error),
+    #[error("git cannot {act} in {}: {said}", tree.display())]
+    Git {
+        /// What it was asked to do.
+        act: &'static str,
+        tree: PathBuf,
+        said: String,
+    },
+    /// The project is in no repository.
+    #[error("{} is not in a git repository", root.display())]
+    NoRepository {
+        /// The root of the project.
+        root: PathBuf,
+    },
+    /// That is no commit's name.
+    #[error("`{commit}` is not the name of a commit")]
+    NoCommit {
+        /// What was said instead.
+        commit: String,
+    },
+    /// A file of the workspace or of a throw-away tree can't be read or written.
+    #[error("cannot copy or read {}", path.display())]
+    File {
+        /// The file or folder.
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// The project's place in its repository.
+pub(super) struct Home {
+    pub(super) repository: Repository,
+    /// Where the project lies in it; empty where it is all of it.
+    pub(super) part: PathBuf,
+}
+
+impl Home {
+    /// `None` where the project is in no repository.
+    pub(super) fn of(root: &Path) -> Result<Option<Self>, Error> {
+        let root = root.canonicalize().map_err(|source| Error::File { path: root.to_owned(), source })?;
+        let Some(tree) = state_dir::tree_of(&root)? else { return Ok(None) };
+        // An empty `.git` marks the root of a project, and is no repository to git either.
+        let git = tree.join(".git");
+        if git.is_dir() && !git.join("HEAD").exists() && !git.join("HEAD").is_symlink() {
+            return Ok(None);
+        }
+        let part = root.strip_prefix(tree).unwrap_or(Path::new("")).to_owned();
+        // The nearest `.git` is the repository, whatever its configuration says about where its files are.
+        let repository = Repository { tree: tree.to_owned(), git };
+        Ok(Some(Self { repository, part }))
+    }
+
+    pub(super) fn must(root: &Path) -> Result<Self, Error> {
+        Self::of(root)?.ok_or_else(|| Error::NoRepository { root: root.to_owned() })
+    }
+
+    /// The folder with the objects of the repository and the commits at which its history was cut, which is no file where
+    /// it was not.
+    pub(super) fn objects(&self) -> Result<(PathBuf, PathBuf), Error> {
+        let words = ["rev-parse", "--path-format=absolute", "--git-path", "objects", "--git-path", "shallow"];
+        let text = asked(&self.repository, "find its objects", &words)?.text();
+        let (objects, shallow) = text.split_once('\n').unwrap_or((&text, ""));
+        Ok((PathBuf::from(objects), PathBuf::from(shallow)))
+    }
+}
+
+/// Whether the project is in a repository.
+pub fn is_repository(root: &Path) -> Result<bool, Error> {
+    Ok(Home::of(root)?.is_some())
+}
+
+/// Where the project lies in its repository; empty where it is all of it, or in none.
+pub(crate) fn part_of(root: &Path) -> Result<PathBuf, Error> {
+    Ok(Home::of(root)?.map(|home| home.part).unwrap_or_default())
+}
+
+/// The repository that the project is in.
+pub fn repository(root: &Path) -> Result<Option<Repository>, Error> {
+    Ok(Home::of(root)?.map(|home| home.repository))
+}
+
+/// Asks something that must have an answer.
+pub(super) fn asked(repository: &Repository, act: &'static str, words: &[&str]) -> Result<Answer, Error> {
+    let answer = repository.ask(words)?;
+    match answer.code {
+        Some(0) => Ok(answer),
+        Some(_) | None => {
+            let said = answer.stderr.lines().next().unwrap_or("it did not say why").to_owned();
+            Err(Error::Git { act, tree: repository.tree.clone(), said })
+        }
+    }
+}
+
+/// Where the project stands: the commit of HEAD, its tree and its branch. `None` where there is no repository, or nothing in
+/// it yet.
+pub fn of(root: &Path) -> Result<Option<Base>, Error> {
+    let Some(Home { repository, .. }) = Home::of(root)? else { return Ok(None) };
+    let named = |name: &str| -> Result<Option<String>, Error> {
+        let answer = repository.ask(&["rev-parse", "--quiet", "--verify", "--end-of-options", name])?;
+        match answer.code {
+            Some(0) => Ok(Some(answer.text())),
+            Some(1) => Ok(None),
+            Some(_) | None => {
+                let said = answer.stderr.lines().next().unwrap_or_default().to_owned();
+                Err(Error::Git { act: "tell where HEAD is", tree: repository.tree.clone(), said })
+            }
+        }
+    };
+    let (Some(commit), Some(tree)) = (named("HEAD^{commit}")?, named("HEAD^{tree}")?) else {
+        return Ok(None);
+    };
+    let branch = repository.ask(&["symbolic-ref", "--quiet", "--short", "HEAD"])?;
+    let branch = (branch.code == Some(0)).then(|| branch.text()).filter(|name| !name.is_empty());
+    Ok(Some(Base { commit, tree, branch }))
+}
+
+/// The paths that differ between two commits, as seen from the root of the project: what lies elsewhere in the repository
+/// begins with `../`.
+pub fn moved(root: &Path, from: &Base, to: &Base) -> Result<Vec<String>, Error> {
+    if from.tree == to.tree {
+        return Ok(Vec::new());
+    }
+    let home = Home::must(root)?;
+    let (from, to) = (name_of(&from.commit)?, name_of(&to.commit)?);
+    // By our own git folder: it has no configuration that could name a program for differences.
+    let place = Place::new(root)?;
+    let own = crate::git::checkout::bare(&place, &home, from)?;
+    let words = ["diff-tree", "-r", "-z", "--no-renames", "--name-only", "--no-ext-diff", from, to];
+    let answer = asked(&own, "compare two commits", &words)?;
+    let paths = answer.stdout.split(|&byte| byte == 0).filter(|path| !path.is_empty());
+    Ok(paths.map(|path| seen_from(&home.part, &String::from_utf8_lossy(path))).collect())
+}
+
+/// A path in the repository as it is called in a project that is this part of it.
+pub(super) fn seen_from(part: &Path, path: &str) -> String {
+    let mut up = String::new();
+    for above in part.ancestors() {
+        match Path::new(path).strip_prefix(above) {
+            Ok(rest) => return format!("{up}{}", rest.display()),
+            Err(_) => up.push_str("../"),
+        }
+    }
+    path.to_owned()
+}
+
+/// A name of a commit that can be nothing else: a branch of that name, an option, a range.
+pub(super) fn name_of(commit: &str) -> Result<&str, Error> {
+    let is_name = matches!(commit.len(), 40 | 64) && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_name.then_some(commit).ok_or_else(|| Error::NoCommit { commit: commit.to_owned() })
+}

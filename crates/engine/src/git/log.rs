@@ -1,0 +1,80 @@
+//! Commits by their names and in their order. Asked of a git folder of our own, which has no configuration that could start
+//! anything.
+
+use std::path::Path;
+
+use super::base::{Base, Error, Home, asked, name_of};
+use super::checkout;
+use crate::store::temp_dir;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    /// Its name, in full.
+    pub id: String,
+    /// When it was made, in milliseconds since 1970, as it says itself.
+    pub at_ms: u64,
+    pub subject: String,
+}
+
+/// The commit that a name means here: `HEAD~2`, a branch, a tag, the beginning of a hash.
+pub fn named(root: &Path, name: &str) -> Result<Base, Error> {
+    let home = Home::must(root)?;
+    let resolved = |what: &str| -> Result<String, Error> {
+        let full = format!("{name}^{{{what}}}");
+        let words = ["rev-parse", "--quiet", "--verify", "--end-of-options", &full];
+        let answer = home.repository.ask(&words)?;
+        match answer.code {
+            Some(0) => Ok(answer.text()),
+            Some(_) | None => Err(Error::NoCommit { commit: name.to_owned() }),
+        }
+    };
+    Ok(Base { commit: resolved("commit")?, tree: resolved("tree")?, branch: None })
+}
+
+/// The commits from `tip` back along the first parents that were made at `since_ms` or later, the oldest first, and at most
+/// so many of them.
+pub fn commits_since(root: &Path, tip: &str, since_ms: u64, count_max: usize) -> Result<Vec<Commit>, Error> {
+    let home = Home::must(root)?;
+    let tip = name_of(tip)?;
+    let place = temp_dir::Place::new(root)?;
+    let own = checkout::bare(&place, &home, tip)?;
+    // The times of commits need not be in order, so git must not stop at the first that is too old.
+    let count = format!("--max-count={count_max}");
+    let words = ["rev-list", "--first-parent", &count, "--no-commit-header", "--format=%H %ct %s", tip];
+    let answer = asked(&own, "list commits", &words)?;
+    let text = answer.text();
+    let mut commits: Vec<Commit> = text.lines().filter_map(commit).collect();
+    commits.retain(|commit| commit.at_ms + 999 >= since_ms);
+    commits.reverse();
+    Ok(commits)
+}
+
+/// The paths that a commit changed against its first parent, from the top of the repository.
+pub fn changed_by(root: &Path, commit: &str) -> Result<Vec<String>, Error> {
+    let home = Home::must(root)?;
+    let commit = name_of(commit)?;
+    let place = temp_dir::Place::new(root)?;
+    let own = checkout::bare(&place, &home, commit)?;
+    let words = [
+        "diff-tree",
+        "-r",
+        "-z",
+        "--root",
+        "--no-commit-id",
+        "--no-renames",
+        "--name-only",
+        "--no-ext-diff",
+        commit,
+    ];
+    let answer = asked(&own, "list what a commit changed", &words)?;
+    let paths = answer.stdout.split(|&byte| byte == 0).filter(|path| !path.is_empty());
+    Ok(paths.map(|path| super::base::seen_from(&home.part, &String::from_utf8_lossy(path))).collect())
+}
+
+fn commit(line: &str) -> Option<Commit> {
+    let mut words = line.splitn(3, ' ');
+    let id = name_of(words.next()?).ok()?.to_owned();
+    let seconds: u64 = words.next()?.parse().ok()?;
+    let subject = words.next().unwrap_or_default().to_owned();
+    Some(Commit { id, at_ms: seconds.saturating_mul(1000), subject })
+}

@@ -1,0 +1,204 @@
+//! What Git asks of planwright when it merges: the three files are read, the result is written over ours. And how a repository
+//! is told to ask. What the result is is decided in `planwright_core::merge`.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use planwright_core::dialect::merge;
+use planwright_core::dialect::merge::{Markers, Merged};
+use planwright_core::syntax::source::Source;
+
+use crate::store::plan_file;
+use crate::system::process;
+
+/// The files that are merged by what they say, as `.gitattributes` names them.
+pub const PATTERNS: &[&str] = &[
+    "plans/**/*.md",
+    "PLAN*.md",
+    "progress*.md",
+    ".pi/plans/*.md",
+    ".pi/plans/sessions/*.jsonl",
+    ".rawko/plans/*.yaml",
+    ".rawko/plans/*.json",
+];
+
+/// The attribute that names the driver.
+const ATTRIBUTE: &str = "merge=planwright";
+/// What Git is told of the driver: keys of its configuration.
+const CONFIGURATION: &[(&str, &str)] = &[
+    ("merge.planwright.name", "plans and progress files, by what they say"),
+    ("merge.planwright.driver", "planwright merge-driver %O %A %B %L %P"),
+];
+
+/// What can go wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// One of the files can't be read.
+    #[error("cannot read {}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    /// The result, or an attribute, can't be written.
+    #[error(transparent)]
+    Store(#[from] plan_file::Error),
+    /// Git can't be asked.
+    #[error(transparent)]
+    Git(#[from] process::Error),
+    /// The project is in no repository.
+    #[error("{} is in no git repository", root.display())]
+    NoRepository {
+        /// The root of the project.
+        root: PathBuf,
+    },
+    /// Git refused a setting.
+    #[error("git would not set {key}")]
+    Refused { key: &'static str },
+}
+
+/// The files of one merge, as Git hands them over.
+#[derive(Debug, Clone, Copy)]
+pub struct Files<'a> {
+    /// What both sides began with.
+    pub base: &'a Path,
+    /// Our version; the result is written over it.
+    pub ours: &'a Path,
+    pub theirs: &'a Path,
+    /// Where the file lies in the repository.
+    pub place: &'a str,
+}
+
+/// Merges three files and writes the result over ours. Returns how many conflicts are in it.
+pub fn drive(files: &Files<'_>, marker_size: usize) -> Result<usize, Error> {
+    let read =
+        |path: &Path| std::fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source });
+    let texts = [read(files.base)?, read(files.ours)?, read(files.theirs)?].map(String::from_utf8);
+    let [Ok(base), Ok(ours), Ok(theirs)] = texts else {
+        // Git can merge what we can't read, and leaves what is no text alone.
+        return by_git(files, marker_size);
+    };
+    let markers = Markers { size: marker_size, ..Markers::default() };
+    let merged = marked([&base, &ours, &theirs], files.place, &markers);
+    plan_file::fill_in(files.ours, &merged.text)?;
+    Ok(merged.conflicts)
+}
+
+/// Joins three versions of a file by what they say: base, ours, theirs. `place` is where it lies in the repository.
+pub fn texts(versions: [&str; 3], place: &str) -> Merged {
+    marked(versions, place, &Markers::default())
+}
+
+fn marked([base, ours, theirs]: [&str; 3], place: &str, markers: &Markers<'_>) -> Merged {
+    if only_grows(place) {
+        return Merged { text: merge::merge_appended(base, ours, theirs), conflicts: 0 };
+    }
+    let source = |text: &str| Source::new(place, text).recognised(None);
+    // Their dialect is the one of ours: a plan that both sides began has no base that could tell it.
+    let ours = source(ours);
+    let [base, theirs] = [base, theirs].map(|text| ours.with(text));
+    merge::merge_marked([&base, &ours, &theirs], markers)
+}
+
+/// Whether a file is one to which lines are only ever appended.
+fn only_grows(place: &str) -> bool {
+    let name = place.rsplit('/').next().unwrap_or(place);
+    let is_progress = name.starts_with("progress") && Path::new(name).extension() == Some(OsStr::new("md"));
+    is_progress || Path::new(name).extension() == Some(OsStr::new("jsonl"))
+}
+
+fn by_git(files: &Files<'_>, marker_size: usize) -> Result<usize, Error> {
+    let size = format!("--marker-size={marker_size}");
+    let words =
+        ["merge-file", "-q", size.as_str(), "-L", "ours", "-L", "base", "-L", "theirs", "--"].map(OsStr::new);
+    let paths = [files.ours, files.base, files.theirs].map(Path::as_os_str);
+    let (_, code) = process::git(Path::new("."), &[&words[..], &paths[..]].concat())?;
+    // More than 127 means that it gave up; then ours is as it was, and that is a conflict, too.
+    Ok(code.and_then(|code| usize::try_from(code).ok()).unwrap_or(1))
+}
+
+/// What became of a repository.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Installed {
+    pub wrote: Vec<String>,
+    /// What was there already.
+    pub kept: Vec<String>,
+}
+
+/// Tells Git to ask planwright when it merges plans: attributes that everybody shares, and a setting of this clone. What is there
+/// is left as it is.
+pub fn install(root: &Path) -> Result<Installed, Error> {
+    let words = |words: &[&'static str]| words.iter().map(|word| OsStr::new(*word)).collect::<Vec<_>>();
+    let (_, code) = process::git(root, &words(&["rev-parse", "--git-dir"]))?;
+    if code != Some(0) {
+        return Err(Error::NoRepository { root: root.to_owned() });
+    }
+    let mut installed = Installed::default();
+    let list = |installed: &mut Installed, is_new: bool, what: &str| {
+        let list = if is_new { &mut installed.wrote } else { &mut installed.kept };
+        list.push(what.to_owned());
+    };
+    list(&mut installed, attribute(root)?, ATTRIBUTES);
+    let mut is_set = false;
+    for (key, value) in CONFIGURATION {
+        let (present, _) = process::git(root, &words(&["config", "--local", "--get", key]))?;
+        if present.trim_end() == *value {
+            continue;
+        }
+        let (_, code) = process::git(root, &words(&["config", "--local", key, value]))?;
+        if code != Some(0) {
+            return Err(Error::Refused { key });
+        }
+        is_set = true;
+    }
+    list(&mut installed, is_set, "git config merge.planwright");
+    Ok(installed)
+}
+
+/// The file that says how Git treats files.
+const ATTRIBUTES: &str = ".gitattributes";
+
+/// Adds the lines that are missing; says whether any was.
+fn attribute(root: &Path) -> Result<bool, Error> {
+    let path = root.join(ATTRIBUTES);
+    let present = match std::fs::read_to_string(&path) {
+        Ok(text) => Some(text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(source) => return Err(Error::Read { path, source }),
+    };
+    let old = present.as_deref().unwrap_or_default();
+    let has = |pattern: &str| {
+        old.lines().any(|line| {
+            let mut words = line.split_whitespace();
+            words.next() == Some(pattern) && words.any(|word| word.starts_with("merge"))
+        })
+    };
+    // A line of somebody's own for the same files stands: it is what they want.
+    let missing: String = PATTERNS
+        .iter()
+        .filter(|pattern| !has(pattern))
+        .map(|pattern| format!("{pattern} {ATTRIBUTE}\n"))
+        .collect();
+    if missing.is_empty() {
+        return Ok(false);
+    }
+    let gap = if old.is_empty() || old.ends_with('\n') { "" } else { "\n" };
+    let text = format!("{old}{gap}{missing}");
+    match present {
+        Some(old) => plan_file::replace(&path, &old, &text)?,
+        None => plan_file::create(&path, &text)?,
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_only_grow_are_told_by_their_names() {
+        for place in ["progress.md", ".harness/progress-auth.md", ".pi/plans/sessions/PLAN-1.jsonl"] {
+            assert!(only_grows(place), "{place}");
+        }
+        for place in ["PLAN.md", "plans/progress/a.md", "progress.txt", "docs/in-progress.md"] {
+            assert!(!only_grows(place), "{place}");
+        }
+    }
+}

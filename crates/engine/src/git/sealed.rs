@@ -1,0 +1,140 @@
+//! Sealed files: what they hold now, and what moved since. An approval names their content, and a contract is believed only as
+//! long as they are what was approved.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use planwright_core::plan::verified::Plan;
+use planwright_core::syntax::glob;
+use planwright_core::syntax::glob::Glob;
+
+use crate::git::base;
+use crate::git::base::{Files, Lists};
+
+/// The most files that a plan may seal. One that seals everything seals its own work.
+pub const FILES_MAX: usize = 10_000;
+
+/// What can go wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file that is named is not there.
+    #[error("step `{step}` seals {path}, and there is no such file")]
+    Missing { step: String, path: String },
+    /// A pattern means no file at all: it seals nothing.
+    #[error("step `{step}` seals {pattern}, which matches no file")]
+    Nothing { step: String, pattern: String },
+    /// It is no pattern; the checker refuses such plans.
+    #[error("step `{step}` seals {pattern}, which is no pattern")]
+    Pattern {
+        step: String,
+        pattern: String,
+        /// Why it is none.
+        #[source]
+        source: glob::Error,
+    },
+    /// It means more files than can be sealed.
+    #[error("the plan seals more than {FILES_MAX} files")]
+    TooMany,
+    /// A sealed file is no file: a folder, a pipe, or behind a link that leads elsewhere.
+    #[error("step `{step}` seals {path}, which is not a file of the workspace")]
+    NoFile { step: String, path: String },
+    /// A sealed file can't be read.
+    #[error("cannot read the sealed file {}", path.display())]
+    Read {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    /// The files of the workspace can't be listed.
+    #[error("the files of the workspace can't be listed")]
+    Base(#[from] base::Error),
+}
+
+/// The hash of every file that the plan seals, by its path relative to the root, as it is now.
+///
+/// A link is its own content: where it leads. A file below a folder that is a link is refused, since somebody could lay another folder
+/// under it. Patterns are held against files that are not ignored, a path that is written out against the disk.
+pub fn of(root: &Path, plan: &Plan) -> Result<BTreeMap<String, String>, Error> {
+    let mut sealed = BTreeMap::new();
+    let mut files: Option<Vec<String>> = None;
+    for step in &plan.steps {
+        for pattern in &step.sealed {
+            let named = |source| Error::Pattern { step: step.id.clone(), pattern: pattern.clone(), source };
+            let glob = Glob::new(pattern).map_err(named)?;
+            if glob.is_literal() {
+                let path = pattern.trim_start_matches("./").to_owned();
+                let hash = hash(root, &path, &step.id)?;
+                sealed.insert(path, hash);
+                continue;
+            }
+            let files = match &mut files {
+                Some(files) => files,
+                none @ None => none.insert(names(root)?),
+            };
+            let mut found = files.iter().filter(|path| glob.matches(path)).peekable();
+            if found.peek().is_none() {
+                return Err(Error::Nothing { step: step.id.clone(), pattern: pattern.clone() });
+            }
+            for path in found {
+                if !sealed.contains_key(path) {
+                    let hash = hash(root, path, &step.id)?;
+                    sealed.insert(path.clone(), hash);
+                }
+                if sealed.len() > FILES_MAX {
+                    return Err(Error::TooMany);
+                }
+            }
+        }
+    }
+    Ok(sealed)
+}
+
+/// The files of the project that a pattern can mean, relative to its root.
+fn names(root: &Path) -> Result<Vec<String>, Error> {
+    // A list that no reviewer sees must not hide a file from the seal.
+    let files = Files::by(root, Lists::Project)?;
+    let own = files.paths().filter_map(|path| path.strip_prefix(files.part()).ok());
+    Ok(own.map(|path| path.to_string_lossy().into_owned()).collect())
+}
+
+fn hash(root: &Path, path: &str, step: &str) -> Result<String, Error> {
+    let full = root.join(path);
+    let read = |source| Error::Read { path: full.clone(), source };
+    let step = || step.to_owned();
+    let data = match full.symlink_metadata() {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Err(Error::Missing { step: step(), path: path.to_owned() });
+        }
+        data => data.map_err(read)?,
+    };
+    let is_straight = Path::new(path).ancestors().skip(1).all(|above| {
+        !root.join(above).symlink_metadata().is_ok_and(|data| data.is_symlink()) || above == Path::new("")
+    });
+    if !is_straight || !(data.is_file() || data.is_symlink()) {
+        return Err(Error::NoFile { step: step(), path: path.to_owned() });
+    }
+    let hash = if data.is_symlink() {
+        let to = std::fs::read_link(&full).map_err(read)?;
+        // A link and a file with its text are not the same.
+        blake3::Hasher::new().update(b"link\0").update(to.as_os_str().as_bytes()).finalize()
+    } else {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update_reader(File::open(&full).map_err(read)?).map_err(read)?;
+        hasher.finalize()
+    };
+    Ok(hash.to_hex().to_string())
+}
+
+/// What moved between two sets of sealed files, in words.
+pub fn moved(before: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> Vec<String> {
+    let gone = before.iter().filter_map(|(path, hash)| match now.get(path) {
+        None => Some(format!("the sealed file {path} is gone")),
+        Some(found) if found != hash => Some(format!("the sealed file {path} was changed")),
+        Some(_) => None,
+    });
+    let new = now.keys().filter(|path| !before.contains_key(*path));
+    gone.chain(new.map(|path| format!("the sealed file {path} is new"))).collect()
+}

@@ -1,0 +1,315 @@
+//! What lies in a workspace: its files, and one hash over all of them.
+
+use std::collections::BTreeMap;
+use std::fs::{File, Metadata};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use ignore::WalkBuilder;
+
+use super::base::{Error, Home, asked};
+use crate::run;
+use crate::store::state_dir;
+use crate::system::walk;
+
+/// The file with the hashes that are known, in the state folder.
+const KNOWN: &str = "tree-cache";
+/// A file that changed so shortly before it was looked at may change again without looking different.
+const RACY_MS: i128 = 2_000;
+
+/// What a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    File,
+    /// A file that can be run.
+    Program,
+    /// A link; what it leads to is its content.
+    Link,
+    /// A pipe, a socket, a device: it has a name and no content.
+    Other,
+}
+
+impl Kind {
+    fn of(data: &Metadata) -> Self {
+        match (data.is_symlink(), data.is_file(), data.permissions().mode() & 0o100 != 0) {
+            (true, ..) => Self::Link,
+            (_, true, true) => Self::Program,
+            (_, true, false) => Self::File,
+            (_, false, _) => Self::Other,
+        }
+    }
+
+    /// The mode that git knows such a file by.
+    const fn mode(self) -> &'static str {
+        match self {
+            Self::File => "100644",
+            Self::Program => "100755",
+            Self::Link => "120000",
+            Self::Other => "000000",
+        }
+    }
+}
+
+/// The files of a workspace: what is tracked, and what is not and not ignored either. Where the project is a part of a
+/// repository, those of the whole repository.
+pub struct Files {
+    top: PathBuf,
+    part: PathBuf,
+    found: BTreeMap<PathBuf, Metadata>,
+}
+
+impl Files {
+    pub fn of(root: &Path) -> Result<Self, Error> {
+        Self::by(root, Lists::Git)
+    }
+
+    /// Looks for them, and for those that only lists outside of the project ignore.
+    pub(crate) fn by(root: &Path, lists: Lists) -> Result<Self, Error> {
+        let home = Home::of(root)?;
+        let (top, part) = match &home {
+            Some(home) => (home.repository.tree.clone(), home.part.clone()),
+            None => {
+                let top = root.canonicalize();
+                (top.map_err(|source| Error::File { path: root.to_owned(), source })?, PathBuf::new())
+            }
+        };
+        let mut found = walked_by(&top, lists);
+        if let Some(home) = &home {
+            // What is tracked counts also where a pattern ignores it.
+            let answer = asked(&home.repository, "list its files", &["ls-files", "-z", "--cached"])?;
+            for path in answer.stdout.split(|&byte| byte == 0).filter(|path| !path.is_empty()) {
+                let path = Path::new(std::ffi::OsStr::from_bytes(path));
+                if !found.contains_key(path)
+                    && let Some(data) = at(&top, path)
+                {
+                    found.insert(path.to_owned(), data);
+                }
+            }
+        }
+        Ok(Self { top, part, found })
+    }
+
+    /// The folder that they are in.
+    pub fn top(&self) -> &Path {
+        &self.top
+    }
+
+    /// Where the project lies in it; empty where it is all of it.
+    pub fn part(&self) -> &Path {
+        &self.part
+    }
+
+    /// Their paths below it, in order.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.found.keys().map(PathBuf::as_path)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Path, Kind)> {
+        self.found.iter().map(|(path, data)| (path.as_path(), Kind::of(data)))
+    }
+}
+
+/// Whose lists of ignored files count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lists {
+    /// All that git goes by.
+    Git,
+    /// All of them but the one in the repository's own git folder: in a tree, that is the agent's.
+    Trusted,
+    /// Only the `.gitignore` files of the project: the others are no part of it, and say nothing to whoever reviews it.
+    Project,
+}
+
+/// The files below a folder that git would not ignore, with their paths relative to it.
+pub(crate) fn walked(top: &Path) -> BTreeMap<PathBuf, Metadata> {
+    walked_by(top, Lists::Git)
+}
+
+fn walked_by(top: &Path, lists: Lists) -> BTreeMap<PathBuf, Metadata> {
+    // Our own walk: git would ask a monitor and run filters, and gives up where a repository lies in another.
+    let build = |folder: &Path| by_lists(folder, lists);
+    let mut found = BTreeMap::new();
+    walk::over(top, build, &mut |walk| {
+        // What vanishes while we look is not there.
+        for entry in walk.build().flatten() {
+            if let (Ok(path), Ok(data)) = (entry.path().strip_prefix(top), entry.path().symlink_metadata())
+                && !data.is_dir()
+            {
+                found.insert(path.to_owned(), data);
+            }
+        }
+    });
+    found
+}
+
+/// The files below a folder that only the list in its own git folder has git ignore.
+pub(crate) fn hidden_in(top: &Path) -> Vec<PathBuf> {
+    let seen = walked(top);
+    walked_by(top, Lists::Trusted).into_keys().filter(|path| !seen.contains_key(path)).collect()
+}
+
+/// The folders below one, from there, that are other repositories and that no `.gitignore` in it ignores.
+pub(crate) fn repositories_in(top: &Path) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    walk::over(top, |folder| by_lists(folder, Lists::Git), &mut |walk| {
+        let inside = walk.build().flatten().map(ignore::DirEntry::into_path);
+        let found = inside.filter(|path| path != top && path.join(".git").symlink_metadata().is_ok());
+        folders.extend(found.filter_map(|path| path.strip_prefix(top).ok().map(Path::to_owned)));
+    });
+    folders
+}
+
+fn by_lists(folder: &Path, lists: Lists) -> WalkBuilder {
+    let mut build = WalkBuilder::new(folder);
+    build.hidden(false).ignore(false).parents(false).require_git(false);
+    build.git_exclude(lists == Lists::Git).git_global(lists != Lists::Project);
+    build
+}
+
+/// What is at a path, unless a link is on the way: then something else is there.
+fn at(top: &Path, path: &Path) -> Option<Metadata> {
+    let mut way = top.to_owned();
+    let mut parts = path.components().peekable();
+    while let Some(part) = parts.next() {
+        way.push(part);
+        let data = way.symlink_metadata().ok()?;
+        match parts.peek() {
+            None => return Some(data).filter(|data| !data.is_dir()),
+            Some(_) if data.is_dir() => {}
+            Some(_) => return None,
+        }
+    }
+    None
+}
+
+/// The hash of what lies in the workspace, without the files and folders `without` (relative to the root), where the harness
+/// writes itself: the plan, and what its dialect keeps beside it.
+///
+/// It is blake3 over one line for each file in the order of their paths: the mode as git has it (100644, 100755, 120000), the
+/// blake3 of the content (of a link: where it leads), the path, a zero byte; and before them the place of the project in
+/// its repository. Files are those that are tracked, and those that are not and not ignored. Nothing of the machine is in it:
+/// no time, no owner, no place of the folder. A hash that is known from the last time is used again where size, times and inode
+/// are the same; the time of the last change of an inode can't be set back by whoever may write to the file.
+pub fn tree_of_workspace(root: &Path, without: &[PathBuf]) -> Result<String, Error> {
+    let files = Files::of(root)?;
+    let folder = state_dir::folder_of(&state_dir::folder(), root)?;
+    let known = Known::read(&folder);
+    let mut now = Known { hashes: BTreeMap::new(), at_ms: i128::from(run::now()) };
+    let without: Vec<PathBuf> = without.iter().map(|path| files.part.join(path)).collect();
+    let mut whole = blake3::Hasher::new();
+    whole.update(files.part.as_os_str().as_bytes()).update(&[0]);
+    for (path, data) in &files.found {
+        if without.iter().any(|left_out| path.starts_with(left_out)) {
+            continue;
+        }
+        let look = Look::of(data);
+        let full = files.top.join(path);
+        let hash = match known.get(path, &look) {
+            Some(hash) => hash,
+            None => match content(&full, Kind::of(data)) {
+                Ok(hash) => hash,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(source) => return Err(Error::File { path: full, source }),
+            },
+        };
+        let line = format!("{} {} ", Kind::of(data).mode(), hash.to_hex());
+        whole.update(line.as_bytes()).update(path.as_os_str().as_bytes()).update(&[0]);
+        now.hashes.insert(path.clone(), (look, hash));
+    }
+    if now.hashes != known.hashes {
+        // Without it every file is read again next time; nothing else is lost.
+        now.write(&folder).ok();
+    }
+    Ok(whole.finalize().to_hex().to_string())
+}
+
+fn content(path: &Path, kind: Kind) -> io::Result<blake3::Hash> {
+    match kind {
+        Kind::Link => Ok(blake3::hash(std::fs::read_link(path)?.as_os_str().as_bytes())),
+        Kind::Other => Ok(blake3::hash(b"")),
+        Kind::File | Kind::Program => {
+            let mut hasher = blake3::Hasher::new();
+            hasher.update_reader(File::open(path)?)?;
+            Ok(hasher.finalize())
+        }
+    }
+}
+
+/// What a file looks like from outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Look {
+    size: u64,
+    modified_ns: i128,
+    changed_ns: i128,
+    inode: u64,
+    mode: u32,
+}
+
+impl Look {
+    fn of(data: &Metadata) -> Self {
+        let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+        Self {
+            size: data.size(),
+            modified_ns: nanoseconds(data.mtime(), data.mtime_nsec()),
+            changed_ns: nanoseconds(data.ctime(), data.ctime_nsec()),
+            inode: data.ino(),
+            mode: data.mode(),
+        }
+    }
+}
+
+/// The hashes that are known from the last time.
+#[derive(Default)]
+struct Known {
+    hashes: BTreeMap<PathBuf, (Look, blake3::Hash)>,
+    at_ms: i128,
+}
+
+impl Known {
+    fn get(&self, path: &Path, look: &Look) -> Option<blake3::Hash> {
+        let (known, hash) = self.hashes.get(path)?;
+        let latest_ms = known.changed_ns.max(known.modified_ns) / 1_000_000;
+        (known == look && latest_ms + RACY_MS < self.at_ms).then_some(*hash)
+    }
+
+    /// Reads them; a file that is not as we wrote it is no knowledge.
+    fn read(folder: &Path) -> Self {
+        let bytes = std::fs::read(folder.join(KNOWN)).unwrap_or_default();
+        Self::of(&bytes).unwrap_or_default()
+    }
+
+    fn of(bytes: &[u8]) -> Option<Self> {
+        let mut lines = bytes.split(|&byte| byte == 0);
+        let at_ms = std::str::from_utf8(lines.next()?).ok()?.parse().ok()?;
+        let mut hashes = BTreeMap::new();
+        for line in lines.filter(|line| !line.is_empty()) {
+            let mut words = line.splitn(7, |&byte| byte == b' ');
+            let mut word = || std::str::from_utf8(words.next()?).ok();
+            let hash = blake3::Hash::from_hex(word()?).ok()?;
+            let look = Look {
+                size: word()?.parse().ok()?,
+                modified_ns: word()?.parse().ok()?,
+                changed_ns: word()?.parse().ok()?,
+                inode: word()?.parse().ok()?,
+                mode: word()?.parse().ok()?,
+            };
+            hashes.insert(PathBuf::from(std::ffi::OsStr::from_bytes(words.next()?)), (look, hash));
+        }
+        Some(Self { hashes, at_ms })
+    }
+
+    fn write(&self, folder: &Path) -> io::Result<()> {
+        let mut bytes = self.at_ms.to_string().into_bytes();
+        bytes.push(0);
+        for (path, (look, hash)) in &self.hashes {
+            let Look { size, modified_ns, changed_ns, inode, mode } = look;
+            let hash = hash.to_hex();
+            write!(bytes, "{hash} {size} {modified_ns} {changed_ns} {inode} {mode} ")?;
+            bytes.extend_from_slice(path.as_os_str().as_bytes());
+            bytes.push(0);
+        }
+        state_dir::keep(folder, KNOWN, &bytes).map_err(io::Error::other)
+    }
+}

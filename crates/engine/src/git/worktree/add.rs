@@ -1,0 +1,295 @@
+//! Makes a tree for a plan. What is about to be done is noted first, and everything may be done again: after a crash the same
+//! command finishes it.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::dialect::named;
+use planwright_core::workspace::worktree::{Name, Pointer};
+
+use super::inspect::{folder_at, is_same, progress_of};
+use super::intent::Intent;
+use super::provision;
+use super::provision::{Furnished, Setup, furnish};
+use super::setup_script::Ran;
+use super::{Error, POINTER, Trees, copy_ignored, marker};
+use crate::git::base;
+use crate::git::repository;
+use crate::git::repository::{BRANCHES, History};
+use crate::run;
+use crate::store::worktree_registry;
+use crate::store::worktree_registry::Tree;
+use crate::store::{plan_file, state_dir};
+use crate::system::process;
+use crate::workspace::active_plan;
+use crate::workspace::project;
+
+#[derive(Debug, Clone, Copy)]
+pub struct Wish<'a> {
+    pub plan: &'a Path,
+    /// What the tree is to be called; `None`: as the plan.
+    pub name: Option<&'a str>,
+    /// The commit that it is to begin with; `None`: where the branch of the plan is, or the workspace.
+    pub base: Option<&'a str>,
+    /// Whether the set-up is run.
+    pub setup: Setup,
+}
+
+/// A tree that is there now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Added {
+    pub tree: Tree,
+    /// The root of the project in it.
+    pub place: PathBuf,
+    /// What it was given; `None`: it was there already, and ready.
+    pub furnished: Option<Furnished>,
+    /// What could not be done; nothing is lost by it.
+    pub complaints: Vec<String>,
+}
+
+/// What a tree begins with.
+pub(super) struct Beginning {
+    pub(super) commit: String,
+    /// What is not in it, and why.
+    pub(super) complaints: Vec<String>,
+}
+
+impl Trees {
+    /// Makes a tree for a plan, or says where it is.
+    pub fn add(&self, wish: &Wish<'_>) -> Result<Added, Error> {
+        let plan = self.plan_in(wish.plan)?;
+        let name = match wish.name {
+            Some(name) => Name::of(name)?,
+            None => Name::of_plan(&project::name(&self.project.root.join(&plan)))?,
+        };
+        let door = self.notes.lock()?;
+        self.settle()?;
+        let known = self.of_plan(&plan, &name, wish)?;
+        let name = known.as_ref().map_or(name.as_str(), |tree| tree.name.as_str()).to_owned();
+        let at_work = || Error::AtWork { name: name.clone() };
+        let _turn = self.notes.lock_tree(&name)?.ok_or_else(at_work)?;
+        let is_there = known.as_ref().is_some_and(|tree| tree.path.is_dir());
+        if let (Some(tree), true, false) = (&known, is_there, self.is_unfinished(&name)) {
+            self.plant_beside(tree)?;
+            return Ok(Added {
+                place: self.place(&tree.path),
+                tree: tree.clone(),
+                furnished: None,
+                complaints: self.lacking(tree)?,
+            });
+        }
+        let (tree, mut complaints) = match (known, is_there) {
+            (Some(tree), true) => (tree, Vec::new()),
+            (known, _) => self.plant(known, (&name, &plan), wish.base)?,
+        };
+        self.plant_beside(&tree)?;
+        complaints.extend(self.bind(&tree)?);
+        // What follows may take long, and others may make trees meanwhile.
+        drop(door);
+        let furnished = furnish(&self.project, &tree.path, wish.setup)?;
+        let tree = worktree_registry::tree_at(&tree.path)?.unwrap_or(tree);
+        complaints.extend(self.point(&tree)?);
+        complaints.extend(self.lacking(&tree)?);
+        match furnished.setup {
+            Ran::Nothing | Ran::Well => self.notes.clear(&name)?,
+            // The next one who wants this tree goes on with the set-up.
+            Ran::Unallowed { .. } | Ran::Badly { .. } => {}
+        }
+        Ok(Added { place: self.place(&tree.path), tree, furnished: Some(furnished), complaints })
+    }
+
+    /// A plan as a path from the root of the project, whether the user stands in the workspace or in a tree.
+    pub(super) fn plan_in(&self, plan: &Path) -> Result<PathBuf, Error> {
+        let elsewhere = || Error::Elsewhere { plan: plan.to_owned(), root: self.project.root.clone() };
+        let above = plan.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        // The plan itself may be a link; the folder that it lies in is what counts.
+        let real =
+            above.canonicalize().map_err(|_| elsewhere())?.join(plan.file_name().ok_or_else(elsewhere)?);
+        let inner = [&self.project.root, &self.here].into_iter().find_map(|root| {
+            let root = root.canonicalize().unwrap_or_else(|_| root.clone());
+            real.strip_prefix(root).ok().map(Path::to_owned)
+        });
+        // A harness folder that several repositories share lies in none of them.
+        let shared = || active_plan::holds(&self.project, &real).then_some(real.clone());
+        inner.filter(|inner| !inner.as_os_str().is_empty()).or_else(shared).ok_or_else(elsewhere)
+    }
+
+    /// The tree of a plan, if it has one. The name must not be another's.
+    fn of_plan(&self, plan: &Path, name: &Name, wish: &Wish<'_>) -> Result<Option<Tree>, Error> {
+        let known = self.known();
+        let is_its = |tree: &&Tree| tree.owner.is_none() && tree.plan.as_deref() == Some(plan);
+        if let Some(tree) = known.iter().find(is_its) {
+            return match wish.name.is_some() && tree.name != name.as_str() {
+                true => Err(Error::HasTree { name: tree.name.clone(), plan: plan.to_owned() }),
+                false => Ok(Some(tree.clone())),
+            };
+        }
+        match known.into_iter().find(|tree| tree.name == name.as_str()) {
+            Some(tree) => Err(Error::Taken { name: tree.name, plan: tree.plan.unwrap_or_default() }),
+            None => Ok(None),
+        }
+    }
+
+    /// Lays out the commit of a new tree, and makes it known.
+    fn plant(
+        &self,
+        known: Option<Tree>,
+        (name, plan): (&str, &Path),
+        base: Option<&str>,
+    ) -> Result<(Tree, Vec<String>), Error> {
+        let branch = known
+            .as_ref()
+            .and_then(|tree| tree.branch.clone())
+            .unwrap_or_else(|| format!("{BRANCHES}{name}"));
+        let (mut commit, mut begin) = self.beginning(&branch, base)?;
+        let mut complaints = Vec::new();
+        let reference = format!("refs/heads/{branch}");
+        if base.is_none() && self.keep.get(&reference)?.is_none() {
+            let joined = self.joined(plan, &commit)?;
+            complaints = joined.complaints;
+            if joined.commit != commit {
+                // A commit that is both of two plans is nobody's yet.
+                self.keep.set(&reference, &joined.commit, None)?;
+                (commit, begin) = (joined.commit.clone(), joined.commit);
+            }
+        }
+        state_dir::create(&self.folder)?;
+        let path = self.site_of(name, plan)?;
+        state_dir::create(path.parent().unwrap_or(&self.folder))?;
+        if folder_at(&path)? != planwright_core::workspace::worktree::Folder::Absent {
+            return Err(Error::InTheWay { path });
+        }
+        let tree = Tree {
+            path: path.clone(),
+            repository: self.keep.common().to_owned(),
+            origin: self.keep.top().to_owned(),
+            name: name.to_owned(),
+            plan: Some(plan.to_owned()),
+            owner: None,
+            branch: Some(branch.clone()),
+            base: begin,
+            ports: known.map(|tree| tree.ports).unwrap_or_default(),
+            created_at_ms: run::now(),
+        };
+        self.notes.set(name, Intent::Add)?;
+        worktree_registry::register(&tree)?;
+        let staging = self.staging(name);
+        // Nobody ever worked in what is there already: it was never where a tree is found.
+        if staging.symlink_metadata().is_ok() {
+            base::remove_folder(&staging).map_err(|source| Error::File { path: staging.clone(), source })?;
+        }
+        self.keep.plant(&commit, &staging, &branch, History::Whole)?;
+        place(&staging, &path)?;
+        Ok((tree, complaints))
+    }
+
+    /// The commit that a tree is laid out from, and the one that its work began with.
+    fn beginning(&self, branch: &str, base: Option<&str>) -> Result<(String, String), Error> {
+        let said = base.unwrap_or("HEAD");
+        let wanted = base::repository(&self.project.root)?;
+        let asked = wanted.as_ref().map(|repository| {
+            let name = format!("{said}^{{commit}}");
+            repository.ask(&["rev-parse", "--quiet", "--verify", "--end-of-options", &name])
+        });
+        let wanted = asked.transpose()?.filter(|answer| answer.code == Some(0)).map(|answer| answer.text());
+        let wanted = wanted.ok_or_else(|| Error::NoCommit { revision: said.to_owned() })?;
+        let Some(tip) = self.keep.get(&repository::branch_of(branch.trim_start_matches(BRANCHES)))? else {
+            return Ok((wanted.clone(), wanted));
+        };
+        if base.is_some() && wanted != tip {
+            return Err(Error::HasBranch { branch: branch.to_owned(), commit: tip });
+        }
+        // The work is there already, from where the branch left the others.
+        let theirs =
+            process::Repository { tree: self.keep.common().to_owned(), git: self.keep.common().to_owned() };
+        let fork = theirs.ask(&["merge-base", &wanted, &tip])?;
+        let begin = if fork.code == Some(0) { fork.text() } else { tip.clone() };
+        Ok((tip, begin))
+    }
+
+    /// Gives a tree its plan as the user has it, and binds it to that.
+    fn bind(&self, tree: &Tree) -> Result<Vec<String>, Error> {
+        let Some(plan) = &tree.plan else { return Ok(Vec::new()) };
+        let root = self.place(&tree.path);
+        let mut complaints = Vec::new();
+        for path in std::iter::once(plan.clone()).chain(progress_of(plan)) {
+            if let Err(error) = carry(&self.project.root, &root, &path) {
+                complaints.push(format!("{} is not in the tree as you have it: {error}", path.display()));
+            }
+        }
+        let part = self.keep.part();
+        provision::exclude(&tree.path, &[part.join(marker::MARKER), part.join(POINTER)])?;
+        let name = plan.file_name().and_then(|name| named::plan_of(name.to_str()?));
+        let slug = name.as_ref().and_then(named::Name::slug);
+        // A marker is about plans of the harness folder; every other plan is bound by the registry.
+        if let Some(slug) = slug.filter(|_| active_plan::holds(&self.project, &self.project.root.join(plan)))
+        {
+            active_plan::write_marker(&root, slug)?;
+        }
+        Ok(complaints)
+    }
+
+    /// What a tree does not have, in words.
+    fn lacking(&self, tree: &Tree) -> Result<Vec<String>, Error> {
+        let is_empty = |path: &PathBuf| {
+            tree.path.join(path).read_dir().map_or(true, |mut entries| entries.next().is_none())
+        };
+        let others = self.keep.others(&tree.base)?.into_iter().filter(is_empty);
+        Ok(others.map(|path| repository::is_empty_there(&path)).collect())
+    }
+
+    /// Writes the file by which people find back.
+    fn point(&self, tree: &Tree) -> Result<Option<String>, Error> {
+        let root = self.place(&tree.path);
+        let plan = tree.plan.as_ref().map(|plan| plan.to_string_lossy().into_owned()).unwrap_or_default();
+        let pointer = Pointer {
+            name: &tree.name,
+            plan: &plan,
+            branch: tree.branch.as_deref().unwrap_or_default(),
+            base: &tree.base,
+            origin: &self.project.root.to_string_lossy(),
+            ports: &tree.ports,
+        };
+        let above = Path::new(POINTER).parent().unwrap_or(Path::new(""));
+        let written = plan_file::folder_within(&root, above)
+            .and_then(|_| plan_file::fill_or_create(&root.join(POINTER), &pointer.text()));
+        match written {
+            Ok(()) => Ok(None),
+            // The commit may have something else there.
+            Err(error @ plan_file::Error::Astray { .. }) => {
+                Ok(Some(format!("{POINTER} was not written: {error}")))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Puts a folder that is whole where it belongs. Never over something.
+#[expect(clippy::disallowed_methods, reason = "moves a whole tree, never a plan file")]
+pub(super) fn place(from: &Path, to: &Path) -> Result<(), Error> {
+    std::fs::rename(from, to).map_err(|source| Error::File { path: to.to_owned(), source })
+}
+
+/// Copies a file, or a folder with what is in it, from the workspace into a tree, where they differ.
+fn carry(from: &Path, to: &Path, path: &Path) -> Result<(), Error> {
+    let (source, target) = (from.join(path), to.join(path));
+    let failed = |source| Error::File { path: from.join(path), source };
+    let Ok(data) = source.symlink_metadata() else { return Ok(()) };
+    if data.is_dir() {
+        for entry in source.read_dir().map_err(failed)? {
+            carry(from, to, &path.join(entry.map_err(failed)?.file_name()))?;
+        }
+        return Ok(());
+    }
+    if is_same(&source, &target) {
+        return Ok(());
+    }
+    if let Some(above) = path.parent() {
+        plan_file::folder_within(to, above)?;
+    }
+    match std::fs::remove_file(&target) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+        Ok(()) | Err(_) => {}
+    }
+    // What a link leads to is the plan; the link itself may lead nowhere in the tree.
+    copy_ignored::duplicate(&source.canonicalize().map_err(failed)?, &target).map_err(failed)
+}

@@ -1,0 +1,99 @@
+//! What is being done to a tree, noted before it is done: whoever comes after a crash finds it and finishes it, or takes it back.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::Error;
+use crate::store::state_dir;
+
+/// The folder with the notes and the locks, in the state folder of the repository.
+const FOLDER: &str = "worktrees";
+/// How much of a note is read.
+const NOTE_BYTES_MAX: u64 = 4096;
+/// A process that is just being started has our open files for an instant. It must not be taken for somebody at work.
+const TRIES: usize = 50;
+const PAUSE: Duration = Duration::from_millis(4);
+
+/// What is being done to a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Intent {
+    /// It is made, or made ready to work in.
+    Add,
+    Remove,
+}
+
+/// The notes of one repository.
+#[derive(Debug, Clone)]
+pub(super) struct Notes {
+    folder: PathBuf,
+}
+
+impl Notes {
+    pub(super) fn of(states: &Path) -> Self {
+        Self { folder: states.join(FOLDER) }
+    }
+
+    /// What is being done to a tree, or was when somebody died.
+    pub(super) fn get(&self, name: &str) -> Option<Intent> {
+        let text = crate::store::plan_file::read_text(&self.folder.join(name), NOTE_BYTES_MAX).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    /// Notes what is about to be done; durable when this returns.
+    pub(super) fn set(&self, name: &str, intent: Intent) -> Result<(), Error> {
+        let text = serde_json::to_vec(&intent).unwrap_or_default();
+        Ok(state_dir::keep_durably(&self.folder, name, &text)?)
+    }
+
+    pub(super) fn clear(&self, name: &str) -> Result<(), Error> {
+        let path = self.folder.join(name);
+        match std::fs::remove_file(&path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(Error::File { path, source }),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Everything that was noted and not cleared.
+    pub(super) fn all(&self) -> Vec<(String, Intent)> {
+        let entries = self.folder.read_dir().into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut all: Vec<(String, Intent)> =
+            names.filter_map(|name| self.get(&name).map(|intent| (name, intent))).collect();
+        all.sort_by(|one, other| one.0.cmp(&other.0));
+        all
+    }
+
+    /// Waits until nobody else changes which trees there are.
+    pub(super) fn lock(&self) -> Result<File, Error> {
+        let lock = self.file(".lock")?;
+        lock.lock().map_err(|source| Error::File { path: self.folder.clone(), source })?;
+        Ok(lock)
+    }
+
+    /// The right to do something to one tree; `None` while somebody else has it.
+    pub(super) fn lock_tree(&self, name: &str) -> Result<Option<File>, Error> {
+        let lock = self.file(&format!(".{name}.lock"))?;
+        for _ in 0..TRIES {
+            match lock.try_lock() {
+                Ok(()) => return Ok(Some(lock)),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+                Err(TryLockError::Error(source)) => {
+                    return Err(Error::File { path: self.folder.clone(), source });
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn file(&self, name: &str) -> Result<File, Error> {
+        state_dir::create(&self.folder)?;
+        let path = self.folder.join(name);
+        let opened = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+        opened.map_err(|source| Error::File { path, source })
+    }
+}

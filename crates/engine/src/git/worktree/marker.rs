@@ -1,0 +1,33 @@
+//! The marker in a tree: whether it leads to a plan.
+
+use std::path::Path;
+
+pub(super) use planwright_core::workspace::active_plan::MARKER;
+use planwright_core::workspace::active_plan::Marker;
+
+use crate::workspace::active_plan;
+use crate::workspace::project::Project;
+
+/// What the marker of the project at `root` says, where it leads to no plan. The settings are those of the workspace.
+pub(super) fn dangling(project: &Project, root: &Path) -> Option<String> {
+    let here = Project { root: root.to_owned(), ..project.clone() };
+    match active_plan::of_marker(&here) {
+        Err(active_plan::Error::Loud(_) | active_plan::Error::NoFolder { .. }) => Some(said(root)),
+        // What can't be read is not known to lead nowhere.
+        Ok(_)
+        | Err(
+            active_plan::Error::Read { .. }
+            | active_plan::Error::Unprintable { .. }
+            | active_plan::Error::Store(_),
+        ) => None,
+    }
+}
+
+fn said(root: &Path) -> String {
+    match active_plan::marker(root) {
+        Marker::Bytes(bytes) => String::from_utf8_lossy(&bytes).trim().to_owned(),
+        Marker::Unset | Marker::TooLong | Marker::Link | Marker::NotAFile(_) | Marker::Unreadable(_) => {
+            "(no name)".to_owned()
+        }
+    }
+}

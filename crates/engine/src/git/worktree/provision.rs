@@ -1,0 +1,93 @@
+//! Furnishes a tree: copies of ignored files, ports of its own, the set-up. Everything may be done again.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::setup_script;
+use super::setup_script::{Ground, Ran};
+use super::{Error, copy_ignored, ports};
+use crate::git::base;
+use crate::store::plan_file;
+use crate::workspace::project::Project;
+
+/// What git reads of a tree, and nobody commits: patterns of files that it does not see.
+const EXCLUDE: &str = ".git/info/exclude";
+const EXCLUDE_BYTES_MAX: u64 = 1 << 20;
+
+/// What a tree was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Furnished {
+    /// What was copied into it, from its top: no part of the work that is done in it.
+    pub copied: Vec<PathBuf>,
+    /// What was asked for and not copied, and why.
+    pub left_out: Vec<(PathBuf, &'static str)>,
+    pub ports: Vec<u16>,
+    /// How the set-up ended.
+    pub setup: Ran,
+}
+
+/// Whether the set-up is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setup {
+    /// It is, if it may be.
+    Run,
+    Leave,
+}
+
+/// Furnishes the tree at `folder`, which holds a commit of the repository that the project is in.
+///
+/// Copies what `worktree.include` and `.worktreeinclude` name, leases ports (for a tree that is registered: the lease ends when it is
+/// forgotten) and runs `worktree.setup`. A set-up that goes wrong is no error: the tree stays as it is.
+pub fn furnish(project: &Project, folder: &Path, setup: Setup) -> Result<Furnished, Error> {
+    let root = &project.root;
+    let settings = &project.config.worktree;
+    let copied = copy_ignored::copy(root, &settings.include, folder)?;
+    exclude(folder, &copied.paths)?;
+    let ports = ports::lease(folder, settings.ports, settings.port_range)?;
+    let place = super::within(folder, &base::part_of(root)?);
+    let setup = match setup {
+        Setup::Run => {
+            let ground = Ground { root, folder: &place, ports: &ports, seconds: settings.seconds };
+            setup_script::run(&settings.setup, ground)?
+        }
+        Setup::Leave => Ran::Nothing,
+    };
+    Ok(Furnished { copied: copied.paths, left_out: copied.left_out, ports, setup })
+}
+
+/// Has git not see these paths of a tree, which are from its top.
+pub(super) fn exclude(folder: &Path, paths: &[PathBuf]) -> Result<(), Error> {
+    if paths.is_empty() {
+        return Ok(());
+    }
+    let path = folder.join(EXCLUDE);
+    let failed = |source| Error::File { path: path.clone(), source };
+    let mut text = match plan_file::read_text(&path, EXCLUDE_BYTES_MAX) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        read => read.map_err(failed)?,
+    };
+    let known: Vec<String> = text.lines().map(str::to_owned).collect();
+    let lines = paths.iter().map(|path| pattern(path)).filter(|line| !known.contains(line));
+    for line in lines.collect::<Vec<_>>() {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&line);
+        text.push('\n');
+    }
+    plan_file::folder_within(folder, Path::new(".git/info"))?;
+    plan_file::fill_or_create(&path, &text)?;
+    Ok(())
+}
+
+/// The pattern that is exactly this path from the top.
+fn pattern(path: &Path) -> String {
+    let mut pattern = String::from("/");
+    for sign in path.to_string_lossy().chars() {
+        if "\\*?[ !#".contains(sign) {
+            pattern.push('\\');
+        }
+        pattern.push(sign);
+    }
+    pattern
+}

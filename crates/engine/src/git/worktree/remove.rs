@@ -1,0 +1,313 @@
+//! Removes trees: by name, or all that lose nothing. A tree is set aside first, looked at again where nobody finds it, and only then
+//! deleted. A branch is never deleted.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::workspace::worktree;
+use planwright_core::workspace::worktree::{Facts, Folder, Reclaim, Why};
+
+use super::add::place;
+use super::copy_ignored;
+use super::inspect::{Look, folder_at, is_same, measure, progress_of};
+use super::intent::Intent;
+use super::setup_script;
+use super::setup_script::{Ground, Ran};
+use super::sibling;
+use super::{Error, Finding, Trees};
+use crate::git::base;
+use crate::run;
+use crate::store::journal::{RunLock, Store};
+use crate::store::state_dir;
+use crate::store::worktree_registry;
+use crate::store::worktree_registry::Tree;
+
+/// Where plans and progress of removed trees are saved, in the state folder of the repository.
+const SAVED: &str = "removed";
+
+/// A tree that is gone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removed {
+    /// What it was called.
+    pub name: String,
+    pub path: PathBuf,
+    /// The branch that its work is on; `None` where there is none.
+    pub branch: Option<String>,
+    /// How many bytes are free again.
+    pub bytes: u64,
+    /// Where its plan and progress are, if they had changed.
+    pub saved: Vec<PathBuf>,
+}
+
+/// What became of all trees.
+#[derive(Debug, Default)]
+pub struct Pruned {
+    /// Those that are gone.
+    pub removed: Vec<Removed>,
+    pub kept: Vec<Finding>,
+    /// Those that could have gone, and why they did not.
+    pub failed: Vec<(Finding, Error)>,
+}
+
+impl Trees {
+    /// Removes a tree that somebody names, with those beside it, unless something would be lost.
+    pub fn remove(&self, name: &str) -> Result<Removed, Error> {
+        let _door = self.notes.lock()?;
+        self.settle()?;
+        let tree = self.find(name)?;
+        self.take_away(&tree.name, &tree.path, Some(&tree))
+    }
+
+    /// Removes a tree that lies beside one which goes, and which is held by whoever removes it.
+    pub(super) fn remove_with_owner(&self, tree: &Tree) -> Result<(), Error> {
+        let _door = self.notes.lock()?;
+        self.settle()?;
+        let name = &tree.name;
+        let _turn = self.notes.lock_tree(name)?.ok_or_else(|| Error::AtWork { name: name.clone() })?;
+        let look = Look::of(&self.project, &self.keep)?;
+        let facts = Facts { beside: None, busy: None, ..look.facts(tree, &tree.path)? };
+        let kept = |why| Error::Kept { name: name.clone(), path: tree.path.clone(), why };
+        worktree::may_remove(&facts).map_err(kept)?;
+        self.clear_away((name, &tree.path), Some(tree), (&look, facts.folder)).map(drop)
+    }
+
+    /// Removes everything that loses nothing.
+    pub fn prune(&self) -> Result<Pruned, Error> {
+        let _door = self.notes.lock()?;
+        self.settle()?;
+        let mut pruned = Pruned::default();
+        for finding in self.inspect()? {
+            match finding.reclaim {
+                Reclaim::Kept { .. } => pruned.kept.push(finding),
+                Reclaim::Safe => {
+                    let tree = worktree_registry::tree_at(&finding.path)?;
+                    match self.take_away(&finding.name, &finding.path, tree.as_ref()) {
+                        Ok(removed) => pruned.removed.push(removed),
+                        Err(error) => pruned.failed.push((finding, error)),
+                    }
+                }
+            }
+        }
+        Ok(pruned)
+    }
+
+    /// Removes a folder of ours: one that is registered, or one among the trees that nobody knows.
+    fn take_away(&self, name: &str, path: &Path, tree: Option<&Tree>) -> Result<Removed, Error> {
+        let at_work = || Error::AtWork { name: name.to_owned() };
+        let _turn = self.notes.lock_tree(name)?.ok_or_else(at_work)?;
+        let look = Look::of(&self.project, &self.keep)?;
+        let kept = |why| Error::Kept { name: name.to_owned(), path: path.to_owned(), why };
+        let facts = match tree {
+            Some(tree) => look.facts(tree, path)?,
+            None => look.facts_of_stranger(path)?,
+        };
+        worktree::may_remove(&facts).map_err(kept)?;
+        // Nobody may begin to work there meanwhile.
+        let _workspace =
+            self.occupy(path).map_err(|who| who.map_or_else(at_work, |who| kept(Why::Busy(who))))?;
+        if let Some(tree) = tree {
+            sibling::take_along(tree)?;
+        }
+        self.clear_away((name, path), tree, (&look, facts.folder))
+    }
+
+    /// Takes away a folder with which nothing is lost, and in which nobody can begin to work.
+    fn clear_away(
+        &self,
+        (name, path): (&str, &Path),
+        tree: Option<&Tree>,
+        (look, folder): (&Look<'_>, Folder),
+    ) -> Result<Removed, Error> {
+        if folder == Folder::There && tree.is_some() {
+            self.tear_down(name, path)?;
+        }
+        let removed = Removed {
+            name: name.to_owned(),
+            path: path.to_owned(),
+            branch: self.branch(tree)?,
+            bytes: measure(path).0,
+            saved: Vec::new(),
+        };
+        self.notes.set(name, Intent::Remove)?;
+        let saved = match folder {
+            Folder::There => {
+                let aside = self.aside(name);
+                state_dir::create(&self.folder)?;
+                place(path, &aside)?;
+                self.delete_aside((name, path), tree, look)?
+            }
+            Folder::Absent | Folder::Other => {
+                self.forget(path)?;
+                Vec::new()
+            }
+        };
+        self.notes.clear(name)?;
+        sibling::clear_site(path, name);
+        Ok(Removed { saved, ..removed })
+    }
+
+    /// Looks at a folder that was set aside once more, and deletes it; puts it back if something would be lost after all.
+    fn delete_aside(
+        &self,
+        (name, path): (&str, &Path),
+        tree: Option<&Tree>,
+        look: &Look<'_>,
+    ) -> Result<Vec<PathBuf>, Error> {
+        let aside = self.aside(name);
+        let work = look.work(&aside, tree);
+        if !work.is_nothing() {
+            place(&aside, path)?;
+            self.notes.clear(name)?;
+            return Err(Error::Kept { name: name.to_owned(), path: path.to_owned(), why: Why::Work(work) });
+        }
+        let saved = self.save(name, tree, look)?;
+        self.forget(path)?;
+        base::remove_folder(&aside).map_err(|source| Error::File { path: aside.clone(), source })?;
+        self.keep.forget(&aside);
+        Ok(saved)
+    }
+
+    fn forget(&self, path: &Path) -> Result<(), Error> {
+        worktree_registry::forget(path)?;
+        self.keep.forget(path);
+        Ok(())
+    }
+
+    /// Saves what the harness wrote in a tree and is nowhere else: the plan with its marks, and its progress.
+    fn save(&self, name: &str, tree: Option<&Tree>, look: &Look<'_>) -> Result<Vec<PathBuf>, Error> {
+        let Some(plan) = tree.and_then(|tree| tree.plan.as_deref()) else { return Ok(Vec::new()) };
+        let root = self.place(&self.aside(name));
+        let folder = self.states.join(SAVED).join(format!("{name}-{}", run::now()));
+        let mut saved = Vec::new();
+        let own = look.excused(&root, plan);
+        for path in
+            std::iter::once(plan.to_owned()).chain(progress_of(plan)).filter(|path| own.contains(path))
+        {
+            let from = root.join(&path);
+            let is_file = from.symlink_metadata().is_ok_and(|data| data.is_file());
+            if !is_file || is_same(&from, &self.project.root.join(&path)) {
+                continue;
+            }
+            state_dir::create(&folder)?;
+            let to = folder.join(path.file_name().unwrap_or_default());
+            copy_ignored::duplicate(&from, &to).map_err(|source| Error::File { path: from, source })?;
+            saved.push(to);
+        }
+        Ok(saved)
+    }
+
+    /// The branch of a tree in the user's repository, if it is there.
+    fn branch(&self, tree: Option<&Tree>) -> Result<Option<String>, Error> {
+        let Some(branch) = tree.and_then(|tree| tree.branch.clone()) else { return Ok(None) };
+        Ok(self.keep.get(&format!("refs/heads/{branch}"))?.map(|_| branch))
+    }
+
+    /// Takes a workspace so that no run begins in it. The error is who has it.
+    fn occupy(&self, path: &Path) -> Result<Option<RunLock>, Option<String>> {
+        let root = &self.project.root;
+        if !Store::exists(root).map_err(|_| None)? {
+            return Ok(None);
+        }
+        let store = Store::open(root).map_err(|_| None)?;
+        let name = run::workspace_lock(&self.place(path));
+        match store.lock_named(&name).map_err(|_| None)? {
+            Some(lock) => Ok(Some(lock)),
+            None => Err(store.holder_named(&name).ok().flatten().map(|holder| holder.to_string())),
+        }
+    }
+
+    fn tear_down(&self, name: &str, path: &Path) -> Result<(), Error> {
+        let settings = &self.project.config.worktree;
+        let ports = worktree_registry::tree_at(path)?.map(|tree| tree.ports).unwrap_or_default();
+        let place = self.place(path);
+        let ground =
+            Ground { root: &self.project.root, folder: &place, ports: &ports, seconds: settings.seconds };
+        let name = name.to_owned();
+        match setup_script::run(&settings.teardown, ground)? {
+            Ran::Nothing | Ran::Well => Ok(()),
+            Ran::Unallowed { command } => Err(Error::Unallowed { name, command }),
+            Ran::Badly { how, said } => Err(Error::TearDown { name, how, said }),
+        }
+    }
+
+    /// Finishes or takes back what others left when they died. Called with the door locked.
+    pub(super) fn settle(&self) -> Result<(), Error> {
+        for (name, intent) in self.notes.all() {
+            // Whoever is at it is alive, and finishes it.
+            let Some(_turn) = self.notes.lock_tree(&name)? else { continue };
+            match intent {
+                Intent::Add => self.settle_add(&name)?,
+                Intent::Remove => self.settle_remove(&name)?,
+            }
+        }
+        self.forget_gone()
+    }
+
+    /// The registered trees of attempts whose folders are gone. They are swept by whoever makes the next one; nothing else says so.
+    pub fn gone(&self) -> Result<Vec<PathBuf>, Error> {
+        let is_attempts = |tree: &Tree| tree.branch.is_none() && tree.repository == self.keep.common();
+        let mut gone = Vec::new();
+        for tree in worktree_registry::trees().into_iter().filter(is_attempts) {
+            if folder_at(&tree.path)? == Folder::Absent {
+                gone.push(tree.path);
+            }
+        }
+        Ok(gone)
+    }
+
+    /// Forgets the trees of attempts whose folders are gone.
+    pub fn forget_gone(&self) -> Result<(), Error> {
+        self.gone()?.iter().try_for_each(|path| self.forget(path))
+    }
+
+    /// The trees that somebody who died was making or removing; whoever removes trees next finishes that. One that is whole and
+    /// only not made ready is told of by [`Trees::inspect`].
+    pub fn unfinished(&self) -> Result<Vec<String>, Error> {
+        let mut names = Vec::new();
+        for (name, intent) in self.notes.all() {
+            let path = self.site(&name);
+            let is_whole = worktree_registry::tree_at(&path)?.is_some() && folder_at(&path)? == Folder::There;
+            // Whoever is at it is alive, and finishes it.
+            if !(intent == Intent::Add && is_whole) && self.notes.lock_tree(&name)?.is_some() {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+
+    /// A tree that was being made: what is not whole goes, what is whole waits for whoever wants it.
+    fn settle_add(&self, name: &str) -> Result<(), Error> {
+        let (staging, path) = (self.staging(name), self.site(name));
+        if folder_at(&staging)? == Folder::There {
+            // Nobody ever worked in it: it was never where a tree is found.
+            base::remove_folder(&staging).map_err(|source| Error::File { path: staging, source })?;
+        }
+        let is_ours = worktree_registry::tree_at(&path)?.is_some();
+        if is_ours && folder_at(&path)? == Folder::Absent {
+            self.forget(&path)?;
+            self.notes.clear(name)?;
+        }
+        if !is_ours {
+            self.notes.clear(name)?;
+        }
+        Ok(())
+    }
+
+    /// A tree that was being removed: it is looked at again and goes, or comes back.
+    fn settle_remove(&self, name: &str) -> Result<(), Error> {
+        let (aside, path) = (self.aside(name), self.site(name));
+        if folder_at(&aside)? == Folder::Absent {
+            return self.notes.clear(name);
+        }
+        let tree = worktree_registry::tree_at(&path)?;
+        let look = Look::of(&self.project, &self.keep)?;
+        match self.delete_aside((name, &path), tree.as_ref(), &look) {
+            Ok(_) => {
+                sibling::clear_site(&path, name);
+                self.notes.clear(name)
+            }
+            // It is back where it was, and says why when it is asked for.
+            Err(Error::Kept { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Runs what people want run in their trees. It runs as the person, so a command line that only the project says, which agents can
+//! write, is run once a person has allowed exactly that one.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use super::Error;
+use crate::config::Script;
+use crate::store::{plan_file, state_dir};
+use crate::system::process;
+use crate::system::process::{How, Job, Stop};
+
+/// The file with the command lines that a person has allowed, in the state folder of the repository: a hash a line.
+const ALLOWED: &str = "scripts";
+const ALLOWED_BYTES_MAX: u64 = 1 << 20;
+/// How much of what a script says is kept, and how much of that is shown.
+const OUTPUT_BYTES_MAX: usize = 256 << 10;
+const SHOWN_BYTES_MAX: usize = 4 << 10;
+
+/// How a script ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ran {
+    /// There is none, or nobody wants it run.
+    Nothing,
+    /// Only the project says it, and nobody has allowed it.
+    Unallowed {
+        command: Vec<String>,
+    },
+    Well,
+    Badly {
+        how: String,
+        /// The end of what it said.
+        said: String,
+    },
+}
+
+/// Where a script runs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ground<'a> {
+    /// The workspace that the tree belongs to.
+    pub(super) root: &'a Path,
+    /// The folder that it is run in.
+    pub(super) folder: &'a Path,
+    /// The ports of the tree.
+    pub(super) ports: &'a [u16],
+    /// How long it may take.
+    pub(super) seconds: u64,
+}
+
+/// The name of exactly one command line, by which it is allowed.
+pub fn digest(command: &[String]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for word in command {
+        // No word of a command line has a zero byte.
+        hasher.update(word.as_bytes()).update(&[0]);
+    }
+    hasher.finalize().to_hex().to_string()
+}
+
+/// Whether a script may be run: the user says it, or a person has allowed it.
+pub(super) fn is_allowed(root: &Path, script: &Script) -> Result<bool, Error> {
+    if !script.is_projects || script.command.is_empty() {
+        return Ok(true);
+    }
+    let digest = digest(&script.command);
+    Ok(allowed(&file(root)?).lines().any(|line| line == digest))
+}
+
+/// Notes that a person has allowed a script.
+pub(super) fn allow(root: &Path, script: &Script) -> Result<(), Error> {
+    if is_allowed(root, script)? {
+        return Ok(());
+    }
+    let path = file(root)?;
+    if let Some(folder) = path.parent() {
+        state_dir::create(folder)?;
+    }
+    let text = format!("{}{}\n", allowed(&path), digest(&script.command));
+    plan_file::put_private(&path, &text).map_err(|source| Error::File { path, source })
+}
+
+fn file(root: &Path) -> Result<PathBuf, Error> {
+    Ok(state_dir::folder_of(&state_dir::folder(), root)?.join(ALLOWED))
+}
+
+fn allowed(path: &Path) -> String {
+    // What can't be read allows nothing.
+    plan_file::read_text(path, ALLOWED_BYTES_MAX).unwrap_or_default()
+}
+
+/// Runs a script, if it may be. When this returns, nothing that it started is alive.
+pub(super) fn run(script: &Script, ground: Ground<'_>) -> Result<Ran, Error> {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    if script.command.is_empty() {
+        return Ok(Ran::Nothing);
+    }
+    if !is_allowed(ground.root, script)? {
+        return Ok(Ran::Unallowed { command: script.command.clone() });
+    }
+    let path = |path: &Path| path.to_string_lossy().into_owned();
+    let mut env = process::environment();
+    let mut own = super::ports::variables(ground.ports);
+    own.push(("PLANWRIGHT_WORKSPACE".to_owned(), path(ground.root)));
+    own.push(("PLANWRIGHT_TREE".to_owned(), path(ground.folder)));
+    env.retain(|(name, _)| own.iter().all(|(known, _)| known != name));
+    env.extend(own);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let job = Job {
+        argv: script.command.clone(),
+        folder: ground.folder.to_owned(),
+        env,
+        input: Vec::new(),
+        deadline: Duration::from_secs(ground.seconds),
+        output_bytes_max: OUTPUT_BYTES_MAX,
+        tag: format!("worktree/{}-{count}", std::process::id()),
+    };
+    let ended = process::run(&job, &Stop::new()).map_err(|error| Error::Base(error.into()))?;
+    let how = match ended.how {
+        How::Exited(0) => return Ok(Ran::Well),
+        How::Exited(code) => format!("it ended with {code}"),
+        How::Signalled(signal) => format!("it was killed by signal {signal}"),
+        How::TimedOut => format!("it did not end within {} s", ground.seconds),
+        How::Stopped => "it was stopped".to_owned(),
+        How::NotStarted(why) => why,
+    };
+    Ok(Ran::Badly { how, said: ended.output.tail(SHOWN_BYTES_MAX) })
+}

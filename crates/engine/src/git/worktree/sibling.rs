@@ -1,0 +1,164 @@
+//! Plans that work in several repositories: their tree has a tree of each other repository beside it, in folders of the same
+//! names, so that `../api` means the same there.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use planwright_core::workspace::worktree::Work;
+
+use super::add::place;
+use super::inspect::{Look, unknown};
+use super::provision::{Setup, furnish};
+use super::{Error, Trees};
+use crate::git::base;
+use crate::git::repository::{History, Keep};
+use crate::run;
+use crate::store::plan_file;
+use crate::store::plan_file::Text;
+use crate::store::worktree_registry;
+use crate::store::worktree_registry::Tree;
+use crate::workspace::project::Project;
+use crate::workspace::repository_set;
+use crate::workspace::repository_set::Beside;
+
+/// What stands between the folder of a repository's trees and the name of a tree that has others beside it. No name has it.
+const SIGN: char = '+';
+
+/// Removes the folder that trees lay in side by side, once none of them is left.
+pub(super) fn clear_site(path: &Path, name: &str) {
+    if let Some(above) = path.parent()
+        && above.file_name().is_some_and(|folder| is_site(folder, name))
+    {
+        // One that is not empty stays.
+        std::fs::remove_dir(above).ok();
+    }
+}
+
+/// Whether a folder is one in which the tree of this name lies beside those of other repositories.
+pub(super) fn is_site(folder: &OsStr, name: &str) -> bool {
+    folder.to_string_lossy().strip_suffix(name).is_some_and(|rest| rest.ends_with(SIGN))
+}
+
+impl Trees {
+    /// The repositories that a plan works in apart from the project's own.
+    fn repositories_of(&self, plan: &Path) -> Result<Vec<Beside>, Error> {
+        if self.project.config.repositories.is_empty() {
+            return Ok(Vec::new());
+        }
+        let path = self.project.root.join(plan);
+        match plan_file::read(&path, &plan.to_string_lossy(), self.project.reading())? {
+            Text::Plan(source) => Ok(repository_set::of(&self.project, &source)?),
+            Text::Unreadable(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Where the tree of this name is, or would be.
+    pub(super) fn site(&self, name: &str) -> PathBuf {
+        let known = self.known().into_iter().find(|tree| tree.name == name);
+        known.map_or_else(|| self.folder.join(name), |tree| tree.path)
+    }
+
+    /// Where the tree of a plan goes: among the others, or into a folder of its own where other repositories are to lie beside it.
+    pub(super) fn site_of(&self, name: &str, plan: &Path) -> Result<PathBuf, Error> {
+        if self.repositories_of(plan)?.is_empty() {
+            return Ok(self.folder.join(name));
+        }
+        let among = self.folder.file_name().unwrap_or_default().to_string_lossy();
+        let own = self.keep.top().file_name().unwrap_or_default();
+        Ok(self.folder.with_file_name(format!("{among}{SIGN}{name}")).join(own))
+    }
+
+    /// Makes a tree of every other repository of a plan, beside its own. One that is there stays as it is.
+    pub(super) fn plant_beside(&self, tree: &Tree) -> Result<(), Error> {
+        let (Some(plan), Some(above)) = (&tree.plan, tree.path.parent()) else { return Ok(()) };
+        for other in self.repositories_of(plan)? {
+            let path = above.join(&other.folder);
+            if worktree_registry::tree_at(&path)?.is_some() && path.is_dir() {
+                continue;
+            }
+            if path.symlink_metadata().is_ok() {
+                return Err(Error::InTheWay { path });
+            }
+            // Nobody ever worked in what is there already: it was never where a tree is found.
+            let staging = above.join(format!(".planting-{}", other.folder));
+            if staging.symlink_metadata().is_ok() {
+                base::remove_folder(&staging)
+                    .map_err(|source| Error::File { path: staging.clone(), source })?;
+            }
+            let keep = Keep::of(&other.root)?;
+            let branch = tree.branch.clone().unwrap_or_default();
+            let begun = base::of(&other.root)?.map(|base| base.commit);
+            let no_commit = || Error::NoCommit { revision: format!("HEAD of {}", other.root.display()) };
+            let begun = begun.ok_or_else(no_commit)?;
+            let commit = keep.get(&format!("refs/heads/{branch}"))?.unwrap_or_else(|| begun.clone());
+            keep.plant(&commit, &staging, &branch, History::Whole)?;
+            place(&staging, &path)?;
+            worktree_registry::register(&Tree {
+                path: path.clone(),
+                repository: keep.common().to_owned(),
+                origin: keep.top().to_owned(),
+                base: begun,
+                owner: Some(self.project.root.clone()),
+                ports: Vec::new(),
+                created_at_ms: run::now(),
+                ..tree.clone()
+            })?;
+            let project = Project::find(&other.root).map_err(|error| Error::Project(Box::new(error)))?;
+            furnish(&project, &path, Setup::Leave)?;
+        }
+        Ok(())
+    }
+}
+
+/// The trees of other repositories that lie beside one, and go with it.
+fn others_of(tree: &Tree) -> Vec<Tree> {
+    let is_beside = |other: &Tree| {
+        other.plan == tree.plan
+            && other.name == tree.name
+            && other.repository != tree.repository
+            && other.path.parent() == tree.path.parent()
+    };
+    match tree.owner {
+        Some(_) => Vec::new(),
+        None => worktree_registry::trees().into_iter().filter(is_beside).collect(),
+    }
+}
+
+/// The tree that one of another repository lies beside, if it is known.
+pub(super) fn owner_of(tree: &Tree) -> Option<Tree> {
+    let root = tree.owner.as_ref()?;
+    let is_owner = |other: &Tree| {
+        other.owner.is_none()
+            && other.name == tree.name
+            && root.starts_with(&other.origin)
+            && other.path.parent() == tree.path.parent()
+    };
+    worktree_registry::trees().into_iter().find(is_owner)
+}
+
+/// Adds what would be lost with the trees that lie beside one.
+pub(super) fn add_work(tree: &Tree, work: &mut Work) {
+    for other in others_of(tree).into_iter().filter(|other| other.path.is_dir()) {
+        let lost = work_in(&other).unwrap_or_else(|error| unknown(&error));
+        let folder = other.path.file_name().unwrap_or_default().to_string_lossy();
+        work.files.extend(lost.files.into_iter().map(|path| format!("../{folder}/{path}")));
+        work.commits.extend(lost.commits);
+        work.unknown = work.unknown.take().or(lost.unknown);
+    }
+}
+
+fn work_in(tree: &Tree) -> Result<Work, Error> {
+    let project = Project::find(&tree.origin).map_err(|error| Error::Project(Box::new(error)))?;
+    let keep = Keep::of(&project.root)?;
+    Ok(Look::of(&project, &keep)?.work(&tree.path, Some(tree)))
+}
+
+/// Removes the trees of other repositories beside one that is to go, unless something would be lost. Nobody may be able to begin to
+/// work there meanwhile.
+pub(super) fn take_along(tree: &Tree) -> Result<(), Error> {
+    for other in others_of(tree) {
+        let project = Project::find(&other.origin).map_err(|error| Error::Project(Box::new(error)))?;
+        Trees::of(&project)?.remove_with_owner(&other)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,567 @@
+//! Finds the plans that can be merged, the repositories that they have work in, and the order.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::plan::digest::Digest;
+use planwright_core::plan::lifecycle::State;
+use planwright_core::run::event::Event;
+use planwright_core::syntax::glob::Glob;
+use planwright_core::syntax::source::Source;
+use planwright_core::verify;
+use planwright_core::workspace::portfolio::{Entry, Status, key, merge_order};
+
+use super::{Act, Error, Held, Options, Planned};
+use crate::approval::Decisions;
+use crate::git::base;
+use crate::git::merge_driver::PATTERNS;
+use crate::git::repository::{BRANCHES, HIDDEN, Keep};
+use crate::run::Run;
+use crate::store::plan_file;
+use crate::store::plan_file::Text;
+use crate::store::worktree_registry;
+use crate::store::worktree_registry::Tree;
+use crate::system::process::Repository;
+use crate::workspace::project;
+use crate::workspace::repository_set;
+
+/// What git leaves in its folder while it is in the middle of something, and what that is.
+const UNDER_WAY: &[(&str, &str)] = &[
+    ("MERGE_HEAD", "a merge"),
+    ("CHERRY_PICK_HEAD", "a cherry-pick"),
+    ("REVERT_HEAD", "a revert"),
+    ("rebase-merge", "a rebase"),
+    ("rebase-apply", "a rebase"),
+];
+
+/// Files beside plans that the harness adds to and nobody is judged by.
+const GROWING: &[&str] = &["progress*.md", ".pi/plans/sessions/*.jsonl"];
+/// Where the references are that lead to what was taken up of trees.
+const TAKEN_UP: &str = "refs/planwright/taken-up/";
+/// How much of a file is compared.
+const TEXT_BYTES_MAX: u64 = 64 << 20;
+
+/// A repository that plans land in.
+pub(super) struct Repo {
+    /// What the settings call it; `None`: the project's own.
+    pub(super) name: Option<String>,
+    /// The root of the project, or the top of the other repository.
+    pub(super) root: PathBuf,
+    /// The name of its folder.
+    pub(super) folder: String,
+    /// Where work is kept.
+    pub(super) keep: Keep,
+    /// The branch that plans go into.
+    pub(super) branch: String,
+    /// The commit that it stands at.
+    pub(super) head: String,
+    /// Whether its files lie in the workspace, and go along.
+    pub(super) is_checked_out: bool,
+}
+
+/// A plan that can be merged.
+pub(super) struct Candidate {
+    pub(super) name: String,
+    /// Its file, relative to the root of the project.
+    pub(super) path: PathBuf,
+    /// The run that is done.
+    pub(super) run: Run,
+    /// Its branch, the same in every repository.
+    pub(super) branch: String,
+    /// The commit of the branch in each repository; `None` where it has none.
+    pub(super) tips: Vec<Option<String>>,
+    /// How many lines it changes.
+    pub(super) lines: u64,
+    /// The plans that it depends on, as it says.
+    pub(super) depends_on: Vec<String>,
+    /// Those of them that are in the batch, by place.
+    pub(super) after: Vec<usize>,
+}
+
+impl Candidate {
+    /// The commit of its work in the first repository that it has any in.
+    pub(super) fn tip(&self) -> &str {
+        self.tips.iter().flatten().next().map_or("", String::as_str)
+    }
+}
+
+/// Everything that is to be merged.
+pub(super) struct Batch {
+    /// The repositories, the project's own first.
+    pub(super) repositories: Vec<Repo>,
+    /// The plans, in merge order.
+    pub(super) members: Vec<Candidate>,
+    /// Plans that landed before, the last first: what they proved must still hold.
+    pub(super) guards: Vec<Candidate>,
+    /// Plans that have to wait.
+    pub(super) held: Vec<Held>,
+    /// Plans whose work is there already.
+    pub(super) already: Vec<String>,
+}
+
+impl Batch {
+    /// The order, and why it is so.
+    pub(super) fn order(&self) -> Vec<Planned> {
+        let planned = self.members.iter().map(|member| {
+            let parts = self.repositories.iter().zip(&member.tips).filter(|(_, tip)| tip.is_some());
+            Planned {
+                plan: member.name.clone(),
+                path: member.path.clone(),
+                branch: member.branch.clone(),
+                tip: member.tip().to_owned(),
+                lines: member.lines,
+                after: member.after.iter().map(|&place| self.members[place].name.clone()).collect(),
+                repositories: parts.filter_map(|(repo, _)| repo.name.clone()).collect(),
+            }
+        });
+        planned.collect()
+    }
+}
+
+/// Gathers what is to be merged.
+pub(super) fn batch(decisions: &Decisions, options: &Options) -> Result<Batch, Error> {
+    let project = decisions.runs().project();
+    let own = repo(&project.root, None, options.into.as_deref())?;
+    let mut gathering =
+        Gathering { decisions, options, repositories: vec![own], trees: worktree_registry::trees() };
+    let all = project.plans()?;
+    let is_named = !options.plans.is_empty();
+    let (mut members, mut held, mut already) = (Vec::new(), Vec::new(), Vec::new());
+    let mut guards = Vec::new();
+    for path in if is_named { &options.plans } else { &all } {
+        match gathering.look(path)? {
+            Look::Work(candidate) => members.push(*candidate),
+            Look::Held(why) => held.push(Held { plan: project::name(path), why }),
+            Look::Already { at_ms, candidate } => {
+                already.push(candidate.name.clone());
+                guards.push((at_ms, *candidate));
+            }
+            Look::NotDone(_) | Look::Nothing(_) if !is_named => {}
+            Look::NotDone(state) => return Err(Error::NotDone { plan: project::name(path), state }),
+            Look::Nothing(branch) => return Err(Error::NoWork { plan: project::name(path), branch }),
+        }
+    }
+    if is_named {
+        for path in all.iter().filter(|path| !options.plans.contains(path)) {
+            if let Look::Already { at_ms, candidate } = gathering.look(path)? {
+                guards.push((at_ms, *candidate));
+            }
+        }
+    }
+    guards.sort_by_key(|(at_ms, _)| std::cmp::Reverse(*at_ms));
+    guards.truncate(project.config.merge.guards);
+    let guards = guards.into_iter().map(|(_, guard)| guard).collect();
+    let repositories = gathering.repositories.len();
+    for member in &mut members {
+        member.tips.resize(repositories, None);
+    }
+    gathering.add_beginnings(&mut members)?;
+    // Who waits for a plan that waits has to wait as well.
+    while let Some((place, why)) = gathering.first_held(&members, &all)? {
+        held.push(Held { plan: members.remove(place).name, why });
+    }
+    let members = ordered(members)?;
+    Ok(Batch { repositories: gathering.repositories, members, guards, held, already })
+}
+
+/// Puts plans in merge order.
+fn ordered(members: Vec<Candidate>) -> Result<Vec<Candidate>, Error> {
+    let entry = |member: &Candidate| Entry {
+        name: member.name.clone(),
+        status: Status::Done,
+        depends_on: member.depends_on.clone(),
+        touches: None,
+        size: member.lines,
+    };
+    let order = merge_order(&members.iter().map(entry).collect::<Vec<_>>())?;
+    let mut places: Vec<Option<Candidate>> = members.into_iter().map(Some).collect();
+    let mut members: Vec<Candidate> = order.into_iter().filter_map(|place| places[place].take()).collect();
+    let names: Vec<String> = members.iter().map(|member| key(&member.name).to_owned()).collect();
+    for member in &mut members {
+        let place = |name: &String| names.iter().position(|other| other == key(name));
+        member.after = member.depends_on.iter().filter_map(place).collect();
+    }
+    Ok(members)
+}
+
+/// What a plan is to a merge.
+enum Look {
+    Work(Box<Candidate>),
+    Held(String),
+    /// Its work is there already.
+    Already {
+        /// Since when, as far as that is recorded.
+        at_ms: u64,
+        candidate: Box<Candidate>,
+    },
+    NotDone(State),
+    /// It has no branch of this name.
+    Nothing(String),
+}
+
+struct Gathering<'a> {
+    decisions: &'a Decisions,
+    options: &'a Options,
+    repositories: Vec<Repo>,
+    trees: Vec<Tree>,
+}
+
+impl Gathering<'_> {
+    fn look(&mut self, path: &Path) -> Result<Look, Error> {
+        let plan = self.decisions.runs().relative(path);
+        let name = project::name(path);
+        let case = self.decisions.case_of(plan.clone())?;
+        let into = &self.repositories[0].branch;
+        let merged = case.standing.merged.as_ref().filter(|merged| merged.into == *into);
+        let at_ms = merged.map(|merged| merged.at_ms);
+        let run = match (case.state(), case.run) {
+            (State::Done, Some(run)) => run,
+            (state, _) => return Ok(Look::NotDone(state)),
+        };
+        let branch = match (self.branch(&plan, &name)?, at_ms) {
+            (Some(branch), _) => branch,
+            // Somebody removed the branch of a plan whose work is there.
+            (None, Some(_)) => format!("{BRANCHES}{name}"),
+            (None, None) => return Ok(Look::Nothing(format!("{BRANCHES}{name}"))),
+        };
+        let source = run.row.source();
+        let beside = match &source {
+            Some(source) => repository_set::of(self.decisions.runs().project(), source)?,
+            None => Vec::new(),
+        };
+        let mut places = vec![0];
+        for other in beside {
+            places.push(self.place_of(&other)?);
+        }
+        let mut candidate = Candidate {
+            name,
+            path: plan,
+            branch,
+            tips: vec![None; self.repositories.len()],
+            lines: 0,
+            depends_on: source.map(|source| depends_on(&source)).unwrap_or_default(),
+            after: Vec::new(),
+            run,
+        };
+        for place in places {
+            match self.tip(&candidate, place)? {
+                Ok(tip) => candidate.tips[place] = tip,
+                Err(why) => return Ok(Look::Held(why)),
+            }
+            if let Some(tip) = &candidate.tips[place] {
+                let repo = &self.repositories[place];
+                let fork = repo.keep.fork(&repo.head, tip)?.unwrap_or_else(|| repo.head.clone());
+                candidate.lines += repo.keep.size(&fork, tip)?;
+            }
+        }
+        let has_work = candidate.tips.iter().any(Option::is_some);
+        let candidate = Box::new(candidate);
+        Ok(match has_work {
+            true => Look::Work(candidate),
+            false => Look::Already { at_ms: at_ms.unwrap_or_default(), candidate },
+        })
+    }
+
+    /// The branch of a plan: that of its tree, or the one that is called like it.
+    fn branch(&self, plan: &Path, name: &str) -> Result<Option<String>, Error> {
+        let keep = &self.repositories[0].keep;
+        let of_tree = self.tree(keep, plan).and_then(|tree| tree.branch.as_deref());
+        if let Some(branch) = of_tree {
+            return Ok(Some(branch.trim_start_matches("refs/heads/").to_owned()));
+        }
+        for name in [name, key(name)] {
+            let branch = format!("{BRANCHES}{name}");
+            if exact(keep, &branch)?.is_some() {
+                return Ok(Some(branch));
+            }
+        }
+        Ok(None)
+    }
+
+    fn tree(&self, keep: &Keep, plan: &Path) -> Option<&Tree> {
+        // A plan of another project may be called the same, and have a tree of this repository beside its own.
+        let own = &self.decisions.runs().project().root;
+        let is_its = |tree: &&Tree| {
+            tree.plan.as_deref() == Some(plan)
+                && tree.repository == keep.common()
+                && tree.owner.as_ref().is_none_or(|owner| owner == own)
+        };
+        self.trees.iter().find(|tree| is_its(tree) && tree.branch.is_some())
+    }
+
+    /// Has plans depend on those whose work theirs began with: it would land with them, whatever became of the others.
+    fn add_beginnings(&self, members: &mut [Candidate]) -> Result<(), Error> {
+        let Repo { keep, head, .. } = &self.repositories[0];
+        let base = |member: &Candidate| self.tree(keep, &member.path).map_or(head, |tree| &tree.base).clone();
+        let all: Vec<(String, String, Option<String>)> = members
+            .iter()
+            .map(|member| (member.name.clone(), base(member), member.tips[0].clone()))
+            .collect();
+        for member in members {
+            let own = base(member);
+            if keep.is_ancestor(&own, head)? {
+                continue;
+            }
+            for (name, begun, tip) in all.iter().filter(|(name, ..)| *name != member.name) {
+                let Some(shared) = tip.as_ref().map(|tip| keep.fork(&own, tip)).transpose()?.flatten() else {
+                    continue;
+                };
+                // Two plans that began with the same third one have nothing of each other.
+                let is_theirs = shared != *begun && !keep.is_ancestor(&shared, head)?;
+                let is_known = member.depends_on.iter().any(|other| key(other) == key(name));
+                if is_theirs && !is_known && !keep.is_ancestor(&shared, begun)? {
+                    member.depends_on.push(name.clone());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The place of a repository among those that are merged into.
+    fn place_of(&mut self, beside: &repository_set::Beside) -> Result<usize, Error> {
+        if let Some(place) = self.repositories.iter().position(|repo| repo.root == beside.root) {
+            return Ok(place);
+        }
+        let other = repo(&beside.root, Some(beside.name.clone()), self.options.into.as_deref())?;
+        self.repositories.push(other);
+        Ok(self.repositories.len() - 1)
+    }
+
+    /// The commit of a plan's work that is not in the branch yet, or why it can't be merged. What lies in its tree and is not
+    /// in its own branch yet is put there first.
+    fn tip(&self, plan: &Candidate, place: usize) -> Result<Result<Option<String>, String>, Error> {
+        let repo = &self.repositories[place];
+        let mut tip = exact(&repo.keep, &plan.branch)?;
+        if let Some(tree) = self.tree(&repo.keep, &plan.path).filter(|tree| tree.path.is_dir()) {
+            match self.caught_up(plan, (repo, place), tree, tip.as_deref())? {
+                Ok(now) => tip = Some(now),
+                Err(why) => return Ok(Err(why)),
+            }
+        }
+        let Some(tip) = tip else { return Ok(Ok(None)) };
+        if place == 0 && is_rewritten(repo, plan, &tip)? {
+            return Ok(Err(format!("its plan on {} does not say what was approved", plan.branch)));
+        }
+        Ok(Ok((!repo.keep.is_ancestor(&tip, &repo.head)?).then_some(tip)))
+    }
+
+    /// The commit of a plan's branch with all that lies in its tree.
+    fn caught_up(
+        &self,
+        plan: &Candidate,
+        (repo, place): (&Repo, usize),
+        tree: &Tree,
+        tip: Option<&str>,
+    ) -> Result<Result<String, String>, Error> {
+        let parent = tip.unwrap_or(&tree.base).to_owned();
+        let lies_there = repo.keep.snapshot_tree(&tree.path, &parent, &[])?;
+        let changed = repo.keep.changed(&parent, &lies_there)?;
+        if changed.is_empty() {
+            return Ok(Ok(parent));
+        }
+        // The tree begins with its base, or with what the harness made of it: what somebody else put on the branch since is not
+        // in it, and a snapshot would take that back.
+        let is_known =
+            parent == tree.base || repo.keep.list(HIDDEN)?.iter().any(|(_, commit)| *commit == parent);
+        if !is_known {
+            return Ok(Err(format!(
+                "its branch {} has commits that its tree {} does not have",
+                plan.branch,
+                tree.path.display()
+            )));
+        }
+        let part = repo.keep.part();
+        let is_judged = || -> Result<bool, Error> {
+            let judged = plan.run.events.iter().rev().find_map(|recorded| {
+                let Event::ContractFinished { receipt, .. } = &recorded.event else { return None };
+                Some(receipt.tree.clone())
+            });
+            let own = [plan.path.clone(), beside_of(&plan.path)];
+            Ok(judged == Some(base::tree_of_workspace(&tree.path.join(part), &own)?))
+        };
+        let is_plan = |path: &String| within(part, path).is_some_and(|path| path.starts_with(&plan.path));
+        if place == 0
+            && changed.iter().any(is_plan)
+            && !self.says_what_was_approved(plan, &tree.path.join(part))
+        {
+            return Ok(Err(format!(
+                "its plan in {} does not say what was approved: put back what it said, or approve and run it anew",
+                tree.path.display()
+            )));
+        }
+        let is_own = |path: &String| {
+            is_plan(path)
+                || within(part, path).is_some_and(|inner| has_grown(repo, tree, &parent, (inner, path)))
+        };
+        // What lies in another repository was never a part of what receipts name; the contracts judge it now.
+        if place == 0 && !changed.iter().all(is_own) && !is_judged()? {
+            let named = changed.iter().filter(|path| !is_own(path)).take(5).cloned().collect::<Vec<_>>();
+            return Ok(Err(format!(
+                "its tree {} has changes that no contract has seen: {} (take them back there, or commit them elsewhere)",
+                tree.path.display(),
+                named.join(", ")
+            )));
+        }
+        let message = format!("{}: what lies in its tree", plan.name);
+        let commit = repo.keep.commit(&lies_there, &[&parent], &message)?;
+        let reference = format!("refs/heads/{}", plan.branch);
+        if self.options.act == Act::Land {
+            // The tree has all of this commit: what is changed there next comes after it.
+            let known = format!("{TAKEN_UP}{}", plan.branch);
+            repo.keep.set(&known, &commit, repo.keep.get(&known)?.as_deref())?;
+        }
+        if self.options.act == Act::Land && !repo.keep.set(&reference, &commit, tip)? {
+            return Ok(Err(format!("its branch {} is being moved by somebody else", plan.branch)));
+        }
+        Ok(Ok(commit))
+    }
+
+    /// Whether the plan in a tree means what was approved, whatever the marks in it say.
+    fn says_what_was_approved(&self, plan: &Candidate, root: &Path) -> bool {
+        let reading = self.decisions.runs().project().reading();
+        match plan_file::read(&root.join(&plan.path), &plan.name, reading) {
+            Ok(Text::Plan(source)) => is_approved(plan, &source),
+            Ok(Text::Unreadable(_)) | Err(_) => false,
+        }
+    }
+
+    /// The first plan that depends on one which is neither there already nor in the batch.
+    fn first_held(&self, members: &[Candidate], all: &[PathBuf]) -> Result<Option<(usize, String)>, Error> {
+        for (place, member) in members.iter().enumerate() {
+            for name in &member.depends_on {
+                if members.iter().any(|other| key(&other.name) == key(name)) {
+                    continue;
+                }
+                let known = all.iter().find(|path| key(&project::name(path)) == key(name));
+                let Some(path) = known else {
+                    return Ok(Some((place, format!("depends on {name}, which is no plan here"))));
+                };
+                if let Some(why) = self.missing(path)? {
+                    return Ok(Some((place, format!("depends on {name}, which {why}"))));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// What is missing before a plan that depends on this one could land.
+    fn missing(&self, path: &Path) -> Result<Option<String>, Error> {
+        let plan = self.decisions.runs().relative(path);
+        let state = self.decisions.case_of(plan.clone())?.state();
+        if state != State::Done {
+            return Ok(Some(format!("is {state}")));
+        }
+        let own = &self.repositories[0];
+        let Some(branch) = self.branch(&plan, &project::name(path))? else { return Ok(None) };
+        let tip = exact(&own.keep, &branch)?;
+        let is_there = tip.is_none_or(|tip| own.keep.is_ancestor(&tip, &own.head).unwrap_or(false));
+        Ok((!is_there).then(|| "is not merged".to_owned()))
+    }
+}
+
+/// What a plan says that it depends on.
+fn depends_on(source: &Source) -> Vec<String> {
+    source.draft().depends_on.into_iter().map(|name| name.value).collect()
+}
+
+/// Whether a text of a plan means what was approved.
+fn is_approved(plan: &Candidate, source: &Source) -> bool {
+    verify::trusted(source).is_some_and(|read| Digest::of(&read).to_string() == plan.run.row.digest)
+}
+
+/// Whether a branch brings another text of its plan than the one that was approved.
+fn is_rewritten(repo: &Repo, plan: &Candidate, tip: &str) -> Result<bool, Error> {
+    let path = repo.keep.part().join(&plan.path).to_string_lossy().into_owned();
+    let (Some(text), Some(approved)) = (repo.keep.text_of(tip, &path)?, plan.run.row.source()) else {
+        return Ok(false);
+    };
+    let began = match repo.keep.fork(&repo.head, tip)? {
+        Some(fork) => repo.keep.text_of(&fork, &path)?,
+        None => None,
+    };
+    let brought =
+        Source::new(&plan.name, &text).at(plan.path.to_string_lossy()).written_in(approved.dialect());
+    Ok(began.as_ref() != Some(&text) && !is_approved(plan, &brought))
+}
+
+/// Whether a file of a tree is one that the harness adds to, and was only added to.
+fn has_grown(repo: &Repo, tree: &Tree, parent: &str, (inner, path): (&Path, &str)) -> bool {
+    let (Ok(before), Ok(now)) =
+        (repo.keep.text_of(parent, path), plan_file::read_text(&tree.path.join(path), TEXT_BYTES_MAX))
+    else {
+        return false;
+    };
+    is_any_of(GROWING, inner) && now.starts_with(&before.unwrap_or_default())
+}
+
+/// A path of a repository as one of the project that lies in this part of it.
+fn within<'a>(part: &Path, path: &'a str) -> Option<&'a Path> {
+    Path::new(path).strip_prefix(part).ok()
+}
+
+/// Whether a path of a repository is a plan's own file, or one that is kept beside plans.
+pub(super) fn is_record(part: &Path, plan: &Path, path: &str) -> bool {
+    within(part, path).is_some_and(|path| path.starts_with(plan) || is_any_of(PATTERNS, path))
+}
+
+/// Whether a path of a project is meant by one of these patterns.
+fn is_any_of(patterns: &[&str], path: &Path) -> bool {
+    let (full, name) = (path.to_string_lossy(), path.file_name().unwrap_or_default().to_string_lossy());
+    patterns.iter().any(|pattern| {
+        let text = if pattern.contains('/') { &full } else { &name };
+        Glob::new(pattern).is_ok_and(|glob| glob.matches(text))
+    })
+}
+
+/// The file that takes the place of a plan for a moment whenever marks are written into it.
+fn beside_of(plan: &Path) -> PathBuf {
+    let name = plan.file_name().unwrap_or_default().to_string_lossy();
+    plan.with_file_name(format!(".{name}.planwright"))
+}
+
+/// The commit of a branch with exactly this name.
+pub(super) fn exact(keep: &Keep, branch: &str) -> Result<Option<String>, Error> {
+    let reference = format!("refs/heads/{branch}");
+    let found = keep.list(&reference)?.into_iter().find(|(name, _)| *name == reference);
+    Ok(found.map(|(_, commit)| commit))
+}
+
+/// A repository and the branch in it that plans go into.
+fn repo(root: &Path, name: Option<String>, into: Option<&str>) -> Result<Repo, Error> {
+    let keep = Keep::of(root)?;
+    let current = base::of(root)?.and_then(|base| base.branch);
+    let no_branch = || Error::NoBranch { root: root.to_owned() };
+    let branch = into.map(str::to_owned).or_else(|| current.clone()).ok_or_else(no_branch)?;
+    let unknown = || Error::UnknownBranch { branch: branch.clone(), root: root.to_owned() };
+    let head = exact(&keep, &branch)?.ok_or_else(unknown)?;
+    let is_checked_out = current.as_deref() == Some(branch.as_str());
+    let repository = base::repository(root)?.ok_or_else(no_branch)?;
+    if let Some(path) = elsewhere(&repository, &keep, &branch)? {
+        return Err(Error::Elsewhere { branch, path });
+    }
+    if is_checked_out && let Some(act) = under_way(&repository)? {
+        return Err(Error::Busy { act, root: root.to_owned() });
+    }
+    let folder = keep.top().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(Repo { name, root: root.to_owned(), folder, keep, branch, head, is_checked_out })
+}
+
+/// Another working copy of the user's in which the branch is checked out.
+fn elsewhere(repository: &Repository, keep: &Keep, branch: &str) -> Result<Option<PathBuf>, Error> {
+    let answer = repository.ask(&["worktree", "list", "--porcelain"]).map_err(base::Error::from)?;
+    let wanted = format!("branch refs/heads/{branch}");
+    let text = answer.text();
+    let copies = text.split("\n\n").filter(|copy| copy.lines().any(|line| line == wanted));
+    let paths = copies.filter_map(|copy| copy.lines().next()?.strip_prefix("worktree "));
+    Ok(paths.map(PathBuf::from).find(|path| path.canonicalize().ok().as_deref() != Some(keep.top())))
+}
+
+/// What git is in the middle of.
+fn under_way(repository: &Repository) -> Result<Option<&'static str>, Error> {
+    let mut words = vec!["rev-parse", "--path-format=absolute"];
+    for (file, _) in UNDER_WAY {
+        words.extend(["--git-path", file]);
+    }
+    let text = repository.ask(&words).map_err(base::Error::from)?.text();
+    let found = text.lines().zip(UNDER_WAY).find(|(path, _)| Path::new(path).exists());
+    Ok(found.map(|(_, (_, act))| *act))
+}

@@ -1,0 +1,64 @@
+//! Plans that were evicted and have not landed since: somebody has to see to them.
+
+use std::path::PathBuf;
+
+use planwright_core::approval::ledger::Entry;
+use planwright_core::plan::lifecycle::State;
+
+use super::Error;
+use super::candidate::exact;
+use crate::approval::Decisions;
+use crate::git::repository::{BRANCHES, Keep};
+use crate::store::worktree_registry;
+use crate::workspace::project;
+
+/// A plan that was evicted, and waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcast {
+    pub plan: String,
+    /// Its file, relative to the root of the project.
+    pub path: PathBuf,
+    pub branch: String,
+    /// The branch that it was to go into.
+    pub into: String,
+    /// Why, in words that go on after its name.
+    pub why: String,
+    /// Since when, in milliseconds since 1970.
+    pub since_ms: u64,
+}
+
+/// The plans that were evicted when they were last to be merged, and whose branches are there and not merged by hand either; the
+/// oldest first.
+pub fn evicted(decisions: &Decisions) -> Result<Vec<Outcast>, Error> {
+    let plans = decisions.runs().store().plans_evicted()?;
+    if plans.is_empty() {
+        return Ok(Vec::new());
+    }
+    let Some(keep) = Keep::find(&decisions.runs().project().root)? else { return Ok(Vec::new()) };
+    let mut outcasts = Vec::new();
+    for path in plans {
+        let case = decisions.case_of(path.clone())?;
+        let (State::Done, Some(said)) = (case.state(), &case.standing.evicted) else { continue };
+        let Entry::Evicted { into, with, evidence, paths, .. } = &said.entry else { continue };
+        let plan = project::name(&path);
+        let is_its = |tree: &worktree_registry::Tree| {
+            tree.owner.is_none() && tree.repository == keep.common() && tree.plan.as_ref() == Some(&path)
+        };
+        let of_tree = worktree_registry::trees().into_iter().find(is_its).and_then(|tree| tree.branch);
+        let branch = of_tree.unwrap_or_else(|| format!("{BRANCHES}{plan}"));
+        let (Some(tip), Some(head)) = (exact(&keep, &branch)?, exact(&keep, into)?) else { continue };
+        if keep.is_ancestor(&tip, &head)? {
+            continue;
+        }
+        let with = if with.is_empty() { into.clone() } else { with.join(" and ") };
+        let why = match evidence {
+            Some(evidence) if evidence.plan == plan => format!("was evicted: it fails together with {with}"),
+            Some(evidence) => format!("was evicted: it breaks {} together with {with}", evidence.plan),
+            None => format!("was evicted: {with} changed the same lines of {}", paths.join(", ")),
+        };
+        let since_ms = said.at_ms;
+        outcasts.push(Outcast { plan, path, branch, into: into.clone(), why, since_ms });
+    }
+    outcasts.sort_by_key(|outcast| outcast.since_ms);
+    Ok(outcasts)
+}

@@ -1,0 +1,336 @@
+//! Moves branches to what was tried, with the files of workspaces in which they are checked out.
+//!
+//! The order is what makes a crash harmless. The intent is noted first. Then come the files and the index: somebody who looks
+//! now sees what is about to be committed, and a commit of that loses nothing. Then the branches, each only if it still is where
+//! it was; and when all of them are there, plan files that somebody has marked meanwhile, the ledger, and the end of the intent.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::approval::ledger::{Entry, Who};
+use serde::{Deserialize, Serialize};
+
+use super::candidate::{Batch, is_record};
+use super::{Error, Moved};
+use crate::approval::Decisions;
+use crate::git::base;
+use crate::git::merge_driver;
+use crate::git::repository::{Brought, Keep};
+use crate::run::Runs;
+use crate::store::journal::{RunLock, Store};
+use crate::store::{plan_file, state_dir};
+use crate::workspace::project::Project;
+
+/// Where the intent is, in the state folder of the project.
+const FOLDER: &str = "merge";
+const FILE: &str = "intent.json";
+/// How much of an intent is read.
+const INTENT_BYTES_MAX: u64 = 16 << 20;
+
+/// What became of it.
+pub(super) enum Land {
+    /// Everything is where it belongs.
+    Done,
+    /// Somebody moved a branch; nothing is changed.
+    Moved,
+    /// Somebody wrote these files; nothing is changed.
+    Edited(Vec<String>),
+}
+
+/// What is about to be done. Everything in it can be done again.
+#[derive(Debug, Serialize, Deserialize)]
+struct Intent {
+    branches: Vec<Branch>,
+    plans: Vec<Landed>,
+    by: Who,
+}
+
+/// A branch that is about to move.
+#[derive(Debug, Serialize, Deserialize)]
+struct Branch {
+    /// The root of the project, or the top of another repository.
+    root: PathBuf,
+    branch: String,
+    from: String,
+    to: String,
+    /// Whether the files in the workspace go along.
+    is_checked_out: bool,
+    /// Plan files in the workspace that somebody has marked: both are joined by what they say.
+    records: Vec<Record>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Record {
+    path: String,
+    /// What both sides began with.
+    base: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Landed {
+    plan: PathBuf,
+    name: String,
+    tip: String,
+}
+
+/// Where a branch is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Stands {
+    Before,
+    After,
+    Elsewhere(Option<String>),
+}
+
+impl Branch {
+    fn reference(&self) -> String {
+        format!("refs/heads/{}", self.branch)
+    }
+
+    fn stands(&self, keep: &Keep) -> Result<Stands, Error> {
+        Ok(match keep.get(&self.reference())? {
+            Some(commit) if commit == self.from => Stands::Before,
+            Some(commit) if keep.is_ancestor(&self.to, &commit)? => Stands::After,
+            other => Stands::Elsewhere(other),
+        })
+    }
+
+    fn without(&self) -> Vec<PathBuf> {
+        self.records.iter().map(|record| PathBuf::from(&record.path)).collect()
+    }
+
+    /// The top of the workspace whose files go along, as long as the branch is checked out there.
+    fn workspace(&self, keep: &Keep) -> Result<Option<PathBuf>, Error> {
+        let is_still = || {
+            Ok::<_, Error>(base::of(&self.root)?.and_then(|base| base.branch) == Some(self.branch.clone()))
+        };
+        Ok((self.is_checked_out && is_still()?).then(|| keep.top().to_owned()))
+    }
+}
+
+/// Lands the plans at these places by moving these branches.
+pub(super) fn land(
+    decisions: &Decisions,
+    batch: &Batch,
+    (moved, landed): (&[Moved], &[usize]),
+    by: &Who,
+) -> Result<Land, Error> {
+    if moved.is_empty() {
+        return Ok(Land::Done);
+    }
+    let (mut branches, mut conflicts) = (Vec::new(), Vec::new());
+    for repo in &batch.repositories {
+        let Some(to) = moved.iter().find(|moved| moved.repository == repo.name) else { continue };
+        let (records, edited) = match repo.is_checked_out {
+            true => records(batch, landed, (&repo.keep, to))?,
+            false => (Vec::new(), Vec::new()),
+        };
+        let seen = seen_from(&batch.repositories[0].root, (&repo.root, &repo.keep));
+        conflicts.extend(edited.into_iter().map(|path| format!("{seen}{path}")));
+        branches.push(Branch {
+            root: repo.root.clone(),
+            branch: repo.branch.clone(),
+            from: to.from.clone(),
+            to: to.to.clone(),
+            is_checked_out: repo.is_checked_out,
+            records,
+        });
+    }
+    if !conflicts.is_empty() {
+        return Ok(Land::Edited(conflicts));
+    }
+    let plans = landed.iter().map(|&place| {
+        let member = &batch.members[place];
+        Landed { plan: member.path.clone(), name: member.name.clone(), tip: member.tip().to_owned() }
+    });
+    let intent = Intent { branches, plans: plans.collect(), by: by.clone() };
+    let text = serde_json::to_vec(&intent).unwrap_or_else(|error| panic!("an intent is plain data: {error}"));
+    state_dir::keep_durably(&folder(decisions), FILE, &text)?;
+    perform(decisions, &intent)
+}
+
+/// Finishes what somebody died over; says which plans landed by that.
+pub(super) fn finish(decisions: &Decisions) -> Result<Vec<String>, Error> {
+    let Some(intent) = noted(&folder(decisions)) else { return Ok(Vec::new()) };
+    match perform(decisions, &intent) {
+        Ok(Land::Done) => Ok(intent.plans.into_iter().map(|plan| plan.name).collect()),
+        Ok(Land::Moved | Land::Edited(_)) => Ok(Vec::new()),
+        // It was given back, and is in nobody's way: whoever merges these plans again hears of it.
+        Err(_) if noted(&folder(decisions)).is_none() => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The plans that somebody was about to land.
+pub(super) fn pending(store: &Store) -> Option<Vec<String>> {
+    let intent = noted(&store.folder().join(FOLDER))?;
+    Some(intent.plans.into_iter().map(|plan| plan.name).collect())
+}
+
+/// The intent that was noted and is not done.
+fn noted(folder: &Path) -> Option<Intent> {
+    let text = plan_file::read_text(&folder.join(FILE), INTENT_BYTES_MAX).ok()?;
+    // It was written whole or not at all; one of another version tells nothing that git does not know.
+    serde_json::from_str(&text).ok()
+}
+
+/// Nobody else may be at work in a workspace whose files change.
+fn occupied(decisions: &Decisions, intent: &Intent) -> Result<Vec<RunLock>, Error> {
+    let runs = decisions.runs();
+    let mut locks = Vec::new();
+    for branch in intent.branches.iter().filter(|branch| branch.is_checked_out) {
+        if branch.root == runs.project().root {
+            locks.push(runs.occupy()?);
+        } else if let Some(others) = Runs::open_existing(&Project::find(&branch.root)?)? {
+            locks.push(others.occupy()?);
+        }
+    }
+    Ok(locks)
+}
+
+fn perform(decisions: &Decisions, intent: &Intent) -> Result<Land, Error> {
+    let _occupied = occupied(decisions, intent)?;
+    let keeps = intent.branches.iter().map(|branch| Keep::of(&branch.root)).collect::<Result<Vec<_>, _>>()?;
+    let all: Vec<(&Branch, &Keep)> = intent.branches.iter().zip(&keeps).collect();
+    let stand = all.iter().map(|(branch, keep)| branch.stands(keep)).collect::<Result<Vec<_>, _>>()?;
+    if stand.iter().any(|stands| matches!(stands, Stands::Elsewhere(_))) {
+        return give_back(decisions, &all).map(|()| Land::Moved);
+    }
+    let ahead: Vec<(&Branch, &Keep)> = all
+        .iter()
+        .zip(&stand)
+        .filter(|(_, stands)| **stands == Stands::Before)
+        .map(|(pair, _)| *pair)
+        .collect();
+    match lay_out(&decisions.runs().project().root, &ahead) {
+        Ok(edited) if edited.is_empty() => {}
+        Ok(edited) => return give_back(decisions, &all).map(|()| Land::Edited(edited)),
+        // What can't be done and has moved nothing must not be in the way of every other merge.
+        Err(error) if ahead.len() == all.len() => return give_back(decisions, &all).and(Err(error)),
+        Err(error) => return Err(error),
+    }
+    for (branch, keep) in &ahead {
+        if !keep.set(&branch.reference(), &branch.to, Some(&branch.from))? {
+            return give_back(decisions, &all).map(|()| Land::Moved);
+        }
+    }
+    for (branch, keep) in &all {
+        if let Some(top) = branch.workspace(keep)? {
+            branch.records.iter().try_for_each(|record| settle(keep, &top, branch, record))?;
+        }
+    }
+    let names: Vec<String> = intent.plans.iter().map(|plan| plan.name.clone()).collect();
+    let own = intent.branches.first();
+    for Landed { plan, tip, .. } in &intent.plans {
+        let (into, commit) = own.map(|own| (own.branch.clone(), own.to.clone())).unwrap_or_default();
+        let (tip, with, by) = (tip.clone(), names.clone(), intent.by.clone());
+        decisions.note(plan, &Entry::Merged { into, commit, tip, with, by })?;
+    }
+    forget(decisions)?;
+    Ok(Land::Done)
+}
+
+/// Brings files and index of workspaces to where their branches are about to be; says which files somebody wrote, as they are
+/// seen from the project.
+fn lay_out(own: &Path, ahead: &[(&Branch, &Keep)]) -> Result<Vec<String>, Error> {
+    for (branch, keep) in ahead {
+        let Some(top) = branch.workspace(keep)? else { continue };
+        if let Brought::Conflict { paths } = keep.bring(&top, &branch.from, &branch.to, &branch.without())? {
+            let seen = seen_from(own, (&branch.root, keep));
+            return Ok(paths.iter().map(|path| format!("{seen}{path}")).collect());
+        }
+    }
+    for (branch, keep) in ahead {
+        if let Some(top) = branch.workspace(keep)? {
+            keep.bring_index(&top, &branch.from, &branch.to)?;
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// Leaves everything as if nothing had been begun: a branch that moved by us alone goes back, and files are those of where the
+/// branch is. What somebody wrote stays.
+fn give_back(decisions: &Decisions, all: &[(&Branch, &Keep)]) -> Result<(), Error> {
+    for (branch, keep) in all {
+        if keep.get(&branch.reference())?.as_deref() == Some(branch.to.as_str()) {
+            keep.set(&branch.reference(), &branch.from, Some(&branch.to))?;
+        }
+        let (Some(top), Some(now)) = (branch.workspace(keep)?, keep.get(&branch.reference())?) else {
+            continue;
+        };
+        keep.take_back(&top, &branch.to, &now, &branch.without())?;
+        keep.bring_index(&top, &branch.to, &now)?;
+    }
+    forget(decisions)
+}
+
+fn folder(decisions: &Decisions) -> PathBuf {
+    decisions.runs().store().folder().join(FOLDER)
+}
+
+fn forget(decisions: &Decisions) -> Result<(), Error> {
+    let path = folder(decisions).join(FILE);
+    match std::fs::remove_file(&path) {
+        Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::State(state_dir::Error::Folder { path, source }))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// How paths of a repository begin, as one sees them from the project's own.
+fn seen_from(own: &Path, (root, keep): (&Path, &Keep)) -> String {
+    match root == own {
+        true => String::new(),
+        false => format!("../{}/", keep.top().file_name().unwrap_or_default().to_string_lossy()),
+    }
+}
+
+/// The plan files that changed and that somebody has marked in the workspace, and those of them that can't be joined.
+fn records(
+    batch: &Batch,
+    landed: &[usize],
+    (keep, moved): (&Keep, &Moved),
+) -> Result<(Vec<Record>, Vec<String>), Error> {
+    let (mut records, mut conflicts) = (Vec::new(), Vec::new());
+    for path in keep.changed(&moved.from, &moved.to)? {
+        let members = landed.iter().map(|&place| &batch.members[place]);
+        let mut members = members.filter(|member| is_record(keep.part(), &member.path, &path));
+        let Some(member) = members.next() else { continue };
+        let (before, after) = (keep.text_of(&moved.from, &path)?, keep.text_of(&moved.to, &path)?);
+        let (Some(after), Some(here)) = (after, text_at(keep.top(), &path)) else { continue };
+        if here == after || Some(&here) == before.as_ref() {
+            continue;
+        }
+        let is_plan = keep.part().join(&member.path) == Path::new(&path);
+        // A plan that nobody had committed began with what was approved.
+        let approved = is_plan.then(|| member.run.row.text.clone());
+        let record = Record { base: before.or(approved).unwrap_or_default(), path };
+        match merge_driver::texts([&record.base, &here, &after], &record.path).conflicts {
+            0 => records.push(record),
+            _ => conflicts.push(record.path),
+        }
+    }
+    Ok((records, conflicts))
+}
+
+/// The text of a file in a workspace, no link followed.
+fn text_at(top: &Path, path: &str) -> Option<String> {
+    let file = top.join(path);
+    let is_file = file.symlink_metadata().is_ok_and(|data| data.is_file());
+    is_file.then(|| plan_file::read_text(&file, INTENT_BYTES_MAX).ok()).flatten()
+}
+
+/// Joins a plan file of the workspace with what landed. Whoever writes it at this moment keeps what they wrote.
+fn settle(keep: &Keep, top: &Path, branch: &Branch, record: &Record) -> Result<(), Error> {
+    let (Some(after), Some(here)) = (keep.text_of(&branch.to, &record.path)?, text_at(top, &record.path))
+    else {
+        return Ok(());
+    };
+    let merged = merge_driver::texts([&record.base, &here, &after], &record.path);
+    if merged.conflicts > 0 || merged.text == here {
+        return Ok(());
+    }
+    match plan_file::replace(&top.join(&record.path), &here, &merged.text) {
+        Ok(()) | Err(plan_file::Error::Moved { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,292 @@
+//! Tries plans out together: their branches are merged as data, laid out in a throw-away tree, and the contracts of all of them
+//! are run there. Every contract is the one that was approved, and so is every sealed file, or it tells nothing.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use planwright_core::plan::verified::{Contract, Step};
+use planwright_core::run::state::Status;
+use planwright_core::workspace::merge_queue::{Conflict, Evidence, Trial};
+
+use super::candidate::{Batch, Candidate};
+use super::{Act, Error, Moved, Told};
+use crate::git::pristine::{Ground, Other};
+use crate::git::repository::Merged;
+use crate::git::sealed;
+use crate::run::contract::{Seen, Site};
+use crate::store::state_dir;
+use crate::system::process::{Stop, Supervisors};
+use crate::workspace::project::Project;
+
+/// How much of what a contract printed is kept as evidence: the end of it.
+const OUTPUT_BYTES_MAX: usize = 4 << 10;
+
+/// The branches of some plans in one repository, merged.
+#[derive(Clone)]
+enum Joined {
+    Commit(String),
+    Conflict(Conflict),
+}
+
+/// Where plans are tried out.
+pub(super) struct Bench<'a> {
+    project: &'a Project,
+    batch: &'a Batch,
+    act: Act,
+    supervisors: Supervisors,
+    /// Names the processes of this merge.
+    tag: String,
+    /// What was merged already, by repository and plans: what lands is exactly what was tried.
+    joined: BTreeMap<(usize, Vec<usize>), Joined>,
+    /// Folders that no program is taken from.
+    closed: Vec<PathBuf>,
+    /// What of the plans that landed before holds without any plan of the batch: guard and step, or its seal.
+    held_before: BTreeMap<(usize, String), bool>,
+}
+
+impl<'a> Bench<'a> {
+    pub(super) fn new(project: &'a Project, batch: &'a Batch, act: Act) -> Result<Self, Error> {
+        let key = state_dir::folder_of(&state_dir::folder(), &project.root)?;
+        let key = key.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Self {
+            project,
+            batch,
+            act,
+            supervisors: Supervisors::new(),
+            tag: format!("{key}/merge-{}", std::process::id()),
+            joined: BTreeMap::new(),
+            closed: batch.repositories.iter().map(|repo| repo.root.clone()).collect(),
+            held_before: BTreeMap::new(),
+        })
+    }
+
+    /// Tries the plans at these places together.
+    pub(super) fn try_out(
+        &mut self,
+        plans: &[usize],
+        stop: &Stop,
+        watch: &mut dyn FnMut(Told<'_>),
+    ) -> Result<Trial, Error> {
+        let mut commits = Vec::new();
+        for repository in 0..self.batch.repositories.len() {
+            match self.join(repository, plans)? {
+                Joined::Commit(commit) => commits.push(commit),
+                Joined::Conflict(conflict) => return Ok(Trial::Conflicts(conflict)),
+            }
+        }
+        match self.act {
+            Act::Rehearse => Ok(Trial::Passes),
+            Act::Land => self.judge(plans, &commits, stop, watch),
+        }
+    }
+
+    /// The branches that move when exactly these plans land, which were tried together.
+    pub(super) fn moved(&mut self, plans: &[usize]) -> Result<Vec<Moved>, Error> {
+        let mut moved = Vec::new();
+        for (place, repo) in self.batch.repositories.iter().enumerate() {
+            if let Joined::Commit(to) = self.join(place, plans)?
+                && to != repo.head
+            {
+                let (repository, branch) = (repo.name.clone(), repo.branch.clone());
+                moved.push(Moved { repository, branch, from: repo.head.clone(), to });
+            }
+        }
+        Ok(moved)
+    }
+
+    /// Merges the branches of plans in one repository, one after the other.
+    fn join(&mut self, repository: usize, plans: &[usize]) -> Result<Joined, Error> {
+        let repo = &self.batch.repositories[repository];
+        let Some((&last, before)) = plans.split_last() else { return Ok(Joined::Commit(repo.head.clone())) };
+        let known = (repository, plans.to_vec());
+        if let Some(joined) = self.joined.get(&known) {
+            return Ok(joined.clone());
+        }
+        let joined = match self.join(repository, before)? {
+            Joined::Conflict(conflict) => Joined::Conflict(conflict),
+            Joined::Commit(base) => self.add(repository, (before, &base), last)?,
+        };
+        self.joined.insert(known, joined.clone());
+        Ok(joined)
+    }
+
+    fn add(&self, repository: usize, (before, base): (&[usize], &str), last: usize) -> Result<Joined, Error> {
+        let (repo, member) = (&self.batch.repositories[repository], &self.batch.members[last]);
+        let Some(tip) = &member.tips[repository] else { return Ok(Joined::Commit(base.to_owned())) };
+        if repo.keep.is_ancestor(tip, base)? {
+            return Ok(Joined::Commit(base.to_owned()));
+        }
+        match repo.keep.merge(base, tip)? {
+            Merged::Clean { tree } => {
+                let message = format!("Merge {} into {}", member.branch, repo.branch);
+                Ok(Joined::Commit(repo.keep.commit(&tree, &[base, tip], &message)?))
+            }
+            Merged::Conflict { paths, .. } => {
+                let mut with = Vec::new();
+                for &other in before {
+                    if self.changes(repository, other)?.iter().any(|path| paths.contains(path)) {
+                        with.push(other);
+                    }
+                }
+                let shown = |path: String| match &repo.name {
+                    Some(_) => format!("../{}/{path}", repo.folder),
+                    None => path,
+                };
+                let paths = paths.into_iter().map(shown).collect();
+                Ok(Joined::Conflict(Conflict { place: last, with, paths }))
+            }
+        }
+    }
+
+    /// The files that a plan changes in a repository.
+    fn changes(&self, repository: usize, plan: usize) -> Result<Vec<String>, Error> {
+        let repo = &self.batch.repositories[repository];
+        let Some(tip) = &self.batch.members[plan].tips[repository] else { return Ok(Vec::new()) };
+        let fork = repo.keep.fork(&repo.head, tip)?.unwrap_or_else(|| repo.head.clone());
+        Ok(repo.keep.changed(&fork, tip)?)
+    }
+
+    /// Runs the contracts of all plans on what is merged of them, plan by plan up to the first that fails; then those of plans
+    /// that landed before. What of these does not hold in the branch as it is says nothing about the plans that are tried.
+    fn judge(
+        &mut self,
+        plans: &[usize],
+        commits: &[String],
+        stop: &Stop,
+        watch: &mut dyn FnMut(Told<'_>),
+    ) -> Result<Trial, Error> {
+        let batch = self.batch;
+        let names: Vec<&str> = plans.iter().map(|&place| batch.members[place].name.as_str()).collect();
+        watch(Told::Trying(&names));
+        let mut ground = self.ground(commits)?;
+        let own = &batch.repositories[0];
+        let changed = own.keep.changed(&own.head, &commits[0])?;
+        for &place in plans {
+            let found = self.contracts_of(&batch.members[place], (&mut ground, &changed), stop, watch)?;
+            if let Some(evidence) = found.into_iter().next() {
+                return Ok(Trial::Fails(evidence));
+            }
+        }
+        for (place, guard) in batch.guards.iter().enumerate() {
+            for evidence in self.contracts_of(guard, (&mut ground, &changed), stop, watch)? {
+                if self.held_before(place, &evidence.step, stop)? {
+                    return Ok(Trial::Fails(evidence));
+                }
+            }
+        }
+        Ok(Trial::Passes)
+    }
+
+    /// Whether a contract, or the seal, of a plan that landed before holds in the branches as they are.
+    fn held_before(&mut self, guard: usize, step: &str, stop: &Stop) -> Result<bool, Error> {
+        let key = (guard, step.to_owned());
+        if let Some(held) = self.held_before.get(&key) {
+            return Ok(*held);
+        }
+        let batch = self.batch;
+        let heads: Vec<String> = batch.repositories.iter().map(|repo| repo.head.clone()).collect();
+        let mut ground = self.ground(&heads)?;
+        let found = self.contracts_of(&batch.guards[guard], (&mut ground, &[]), stop, &mut |_| ())?;
+        let held = !found.iter().any(|evidence| evidence.step == step);
+        self.held_before.insert(key, held);
+        Ok(held)
+    }
+
+    /// A tree to run contracts on, of these commits of the repositories.
+    fn ground(&self, commits: &[String]) -> Result<Ground, Error> {
+        let own = &self.batch.repositories[0];
+        let others = self.batch.repositories.iter().zip(commits).skip(1).map(|(repo, commit)| Other {
+            root: repo.root.clone(),
+            commit: commit.clone(),
+            folder: repo.folder.clone(),
+            own: own.folder.clone(),
+        });
+        let tree = own.keep.tree_of(&commits[0])?;
+        Ok(Ground::of_commit(self.project, (&commits[0], &tree), others.collect()))
+    }
+
+    /// What fails of a plan's contracts, or of the files that judge it, which come first: with those in doubt, a contract tells
+    /// nothing.
+    fn contracts_of(
+        &self,
+        member: &Candidate,
+        (ground, changed): (&mut Ground, &[String]),
+        stop: &Stop,
+        watch: &mut dyn FnMut(Told<'_>),
+    ) -> Result<Vec<Evidence>, Error> {
+        let part = self.batch.repositories[0].keep.part();
+        if let Some(moved) = broken_seal(&ground.lay()?, member, (part, changed)) {
+            return Ok(vec![Evidence {
+                plan: member.name.clone(),
+                step: String::new(),
+                contract: String::new(),
+                failure: "a sealed file is not what was approved".to_owned(),
+                output: moved,
+            }]);
+        }
+        let mut found = Vec::new();
+        for step in contracts(member) {
+            let seen = self.look(ground, (member, step), stop)?;
+            let failure = seen.verdict.failure().map(ToString::to_string);
+            watch(Told::Contract {
+                plan: &member.name,
+                step: &step.id,
+                failure: failure.as_deref(),
+                milliseconds: seen.milliseconds,
+            });
+            if let (Some(failure), Contract::Shell { command, .. }) = (failure, &step.contract) {
+                found.push(Evidence {
+                    plan: member.name.clone(),
+                    step: step.id.clone(),
+                    contract: command.clone(),
+                    failure,
+                    output: end_of(&seen.output).to_owned(),
+                });
+            }
+        }
+        Ok(found)
+    }
+
+    fn look(
+        &self,
+        ground: &mut Ground,
+        (member, step): (&Candidate, &Step),
+        stop: &Stop,
+    ) -> Result<Seen, Error> {
+        let folder = ground.lay()?;
+        let site = Site { folder: &folder, closed: &self.closed, limits: &self.project.config.run };
+        let tag = format!("{}/{}/{}", self.tag, member.name, step.id);
+        let seen = site.look(step, (&self.supervisors, &tag), stop);
+        ground.tidy();
+        seen.ok_or(Error::Stopped)
+    }
+}
+
+/// The steps of a plan that a contract judged: not those that a person confirmed or left out.
+fn contracts(member: &Candidate) -> impl Iterator<Item = &Step> {
+    let steps = member.run.plan.steps.iter().zip(&member.run.state.steps);
+    let judged = steps.filter(|(step, state)| {
+        matches!(state.status, Status::Passed { .. }) && matches!(step.contract, Contract::Shell { .. })
+    });
+    judged.map(|(step, _)| step)
+}
+
+/// What is wrong with the files that a plan seals: they judge it only as long as they are what was approved. A file that is new
+/// where everything is sealed counts if one of the plans brings it, and not if it was in the branch already.
+fn broken_seal(folder: &Path, member: &Candidate, (part, changed): (&Path, &[String])) -> Option<String> {
+    let approved = member.run.sealed();
+    let moved = match sealed::of(folder, &member.run.plan) {
+        Err(error) => vec![error.to_string()],
+        Ok(mut now) => {
+            let is_brought = |path: &String| changed.iter().any(|one| Path::new(one) == part.join(path));
+            now.retain(|path, _| approved.contains_key(path) || is_brought(path));
+            sealed::moved(&approved, &now)
+        }
+    };
+    (!moved.is_empty()).then(|| moved.join("\n"))
+}
+
+fn end_of(output: &str) -> &str {
+    let start = output.ceil_char_boundary(output.len().saturating_sub(OUTPUT_BYTES_MAX));
+    &output[start..]
+}

@@ -1,0 +1,159 @@
+//! The staging tier: plans in `queued-plans/` wait until somebody puts them in their place. One that is staged is never proposed
+//! and never run. Moves them, whole or not at all; never over another.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::dialect::named::{self, BadSlug};
+use planwright_core::workspace::portfolio::{Status, key};
+
+use super::board::{Archived, Board, aside, board, name_of};
+use crate::run;
+use crate::run::Runs;
+use crate::store::plan_file;
+use crate::store::plan_file::STAGED;
+use crate::workspace::project;
+use crate::workspace::project::Project;
+
+/// What may be staged: a plan that nobody has been asked about, or that was sent back.
+const STAGEABLE: &[&str] = &["", "draft", "rejected"];
+
+/// A plan that was moved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moved {
+    /// What others call it.
+    pub name: String,
+    pub from: PathBuf,
+    pub to: PathBuf,
+}
+
+/// Why a plan was not moved.
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    /// The text names no plan.
+    #[error("{0}")]
+    Name(BadSlug),
+    /// Nothing of this name is staged.
+    #[error("no plan `{name}` is staged")]
+    Missing { name: String, staged: Vec<String> },
+    /// Several staged plans have this name.
+    #[error("`{name}` could be any of {} staged plans", paths.len())]
+    Ambiguous { name: String, paths: Vec<PathBuf> },
+    /// Something lies in its place.
+    #[error("{} is there already", path.display())]
+    Clobber { path: PathBuf },
+    /// It was carried out before.
+    #[error("`{name}` has shipped already: {how}")]
+    Shipped {
+        name: String,
+        /// By what that is known.
+        how: String,
+    },
+    #[error("{} is staged already", path.display())]
+    Staged { path: PathBuf },
+    /// Somebody was asked about it, or is at it.
+    #[error("`{name}` is {state}, and only a draft can be staged")]
+    Busy { name: String, state: String },
+    #[error(transparent)]
+    Store(#[from] plan_file::Error),
+    #[error(transparent)]
+    Runs(#[from] run::Error),
+}
+
+impl From<project::Error> for Refused {
+    fn from(error: project::Error) -> Self {
+        Self::Runs(error.into())
+    }
+}
+
+/// Puts a plan aside: into the folder `queued-plans/` beside it.
+pub fn stage(project: &Project, plan: &Path) -> Result<Moved, Refused> {
+    if is_staged(plan) {
+        return Err(Refused::Staged { path: plan.to_owned() });
+    }
+    let name = name_of(plan);
+    if let Some(runs) = Runs::open_existing(project)? {
+        let path = runs.relative(plan);
+        let ledgers = runs.store().ledgers().map_err(run::Error::from)?;
+        let said = ledgers.into_iter().find(|row| row.plan == path).map(|row| row.summary.state);
+        let said = said.unwrap_or_default();
+        // How a run ended is written into the ledger by who comes to the plan next.
+        let state = match runs.latest(plan)?.map(|run| run.state.outcome()) {
+            Some(None) => "running".to_owned(),
+            Some(Some(outcome)) if said == "running" => outcome.word().to_owned(),
+            Some(Some(_)) | None => said,
+        };
+        if !STAGEABLE.contains(&state.as_str()) {
+            return Err(Refused::Busy { name, state });
+        }
+    }
+    let real = plan.canonicalize().map_err(|_| plan_file::Error::Missing { path: plan.to_owned() })?;
+    let home = real.parent().unwrap_or(Path::new("/"));
+    let to = plan_file::folder_within(home, Path::new(STAGED))?.join(real.file_name().unwrap_or_default());
+    shift(name, (plan, &to))
+}
+
+/// Puts a staged plan into its place: one folder up. Slug, stem or file name.
+pub fn activate(project: &Project, called: &str) -> Result<Moved, Refused> {
+    let name = match named::slug(called) {
+        Ok(slug) => slug.as_str().to_owned(),
+        Err(BadSlug::Unnamed) => key(called).to_owned(),
+        Err(bad) => return Err(Refused::Name(bad)),
+    };
+    let (staged, _) = aside(project)?;
+    let board = board(project)?;
+    if let Some(how) = shipped(&board, &name) {
+        return Err(Refused::Shipped { name, how });
+    }
+    let mut paths: Vec<PathBuf> = staged.iter().filter(|path| name_of(path) == name).cloned().collect();
+    let from = match (paths.pop(), paths.is_empty()) {
+        (Some(only), true) => only,
+        (Some(last), false) => {
+            paths.push(last);
+            return Err(Refused::Ambiguous { name, paths });
+        }
+        (None, _) => {
+            let staged = staged.iter().map(|path| name_of(path)).collect();
+            return Err(Refused::Missing { name, staged });
+        }
+    };
+    let home = from.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
+    let to = home.join(from.file_name().unwrap_or_default());
+    shift(name, (&from, &to))
+}
+
+/// By what it is known that a plan was carried out, if it was.
+fn shipped(board: &Board, name: &str) -> Option<String> {
+    let is_it = |own: &str| own == name;
+    let done = board.cards.iter().find(|card| is_it(&card.entry.name) && card.entry.status == Status::Done);
+    let done = done.map(|card| format!("the journal proves that {} is done", card.path.display()));
+    let archived = board.archived.iter().find(|archived| is_it(&archived.entry.name));
+    let archived = archived.map(|Archived { path, entry }| match entry.status == Status::Done {
+        true => format!("it is archived as {}, and the journal proves that it is done", path.display()),
+        false => format!("it is archived as {}", path.display()),
+    });
+    done.or(archived)
+}
+
+fn shift(name: String, (from, to): (&Path, &Path)) -> Result<Moved, Refused> {
+    match plan_file::shift(from, to) {
+        Ok(()) => Ok(Moved { name, from: from.to_owned(), to: to.to_owned() }),
+        Err(plan_file::Error::Exists { path }) => Err(Refused::Clobber { path }),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Whether a plan lies among the staged ones.
+pub fn is_staged(plan: &Path) -> bool {
+    plan.parent().and_then(Path::file_name).is_some_and(|folder| folder == STAGED)
+        || plan
+            .canonicalize()
+            .is_ok_and(|real| real.parent().and_then(Path::file_name).is_some_and(|folder| folder == STAGED))
+}
+
+impl Project {
+    /// Where a plan of this name is staged, if it is.
+    pub(crate) fn staged_as(&self, called: &str) -> Result<Option<PathBuf>, project::Error> {
+        let (staged, _) = aside(self)?;
+        Ok(staged.into_iter().find(|path| name_of(path) == key(called)))
+    }
+}

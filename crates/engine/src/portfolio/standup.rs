@@ -1,0 +1,185 @@
+//! What happened to the plans of a project since a time, from the journal and the ledgers: what was done, what failed, what waits
+//! for whom. Claims of files are no part of it.
+
+use std::collections::BTreeMap;
+
+use planwright_core::approval::ledger::Entry;
+use planwright_core::run::event::{Event, Outcome};
+use planwright_core::run::state::CLAIM;
+use planwright_core::workspace::portfolio::{HeldBack, Readiness};
+
+use super::board::{Board, Card, board};
+use crate::run::{Error, Run, Runs};
+use crate::workspace::project::Project;
+
+/// What happened since a time.
+pub struct Report {
+    pub board: Board,
+    /// What may begin and what may not.
+    pub readiness: Readiness,
+    /// What happened, by plan: those to which nothing happened and that wait for nobody are left out.
+    pub plans: Vec<Happened>,
+}
+
+/// What happened to one plan.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Happened {
+    /// The plan, as a place among the cards.
+    pub card: usize,
+    /// Steps whose contract passed, or that a person confirmed, in the order in which they did.
+    pub done: Vec<StepDone>,
+    /// Steps whose contract failed and has not passed since: id, how often, and why the last time.
+    pub failed: Vec<(String, u32, String)>,
+    /// What people and rules said, and how runs ended, in words, each with its time in milliseconds since 1970.
+    pub said: Vec<(u64, String)>,
+    /// The step that is next, as the run that goes on has it: id and title.
+    pub next: Option<(String, String)>,
+}
+
+/// A step that was done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepDone {
+    pub step: String,
+    pub title: String,
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
+}
+
+/// Gathers what happened since a time, in milliseconds since 1970.
+pub fn standup(project: &Project, since_ms: u64) -> Result<Report, Error> {
+    let board = board(project)?;
+    let readiness = board.readiness();
+    let Some(runs) = Runs::open_existing(project)? else {
+        return Ok(Report { board, readiness, plans: Vec::new() });
+    };
+    let mut plans = Vec::new();
+    for (place, card) in board.cards.iter().enumerate() {
+        let mut happened = Happened { card: place, ..Happened::default() };
+        tell_runs(&runs, card, since_ms, &mut happened)?;
+        tell_ledger(&runs, card, since_ms, &mut happened)?;
+        happened.said.sort_by_key(|(at_ms, _)| *at_ms);
+        let is_held = |held: &HeldBack| held.entry == place;
+        let waits = readiness.running.contains(&place)
+            || readiness.held_back.iter().any(|held| is_held(held) && card.run.is_some());
+        let is_silent = happened.done.is_empty() && happened.failed.is_empty() && happened.said.is_empty();
+        if !is_silent || waits {
+            plans.push(happened);
+        }
+    }
+    Ok(Report { board, readiness, plans })
+}
+
+/// What its runs did since then, the oldest first.
+fn tell_runs(runs: &Runs, card: &Card, since_ms: u64, happened: &mut Happened) -> Result<(), Error> {
+    let mut recent = Vec::new();
+    for id in runs.store().run_ids(Some(&card.path))?.into_iter().rev() {
+        let run = runs.run(id)?;
+        let is_old = run.events.last().is_none_or(|last| last.at_ms < since_ms);
+        if recent.is_empty() {
+            happened.next = next(&run);
+        }
+        if is_old {
+            break;
+        }
+        recent.push(run);
+    }
+    let mut failed: BTreeMap<String, (u32, String)> = BTreeMap::new();
+    for run in recent.iter().rev() {
+        tell_run(run, since_ms, happened, &mut failed);
+    }
+    happened.failed = failed.into_iter().map(|(step, (count, why))| (step, count, why)).collect();
+    Ok(())
+}
+
+fn tell_run(run: &Run, since_ms: u64, happened: &mut Happened, failed: &mut BTreeMap<String, (u32, String)>) {
+    for recorded in run.events.iter().filter(|recorded| recorded.at_ms >= since_ms) {
+        match &recorded.event {
+            Event::ContractFinished { step, attempt, receipt } => match receipt.verdict.failure() {
+                None => pass(run, (step, recorded.at_ms), happened, failed),
+                Some(failure) if *attempt != CLAIM => {
+                    let (count, why) = failed.entry(step.clone()).or_default();
+                    *count += 1;
+                    *why = failure.to_string();
+                }
+                Some(_) => {}
+            },
+            Event::AskAnswered { ask, answer: planwright_core::run::event::Answer::Confirm, .. } => {
+                if let Some((step, _)) = ask.rsplit_once('/') {
+                    pass(run, (step, recorded.at_ms), happened, failed);
+                }
+            }
+            Event::RunFinished { outcome, why } => {
+                let word = match outcome {
+                    Outcome::Done => "the run is done".to_owned(),
+                    Outcome::Failed => format!("the run failed: {why}"),
+                    Outcome::Cancelled => format!("the run was cancelled: {why}"),
+                };
+                happened.said.push((recorded.at_ms, word));
+            }
+            Event::StepsReopened { steps, by } => {
+                happened.done.retain(|done| !steps.contains(&done.step));
+                happened.said.push((recorded.at_ms, format!("{by} took {} back", steps.join(", "))));
+            }
+            Event::RunStopped { by, .. } => {
+                happened.said.push((recorded.at_ms, format!("{by} stopped the run")));
+            }
+            Event::RunStarted { .. }
+            | Event::AgentsApproved { .. }
+            | Event::AttemptStarted { .. }
+            | Event::AttemptFinished { .. }
+            | Event::AskOpened { .. }
+            | Event::AskAnswered { .. }
+            | Event::BudgetWarned { .. }
+            | Event::RunResumed { .. } => {}
+        }
+    }
+}
+
+/// Takes over that a step was done; what failed before counts no more.
+fn pass(
+    run: &Run,
+    (step, at_ms): (&str, u64),
+    happened: &mut Happened,
+    failed: &mut BTreeMap<String, (u32, String)>,
+) {
+    let title = run.plan.steps.iter().find(|own| own.id == step).map(|own| own.title.clone());
+    failed.remove(step);
+    happened.done.retain(|done| done.step != step);
+    happened.done.push(StepDone { step: step.to_owned(), title: title.unwrap_or_default(), at_ms });
+}
+
+/// The first step that is not settled, where a run goes on.
+fn next(run: &Run) -> Option<(String, String)> {
+    let is_open = run.state.outcome().is_none();
+    let mut steps = run.plan.steps.iter().zip(&run.state.steps);
+    let step = steps.find(|(_, now)| !now.status.is_settled())?.0;
+    is_open.then(|| (step.id.clone(), step.title.clone()))
+}
+
+/// What was said about it since then.
+fn tell_ledger(runs: &Runs, card: &Card, since_ms: u64, happened: &mut Happened) -> Result<(), Error> {
+    for said in runs.store().ledger(&card.path)?.into_iter().filter(|said| said.at_ms >= since_ms) {
+        let words = match &said.entry {
+            Entry::Proposed { revision, by, .. } => format!("{by} proposed r{revision}"),
+            Entry::Approved { revision, by, .. } => format!("{by} approved r{revision}"),
+            Entry::Rejected { revision, by, .. } => format!("{by} rejected r{revision}"),
+            Entry::Reopened { by, .. } => format!("{by} opened it again"),
+            Entry::Cancelled { by, .. } => format!("{by} cancelled it"),
+            Entry::Lapsed { .. } => "its approval lapsed".to_owned(),
+            Entry::Merged { into, by, .. } => format!("{by} merged it into {into}"),
+            Entry::Evicted { into, .. } => format!("it was evicted from a merge into {into}"),
+            Entry::Commented { .. }
+            | Entry::Answered { .. }
+            | Entry::Drafted { .. }
+            | Entry::Discovered { .. }
+            | Entry::Added { .. }
+            | Entry::Started { .. }
+            | Entry::Ended { .. }
+            | Entry::Undone { .. }
+            | Entry::Archived { .. }
+            | Entry::Deleted { .. } => continue,
+        };
+        happened.said.push((said.at_ms, words));
+    }
+    Ok(())
+}

@@ -1,0 +1,274 @@
+//! The red check: every contract is run on the tree that the work begins with, where it should fail. One that passes there
+//! proves nothing. Runs nothing in the workspace, and keeps what it saw, so that a second check of the same tree is free.
+
+mod cache;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use ignore::WalkBuilder;
+use planwright_core::approval::ledger::Base;
+use planwright_core::plan::verified::{Contract, Plan, Step};
+use planwright_core::run::baseline::{Before, Red};
+use planwright_core::run::judge::{Observation, judge};
+
+use crate::config::Config;
+use crate::git::base;
+use crate::git::base::Checkout;
+use crate::git::worktree;
+use crate::git::worktree::Lease;
+use crate::run::contract;
+use crate::run::contract::Site;
+use crate::system::process;
+use crate::system::process::{Stop, Supervisors};
+use crate::workspace::project::Project;
+use cache::Memory;
+
+/// The most contracts that run at once, whatever the machine has.
+const JOBS_MAX: usize = 16;
+/// What is said of a contract that did not get its turn.
+const NO_TIME: &str = "no time left";
+
+/// How long a red check may take, and how it is told to stop.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// How long one contract may take, in seconds; its own limit holds where it is less.
+    pub seconds: u64,
+    /// How long all of them may take together, in seconds.
+    pub total_seconds: u64,
+    /// Tells it to stop.
+    pub stop: Stop,
+}
+
+impl Limits {
+    /// The limits that the settings say.
+    pub fn of(config: &Config) -> Self {
+        Self { seconds: config.red.seconds, total_seconds: config.red.total_seconds, stop: Stop::new() }
+    }
+}
+
+/// Runs every contract of the plan on the base tree and says what each of them says before the work. Steps that a person
+/// confirms have none. `progress` hears of each as soon as it is known.
+///
+/// Each contract has a tree that no other contract has changed. Where there is no base, none of them can be run; nor are they for
+/// an agent at work, which says by its environment what `bash` is: then only what is known already is told.
+pub fn check(
+    project: &Project,
+    plan: &Plan,
+    base: Option<&Base>,
+    limits: &Limits,
+    progress: &(dyn Fn(&Red) + Sync),
+) -> Result<Vec<Red>, base::Error> {
+    let steps: Vec<&Step> = judged(plan).collect();
+    let Some(base) = base else {
+        let why = why_no_base(&project.root)?;
+        let all = steps.iter().map(|step| red(step, Before::CannotRun(why.to_owned()), 0));
+        return Ok(all.inspect(|red| progress(red)).collect());
+    };
+    if process::job_above().is_some() {
+        let all =
+            with_unrun(plan, known(&project.root, plan, base)?, "an agent at work can't have contracts run");
+        all.iter().for_each(progress);
+        return Ok(all);
+    }
+    let check = Check {
+        project,
+        base,
+        limits,
+        memory: Memory::of(&project.root, base)?,
+        supervisors: Supervisors::new(),
+        end: Instant::now() + Duration::from_secs(limits.total_seconds),
+    };
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<(usize, Red)>> = Mutex::default();
+    let failed: Mutex<Option<base::Error>> = Mutex::default();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..cores.min(steps.len()).min(JOBS_MAX) {
+            scope.spawn(|| {
+                let mut tree = None;
+                while let Some((place, step)) = Some(next.fetch_add(1, Ordering::Relaxed))
+                    .and_then(|place| Some((place, steps.get(place)?)))
+                {
+                    match check.step(step, &mut tree) {
+                        Ok(red) => {
+                            progress(&red);
+                            lock(&done).push((place, red));
+                        }
+                        Err(error) => drop(lock(&failed).get_or_insert(error)),
+                    }
+                }
+            });
+        }
+    });
+    if let Some(error) = lock(&failed).take() {
+        return Err(error);
+    }
+    check.memory.forget_oldest();
+    let mut done = std::mem::take(&mut *lock(&done));
+    done.sort_by_key(|(place, _)| *place);
+    Ok(done.into_iter().map(|(_, red)| red).collect())
+}
+
+/// What is known of the contracts of a plan on this base without running anything. Steps of which nothing is known are missing.
+pub fn known(root: &Path, plan: &Plan, base: &Base) -> Result<Vec<Red>, base::Error> {
+    let memory = Memory::of(root, base)?;
+    Ok(judged(plan).filter_map(|step| remembered(&memory, step)).collect())
+}
+
+/// What is known of some contracts of a plan, and for all others that they can't be run for this reason; in the order of the steps.
+pub(crate) fn with_unrun(plan: &Plan, known: Vec<Red>, why: &str) -> Vec<Red> {
+    let mut known: BTreeMap<String, Red> = known.into_iter().map(|red| (red.step.clone(), red)).collect();
+    let unrun = |step: &Step| red(step, Before::CannotRun(why.to_owned()), 0);
+    judged(plan).map(|step| known.remove(&step.id).unwrap_or_else(|| unrun(step))).collect()
+}
+
+/// Whether anything could be known in this project, without asking git.
+pub(crate) fn is_known(root: &Path) -> bool {
+    Memory::is_there(root)
+}
+
+/// Steps whose contracts passed, by id, and how that was found out: what the checker takes as a fact.
+pub fn passed(plan: &Plan, base: &Base, reds: &[Red]) -> BTreeMap<String, String> {
+    let passed = reds.iter().filter(|red| matches!(red.before, Before::Passes));
+    let said = passed.filter_map(|red| {
+        let step = plan.steps.iter().find(|step| step.id == red.step)?;
+        let Contract::Shell { expect, .. } = step.contract else { return None };
+        let hundredths = red.milliseconds.div_ceil(10);
+        let seconds = format!("{}.{:02}", hundredths / 100, hundredths % 100);
+        Some((red.step.clone(), format!("run on {base}, exit {expect} in {seconds} s")))
+    });
+    said.collect()
+}
+
+/// The steps that a contract judges.
+fn judged(plan: &Plan) -> impl Iterator<Item = &Step> {
+    plan.steps.iter().filter(|step| matches!(step.contract, Contract::Shell { .. }))
+}
+
+fn red(step: &Step, before: Before, milliseconds: u64) -> Red {
+    let contract = match &step.contract {
+        Contract::Shell { command, .. } => contract::hash(command),
+        Contract::Manual => String::new(),
+    };
+    Red { step: step.id.clone(), contract, before, milliseconds }
+}
+
+/// What an observation means for a step.
+fn before(step: &Step, observation: &Observation) -> Before {
+    let expect = match step.contract {
+        Contract::Shell { expect, .. } => expect,
+        Contract::Manual => 0,
+    };
+    Before::of(&judge(expect, observation), step.green.as_deref())
+}
+
+fn remembered(memory: &Memory, step: &Step) -> Option<Red> {
+    let seen = memory.get(step)?;
+    Some(red(step, before(step, &seen.observation), seen.milliseconds))
+}
+
+/// Why there is no base.
+fn why_no_base(root: &Path) -> Result<&'static str, base::Error> {
+    Ok(match base::is_repository(root)? {
+        false => "no base: not a git repository",
+        true => "no base: nothing is committed yet",
+    })
+}
+
+struct Check<'a> {
+    project: &'a Project,
+    base: &'a Base,
+    limits: &'a Limits,
+    memory: Memory,
+    supervisors: Supervisors,
+    end: Instant,
+}
+
+/// A throw-away tree, and what it looked like when it was new.
+struct Tree {
+    /// The ports that contracts may use, until the tree goes.
+    ports: Option<Lease>,
+    checkout: Checkout,
+    look: blake3::Hash,
+}
+
+impl Check<'_> {
+    /// What the contract of a step says. The tree is renewed when the contract before changed it.
+    fn step(&self, step: &Step, tree: &mut Option<Tree>) -> Result<Red, base::Error> {
+        if let Some(red) = remembered(&self.memory, step) {
+            return Ok(red);
+        }
+        let cannot = |why: &str| Ok(red(step, Before::CannotRun(why.to_owned()), 0));
+        let own = step.contract_timeout_seconds.unwrap_or(self.project.config.run.contract_seconds);
+        let allowed = Duration::from_secs(own.min(self.limits.seconds));
+        let left = self.end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return cannot(NO_TIME);
+        }
+        let Tree { ports, checkout, look } = match tree.take() {
+            Some(tree) => tree,
+            None => self.tree()?,
+        };
+        let path = checkout.path();
+        let closed = [self.project.root.clone()];
+        let site = Site { folder: &path, closed: &closed, limits: &self.project.config.run };
+        let mut bounded = step.clone();
+        bounded.contract_timeout_seconds = Some(allowed.min(left).as_secs().max(1));
+        let tag = format!("red-{}/{}/contract", std::process::id(), step.id);
+        let Some(seen) = site.look(&bounded, (&self.supervisors, &tag), &self.limits.stop) else {
+            return cannot("stopped");
+        };
+        // What the contract wrote is not for the next one to see.
+        if look_of(&checkout.tree()) == look {
+            *tree = Some(Tree { ports, checkout, look });
+        }
+        if matches!(seen.observation, Observation::TimedOut(_)) && left < allowed {
+            return cannot(NO_TIME);
+        }
+        self.memory.put(step, &seen);
+        Ok(red(step, before(step, &seen.observation), seen.milliseconds))
+    }
+
+    fn tree(&self) -> Result<Tree, base::Error> {
+        let checkout = Checkout::of_commit(&self.project.root, &self.base.commit)?;
+        let look = look_of(&checkout.tree());
+        // A contract that needs a port and has none says so itself, and nothing is decided by it here.
+        let ports = worktree::lend(self.project, &checkout.tree()).ok().flatten();
+        Ok(Tree { ports, checkout, look })
+    }
+}
+
+/// What every file and folder of a tree looks like from outside, those of git included. Whoever changes one can't set its time
+/// of change back.
+fn look_of(tree: &Path) -> blake3::Hash {
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::MetadataExt;
+    let mut hasher = blake3::Hasher::new();
+    let by_name = |one: &std::ffi::OsStr, other: &std::ffi::OsStr| one.cmp(other);
+    for entry in WalkBuilder::new(tree).standard_filters(false).sort_by_file_name(by_name).build() {
+        let Some((path, data)) = entry.ok().and_then(|entry| {
+            let data = entry.path().symlink_metadata().ok()?;
+            Some((entry.into_path(), data))
+        }) else {
+            // What can't be looked at is different from everything.
+            hasher.update(b"?");
+            continue;
+        };
+        hasher.update(path.as_os_str().as_bytes());
+        for number in [data.len(), data.ino(), u64::from(data.mode())] {
+            hasher.update(&number.to_le_bytes());
+        }
+        for number in [data.mtime(), data.mtime_nsec(), data.ctime(), data.ctime_nsec()] {
+            hasher.update(&number.to_le_bytes());
+        }
+    }
+    hasher.finalize()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,100 @@
+//! What contracts said on trees that were looked at before: one small file for each in the state folder. Only what a contract
+//! said itself is kept; that it could not be run may be another story tomorrow.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use planwright_core::approval::ledger::Base;
+use planwright_core::plan::verified::{Contract, Step};
+use planwright_core::run::judge::Observation;
+use serde::{Deserialize, Serialize};
+
+use crate::git::base;
+use crate::git::base::part_of;
+use crate::run::contract::Seen;
+use crate::store::{plan_file, state_dir};
+
+/// Where it is, below the state folder of the project.
+const FOLDER: &str = "red";
+/// The most results that are kept; the oldest go first.
+const KEPT_MAX: usize = 4_096;
+/// How much of a file is read.
+const BYTES_MAX: u64 = 4_096;
+
+/// What was seen on one tree.
+pub(super) struct Memory {
+    folder: PathBuf,
+    /// What every key begins with: the tree, and where the project lies in it.
+    tree: blake3::Hasher,
+}
+
+/// What is kept of a contract.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Kept {
+    pub(super) observation: Observation,
+    pub(super) milliseconds: u64,
+}
+
+impl Memory {
+    pub(super) fn of(root: &Path, base: &Base) -> Result<Self, base::Error> {
+        let folder = state_dir::folder_of(&state_dir::folder(), root)?.join(FOLDER);
+        let mut tree = blake3::Hasher::new();
+        record(&mut tree, "planwright red 1");
+        record(&mut tree, &base.tree);
+        record(&mut tree, &part_of(root)?.to_string_lossy());
+        Ok(Self { folder, tree })
+    }
+
+    /// Whether anything is kept for the project.
+    pub(super) fn is_there(root: &Path) -> bool {
+        state_dir::folder_of(&state_dir::folder(), root).is_ok_and(|folder| folder.join(FOLDER).is_dir())
+    }
+
+    pub(super) fn get(&self, step: &Step) -> Option<Kept> {
+        let text = plan_file::read_text(&self.folder.join(self.key(step)?), BYTES_MAX).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    pub(super) fn put(&self, step: &Step, seen: &Seen) {
+        let is_said = match &seen.observation {
+            // 126 and 127 say that a program is missing, which is about the machine.
+            Observation::Exited(code) => !matches!(code, 126 | 127),
+            Observation::Signalled(_) | Observation::TimedOut(_) | Observation::NotStarted(_) => false,
+        };
+        let Some(key) = self.key(step).filter(|_| is_said) else { return };
+        let kept = Kept { observation: seen.observation.clone(), milliseconds: seen.milliseconds };
+        // Without it the contract is run again next time; nothing else is lost.
+        if let Ok(text) = serde_json::to_string(&kept) {
+            state_dir::keep(&self.folder, &key, text.as_bytes()).ok();
+        }
+    }
+
+    /// Everything that the answer hangs on. The exit code that means done does not: what was seen is judged again.
+    fn key(&self, step: &Step) -> Option<String> {
+        let Contract::Shell { command, .. } = &step.contract else { return None };
+        let mut key = self.tree.clone();
+        record(&mut key, command);
+        record(&mut key, step.setup.as_deref().unwrap_or_default());
+        step.env.iter().for_each(|pair| record(&mut key, pair));
+        Some(key.finalize().to_hex().to_string())
+    }
+
+    pub(super) fn forget_oldest(&self) {
+        let Ok(entries) = self.folder.read_dir() else { return };
+        let mut files: Vec<(SystemTime, PathBuf)> = entries
+            .flatten()
+            .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+            .collect();
+        files.sort();
+        let surplus = files.len().saturating_sub(KEPT_MAX);
+        for (_, path) in files.into_iter().take(surplus) {
+            // It is tried again next time.
+            std::fs::remove_file(path).ok();
+        }
+    }
+}
+
+/// Adds a text so that no two texts can pass for one.
+fn record(hasher: &mut blake3::Hasher, text: &str) {
+    hasher.update(&text.len().to_le_bytes()).update(text.as_bytes());
+}

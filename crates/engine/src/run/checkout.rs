@@ -1,0 +1,575 @@
+//! Where attempts of a run work and where contracts look: in the workspace, or each attempt apart, in a tree of its own whose
+//! work lands on what landed before. What has passed is kept in the repository, one commit a step.
+//!
+//! Work that is done apart is judged where it would land: on a clean tree of what landed and of what the attempt changed. Only
+//! if the contract passes there, and nothing else landed meanwhile, does it land, and the workspace is brought along.
+
+use std::fs::{File, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use planwright_core::plan::verified::Step;
+use planwright_core::run::state::{RunState, Status};
+
+use crate::git::base;
+use crate::git::base::Place;
+use crate::git::repository;
+use crate::git::repository::{Brought, History, Keep, Merged};
+use crate::git::worktree;
+use crate::git::worktree::{Ran, Setup};
+use crate::run::now;
+use crate::store::state_dir;
+use crate::store::worktree_registry;
+use crate::store::worktree_registry::Tree;
+use crate::workspace::project::Project;
+
+/// The line of a commit that says which attempt it is of.
+const TRAILER: &str = "Attempt: ";
+/// The branch that is checked out in a tree for one attempt.
+const BRANCH: &str = "work";
+
+/// What can go wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Keep(#[from] repository::Error),
+    /// The folder for a while.
+    #[error(transparent)]
+    Base(#[from] base::Error),
+    /// The registry of trees.
+    #[error(transparent)]
+    State(#[from] state_dir::Error),
+    /// What a tree is given.
+    #[error(transparent)]
+    Trees(#[from] worktree::Error),
+    /// Something lies where a file is to be put back.
+    #[error("what git does not see lies where files are to be put back: {paths}")]
+    InTheWay { paths: String },
+    /// A tree could not be made ready.
+    #[error("the set-up of a tree for the step did not go well: {how}")]
+    SetUp { how: String },
+    /// There is nothing to make trees of.
+    #[error("{} is in no git repository with a commit, so no step can be done in a tree of its own", root.display())]
+    NoRepository {
+        /// The root of the project.
+        root: PathBuf,
+    },
+}
+
+/// Which run it is the ground of.
+#[derive(Debug, Clone)]
+pub struct Plot {
+    pub project: Project,
+    /// Names the run among all of the repository.
+    pub run: String,
+    /// What the harness itself writes, relative to the root: the plan.
+    pub own: Vec<PathBuf>,
+}
+
+/// Where a run works.
+#[derive(Debug)]
+pub struct Ground {
+    plot: Plot,
+    /// `None`: there is no repository, or no commit in it.
+    kept: Option<Kept>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    keep: Keep,
+    /// What the harness itself writes, relative to the top of the working copy.
+    own: Vec<PathBuf>,
+    /// Where the work goes to, where the workspace is a tree of a plan.
+    branch: Option<String>,
+    /// The commit that comes before all of it.
+    base: String,
+}
+
+/// A place to work or to look.
+#[derive(Debug)]
+pub struct Field {
+    /// The root of the project there.
+    pub root: PathBuf,
+    /// A tree that was made for this, gone with this.
+    tree: Option<(Place, Keep)>,
+    /// What it was made of.
+    commit: String,
+    /// What was copied into it, from its top: no part of the work.
+    given: Vec<PathBuf>,
+}
+
+/// A place where a contract looks, and what lands if it passes.
+#[derive(Debug)]
+pub struct Stand {
+    field: Field,
+    /// What has landed so far.
+    head: Option<String>,
+}
+
+impl Stand {
+    /// The root of the project there.
+    pub fn root(&self) -> &Path {
+        &self.field.root
+    }
+
+    /// Whether it is another place than the workspace.
+    pub const fn is_apart(&self) -> bool {
+        self.head.is_some()
+    }
+}
+
+/// The work of a step that landed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Landing {
+    pub step: String,
+    /// The commit that holds it and everything before it.
+    pub commit: String,
+    /// The commit before it.
+    pub before: String,
+}
+
+/// A workspace that was put back to what it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    /// The commit that keeps what lay there before.
+    pub kept: String,
+    /// The files that were put back or removed.
+    pub files: Vec<String>,
+    /// Those that were removed.
+    pub removed: Vec<String>,
+}
+
+/// What became of the work of a step that passed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Landed {
+    Yes,
+    /// Something else landed meanwhile: it has to be judged on that.
+    Again,
+    /// It can't, for this reason.
+    No(String),
+}
+
+impl Drop for Field {
+    fn drop(&mut self) {
+        let Some((place, keep)) = &self.tree else { return };
+        let top = place.path.join("tree");
+        // What stays of it is swept with the next one.
+        worktree_registry::forget(&top).ok();
+        keep.forget(&top);
+    }
+}
+
+impl Ground {
+    /// The ground of a run. Nothing is written.
+    pub fn of(plot: Plot) -> Result<Self, Error> {
+        let kept = match Keep::find(&plot.project.root)? {
+            None => None,
+            Some(keep) => {
+                let tree = repository::tree_around(&plot.project.root)?;
+                let branch = tree
+                    .as_ref()
+                    .and_then(|tree| tree.branch.as_deref())
+                    .map(|name| format!("refs/heads/{name}"));
+                let begun = match &branch {
+                    Some(branch) => keep.get(branch)?,
+                    None => base::of(&plot.project.root)?.map(|base| base.commit),
+                };
+                let own = plot.own.iter().map(|path| keep.part().join(path)).collect();
+                let base = begun.or(tree.map(|tree| tree.base));
+                base.map(|base| Kept { keep, own, branch, base })
+            }
+        };
+        Ok(Self { plot, kept })
+    }
+
+    fn kept(&self) -> Result<&Kept, Error> {
+        self.kept.as_ref().ok_or_else(|| Error::NoRepository { root: self.plot.project.root.clone() })
+    }
+
+    /// Whether there is a repository to keep work in.
+    pub const fn is_kept(&self) -> bool {
+        self.kept.is_some()
+    }
+
+    /// Held by whoever lands something or looks at the workspace as a whole, in any process: one sees no half of it.
+    fn door(&self, kept: &Kept) -> Result<File, Error> {
+        let path = kept.keep.door(&self.plot.run);
+        let failed = |source| repository::Error::File { path: path.clone(), source };
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
+        file.lock().map_err(failed)?;
+        Ok(file)
+    }
+
+    /// The name of a reference of this run.
+    fn reference(&self, name: &str) -> String {
+        format!("{}{}/{name}", repository::HIDDEN, self.plot.run)
+    }
+
+    /// Where the work of an attempt is kept.
+    fn attempt(&self, step: &str, attempt: &str) -> String {
+        self.reference(&format!("attempts/{}/{attempt}", word(step)))
+    }
+
+    /// Whether attempts of this run work apart.
+    pub fn is_apart(&self) -> Result<bool, Error> {
+        let Some(kept) = &self.kept else { return Ok(false) };
+        Ok(kept.keep.get(&self.reference("apart"))?.is_some())
+    }
+
+    /// Has all attempts of this run work apart, from now on.
+    pub fn part(&self) -> Result<(), Error> {
+        let kept = self.kept()?;
+        let name = self.reference("apart");
+        match kept.keep.get(&name)? {
+            Some(_) => Ok(()),
+            None => kept.keep.set(&name, &kept.base, None).map(drop).map_err(Error::from),
+        }
+    }
+
+    /// Notes what the workspace is like before the first step; or, where a driver died, takes back what landed and was never
+    /// recorded, and brings the workspace to what did.
+    pub fn begin(&self, state: &RunState) -> Result<(), Error> {
+        let Some(kept) = &self.kept else { return Ok(()) };
+        let name = self.reference("head");
+        let Some(mut head) = kept.keep.get(&name)? else {
+            let first = kept.snapshot("Where the run began")?;
+            kept.point(&self.reference("synced"), &first)?;
+            kept.point(&self.reference("first"), &first)?;
+            kept.keep.set(&name, &first, None)?;
+            return Ok(());
+        };
+        let found = head.clone();
+        while let Some((step, attempt)) = landed_by(&kept.keep.message_of(&head)?) {
+            let is_recorded = state.steps.iter().any(|now| {
+                now.id == step && matches!(&now.status, Status::Passed { attempt: passed, .. } if passed.to_string() == attempt)
+            });
+            let parents = kept.keep.parents_of(&head)?;
+            let (false, Some(parent)) = (is_recorded, parents.first()) else { break };
+            head.clone_from(parent);
+        }
+        if head != found {
+            kept.keep.set(&name, &head, Some(&found))?;
+            kept.follow(&found, &head)?;
+        }
+        if self.is_apart()? {
+            self.settle(kept)?;
+        }
+        Ok(())
+    }
+
+    /// A place for an attempt to work in. `None`: in the workspace.
+    pub fn field(&self, name: &str) -> Result<Option<Field>, Error> {
+        if !self.is_apart()? {
+            return Ok(None);
+        }
+        let kept = self.kept()?;
+        let head = self.take_up(kept)?;
+        self.plant(kept, &head, name).map(Some)
+    }
+
+    /// What has landed, with what somebody did in the workspace since: a person who does a step does it there.
+    fn take_up(&self, kept: &Kept) -> Result<String, Error> {
+        let _door = self.door(kept)?;
+        let (name, synced) = (self.reference("head"), self.reference("synced"));
+        let Some(head) = kept.keep.get(&name)? else { return Ok(kept.base.clone()) };
+        if kept.keep.get(&synced)?.as_ref() != Some(&head) {
+            return Ok(head);
+        }
+        let tree = kept.keep.snapshot_tree(kept.keep.top(), &head, &kept.own)?;
+        if kept.keep.tree_of(&head)? == tree {
+            return Ok(head);
+        }
+        let commit = kept.keep.commit(&tree, &[&head], "What was done in the workspace")?;
+        // In this order: what is said to be in the workspace and has not landed is taken back after a crash.
+        kept.keep.set(&name, &commit, Some(&head))?;
+        kept.keep.set(&synced, &commit, Some(&head))?;
+        kept.follow(&head, &commit)?;
+        Ok(commit)
+    }
+
+    /// A tree of a commit.
+    fn plant(&self, kept: &Kept, commit: &str, name: &str) -> Result<Field, Error> {
+        let place = Place::new(&self.plot.project.root)?;
+        let top = place.path.join("tree");
+        kept.keep.plant(commit, &top, BRANCH, History::None)?;
+        worktree_registry::register(&Tree {
+            path: top.clone(),
+            repository: kept.keep.common().to_owned(),
+            origin: kept.keep.top().to_owned(),
+            name: name.to_owned(),
+            plan: None,
+            owner: None,
+            branch: None,
+            base: commit.to_owned(),
+            ports: Vec::new(),
+            created_at_ms: now(),
+        })?;
+        let root = worktree::within(&top, kept.keep.part());
+        let tree = Some((place, kept.keep.clone()));
+        let mut field = Field { root: root.clone(), tree, commit: commit.to_owned(), given: Vec::new() };
+        // The project may not be in the commit yet.
+        std::fs::create_dir_all(&root).map_err(|source| repository::Error::File { path: root, source })?;
+        let furnished = worktree::furnish(&self.plot.project, &top, Setup::Run)?;
+        let how = match furnished.setup {
+            Ran::Nothing | Ran::Well => None,
+            Ran::Badly { how, .. } => Some(how),
+            Ran::Unallowed { .. } => Some("nobody has allowed it: planwright worktree add".to_owned()),
+        };
+        if let Some(how) = how {
+            return Err(Error::SetUp { how });
+        }
+        field.given = furnished.copied;
+        Ok(field)
+    }
+
+    /// Keeps what an attempt left in its tree, under this name.
+    pub fn keep_work(&self, field: &Field, step: &Step, attempt: &str) -> Result<(), Error> {
+        let (kept, Some((place, _))) = (self.kept()?, &field.tree) else { return Ok(()) };
+        let message = said(step, attempt);
+        let without: Vec<PathBuf> = kept.own.iter().chain(&field.given).cloned().collect();
+        let commit = kept.keep.snapshot(&place.path.join("tree"), &field.commit, &without, &message)?;
+        kept.point(&self.attempt(&step.id, attempt), &commit)
+    }
+
+    /// Lets work that is kept under one name be the attempt's.
+    pub fn choose(&self, step: &str, from: &str, attempt: &str) -> Result<(), Error> {
+        let kept = self.kept()?;
+        let Some(commit) = kept.keep.get(&self.attempt(step, from))? else { return Ok(()) };
+        kept.point(&self.attempt(step, attempt), &commit)
+    }
+
+    /// How many lines the work that is kept under a name changes.
+    pub fn size(&self, step: &str, attempt: &str) -> Result<u64, Error> {
+        let kept = self.kept()?;
+        let Some(commit) = kept.keep.get(&self.attempt(step, attempt))? else { return Ok(0) };
+        Ok(kept.keep.size(&format!("{commit}^"), &commit)?)
+    }
+
+    /// Where the contract of an attempt looks; or why it can't look at all.
+    pub fn stand(&self, step: &Step, attempt: &str) -> Result<Result<Stand, String>, Error> {
+        if !self.is_apart()? {
+            let field = Field {
+                root: self.plot.project.root.clone(),
+                tree: None,
+                commit: String::new(),
+                given: Vec::new(),
+            };
+            return Ok(Ok(Stand { field, head: None }));
+        }
+        let kept = self.kept()?;
+        let head = self.take_up(kept)?;
+        let tree = match kept.keep.get(&self.attempt(&step.id, attempt))? {
+            // A person did it, in the workspace.
+            None => kept.keep.tree_of(&head)?,
+            Some(theirs) => match kept.keep.merge(&head, &theirs)? {
+                Merged::Clean { tree } => tree,
+                Merged::Conflict { paths, .. } => {
+                    let paths = paths.join(", ");
+                    return Ok(Err(format!(
+                        "what it changed was changed meanwhile, by what landed or was edited: {paths}"
+                    )));
+                }
+            },
+        };
+        let commit = kept.keep.commit(&tree, &[&head], &said(step, attempt))?;
+        let field = self.plant(kept, &commit, &format!("contract of {}", step.id))?;
+        Ok(Ok(Stand { field, head: Some(head) }))
+    }
+
+    /// Lands what passed: the next attempts begin with it, and the workspace has it.
+    pub fn land(&self, stand: &Stand, step: &Step, attempt: &str) -> Result<Landed, Error> {
+        let Some(kept) = &self.kept else { return Ok(Landed::Yes) };
+        let _door = self.door(kept)?;
+        let name = self.reference("head");
+        let Some(head) = &stand.head else {
+            let old = kept.keep.get(&name)?;
+            let after = old.clone().unwrap_or_else(|| kept.base.clone());
+            let commit = kept.keep.snapshot(kept.keep.top(), &after, &kept.own, &said(step, attempt))?;
+            kept.keep.set(&name, &commit, old.as_deref())?;
+            kept.follow(&after, &commit)?;
+            return Ok(Landed::Yes);
+        };
+        let commit = &stand.field.commit;
+        if kept.keep.get(&name)?.as_ref() != Some(head) {
+            return Ok(Landed::Again);
+        }
+        if let Some(paths) = self.bring(kept, commit)? {
+            let paths = paths.join(", ");
+            return Ok(Landed::No(format!("somebody changed in the workspace what it changes: {paths}")));
+        }
+        if !kept.keep.set(&name, commit, Some(head))? {
+            self.settle(kept)?;
+            return Ok(Landed::Again);
+        }
+        kept.follow(head, commit)?;
+        Ok(Landed::Yes)
+    }
+
+    /// Brings the workspace to a commit; says what is in the way.
+    fn bring(&self, kept: &Kept, to: &str) -> Result<Option<Vec<String>>, Error> {
+        let name = self.reference("synced");
+        let from = kept.keep.get(&name)?.unwrap_or_else(|| kept.base.clone());
+        // Said first: whoever finds half of it after a crash knows what it is half of, and takes it for nobody's work.
+        kept.point(&name, to)?;
+        match kept.keep.bring(kept.keep.top(), &from, to, &kept.own)? {
+            Brought::Done => Ok(None),
+            Brought::Conflict { paths } => {
+                kept.point(&name, &from)?;
+                Ok(Some(paths))
+            }
+        }
+    }
+
+    /// Takes back what was brought to the workspace, or half of it, and has not landed. What a person wrote stays, and is
+    /// taken up with the next attempt.
+    fn settle(&self, kept: &Kept) -> Result<(), Error> {
+        let name = self.reference("synced");
+        let (Some(head), Some(synced)) = (kept.keep.get(&self.reference("head"))?, kept.keep.get(&name)?)
+        else {
+            return Ok(());
+        };
+        if synced != head {
+            kept.keep.take_back(kept.keep.top(), &synced, &head, &kept.own)?;
+            kept.point(&name, &head)?;
+        }
+        Ok(())
+    }
+
+    /// What landed, the first one first. `None` where nothing is kept.
+    pub fn history(&self) -> Result<Option<Vec<Landing>>, Error> {
+        let Some(kept) = &self.kept else { return Ok(None) };
+        let Some(mut commit) = kept.keep.get(&self.reference("head"))? else { return Ok(None) };
+        let first = kept.keep.get(&self.reference("first"))?;
+        let mut landings = Vec::new();
+        while Some(&commit) != first.as_ref() {
+            let Some(before) = kept.keep.parents_of(&commit)?.into_iter().next() else { break };
+            if let Some((step, _)) = landed_by(&kept.keep.message_of(&commit)?) {
+                landings.push(Landing { step, commit, before: before.clone() });
+            }
+            commit = before;
+        }
+        landings.reverse();
+        Ok(Some(landings))
+    }
+
+    /// Whether [`Ground::roll_back`] could put every file back.
+    pub fn can_roll_back(&self, to: &str) -> Result<(), Error> {
+        let kept = self.kept()?;
+        let now = kept.keep.snapshot_tree(kept.keep.top(), to, &kept.own)?;
+        let now = kept.keep.commit(&now, &[to], "What lay in the workspace")?;
+        let paths = kept.keep.in_the_way(kept.keep.top(), &now, to, &kept.own)?;
+        if paths.is_empty() { Ok(()) } else { Err(Error::InTheWay { paths: paths.join(", ") }) }
+    }
+
+    /// Puts the workspace back to what it was at a commit of [`Ground::history`]. What lay there is kept, and returned.
+    pub fn roll_back(&self, to: &str) -> Result<Restored, Error> {
+        let kept = self.kept()?;
+        let _door = self.door(kept)?;
+        let name = self.reference("head");
+        let old = kept.keep.get(&name)?;
+        let now = kept.keep.snapshot(
+            kept.keep.top(),
+            old.as_deref().unwrap_or(to),
+            &kept.own,
+            "What lay in the workspace before it was rolled back",
+        )?;
+        kept.point(&self.reference(&format!("before-rollback/{}", crate::run::now())), &now)?;
+        let (files, removed) = (kept.keep.changed(&now, to)?, kept.keep.removed(&now, to)?);
+        match kept.keep.bring(kept.keep.top(), &now, to, &kept.own)? {
+            Brought::Done => {}
+            Brought::Conflict { paths } => return Err(Error::InTheWay { paths: paths.join(", ") }),
+        }
+        kept.point(&self.reference("synced"), to)?;
+        kept.keep.set(&name, to, old.as_deref())?;
+        if let Some(old) = old {
+            kept.follow(&old, to)?;
+        }
+        Ok(Restored { kept: now, files, removed })
+    }
+}
+
+impl Kept {
+    /// The branch of a plan's tree goes along with what lands.
+    fn follow(&self, from: &str, to: &str) -> Result<(), Error> {
+        let Some(branch) = &self.branch else { return Ok(()) };
+        let now = self.keep.get(branch)?;
+        // Where somebody else moved it, it stays: a merge finds both.
+        let is_ours = now.as_deref().is_none_or(|now| now == from || now == self.base);
+        if is_ours {
+            self.keep.set(branch, to, now.as_deref())?;
+        }
+        Ok(())
+    }
+
+    /// Has a reference of ours be at a commit, wherever it was.
+    fn point(&self, reference: &str, commit: &str) -> Result<(), Error> {
+        let old = self.keep.get(reference)?;
+        self.keep.set(reference, commit, old.as_deref())?;
+        Ok(())
+    }
+
+    /// What lies in the workspace; the commit before it where that is the same.
+    fn snapshot(&self, message: &str) -> Result<String, Error> {
+        let tree = self.keep.snapshot_tree(self.keep.top(), &self.base, &self.own)?;
+        match self.keep.tree_of(&self.base)? == tree {
+            true => Ok(self.base.clone()),
+            false => Ok(self.keep.commit(&tree, &[&self.base], message)?),
+        }
+    }
+}
+
+/// What trees that are made of the project at a root do not have, in words.
+pub(crate) fn lacking(root: &Path) -> Result<Vec<String>, Error> {
+    let (Some(keep), Some(base)) = (Keep::find(root)?, base::of(root)?) else { return Ok(Vec::new()) };
+    Ok(keep.others(&base.commit)?.iter().map(|path| repository::is_empty_there(path)).collect())
+}
+
+/// What is said with the commit of a step.
+fn said(step: &Step, attempt: &str) -> String {
+    format!("{}\n\n{TRAILER}{}/{attempt}", step.title.trim(), step.id)
+}
+
+/// Which step and attempt a commit is of.
+fn landed_by(message: &str) -> Option<(String, String)> {
+    let line = message.lines().rev().find_map(|line| line.strip_prefix(TRAILER))?;
+    let (step, attempt) = line.rsplit_once('/')?;
+    Some((step.to_owned(), attempt.to_owned()))
+}
+
+/// An id as a part of a reference. One that git would not take has a name that nothing else has.
+fn word(id: &str) -> String {
+    let is_plain =
+        |character: char| character.is_ascii_alphanumeric() || character == '-' || character == '_';
+    match !id.is_empty() && id.chars().all(is_plain) && !id.starts_with('-') {
+        true => id.to_owned(),
+        false => blake3::hash(id.as_bytes()).to_hex()[..32].to_owned(),
+    }
+}
+
+/// The name of a run among all of a repository: several projects may lie in one, and a state folder may be lost.
+pub fn name_of_run(key: &str, number: i64, created_at_ms: u64) -> String {
+    format!("{}/{number}-{created_at_ms}", word(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_of_a_commit_names_its_attempt() {
+        let message = "Add it\n\nAttempt: not/this\n\nAttempt: a/b/3\n";
+        assert_eq!(landed_by(message), Some(("a/b".to_owned(), "3".to_owned())));
+        assert_eq!(landed_by("Where the run began"), None);
+    }
+
+    #[test]
+    fn any_id_is_a_part_of_a_reference() {
+        assert_eq!(word("add-tests_2"), "add-tests_2");
+        for id in ["a/b", "a..b", "x.lock", "-x", "", "ä", "a b", "~"] {
+            assert!(
+                word(id).len() == 32 && word(id).bytes().all(|byte| byte.is_ascii_alphanumeric()),
+                "{id}"
+            );
+        }
+        assert_ne!(word("a/b"), word("a.b"));
+    }
+}

@@ -1,0 +1,159 @@
+//! Runs one contract in a given folder and has it judged: in the workspace during a run, on a checkout when a contract is
+//! looked at before the work or run again after it. The same environment, limits and judge everywhere, or a verdict would
+//! hang on who asked.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use planwright_core::plan::verified::{Contract, Step};
+use planwright_core::run::judge::{Observation, Verdict, judge};
+
+use crate::config::Run;
+use crate::system::process;
+use crate::system::process::{Ended, How, Job, Stop, Supervisors};
+
+/// How often a contract is run whose supervisor is killed each time.
+const TRIES: usize = 3;
+/// The variables that contracts and scripts get of the harness's environment, apart from a PATH.
+const KEPT: [&str; 4] = ["HOME", "LANG", "TMPDIR", "USER"];
+
+#[derive(Debug, Clone, Copy)]
+pub struct Site<'a> {
+    /// The folder that they run in.
+    pub folder: &'a Path,
+    /// Further folders that no program is taken from: the workspace, where the folder is a checkout of it.
+    pub closed: &'a [PathBuf],
+    /// The limits of a run.
+    pub limits: &'a Run,
+}
+
+/// What was seen of a contract, and what follows from it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    pub verdict: Verdict,
+    pub observation: Observation,
+    /// The hash of the command.
+    pub contract: String,
+    pub output: String,
+    /// How long it took.
+    pub milliseconds: u64,
+}
+
+impl Seen {
+    /// A contract that was not run, for this reason.
+    pub fn unseen(step: &Step, why: String) -> Self {
+        let (expect, contract) = match &step.contract {
+            Contract::Shell { command, expect } => (*expect, hash(command)),
+            Contract::Manual => (0, String::new()),
+        };
+        let observation = Observation::NotStarted(why.clone());
+        Self { verdict: judge(expect, &observation), observation, contract, output: why, milliseconds: 0 }
+    }
+}
+
+impl Site<'_> {
+    /// Runs the contract of a step, its setup first, and has it judged. `None` when it was stopped before it could tell
+    /// anything. A step that has no contract is never judged by one.
+    pub fn look(&self, step: &Step, (supervisors, tag): (&Supervisors, &str), stop: &Stop) -> Option<Seen> {
+        let Contract::Shell { command, expect } = &step.contract else {
+            panic!("a step without a contract is never judged by one")
+        };
+        let deadline = self.deadline(step);
+        let observed = |command: &str| {
+            let job = Job {
+                argv: bash(command),
+                folder: self.folder.to_owned(),
+                env: self.environment(step),
+                input: Vec::new(),
+                deadline,
+                output_bytes_max: self.limits.output_bytes,
+                tag: tag.to_owned(),
+            };
+            observe(run(supervisors, &job, stop), deadline)
+        };
+        let prepared =
+            step.setup.as_ref().map(|setup| observed(setup)).map_or(Some(None), |seen| seen.map(Some))?;
+        let (observation, output, milliseconds) = match prepared {
+            None | Some((Observation::Exited(0), ..)) => observed(command)?,
+            // What could not be prepared can't be looked at; that is no verdict about the work, but it is none for it either.
+            Some((unprepared, output, milliseconds)) => {
+                let why = format!(
+                    "the setup did not work ({})",
+                    judge(0, &unprepared).failure().map(ToString::to_string).unwrap_or_default()
+                );
+                (Observation::NotStarted(why), output, milliseconds)
+            }
+        };
+        let verdict = judge(*expect, &observation);
+        Some(Seen { verdict, observation, contract: hash(command), output, milliseconds })
+    }
+
+    /// How long the contract of a step may take.
+    pub fn deadline(&self, step: &Step) -> Duration {
+        Duration::from_secs(step.contract_timeout_seconds.unwrap_or(self.limits.contract_seconds))
+    }
+
+    /// The environment of contracts and scripts: these few variables, the ports of the tree, and what the step declares.
+    pub fn environment(&self, step: &Step) -> Vec<(String, String)> {
+        let mut env: Vec<(String, String)> = KEPT
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)))
+            .chain([("PATH".to_owned(), self.search_path())])
+            .chain(crate::git::worktree::environment(self.folder))
+            .collect();
+        let declared = step.env.iter().filter_map(|pair| pair.split_once('='));
+        let declared = declared.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
+        // The checker refuses these (PW0505); a plan that was approved by an older one still can't set them.
+        env.extend(declared.filter(|(name, _)| !planwright_core::verify::is_obeyed(name)));
+        env
+    }
+
+    /// The PATH without folders that an agent could put a program into: relative ones and those in the workspace.
+    fn search_path(&self) -> String {
+        let closed: Vec<&Path> =
+            std::iter::once(self.folder).chain(self.closed.iter().map(PathBuf::as_path)).collect();
+        process::path_outside(&closed).to_string_lossy().into_owned()
+    }
+}
+
+/// The hash by which receipts name a contract.
+pub fn hash(command: &str) -> String {
+    blake3::hash(command.as_bytes()).to_hex().to_string()
+}
+
+/// The command line that runs a contract or a script.
+pub(crate) fn bash(command: &str) -> Vec<String> {
+    ["bash", "-euo", "pipefail", "-c", command].map(str::to_owned).to_vec()
+}
+
+pub(crate) fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Runs a contract. One whose supervisor was killed has told nothing, so it is run again: it only looks.
+fn run(supervisors: &Supervisors, job: &Job, stop: &Stop) -> Result<Ended, process::Error> {
+    let mut ended = supervisors.run(job, stop);
+    for _ in 1..TRIES {
+        if !matches!(ended, Err(process::Error::Lost { .. })) {
+            break;
+        }
+        ended = supervisors.run(job, stop);
+    }
+    ended
+}
+
+/// What was seen of a contract; `None` when it was stopped.
+fn observe(ended: Result<Ended, process::Error>, deadline: Duration) -> Option<(Observation, String, u64)> {
+    let ended = match ended {
+        Ok(ended) => ended,
+        Err(error) => return Some((Observation::NotStarted(error.to_string()), String::new(), 0)),
+    };
+    let observation = match ended.how {
+        How::Exited(code) => Observation::Exited(code),
+        How::Signalled(signal) => Observation::Signalled(signal),
+        How::TimedOut => Observation::TimedOut(deadline.as_secs()),
+        How::Stopped => return None,
+        How::NotStarted(why) => Observation::NotStarted(why),
+    };
+    Some((observation, ended.output.text(), milliseconds(ended.duration)))
+}

@@ -1,0 +1,513 @@
+//! The embedded host: a journal in `SQLite`, agents and contracts as processes of this machine, marks mirrored into the plan
+//! file after the verdict is durable.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::Path;
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use planwright_core::agent::prompt;
+use planwright_core::plan::verified::{Contract, Plan};
+use planwright_core::run::event::{AttemptEnd, Event, Reason};
+use planwright_core::run::schedule::{Command, outlook};
+use planwright_core::run::state::{FailedAttempt, RunState, StepState};
+use planwright_core::run::summary::Tally;
+use planwright_core::syntax::source::Source;
+
+use crate::run::driver::{Happening, Host, Recovered, lost};
+use crate::run::mirror::Mirror;
+use crate::run::worker::{Done, Told, Worker};
+use crate::store::journal::{
+    self, Addition, Appended, BEAT_MS, Health, Queued, RunId, RunLock, Store, driver_name,
+};
+use crate::store::plan_file;
+use crate::system::process;
+use crate::system::process::Stop;
+
+/// How often the journal is looked at for what others recorded.
+const LOOK: Duration = Duration::from_millis(100);
+/// How often workers of other processes are looked at.
+const WORKERS: Duration = Duration::from_secs(1);
+/// How long what is under way may take to end with its host: longer than a process that is killed step by step.
+const ENDING_MAX: Duration = Duration::from_secs(30);
+
+/// What can go wrong with the embedded host.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The journal can't be read or written.
+    #[error("the journal failed")]
+    Journal(#[from] journal::Error),
+    /// What an earlier driver left behind can't be ended.
+    #[error("processes of an earlier driver can't be ended")]
+    Process(#[from] process::Error),
+    /// The plan file can't be read.
+    #[error("the plan file failed")]
+    Store(#[from] plan_file::Error),
+    /// Another process recorded what only one driver may record.
+    #[error("another driver is at work on {run}")]
+    Fenced { run: RunId },
+}
+
+/// How a run is driven.
+#[derive(Debug, Clone)]
+pub struct Hands {
+    /// How many attempts this process makes at once; the others are left to workers of other processes.
+    pub workers: usize,
+    /// Told when the user wants to leave.
+    pub leave: Stop,
+    /// A step that several agents do against each other, by its id, and how many.
+    pub tournament: Option<(String, u32)>,
+}
+
+/// The key of an attempt: a place in the plan and a number.
+type Attempt = (usize, u32);
+
+/// A run on this machine.
+pub struct Embedded {
+    worker: Arc<Worker>,
+    hands: Hands,
+    run: RunId,
+    /// The last event that this driver has seen.
+    seen: u64,
+    pub(crate) mirror: Mirror,
+    /// What others recorded while we did.
+    foreign: VecDeque<Event>,
+    /// What the agent of an attempt whose intent is recorded will be told: what is kept is what is delivered.
+    prompts: BTreeMap<Attempt, String>,
+    /// Bytes that are kept with the next events.
+    blobs: Vec<Vec<u8>>,
+    /// Attempts that this process makes.
+    own: BTreeSet<Attempt>,
+    /// Contracts that this process runs.
+    contracts: usize,
+    /// Attempts that other processes make.
+    others: BTreeSet<Attempt>,
+    /// Attempts of others that are to be ended. A worker that has just taken one may not have started it yet.
+    ending: BTreeSet<Attempt>,
+    /// Attempts of others that were ended by us.
+    ended: BTreeSet<Attempt>,
+    results: mpsc::Receiver<Report>,
+    report: mpsc::Sender<Report>,
+    /// Ends what this process has under way.
+    stop: Stop,
+    is_leaving: bool,
+    beaten: Instant,
+    visited: Instant,
+    /// Given back when the host is gone, and with it everything that it had under way.
+    _rights: [RunLock; 2],
+}
+
+/// What a thread of this process reports.
+enum Report {
+    Attempt(Attempt, Done),
+    Contract(Attempt, Option<Done>),
+}
+
+impl Embedded {
+    /// A host for `run`, whose plan is at `path` and was approved as `source`, with the right to drive it.
+    pub(crate) fn new(
+        (worker, rights): (Worker, [RunLock; 2]),
+        run: RunId,
+        (path, source): (&Path, Source),
+        hands: Hands,
+    ) -> Self {
+        let (report, results) = mpsc::channel();
+        let mirror = Mirror::new(path, source, &worker.store, worker.config.limits.plan_bytes);
+        Self {
+            worker: Arc::new(worker),
+            hands,
+            run,
+            seen: 0,
+            mirror,
+            foreign: VecDeque::new(),
+            prompts: BTreeMap::new(),
+            blobs: Vec::new(),
+            own: BTreeSet::new(),
+            contracts: 0,
+            others: BTreeSet::new(),
+            ending: BTreeSet::new(),
+            ended: BTreeSet::new(),
+            results,
+            report,
+            stop: Stop::new(),
+            is_leaving: false,
+            beaten: Instant::now(),
+            visited: Instant::now(),
+            _rights: rights,
+        }
+    }
+
+    fn store(&self) -> &Store {
+        &self.worker.store
+    }
+
+    fn plan(&self) -> &Plan {
+        &self.worker.plan
+    }
+
+    fn is_free(&self) -> bool {
+        self.own.len() < self.hands.workers
+    }
+
+    /// Takes over what others recorded since we last looked.
+    fn look(&mut self) -> Result<(), Error> {
+        for recorded in self.store().events(self.run, self.seen)? {
+            self.seen = recorded.seq;
+            self.mirror.note(&self.worker.plan, &recorded.event, recorded.at_ms);
+            self.foreign.push_back(recorded.event);
+        }
+        Ok(())
+    }
+
+    /// The name by which all processes of an attempt are found. The slash ends the number: attempt 1 is not attempt 12.
+    fn tag(&self, (step, attempt): Attempt) -> String {
+        format!("{}/{}/{attempt}/", self.worker.tag, self.plan().steps[step].id)
+    }
+
+    fn attempt(&mut self, (step, attempt): Attempt, told: Told) {
+        let (worker, report, stop) = (Arc::clone(&self.worker), self.report.clone(), self.stop.clone());
+        self.own.insert((step, attempt));
+        std::thread::spawn(move || {
+            let done = worker.attempt(&worker.plan.steps[step], attempt, &told, &stop);
+            // The receiver lives as long as the host; a host that is gone needs no report.
+            report.send(Report::Attempt((step, attempt), done)).ok();
+        });
+    }
+
+    fn contract(&mut self, (step, attempt): Attempt, state: &StepState) {
+        let (worker, report, stop) = (Arc::clone(&self.worker), self.report.clone(), self.stop.clone());
+        let (changed, strayed) = (state.status.changed().to_vec(), state.strayed.clone());
+        self.contracts += 1;
+        std::thread::spawn(move || {
+            let done = worker.contract((&worker.plan.steps[step], attempt), (&changed, &strayed), &stop);
+            report.send(Report::Contract((step, attempt), done)).ok();
+        });
+    }
+
+    /// What a thread of this process has to report, if anything comes within the time.
+    fn report(&mut self, patience: Duration) -> Option<Happening> {
+        match self.results.recv_timeout(patience) {
+            Ok(Report::Attempt(attempt, done)) => {
+                self.own.remove(&attempt);
+                self.blobs.extend(done.blobs);
+                Some(Happening::Ended(Box::new(done.event)))
+            }
+            Ok(Report::Contract((step, attempt), done)) => {
+                self.contracts -= 1;
+                let Some(done) = done else { return Some(Happening::Dropped { step, attempt }) };
+                self.blobs.extend(done.blobs);
+                Some(Happening::Ended(Box::new(done.event)))
+            }
+            Err(mpsc::RecvTimeoutError::Timeout | mpsc::RecvTimeoutError::Disconnected) => None,
+        }
+    }
+
+    /// What other processes delivered, or that one of them died.
+    fn visit(&mut self) -> Result<Option<Happening>, Error> {
+        if self.others.is_empty() {
+            return Ok(None);
+        }
+        self.end_others()?;
+        for event in self.store().delivered(self.run)? {
+            let Some(key) = self.key_of(&event).filter(|key| self.others.remove(key)) else { continue };
+            let event = if self.ended.remove(&key) { stopped(event) } else { event };
+            return Ok(Some(Happening::Ended(Box::new(event))));
+        }
+        if self.visited.elapsed() < WORKERS {
+            return Ok(None);
+        }
+        self.visited = Instant::now();
+        for queued in self.store().queue()?.into_iter().filter(|queued| queued.run == self.run) {
+            let Some(lease) = queued.lease.filter(|lease| !lease.is_delivered) else { continue };
+            let place = self.plan().steps.iter().position(|step| step.id == queued.step);
+            let Some(key) = place.map(|place| (place, queued.attempt)) else { continue };
+            if self.others.contains(&key) && self.store().health(&lease, self.now())? == Health::Dead {
+                process::reclaim(&self.tag(key))?;
+                self.others.remove(&key);
+                return Ok(Some(Happening::Ended(Box::new(lost(&queued.step, queued.attempt)))));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Ends the attempts of other processes that are to be ended, as far as they have begun.
+    fn end_others(&mut self) -> Result<(), Error> {
+        self.ending.retain(|key| self.others.contains(key));
+        for key in self.ending.clone() {
+            if process::reclaim(&self.tag(key))? > 0 {
+                self.ended.insert(key);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes back an attempt that no worker has taken yet; returns whether there was one. It is reported as any other.
+    fn withdraw(&mut self, (step, attempt): Attempt) -> Result<bool, Error> {
+        let id = self.plan().steps[step].id.clone();
+        let claim = (self.run, id.as_str(), attempt);
+        let is_ours = self.store().claim_this(&driver_name(self.run), claim, self.now())?.is_some();
+        if is_ours {
+            self.others.remove(&(step, attempt));
+            self.own.insert((step, attempt));
+            let done = Done { event: stopped(lost(&id, attempt)), blobs: Vec::new() };
+            self.report.send(Report::Attempt((step, attempt), done)).expect("the host has the other end");
+        }
+        Ok(is_ours)
+    }
+
+    fn key_of(&self, event: &Event) -> Option<Attempt> {
+        let place = self.plan().steps.iter().position(|step| event.step() == Some(step.id.as_str()))?;
+        Some((place, event.attempt()?))
+    }
+
+    /// What has to be done now and then while a driver waits.
+    fn keep_house(&mut self) -> Result<(), Error> {
+        if self.mirror.due() == Some(Duration::ZERO) {
+            self.mirror.settle();
+        }
+        if !self.own.is_empty() && self.beaten.elapsed() >= Duration::from_millis(BEAT_MS) {
+            self.beaten = Instant::now();
+            self.store().beat_all(&driver_name(self.run), self.now())?;
+        }
+        self.look()
+    }
+}
+
+/// What this process has under way ends with its host. A thread may be about to start a process that nobody has seen yet,
+/// so looking for processes would not find it.
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        self.stop.request();
+        while !(self.own.is_empty() && self.contracts == 0) && self.report(ENDING_MAX).is_some() {}
+    }
+}
+
+/// The result of an attempt of another process that was ended by us.
+fn stopped(mut event: Event) -> Event {
+    if let Event::AttemptFinished { end, .. } = &mut event {
+        *end = AttemptEnd::Stopped;
+    }
+    event
+}
+
+impl Host for Embedded {
+    type Error = Error;
+
+    fn history(&mut self) -> Result<Vec<Event>, Error> {
+        let recorded = self.store().events(self.run, 0)?;
+        self.seen = recorded.last().map_or(0, |last| last.seq);
+        self.foreign.clear();
+        Ok(recorded.into_iter().map(|recorded| recorded.event).collect())
+    }
+
+    fn record(&mut self, state: &RunState, events: &[Event]) -> Result<Vec<Event>, Error> {
+        loop {
+            if !self.foreign.is_empty() {
+                return Ok(self.foreign.drain(..).collect());
+            }
+            let at_ms = self.now();
+            let addition = Addition {
+                after: self.seen,
+                events,
+                blobs: self.blobs.clone(),
+                claim_for: self.is_free().then(|| driver_name(self.run)),
+                tally: Some(Tally::of(self.plan(), state)),
+                at_ms,
+            };
+            match self.store().add(self.run, addition)? {
+                Appended::Written { seq } => {
+                    self.seen = seq;
+                    self.blobs.clear();
+                    for event in events {
+                        self.mirror.note(&self.worker.plan, event, at_ms);
+                    }
+                    return Ok(Vec::new());
+                }
+                Appended::Moved => self.look()?,
+                Appended::Known => return Err(Error::Fenced { run: self.run }),
+            }
+        }
+    }
+
+    fn intend(&mut self, state: &RunState, step: usize, attempt: u32) -> Result<Event, Error> {
+        let feedback = self.worker.feedback(&state.steps[step], &self.blobs);
+        let known = &self.plan().steps[step];
+        let prompt = prompt::prompt(known, &self.worker.context(known), &feedback);
+        let intent = Event::AttemptStarted {
+            step: known.id.clone(),
+            attempt,
+            agent: self.worker.agent_name(known),
+            prompt: journal::blob_of(prompt.as_bytes()),
+        };
+        self.blobs.push(prompt.clone().into_bytes());
+        self.prompts.insert((step, attempt), prompt);
+        Ok(intent)
+    }
+
+    fn question(&mut self, state: &RunState, ask: &Command) -> Result<String, Error> {
+        let Command::Ask { step, reason, .. } = ask else { return Ok(String::new()) };
+        Ok(match (step, reason) {
+            (Some(place), Reason::AttemptsSpent) => self.failure(&state.steps[*place]),
+            (Some(place), Reason::Manual) => {
+                let step = &self.plan().steps[*place];
+                let by_whom = if step.contract == Contract::Manual {
+                    "Confirm that it is done"
+                } else {
+                    "Do it; the contract judges"
+                };
+                format!("{by_whom}: {}", step.task)
+            }
+            (_, Reason::Lost) => {
+                "Attempts were lost too often: the harness died while the agent was at work.".to_owned()
+            }
+            (Some(place), Reason::Parked) => {
+                let why = self.worker.can_run(&self.plan().steps[*place]).err();
+                let said = Some(state.steps[*place].parked_why.clone()).filter(|why| !why.is_empty());
+                why.or(said).unwrap_or_else(|| "The agent can't be had.".to_owned())
+            }
+            (_, Reason::Budget) => format!("The budget is spent: {}.", outlook(self.plan(), state)),
+            (Some(place), Reason::Question) => state.steps[*place].question.clone().unwrap_or_default(),
+            (Some(place), Reason::Strayed) => {
+                let paths: Vec<&str> = state.steps[*place].strayed.iter().map(String::as_str).collect();
+                format!(
+                    "An attempt changed what it may not touch: {}. Put back what should not stay; no contract is run before you answer.",
+                    paths.join(", ")
+                )
+            }
+            (_, Reason::Stalled)
+            | (
+                None,
+                Reason::AttemptsSpent | Reason::Manual | Reason::Parked | Reason::Question | Reason::Strayed,
+            ) => String::new(),
+        })
+    }
+
+    fn begin(&mut self, state: &RunState, command: &Command) -> Result<(), Error> {
+        match *command {
+            Command::Attempt { step, attempt } => {
+                let prompt =
+                    self.prompts.remove(&(step, attempt)).expect("an attempt is intended before it begins");
+                if self.is_free() {
+                    let feedback =
+                        self.worker.feedback(&state.steps[step], &self.blobs).text(&self.plan().steps[step]);
+                    self.attempt((step, attempt), Told { prompt, feedback });
+                } else {
+                    self.others.insert((step, attempt));
+                }
+            }
+            Command::Contract { step, attempt } => {
+                self.contract((step, attempt), &state.steps[step]);
+            }
+            Command::Ask { .. } | Command::Warn { .. } | Command::Wake { .. } | Command::Finish { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn recover(&mut self, state: &RunState, step: usize, attempt: u32) -> Result<Recovered, Error> {
+        let key = (step, attempt);
+        let id = self.plan().steps[step].id.clone();
+        let is_it = |queued: &Queued| {
+            (queued.run, queued.step.as_str(), queued.attempt) == (self.run, id.as_str(), attempt)
+        };
+        let queued = self.store().queue()?.into_iter().find(is_it).filter(|_| state.outcome().is_none());
+        let is_alive = match &queued {
+            None => false,
+            Some(Queued { lease: None, .. }) => true,
+            Some(Queued { lease: Some(lease), .. }) if lease.is_delivered => true,
+            // The driver that claimed it under this name is dead: its lock is ours.
+            Some(Queued { lease: Some(lease), .. }) if lease.worker == driver_name(self.run) => false,
+            Some(Queued { lease: Some(lease), .. }) => {
+                self.store().health(lease, self.now())? != Health::Dead
+            }
+        };
+        if !is_alive {
+            process::reclaim(&self.tag(key))?;
+            return Ok(Recovered::Dead);
+        }
+        let claim = (self.run, id.as_str(), attempt);
+        let claim = match self.is_free() {
+            true => self.store().claim_this(&driver_name(self.run), claim, self.now())?,
+            false => None,
+        };
+        match claim {
+            Some(claim) => {
+                let prompt = String::from_utf8_lossy(&self.store().get(&claim.prompt)?).into_owned();
+                let feedback =
+                    self.worker.feedback(&state.steps[step], &self.blobs).text(&self.plan().steps[step]);
+                self.attempt(key, Told { prompt, feedback });
+            }
+            None => drop(self.others.insert(key)),
+        }
+        Ok(Recovered::UnderWay)
+    }
+
+    fn interrupt(&mut self) -> Result<(), Error> {
+        self.stop.request();
+        // What begins after this is not meant.
+        self.stop = Stop::new();
+        for key in self.others.clone() {
+            if !self.withdraw(key)? {
+                self.ending.insert(key);
+            }
+        }
+        self.end_others()
+    }
+
+    fn next(&mut self, wake: Option<u64>) -> Result<Happening, Error> {
+        loop {
+            if !self.foreign.is_empty() {
+                return Ok(Happening::Recorded(self.foreign.drain(..).collect()));
+            }
+            if self.hands.leave.is_requested() && !self.is_leaving {
+                self.is_leaving = true;
+                self.stop.request();
+                return Ok(Happening::Leave);
+            }
+            if self.is_leaving && self.own.is_empty() && self.contracts == 0 {
+                return Ok(Happening::Left);
+            }
+            let patience = self.mirror.due().map_or(LOOK, |due| due.min(LOOK));
+            if let Some(happening) = self.report(patience) {
+                return Ok(happening);
+            }
+            self.keep_house()?;
+            if let Some(happening) = self.visit()? {
+                return Ok(happening);
+            }
+            if wake.is_some_and(|at| self.now() >= at) {
+                return Ok(Happening::Time);
+            }
+        }
+    }
+
+    fn now(&self) -> u64 {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn is_current(&mut self) -> Result<bool, Error> {
+        Ok(self.mirror.is_current()?)
+    }
+}
+
+impl Embedded {
+    /// What a person is told about a step whose attempts are spent: the verdict, what was tried, and whether it is the same
+    /// failure each time.
+    fn failure(&self, step: &StepState) -> String {
+        let feedback = self.worker.feedback(step, &self.blobs);
+        let same = match step.same_failure {
+            0 | 1 => String::new(),
+            times => format!(" The same failure {times} times."),
+        };
+        let times = match step.failures {
+            1 => "once".to_owned(),
+            times => format!("{times} times"),
+        };
+        let mut text = format!("The contract failed {times}: {}.{same}\n", feedback.failure);
+        for FailedAttempt { attempt, failure, changed, .. } in &step.failed {
+            let changed = if changed.is_empty() { "nothing".to_owned() } else { changed.join(", ") };
+            text.push_str(&format!("attempt {attempt} changed {changed}: {failure}\n"));
+        }
+        text + &feedback.output
+    }
+}

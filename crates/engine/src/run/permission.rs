@@ -1,0 +1,242 @@
+//! Holds an agent to its scope: says what the scope of an attempt or a planner is, lays it where the agent's hook finds it, and reads
+//! what the hook noted. Decides nothing: rulings are [`planwright_core::scope`]'s.
+
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use planwright_core::agent::permission::{Mode, Refused, Scope};
+use planwright_core::agent::profile;
+use planwright_core::agent::profile::{Additions, Make, Rig};
+use planwright_core::plan::verified::Step;
+use planwright_core::run::event::Event;
+
+use crate::config::{Config, Guard};
+use crate::run;
+use crate::run::Runs;
+use crate::store::{plan_file, state_dir};
+use crate::workspace::project::Project;
+
+/// The variable that names the file with the scope.
+pub const VARIABLE: &str = "PLANWRIGHT_SCOPE";
+/// The variable with the hash of that file. An agent can write the file; the environment that its hooks are started with, it
+/// can't.
+pub const DIGEST: &str = "PLANWRIGHT_HASH_OF_SCOPE";
+/// The variable that holds settings of opencode.
+const OPENCODE: &str = "OPENCODE_CONFIG_CONTENT";
+/// The file in the private folder of an attempt.
+const FILE: &str = "scope.json";
+/// How much of a scope is read.
+const SCOPE_BYTES_MAX: u64 = 1 << 20;
+/// How much of the notes of an attempt is read, and how many of them are kept.
+const NOTES_BYTES_MAX: u64 = 1 << 20;
+const NOTES_MAX: usize = 100;
+/// Where calls of guarded tools are noted, in the state folder of a project.
+const GUARD_NOTES: &str = "guard.log";
+
+/// The scope of a step's attempts.
+pub fn of_step(config: &Config, root: &Path, step: &Step, closed: &[PathBuf]) -> Scope {
+    let tools = (!step.tools.is_empty()).then(|| step.tools.clone());
+    Scope {
+        tools,
+        touches: step.touches.clone(),
+        sealed: step.sealed.clone(),
+        closed: closed.iter().map(|path| real(path).to_string_lossy().into_owned()).collect(),
+        registry: config.scope.registry.clone(),
+        ..Scope::open(config.scope.mode, &real(root).to_string_lossy())
+    }
+}
+
+/// The scope of whoever plans in this project: it only reads.
+pub fn of_planner(config: &Config, root: &Path) -> Scope {
+    Scope {
+        registry: config.scope.registry.clone(),
+        ..Scope::open(Mode::Plan, &real(root).to_string_lossy())
+    }
+}
+
+/// Lays a scope into `folder`, which is outside of the workspace and the agent's alone, and returns what makes an agent with this
+/// make keep to it; its files are written already. Where the scope can't be laid the agent must not be started.
+pub fn hold(scope: &Scope, make: Make, folder: &Path) -> Result<Additions, state_dir::Error> {
+    let text = serde_json::to_string(scope).expect("a scope has string keys only");
+    state_dir::keep(folder, FILE, text.as_bytes())?;
+    // An agent that nobody knows is looked at afterwards, and not before.
+    let held =
+        own_program().map(|hook| make.hold(scope, &Rig { hook: &hook, folder: &folder.to_string_lossy() }));
+    let mut additions = held.unwrap_or_default();
+    for (name, text) in std::mem::take(&mut additions.files) {
+        state_dir::keep(folder, &name, text.as_bytes())?;
+    }
+    let file = folder.join(FILE).to_string_lossy().into_owned();
+    additions.environment.push((VARIABLE.to_owned(), file));
+    additions.environment.push((DIGEST.to_owned(), digest(&text)));
+    Ok(additions)
+}
+
+/// What makes a planner of this make only read.
+pub fn planning(
+    (config, root): (&Config, &Path),
+    make: Make,
+    folder: &Path,
+) -> Result<Additions, state_dir::Error> {
+    hold(&of_planner(config, root), make, folder)
+}
+
+/// Lays variables over an environment. Settings of opencode that are there already are kept, as far as these say nothing else.
+pub fn lay_over(environment: &mut Vec<(String, String)>, variables: Vec<(String, String)>) {
+    for (name, value) in variables {
+        let there =
+            environment.iter().rev().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
+        let value = match there {
+            Some(there) if name == OPENCODE => merged(&there, &value),
+            Some(_) | None => value,
+        };
+        environment.retain(|(known, _)| *known != name);
+        environment.push((name, value));
+    }
+}
+
+/// Two objects as one: lists together, and for the rest what `over` says.
+fn merged(under: &str, over: &str) -> String {
+    let read = |text: &str| serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text).ok();
+    let (Some(mut all), Some(over_object)) = (read(under), read(over)) else { return over.to_owned() };
+    for (key, value) in over_object {
+        match (all.get_mut(&key), value) {
+            (Some(serde_json::Value::Array(known)), serde_json::Value::Array(more)) => known.extend(more),
+            (Some(serde_json::Value::Object(known)), serde_json::Value::Object(more)) => known.extend(more),
+            (_, value) => drop(all.insert(key, value)),
+        }
+    }
+    serde_json::Value::Object(all).to_string()
+}
+
+/// The program that agents call: this one.
+pub(crate) fn own_program() -> Option<String> {
+    Some(std::env::current_exe().ok()?.to_str()?.to_owned())
+}
+
+/// A command line whose bridge, where it begins with one, is this very program, whatever the PATH says.
+pub(crate) fn own_bridge(mut argv: Vec<String>) -> Result<Vec<String>, String> {
+    if profile::is_bridged(&argv) {
+        argv[0] = own_program().ok_or("the path of planwright itself can't be told")?;
+    }
+    Ok(argv)
+}
+
+/// The scope that this process was started with; `None`: it has none.
+pub(crate) fn of_process() -> Option<io::Result<(Scope, PathBuf)>> {
+    let file = PathBuf::from(std::env::var_os(VARIABLE).filter(|file| !file.is_empty())?);
+    let read = || {
+        let text = plan_file::read_text(&file, SCOPE_BYTES_MAX)?;
+        if std::env::var(DIGEST).is_ok_and(|said| said != digest(&text)) {
+            return Err(io::Error::other("somebody has changed it"));
+        }
+        serde_json::from_str(&text).map_err(io::Error::other)
+    };
+    Some(read().map(|scope| (scope, file.with_extension("log"))))
+}
+
+fn digest(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex().to_string()
+}
+
+/// Notes that a call was refused, or would have been.
+pub(crate) fn note(file: &Path, refused: &Refused) -> io::Result<()> {
+    let mut line = serde_json::to_vec(refused).map_err(io::Error::other)?;
+    line.push(b'\n');
+    // What lies there may be an agent's: a pipe would be waited for, and the answer would never come.
+    let flags = nix::fcntl::OFlag::O_NONBLOCK | nix::fcntl::OFlag::O_NOFOLLOW;
+    let mut notes =
+        std::fs::OpenOptions::new().create(true).append(true).custom_flags(flags.bits()).open(file)?;
+    match notes.metadata()?.is_file() {
+        true => notes.write_all(&line),
+        false => Err(io::Error::other("it is no file")),
+    }
+}
+
+/// What was noted in an attempt. What is no note is passed over: an agent can write there, and proves nothing by it.
+pub fn notes(folder: &Path) -> Vec<Refused> {
+    read_notes(&folder.join(FILE).with_extension("log"))
+}
+
+/// The calls of guarded tools in sessions of people.
+pub fn guard_notes(states: &Path) -> Vec<Refused> {
+    read_notes(&states.join(GUARD_NOTES))
+}
+
+pub(crate) fn guard_file(states: &Path) -> PathBuf {
+    states.join(GUARD_NOTES)
+}
+
+fn read_notes(file: &Path) -> Vec<Refused> {
+    // The end, so that nobody hides what comes later behind a heap of something else.
+    let text = plan_file::read_end(file, NOTES_BYTES_MAX).unwrap_or_default();
+    let mut notes: Vec<Refused> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let excess = notes.len().saturating_sub(NOTES_MAX);
+    notes.drain(..excess);
+    notes.into_iter().map(Refused::within_bounds).collect()
+}
+
+/// The tools that need a plan here, by the settings and by those of proposals, and what is wrong with these.
+pub fn guard_of(project: &Project) -> (Guard, Option<io::Error>) {
+    let mut guard = project.config.guard.clone();
+    match project.proposal_settings() {
+        Ok(Some((settings, _))) => guard.tools.extend(settings.guarded_tools),
+        Ok(None) => {}
+        Err(error) => return (guard, Some(error)),
+    }
+    (guard, None)
+}
+
+/// The tools that a planner can put into a plan, as text; empty where nobody has listed any.
+pub fn inventory(config: &Config) -> String {
+    if config.tools.is_empty() {
+        return String::new();
+    }
+    let line = |(name, operations): (&String, &Vec<String>)| match operations.as_slice() {
+        [] => format!("- {name}\n"),
+        operations => format!("- {name}: {}\n", operations.join(", ")),
+    };
+    let lines: String = config.tools.iter().map(line).collect();
+    format!("Available executor tools:\n{lines}")
+}
+
+/// A call that was out of scope, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// `plan/step@attempt`; empty for a session of a person.
+    pub place: String,
+    pub refused: Refused,
+}
+
+/// Every call that was out of scope in this project, the oldest first.
+pub fn refused(project: &Project) -> Result<Vec<Told>, run::Error> {
+    let mut all = Vec::new();
+    if let Ok(states) = state_dir::folder_of(&state_dir::folder(), &project.root) {
+        let notes = guard_notes(&states).into_iter();
+        all.extend(notes.map(|refused| Told { place: String::new(), refused }));
+    }
+    if let Some(runs) = Runs::open_existing(project)? {
+        for run in runs.all()? {
+            for recorded in &run.events {
+                if let Event::AttemptFinished { step, attempt, account, .. } = &recorded.event {
+                    let place = format!("{}/{step}@{attempt}", run.row.name);
+                    let told = account.refused.iter().cloned();
+                    all.extend(told.map(|refused| Told { place: place.clone(), refused }));
+                }
+            }
+        }
+    }
+    all.sort_by_key(|told| told.refused.at_ms);
+    Ok(all)
+}
+
+/// A path without links, as far as it exists.
+pub(crate) fn real(path: &Path) -> PathBuf {
+    for above in path.ancestors() {
+        if let Ok(known) = above.canonicalize() {
+            return path.strip_prefix(above).map_or_else(|_| known.clone(), |rest| known.join(rest));
+        }
+    }
+    path.to_owned()
+}

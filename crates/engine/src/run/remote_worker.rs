@@ -1,0 +1,130 @@
+//! Workers of their own: processes that take attempts from the queue, for runs that other processes drive. They judge
+//! nothing and record nothing; they deliver what came of an attempt, and the driver takes it from there.
+
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use planwright_core::run::event::Event;
+
+use crate::run::worker::{Done, Told};
+use crate::run::{Error, Runs, now};
+use crate::store::journal::{BEAT_MS, Claim, RunLock};
+use crate::system::process::Stop;
+
+/// How often the queue is looked at.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How a worker works.
+#[derive(Debug, Clone)]
+pub struct Shift {
+    /// Attempts at the same time.
+    pub jobs: usize,
+    pub until: Until,
+    /// Told when the worker shall leave: what it has under way is ended and delivered as stopped.
+    pub leave: Stop,
+}
+
+/// When a worker ends by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// Never: it waits for more.
+    Told,
+    /// When there is nothing to do any more.
+    Idle,
+}
+
+/// What a worker has to tell.
+#[derive(Debug)]
+pub enum News<'a> {
+    /// It took an attempt.
+    Took(&'a Claim),
+    /// It delivered what came of it.
+    Delivered(&'a Claim, &'a Event),
+    /// What came of it is no longer wanted: the claim was given up, or the run is over.
+    Fenced(&'a Claim),
+}
+
+/// A worker: alive as long as its lock is held.
+struct Crew<'a> {
+    runs: &'a Runs,
+    name: String,
+    _lock: RunLock,
+    results: mpsc::Receiver<(Claim, Done)>,
+    report: mpsc::Sender<(Claim, Done)>,
+    /// What it has under way, each with what ends it.
+    under_way: Vec<(Claim, Stop)>,
+    beaten: Instant,
+}
+
+/// Takes attempts of this workspace from the queue and makes them, until the shift is over. Returns how many were delivered.
+pub fn work(runs: &Runs, shift: &Shift, tell: &mut dyn FnMut(&News<'_>)) -> Result<usize, Error> {
+    // The time makes the name one that no earlier process had.
+    let name = format!("worker-{}-{}", std::process::id(), now());
+    let lock = runs.store().lock_named(&name)?;
+    let lock = lock.expect("nobody else has a lock of this name");
+    let (report, results) = mpsc::channel();
+    let mut crew =
+        Crew { runs, name, _lock: lock, results, report, under_way: Vec::new(), beaten: Instant::now() };
+    let delivered = crew.work(shift, tell);
+    runs.store().forget_lock(&crew.name);
+    delivered
+}
+
+impl Crew<'_> {
+    fn work(&mut self, shift: &Shift, tell: &mut dyn FnMut(&News<'_>)) -> Result<usize, Error> {
+        let mut delivered = 0;
+        loop {
+            let is_leaving = shift.leave.is_requested();
+            if is_leaving {
+                self.under_way.iter().for_each(|(_, stop)| stop.request());
+            }
+            while !is_leaving && self.under_way.len() < shift.jobs {
+                let root = &self.runs.project().root;
+                let Some(claim) = self.runs.store().claim(&self.name, root, now())? else { break };
+                tell(&News::Took(&claim));
+                self.begin(claim)?;
+            }
+            if self.under_way.is_empty() && (is_leaving || shift.until == Until::Idle) {
+                return Ok(delivered);
+            }
+            if let Ok((claim, done)) = self.results.recv_timeout(LOOK) {
+                self.under_way.retain(|(other, _)| other.fence != claim.fence);
+                let is_wanted = self.runs.store().deliver(&claim, &done.event, done.blobs)?;
+                delivered += usize::from(is_wanted);
+                tell(&if is_wanted { News::Delivered(&claim, &done.event) } else { News::Fenced(&claim) });
+            }
+            if !self.under_way.is_empty() && self.beaten.elapsed() >= Duration::from_millis(BEAT_MS) {
+                self.beaten = Instant::now();
+                self.beat()?;
+            }
+        }
+    }
+
+    /// Says that the worker is alive, and ends what nobody wants any more.
+    fn beat(&self) -> Result<(), Error> {
+        for (claim, stop) in &self.under_way {
+            if !self.runs.store().beat(claim, now())? {
+                stop.request();
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts an attempt in a thread of its own.
+    fn begin(&mut self, claim: Claim) -> Result<(), Error> {
+        let run = self.runs.run(claim.run)?;
+        let place = run.state.place(&claim.step).ok_or(Error::Plan { run: claim.run })?;
+        let worker = Arc::new(self.runs.worker(&run)?);
+        let prompt = String::from_utf8_lossy(&self.runs.store().get(&claim.prompt)?).into_owned();
+        let feedback = worker.feedback(&run.state.steps[place], &[]).text(&worker.plan.steps[place]);
+        let (report, stop) = (self.report.clone(), Stop::new());
+        self.under_way.push((claim.clone(), stop.clone()));
+        std::thread::spawn(move || {
+            let told = Told { prompt, feedback };
+            let done = worker.attempt(&worker.plan.steps[place], claim.attempt, &told, &stop);
+            // The crew waits for every report before it ends.
+            report.send((claim, done)).ok();
+        });
+        Ok(())
+    }
+}

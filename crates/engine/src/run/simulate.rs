@@ -1,0 +1,156 @@
+//! What carrying out a plan would do, without doing any of it: who would be started in which order, what they would be given,
+//! what they could touch. Reads sizes and names of files; starts nothing, writes nothing.
+
+use std::path::Path;
+
+use planwright_core::plan::digest::Digest;
+use planwright_core::plan::verified::{Contract, Plan, Reference, Step};
+use planwright_core::run::forecast::Forecast;
+use planwright_core::run::stats::tool_name;
+use planwright_core::syntax::glob::Glob;
+
+use crate::run;
+use crate::run::stats;
+use crate::workspace::facts;
+use crate::workspace::project;
+use crate::workspace::project::Project;
+
+/// How many files are named for a step; the others are counted.
+const FILES_NAMED_MAX: usize = 20;
+/// So many bytes of a text are about one token.
+const TOKEN_BYTES: u64 = 4;
+/// The target of steps that people do.
+const HUMAN: &str = "human";
+
+/// What can go wrong while a plan is looked ahead at.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The files of the project.
+    #[error(transparent)]
+    Project(#[from] project::Error),
+    #[error(transparent)]
+    Runs(#[from] run::Error),
+}
+
+/// What carrying out a plan would do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Simulation {
+    /// The digest of the plan.
+    pub digest: String,
+    /// The steps that could run at the same time, wave after wave.
+    pub waves: Vec<Vec<Ahead>>,
+    /// How many contracts there are.
+    pub contracts: usize,
+    /// How many attempts agents would make at most, if nobody grants more.
+    pub attempts_max: u32,
+    /// What it will likely take; `None`: there is too little history.
+    pub forecast: Option<Forecast>,
+}
+
+/// A step that would be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ahead {
+    pub number: u32,
+    pub id: String,
+    pub agent: String,
+    /// The command line that would be started; empty where none is known.
+    pub command: Vec<String>,
+    /// What it would be given to read.
+    pub reads: Vec<Given>,
+    /// The tools that it may use, and whether somebody here has them.
+    pub tools: Vec<(String, bool)>,
+    /// What it may touch; `None`: anything, so it runs alone.
+    pub touches: Option<Touches>,
+    /// What would judge it; `None`: a person.
+    pub contract: Option<String>,
+    /// How many attempts an agent would make at most.
+    pub attempts_max: u32,
+}
+
+/// Something that an agent would be given to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Given {
+    /// `file:PATH` or `topic:NAME`.
+    pub reference: String,
+    /// About how many tokens it has; `None`: it is not there now.
+    pub tokens: Option<u64>,
+}
+
+/// What a step may touch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Touches {
+    pub globs: Vec<String>,
+    /// Files that match now, the first of them.
+    pub files: Vec<String>,
+    pub count: usize,
+}
+
+/// Looks ahead at a plan.
+pub fn simulate(project: &Project, plan: &Plan) -> Result<Simulation, Error> {
+    let needs_files = plan.steps.iter().any(|step| step.touches.is_some());
+    let files = if needs_files { project.files()? } else { Vec::new() };
+    let commands = project.config.agents_of(plan);
+    let ahead = |place: usize| {
+        let step = &plan.steps[place];
+        let agent = project.config.agent_of(&step.target).to_owned();
+        Ahead {
+            number: step.number,
+            id: step.id.clone(),
+            command: commands.get(&step.target).cloned().unwrap_or_default(),
+            attempts_max: attempts_max(step, &agent),
+            agent,
+            reads: step.reads.iter().map(|reference| given(project, reference)).collect(),
+            tools: step.tools.iter().map(|tool| (tool.clone(), stats::has_tool(tool_name(tool)))).collect(),
+            touches: step.touches.as_ref().map(|globs| touches(globs, &files)),
+            contract: match &step.contract {
+                Contract::Shell { command, .. } => Some(command.clone()),
+                Contract::Manual => None,
+            },
+        }
+    };
+    let waves: Vec<Vec<Ahead>> =
+        plan.graph().waves().into_iter().map(|wave| wave.into_iter().map(ahead).collect()).collect();
+    let all = || waves.iter().flatten();
+    Ok(Simulation {
+        digest: Digest::of(plan).to_string(),
+        contracts: all().filter(|step| step.contract.is_some()).count(),
+        attempts_max: all().map(|step| step.attempts_max).sum(),
+        forecast: stats::forecast(project, plan)?,
+        waves,
+    })
+}
+
+fn attempts_max(step: &Step, agent: &str) -> u32 {
+    match &step.contract {
+        _ if agent == HUMAN => 0,
+        Contract::Shell { .. } => step.on_fail.retries.saturating_add(1),
+        // A person looks at what came of the first attempt.
+        Contract::Manual => 1,
+    }
+}
+
+fn given(project: &Project, reference: &Reference) -> Given {
+    let tokens = |path: &Path| {
+        let bytes = project.root.join(path).metadata().ok().filter(std::fs::Metadata::is_file)?.len();
+        Some(bytes.min(project.config.run.context_bytes).div_ceil(TOKEN_BYTES))
+    };
+    match reference {
+        Reference::File(path) => Given { reference: format!("file:{path}"), tokens: tokens(Path::new(path)) },
+        // A command may know the topic; it is not asked.
+        Reference::Topic(name) => Given {
+            reference: format!("topic:{name}"),
+            tokens: tokens(&Path::new(facts::TOPICS).join(format!("{name}.md"))),
+        },
+    }
+}
+
+fn touches(globs: &[String], files: &[String]) -> Touches {
+    let patterns: Vec<Glob> = globs.iter().filter_map(|glob| Glob::new(glob).ok()).collect();
+    let matching: Vec<&String> =
+        files.iter().filter(|file| patterns.iter().any(|pattern| pattern.matches(file))).collect();
+    Touches {
+        globs: globs.to_vec(),
+        count: matching.len(),
+        files: matching.into_iter().take(FILES_NAMED_MAX).cloned().collect(),
+    }
+}

@@ -1,0 +1,539 @@
+//! Carries out one command of a run: an attempt by an agent, or a contract. Reports what happened as an event; only
+//! [`planwright_core::judge`] makes a verdict of it.
+
+mod review;
+mod tournament;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright_core::agent::finding;
+use planwright_core::agent::permission::Scope;
+use planwright_core::agent::profile;
+use planwright_core::agent::profile::{Account, Heard, Listener, Make};
+use planwright_core::agent::prompt::{Context, Feedback};
+use planwright_core::agent::work_item::WorkKind;
+use planwright_core::plan::verified::{Contract, Plan, Reference, Step};
+use planwright_core::run::event::{Agents, ApprovedBy, AttemptEnd, Blob, Event, Receipt, Usage};
+use planwright_core::run::judge::judge_with;
+use planwright_core::run::opinion::Opinion;
+use planwright_core::run::schedule::SHELL;
+
+use crate::config::{Config, ENVIRONMENT_KEY, LIKE_KEY, TOPICS_KEY, Violation};
+use crate::git::base;
+use crate::git::changes;
+use crate::git::changes::Snapshot;
+use crate::git::sealed;
+use crate::run;
+use crate::run::attempt_dir;
+use crate::run::attempt_dir::Folder;
+use crate::run::checkout;
+use crate::run::checkout::{Ground, Landed, Stand};
+use crate::run::contract::{Seen, Site, bash, milliseconds};
+use crate::run::permission;
+use crate::store::journal::{Store, blob_of};
+use crate::store::state_dir;
+use crate::system::process;
+use crate::system::process::{Ended, How, Job, Stop, Supervisors};
+use crate::workspace::facts;
+use crate::workspace::topic;
+use review::Asked;
+
+/// How often a contract is run because other steps landed meanwhile.
+const LANDINGS_MAX: usize = 100;
+/// How much of a contract's output goes into the next prompt.
+const FEEDBACK_BYTES_MAX: usize = 4 << 10;
+
+/// Carries out the commands of one run.
+pub struct Worker {
+    /// The root of the project.
+    pub root: PathBuf,
+    /// Where agents work and contracts look.
+    pub ground: Ground,
+    /// A step that several agents do against each other, by its id, and how many.
+    pub tournament: Option<(String, u32)>,
+    pub config: Config,
+    /// The command lines that were approved for the agents.
+    pub agents: Agents,
+    /// The plan that was approved.
+    pub plan: Arc<Plan>,
+    /// Its file, relative to the root. The harness writes marks into it at any time, so it is no agent's change; an edit of
+    /// it pauses the run.
+    pub plan_file: PathBuf,
+    pub digest: String,
+    /// The approvals that the run began on.
+    pub approvals: Vec<ApprovedBy>,
+    /// The hash of every sealed file, as it was approved.
+    pub sealed: BTreeMap<String, String>,
+    /// Names the run in the environment of its processes.
+    pub tag: String,
+    pub store: Arc<Store>,
+    pub for_agents: Supervisors,
+    /// Supervise contracts. They are others than those of agents, which can reach theirs.
+    pub for_contracts: Supervisors,
+}
+
+/// What came of an attempt or a contract: what is to be recorded, and the bytes that it names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Done {
+    /// What is to be recorded.
+    pub event: Event,
+    /// The bytes that it names, to be kept in the same act.
+    pub blobs: Vec<Vec<u8>>,
+}
+
+/// What an agent is told.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Told {
+    pub prompt: String,
+    /// What the last contract said, for a script that reads no prompt; empty at the first attempt.
+    pub feedback: String,
+}
+
+/// What does a step.
+enum Agent {
+    /// Runs the script that is the task.
+    Shell,
+    /// A command line that gets the prompt on its stdin.
+    Command(Vec<String>),
+}
+
+impl Worker {
+    /// The agent that a step is for, by name.
+    pub fn agent_name(&self, step: &Step) -> String {
+        self.config.agent_of(&step.target).to_owned()
+    }
+
+    /// Why the step's agent can't be run, if it can't.
+    pub fn can_run(&self, step: &Step) -> Result<(), String> {
+        self.agent(step).map(|_| ())
+    }
+
+    fn agent(&self, step: &Step) -> Result<Agent, String> {
+        let name = self.agent_name(step);
+        let missing = |name: &str| format!("no command line is known for `{name}`");
+        match self.agents.get(&step.target).map(Vec::as_slice) {
+            None if step.target == SHELL => Ok(Agent::Shell),
+            Some([word]) if word == SHELL => Ok(Agent::Shell),
+            Some(command @ [_, ..]) => match missing_program(&self.root, command) {
+                None => Ok(Agent::Command(command.to_vec())),
+                Some(program) => {
+                    Err(format!("{name} is not installed: there is no program `{program}` on the PATH"))
+                }
+            },
+            _ if self.config.agents_of(&self.plan).get(&step.target).is_some_and(|now| !now.is_empty()) => {
+                Err(format!("{} in what was approved: run the plan again to approve it", missing(&name)))
+            }
+            None | Some([]) => {
+                Err(format!("{}: say it in planwright.toml, [agents.{name}] command = […]", missing(&name)))
+            }
+        }
+    }
+
+    /// What the agent is given to read. What can't be read is said, and nothing else is lost.
+    pub fn context(&self, step: &Step) -> Vec<Context> {
+        let bytes_max = self.config.run.context_bytes;
+        let given = step.reads.iter().map(|reference| match reference {
+            Reference::File(path) => Context {
+                reference: format!("file:{path}"),
+                text: topic::excerpt(&self.root.join(path), bytes_max),
+            },
+            Reference::Topic(name) => {
+                let tag = format!("{}/{}/topic/{name}", self.tag, step.id);
+                let text =
+                    topic::text((&self.root, self.config.run.context_bytes), self.topics(), name, &tag);
+                Context { reference: format!("topic:{name}"), text }
+            }
+        });
+        given.collect()
+    }
+
+    /// The command that topics come from, as it was approved.
+    fn topics(&self) -> &[String] {
+        self.agents.get(TOPICS_KEY).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// What the last attempt came to, for the next one. What it printed may be among the bytes that are not kept yet.
+    pub fn feedback(&self, state: &planwright_core::run::state::StepState, unkept: &[Vec<u8>]) -> Feedback {
+        let Some(last) = state.failed.last() else {
+            return Feedback { hint: state.hint.clone(), ..Feedback::default() };
+        };
+        let bytes = |blob: &Blob| {
+            let fresh = unkept.iter().find(|bytes| blob_of(bytes) == *blob).cloned();
+            fresh.or_else(|| self.store.get(blob).ok())
+        };
+        let output = last.output.as_ref().and_then(bytes).unwrap_or_default();
+        let text = String::from_utf8_lossy(&output);
+        let start = text.ceil_char_boundary(text.len().saturating_sub(FEEDBACK_BYTES_MAX));
+        Feedback {
+            failure: last.failure.to_string(),
+            output: text[start..].to_owned(),
+            changed: last.changed.clone(),
+            hint: state.hint.clone(),
+        }
+    }
+
+    /// Makes an attempt: a fresh agent, which ends before this returns, and everything that it started with it.
+    pub fn attempt(&self, step: &Step, attempt: u32, told: &Told, stop: &Stop) -> Done {
+        if let Some((_, entrants)) = self.tournament.as_ref().filter(|(id, _)| *id == step.id) {
+            return self.compete((step, attempt), *entrants, told, stop);
+        }
+        self.enter((step, attempt), &attempt.to_string(), told, stop)
+    }
+
+    /// Has an agent work at a step, in the workspace or apart, and keeps what it left under this name.
+    fn enter(&self, (step, attempt): (&Step, u32), name: &str, told: &Told, stop: &Stop) -> Done {
+        let worked = self.ground.field(&format!("{} {name}", step.id)).and_then(|field| {
+            let root = field.as_ref().map_or(&self.root, |field| &field.root);
+            let done = self.work((step, attempt, name), root, told, stop);
+            match &field {
+                Some(field) => self.ground.keep_work(field, step, name).map(|()| done),
+                None => Ok(done),
+            }
+        });
+        worked.unwrap_or_else(|error| unworked(step, attempt, &error))
+    }
+
+    /// Has an agent work in a folder. `name` tells it from others at the same step.
+    fn work(&self, (step, attempt, name): (&Step, u32, &str), root: &Path, told: &Told, stop: &Stop) -> Done {
+        let before = Snapshot::of(root);
+        let folder = Folder::of(&self.store, &format!("{}-{}-{name}", self.tag.replace('/', "-"), step.id));
+        let scope = self.scope(step, root);
+        let prepared = self.agent(step).and_then(|agent| {
+            let job = self.attempt_job(&agent, (step, attempt, root), told, &folder);
+            Ok((self.held(job, (&agent, step), &scope, &folder)?, agent))
+        });
+        let (mut heard, (end, output, milliseconds)) = match prepared {
+            Err(why) => {
+                let end = AttemptEnd::Parked { why: why.clone(), until: None };
+                (Heard::default(), (end, why.into_bytes(), 0))
+            }
+            Ok((job, agent)) => {
+                let mut listener = self.listener(&agent, step);
+                let ended = self.for_agents.run_heard(&job, stop, &mut |bytes| listener.hear(bytes));
+                (listener.finish(), attempt_end(ended, job.deadline))
+            }
+        };
+        folder.hear_left(self.make(step).reader, &mut heard);
+        let mut changed = before.again(root).changed_since(&before);
+        let own = self.own_files();
+        changed.retain(|path| !own.iter().any(|own| *path == own.to_string_lossy()));
+        let said = folder.said();
+        let outside = scope.outside(&changed);
+        let changed = changes::named(changed, &outside);
+        let outside = changes::named(outside, &[]);
+        let refused = permission::notes(folder.path());
+        let mut account = Account { outside, refused, report: folder.report(), ..heard.account() };
+        finding::complete(&mut account, WorkKind::of(&step.target));
+        let event = Event::AttemptFinished {
+            step: step.id.clone(),
+            attempt,
+            end: self.parked(step, end, &said, &heard),
+            output: Some(blob_of(&output)),
+            usage: said.usage(&heard, milliseconds),
+            changed,
+            account,
+        };
+        Done { event, blobs: vec![output] }
+    }
+
+    /// What is known of the step's agent: what was approved says so, or the program of its command line.
+    fn make(&self, step: &Step) -> Make {
+        let command = self.agents.get(&step.target).map(Vec::as_slice).unwrap_or_default();
+        let like = self.agents.get(&format!("{LIKE_KEY}{}", step.target)).and_then(|words| words.first());
+        Make::of(command, like.map(String::as_str))
+    }
+
+    /// Listens to the step's agent.
+    fn listener(&self, agent: &Agent, step: &Step) -> Listener {
+        let places = self.config.agents.get(&self.agent_name(step)).map(|agent| agent.places.clone());
+        match agent {
+            Agent::Command(_) => Listener::of(self.make(step).reader, &places.unwrap_or_default()),
+            Agent::Shell => Listener::of_unknown(),
+        }
+    }
+
+    /// The end of an attempt that the agent could not make now, out of quota for example. Only where it ended by itself.
+    fn parked(&self, step: &Step, end: AttemptEnd, said: &attempt_dir::Said, heard: &Heard) -> AttemptEnd {
+        let AttemptEnd::Exited(_) = end else { return end };
+        let (now, name) = (run::now(), self.agent_name(step));
+        let by_itself = || {
+            let (who, when) = ((name.as_str(), self.make(step)), (now, self.config.run.park_seconds));
+            attempt_dir::parked(heard.trouble.as_ref()?, who, when)
+        };
+        said.later(now).or_else(by_itself).unwrap_or(end)
+    }
+
+    fn attempt_job(
+        &self,
+        agent: &Agent,
+        (step, attempt, root): (&Step, u32, &Path),
+        told: &Told,
+        folder: &Folder,
+    ) -> Job {
+        let deadline = Duration::from_secs(step.timeout_seconds.unwrap_or(self.config.run.step_seconds));
+        let closed = [self.root.clone()];
+        let mut env = self.site(root, &closed).environment(step);
+        env.extend(folder.environment());
+        env.push(folder.step(step, attempt));
+        let (argv, input) = match agent {
+            Agent::Shell => {
+                env.push(("PLANWRIGHT_FEEDBACK".to_owned(), folder.feedback(&told.feedback)));
+                (bash(&script(&step.task)), Vec::new())
+            }
+            Agent::Command(argv) => {
+                // Agents bring their own credentials and settings: they get the environment of the harness.
+                env = self.agent_environment(step).into_iter().chain(env).collect();
+                let argv = argv.iter().map(|word| folder.word(word)).collect();
+                (argv, told.prompt.as_bytes().to_vec())
+            }
+        };
+        let tag = format!("{}/{}/{attempt}/agent", self.tag, step.id);
+        Job {
+            argv,
+            folder: root.to_owned(),
+            env,
+            input,
+            deadline,
+            output_bytes_max: self.config.run.output_bytes,
+            tag,
+        }
+    }
+
+    /// What the attempts of a step may do. The plan and what is known of it are nobody's but the harness's.
+    fn scope(&self, step: &Step, root: &Path) -> Scope {
+        let plans = [root.join(&self.plan_file), self.root.join(&self.plan_file), state_dir::folder()];
+        permission::of_step(&self.config, root, step, &plans)
+    }
+
+    /// A job whose agent is held to its scope. A script is the plan's own text, which a person has read.
+    fn held(
+        &self,
+        job: Job,
+        (agent, step): (&Agent, &Step),
+        scope: &Scope,
+        folder: &Folder,
+    ) -> Result<Job, String> {
+        let Agent::Command(_) = agent else { return Ok(job) };
+        let additions = permission::hold(scope, self.make(step), folder.path());
+        let additions =
+            additions.map_err(|error| format!("the agent can't be held to its scope: {error}"))?;
+        let argv = permission::own_bridge(additions.applied_to(&job.argv))?;
+        let mut env = job.env;
+        permission::lay_over(&mut env, additions.environment);
+        Ok(Job { argv, env, ..job })
+    }
+
+    /// Why the contract is not run on what the attempts left: they changed what they may not, and that is to count. It counts
+    /// for all of them until a person has seen it, or one would stray and the next one pass.
+    fn strayed(&self, strayed: &BTreeSet<String>) -> Option<String> {
+        let counts = match self.config.scope.violation {
+            Violation::Flag => false,
+            Violation::Fail => !strayed.is_empty(),
+        };
+        let paths: Vec<&str> = strayed.iter().map(String::as_str).collect();
+        counts.then(|| format!("the attempt changed what it may not touch: {}", paths.join(", ")))
+    }
+
+    /// The environment of a step's agent: what its profile adds, unless the user says otherwise, and what was approved for it.
+    fn agent_environment(&self, step: &Step) -> Vec<(String, String)> {
+        let said = self.agents.get(&format!("{ENVIRONMENT_KEY}{}", step.target));
+        attempt_dir::environment(self.make(step), said.map(Vec::as_slice).unwrap_or_default())
+    }
+
+    /// Runs the contract of a step and has it judged, and lands what passed. `None` when it was stopped before it could tell
+    /// anything.
+    pub fn contract(
+        &self,
+        (step, attempt): (&Step, u32),
+        (changed, strayed): (&[String], &BTreeSet<String>),
+        stop: &Stop,
+    ) -> Option<Done> {
+        let name = attempt.to_string();
+        // What else landed meanwhile makes another tree of it: contracts only look, so it is judged once more.
+        for _ in 0..LANDINGS_MAX {
+            let stand = match self.ground.stand(step, &name) {
+                Ok(Ok(stand)) => stand,
+                Ok(Err(why)) => return Some(self.unseen((step, attempt), why)),
+                Err(error) => return Some(self.unseen((step, attempt), told(&error))),
+            };
+            let done = self.look((step, attempt), &stand, (changed, strayed), stop)?;
+            if !is_passed(&done.event) {
+                return Some(done);
+            }
+            match self.ground.land(&stand, step, &name) {
+                Ok(Landed::Yes) => return Some(done),
+                Ok(Landed::Again) => {}
+                Ok(Landed::No(why)) => return Some(self.unseen((step, attempt), why)),
+                // Where all work in one place it lies there already, and what is kept is only for a way back.
+                Err(_) if !stand.is_apart() => return Some(done),
+                Err(error) => return Some(self.unseen((step, attempt), told(&error))),
+            }
+        }
+        let why = "other steps landed each time while its contract ran".to_owned();
+        Some(self.unseen((step, attempt), why))
+    }
+
+    /// A contract that could not be run, for this reason.
+    fn unseen(&self, (step, attempt): (&Step, u32), why: String) -> Done {
+        self.recorded((step, attempt), Seen::unseen(step, why), (String::new(), None))
+    }
+
+    /// Runs the contract of a step where it stands, and has it judged.
+    fn look(
+        &self,
+        (step, attempt): (&Step, u32),
+        stand: &Stand,
+        (changed, strayed): (&[String], &BTreeSet<String>),
+        stop: &Stop,
+    ) -> Option<Done> {
+        let tag = format!("{}/{}/{attempt}/contract", self.tag, step.id);
+        let root = stand.root();
+        // Before the contract, which may leave things behind. Without the plan: the harness writes marks into it at any time.
+        // Content that can't be told is not told: that takes nothing from what the contract says.
+        let tree = base::tree_of_workspace(root, &self.own_files());
+        let closed = [self.root.clone()];
+        let seen = match self.broken_seal(root).or_else(|| self.strayed(strayed)) {
+            Some(why) => Seen::unseen(step, why),
+            None => self.site(root, &closed).look(step, (&self.for_contracts, &tag), stop)?,
+        };
+        let asked = match seen.verdict.is_passed() {
+            true => self.opinion((step, attempt), (root, changed, &seen.output), stop),
+            false => None,
+        };
+        let opinion = match asked {
+            Some(Asked::Said(opinion)) => Some(opinion),
+            // Without its word nothing is known yet: contracts only look, so all of it is done again.
+            Some(Asked::Stopped) => return None,
+            None => None,
+        };
+        Some(self.recorded((step, attempt), seen, (tree.unwrap_or_default(), opinion)))
+    }
+
+    /// What was seen of a contract and what an agent thinks of it, as it is recorded.
+    fn recorded(
+        &self,
+        (step, attempt): (&Step, u32),
+        seen: Seen,
+        (tree, opinion): (String, Option<Opinion>),
+    ) -> Done {
+        let expect = match step.contract {
+            Contract::Shell { expect, .. } => Some(expect),
+            Contract::Manual => None,
+        };
+        let verdict = match expect {
+            Some(expect) => judge_with(expect, &seen.observation, opinion.as_ref()),
+            None => seen.verdict,
+        };
+        let mut output = seen.output;
+        if let Some(opinion) = &opinion {
+            output.push_str(&format!("\n{opinion}\n"));
+        }
+        let receipt = Receipt {
+            verdict,
+            observation: seen.observation,
+            digest: self.digest.clone(),
+            contract: seen.contract,
+            tier: "open".to_owned(),
+            output: blob_of(output.as_bytes()),
+            milliseconds: seen.milliseconds,
+            tree,
+            expect,
+            approvals: self.approvals.clone(),
+            opinion,
+        };
+        let event = Event::ContractFinished { step: step.id.clone(), attempt, receipt };
+        Done { event, blobs: vec![output.into_bytes()] }
+    }
+
+    /// What is wrong with the sealed files: a contract that would run others than those that were approved tells nothing.
+    fn broken_seal(&self, root: &Path) -> Option<String> {
+        let moved = match sealed::of(root, &self.plan) {
+            Ok(now) => sealed::moved(&self.sealed, &now),
+            Err(error) => vec![error.to_string()],
+        };
+        (!moved.is_empty()).then(|| format!("a sealed file is not what was approved: {}", moved.join("; ")))
+    }
+
+    /// The plan, and the file that takes its place for a moment whenever the harness writes marks into it.
+    fn own_files(&self) -> [PathBuf; 2] {
+        let name = self.plan_file.file_name().unwrap_or_default().to_string_lossy();
+        [self.plan_file.clone(), self.plan_file.with_file_name(format!(".{name}.planwright"))]
+    }
+
+    fn site<'a>(&'a self, folder: &'a Path, closed: &'a [PathBuf]) -> Site<'a> {
+        Site { folder, closed, limits: &self.config.run }
+    }
+}
+
+/// The program of an agent, where it is known not to be there. One that is started by its path fails by itself, and says so; the one
+/// behind the bridge would only be found missing by the bridge.
+fn missing_program<'a>(root: &Path, command: &'a [String]) -> Option<&'a str> {
+    let program = profile::program(command)?;
+    let is_there = match (program.contains('/'), profile::is_bridged(command)) {
+        (true, true) => root.join(program).is_file(),
+        (true, false) => true,
+        (false, _) => facts::has_program(program),
+    };
+    (!is_there).then_some(program)
+}
+
+/// The script of a task for the agent `shell`: what stands in its only block of code, or the whole text.
+fn script(task: &str) -> String {
+    let fence: String = task.chars().take_while(|&character| character == '`' || character == '~').collect();
+    let inner = task.strip_prefix(&fence).and_then(|rest| rest.trim_end().strip_suffix(&fence));
+    match inner.and_then(|inner| inner.split_once('\n')) {
+        Some((_, body)) if fence.len() >= 3 && !body.contains(&format!("\n{fence}\n")) => body.to_owned(),
+        Some(_) | None => task.to_owned(),
+    }
+}
+
+/// An attempt that no agent could work at, because there is no place for it.
+fn unworked(step: &Step, attempt: u32, error: &checkout::Error) -> Done {
+    let why = told(error);
+    let event = Event::AttemptFinished {
+        step: step.id.clone(),
+        attempt,
+        end: AttemptEnd::Parked { why: why.clone(), until: None },
+        output: Some(blob_of(why.as_bytes())),
+        usage: Usage::default(),
+        changed: Vec::new(),
+        account: Account::default(),
+    };
+    Done { event, blobs: vec![why.into_bytes()] }
+}
+
+/// What went wrong, with what is behind it.
+fn told(error: &checkout::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(error) = source {
+        text.push_str(&format!(": {error}"));
+        source = error.source();
+    }
+    text
+}
+
+fn is_passed(event: &Event) -> bool {
+    matches!(event, Event::ContractFinished { receipt, .. } if receipt.verdict.is_passed())
+}
+
+/// How an attempt ended. One that was stopped by a person is neither failed nor lost.
+fn attempt_end(ended: Result<Ended, process::Error>, deadline: Duration) -> (AttemptEnd, Vec<u8>, u64) {
+    let ended = match ended {
+        Ok(ended) => ended,
+        // Nobody knows how it ended, and nothing of it is alive: as if the harness itself had died.
+        Err(process::Error::Lost { .. }) => return (AttemptEnd::Lost, Vec::new(), 0),
+        Err(error) => return (AttemptEnd::Parked { why: error.to_string(), until: None }, Vec::new(), 0),
+    };
+    let end = match ended.how {
+        How::Exited(code) => AttemptEnd::Exited(code),
+        How::Signalled(signal) => AttemptEnd::Signalled(signal),
+        How::TimedOut => AttemptEnd::TimedOut(deadline.as_secs()),
+        How::Stopped => AttemptEnd::Stopped,
+        How::NotStarted(why) => AttemptEnd::Parked { why, until: None },
+    };
+    (end, ended.output.text().into_bytes(), milliseconds(ended.duration))
+}

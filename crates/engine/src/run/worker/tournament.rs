@@ -1,0 +1,102 @@
+//! Several agents at one step, each in a tree of its own. The contract picks: the smallest change that passes is the attempt's,
+//! and is judged once more where it lands. What the others did is kept.
+
+use planwright_core::plan::verified::Step;
+use planwright_core::run::event::{AttemptEnd, Event, Usage};
+
+use super::{Done, Told, Worker};
+use crate::store::journal::blob_of;
+use crate::system::process::Stop;
+
+/// What came of one of them.
+struct Entrant {
+    /// The name under which its work is kept.
+    name: String,
+    done: Done,
+    /// What the contract says of it, in words.
+    said: String,
+    is_passed: bool,
+    /// How many lines it changed.
+    size: u64,
+}
+
+impl Worker {
+    /// Has several agents do the step, and takes the work of one of them for the attempt's.
+    pub(super) fn compete(
+        &self,
+        (step, attempt): (&Step, u32),
+        entrants: u32,
+        told: &Told,
+        stop: &Stop,
+    ) -> Done {
+        let names: Vec<String> = (1..=entrants).map(|number| format!("{attempt}-{number}")).collect();
+        let worked: Vec<(String, Done)> = std::thread::scope(|scope| {
+            let threads: Vec<_> = names
+                .iter()
+                .map(|name| scope.spawn(|| (name.clone(), self.enter((step, attempt), name, told, stop))))
+                .collect();
+            threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
+        });
+        let mut tried: Vec<Entrant> =
+            worked.into_iter().map(|(name, done)| self.tried(step, (name, done), stop)).collect();
+        // The order of their numbers decides between equals: the same work has the same winner.
+        tried.sort_by_key(|entrant| (!entrant.is_passed, !has_worked(&entrant.done), entrant.size));
+        let Some(winner) = tried.first() else {
+            return self.enter((step, attempt), &attempt.to_string(), told, stop);
+        };
+        let chosen = self.ground.choose(&step.id, &winner.name, &attempt.to_string());
+        let mut text = format!("tournament of {entrants}: {}\n", winner.name);
+        for entrant in &tried {
+            text.push_str(&format!("{}: {}, {} lines changed\n", entrant.name, entrant.said, entrant.size));
+        }
+        let spent = tried.iter().fold(Usage::default(), |sum, entrant| sum.plus(usage(&entrant.done)));
+        match chosen {
+            Ok(()) => told_of(&winner.done, &text, spent),
+            Err(error) => super::unworked(step, attempt, &error),
+        }
+    }
+
+    /// Runs the contract on the work of one of them. That is no verdict: the winner is judged where it lands.
+    fn tried(&self, step: &Step, (name, done): (String, Done), stop: &Stop) -> Entrant {
+        let tag = format!("{}/{}/{name}/contract", self.tag, step.id);
+        let closed = [self.root.clone()];
+        let seen = match self.ground.stand(step, &name) {
+            Ok(Ok(stand)) if has_worked(&done) => {
+                self.site(stand.root(), &closed).look(step, (&self.for_contracts, &tag), stop)
+            }
+            Ok(_) | Err(_) => None,
+        };
+        let (is_passed, said) = match &seen {
+            Some(seen) if seen.verdict.is_passed() => (true, "its contract passes".to_owned()),
+            Some(seen) => (false, seen.verdict.failure().map(ToString::to_string).unwrap_or_default()),
+            None => (false, "it could not be tried".to_owned()),
+        };
+        let size = self.ground.size(&step.id, &name).unwrap_or_default();
+        Entrant { name, done, said, is_passed, size }
+    }
+}
+
+/// Whether an agent was at work at all.
+const fn has_worked(done: &Done) -> bool {
+    let Event::AttemptFinished { end, .. } = &done.event else { return false };
+    match end {
+        AttemptEnd::Exited(_) | AttemptEnd::Signalled(_) | AttemptEnd::TimedOut(_) => true,
+        AttemptEnd::Stopped | AttemptEnd::Lost | AttemptEnd::Parked { .. } => false,
+    }
+}
+
+fn usage(done: &Done) -> Usage {
+    if let Event::AttemptFinished { usage, .. } = &done.event { *usage } else { Usage::default() }
+}
+
+/// What came of the winner, with what is to be said of all of them and what they cost together.
+fn told_of(winner: &Done, text: &str, spent: Usage) -> Done {
+    let mut event = winner.event.clone();
+    let mut bytes = text.as_bytes().to_vec();
+    bytes.extend(winner.blobs.first().cloned().unwrap_or_default());
+    if let Event::AttemptFinished { output, usage, .. } = &mut event {
+        *output = Some(blob_of(&bytes));
+        *usage = spent;
+    }
+    Done { event, blobs: vec![bytes] }
+}

@@ -1,0 +1,147 @@
+//! Plans that are folders: `plan.md` and the files of `tasks/`, read as one text.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::dialect::directory::{self, PLAN_FILE as PLAN};
+use planwright_core::dialect::{self, Dialect, HEAD_BYTES};
+use planwright_core::syntax::source::Source;
+use planwright_core::verify;
+
+use super::plan_file::{Error, Reading, Text, read_error, read_file, read_text};
+use super::plan_write;
+
+/// The folder with a file for each task.
+const TASKS: &str = "tasks";
+/// The dialect of plans that are folders.
+pub(super) const DIALECT: &str = "directory";
+/// What the files of a folder end in that another tool wrote.
+const ENDINGS: &[&str] = &["md", "json", "jsonl"];
+/// How many files a folder may have.
+const FILES_MAX: usize = 10_000;
+
+pub(super) fn read(folder: &Path, name: &str, bytes_max: usize) -> Result<Text, Error> {
+    // The files of a plan are replaced one by one: a writer that died in between is helped out first.
+    plan_write::recover(folder).map_err(|source| read_error(folder, source))?;
+    let mut paths = Vec::new();
+    if folder.join(PLAN).exists() {
+        paths.push(PathBuf::from(PLAN));
+    }
+    if folder.join(TASKS).is_dir() {
+        paths.extend(
+            names(&folder.join(TASKS), Only::Anything)?.into_iter().map(|name| Path::new(TASKS).join(name)),
+        );
+    }
+    if paths.is_empty() {
+        return Err(Error::NotAFile { path: folder.to_owned() });
+    }
+    bundle(folder, name, paths, bytes_max)
+}
+
+/// Reads what another tool wrote: a file, or all files of a folder as one text, for tools that keep a file for each task.
+pub fn read_foreign(path: &Path, name: &str, reading: Reading) -> Result<Text, Error> {
+    match path.is_dir() && !path.join(PLAN).exists() {
+        true => read_bundle(path, name, reading.bytes_max),
+        false => super::plan_file::read(&plan_at(path, reading.dialect), name, reading),
+    }
+}
+
+fn read_bundle(folder: &Path, name: &str, bytes_max: usize) -> Result<Text, Error> {
+    let has_ending =
+        |path: &PathBuf| path.extension().is_some_and(|ending| ENDINGS.iter().any(|known| ending == *known));
+    let paths: Vec<PathBuf> = names(folder, Only::Files)?.into_iter().filter(has_ending).collect();
+    if paths.is_empty() {
+        return Err(Error::NotAFile { path: folder.to_owned() });
+    }
+    match bundle(folder, name, paths, bytes_max)? {
+        Text::Plan(source) => Ok(Text::Plan(source.at(folder.to_string_lossy()))),
+        unreadable @ Text::Unreadable(_) => Ok(unreadable),
+    }
+}
+
+fn bundle(folder: &Path, name: &str, paths: Vec<PathBuf>, bytes_max: usize) -> Result<Text, Error> {
+    let mut left = bytes_max;
+    let mut files = Vec::new();
+    for path in paths {
+        // A folder where a file should be is a part without text: the checker says what it makes of it.
+        if folder.join(&path).is_dir() {
+            files.push((format!("{}/", path.display()), String::new()));
+            continue;
+        }
+        let called = format!("{}/{}", name.trim_end_matches('/'), path.display());
+        match read_file(&folder.join(&path), &called, left)? {
+            Text::Plan(source) => {
+                left -= source.text().len();
+                files.push((path.to_string_lossy().into_owned(), source.text().to_owned()));
+            }
+            Text::Unreadable(_) if left < bytes_max && is_larger(&folder.join(&path), left) => {
+                return Ok(Text::Unreadable(verify::too_large(name, bytes_max as u64 + 1, bytes_max)));
+            }
+            unreadable @ Text::Unreadable(_) => return Ok(unreadable),
+        }
+    }
+    let texts = files.iter().map(|(path, text)| (path.as_str(), text.as_str()));
+    Ok(Text::Plan(Source::new(name, Source::bundle(texts))))
+}
+
+fn is_larger(path: &Path, bytes: usize) -> bool {
+    path.metadata().is_ok_and(|data| data.len() > bytes as u64)
+}
+
+/// What of a folder is wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Only {
+    Files,
+    Anything,
+}
+
+/// The files of a folder, by name. What editors and services leave there (`.x.swp`) is not among them.
+fn names(folder: &Path, only: Only) -> Result<Vec<PathBuf>, Error> {
+    let entries = folder.read_dir().map_err(|source| read_error(folder, source))?;
+    let mut names = Vec::new();
+    for entry in entries {
+        let name = entry.map_err(|source| read_error(folder, source))?.file_name();
+        let is_hidden = name.as_encoded_bytes().starts_with(b".");
+        let is_line = !name.as_encoded_bytes().contains(&b'\n');
+        let path = folder.join(&name);
+        let is_wanted = path.is_file() || only == Only::Anything;
+        if !is_hidden && is_line && is_wanted {
+            names.push(PathBuf::from(name));
+        }
+    }
+    names.sort_by_cached_key(|name| {
+        let name = name.to_string_lossy();
+        let (is_misnamed, number, _) = directory::reading_order(&name);
+        (is_misnamed, number, name.into_owned())
+    });
+    names.truncate(FILES_MAX);
+    Ok(names)
+}
+
+/// The plan that a path belongs to: the folder, for `plan.md` and the tasks of a plan that is one.
+pub fn plan_at(path: &Path, forced: Option<&'static Dialect>) -> PathBuf {
+    let is_named = |path: &Path, name: &str| path.file_name().is_some_and(|known| known == name);
+    let folder = path.parent().and_then(|above| match is_named(path, PLAN) {
+        true => Some(above),
+        false => above.parent().filter(|_| is_named(above, TASKS)),
+    });
+    match folder {
+        Some(folder) if is_folder_plan(folder, forced) => match folder.as_os_str().is_empty() {
+            true => PathBuf::from("."),
+            false => folder.to_owned(),
+        },
+        Some(_) | None => path.to_owned(),
+    }
+}
+
+/// Whether a folder is a plan: it has `plan.md` beside `tasks/`, and that one is no plan of its own.
+fn is_folder_plan(folder: &Path, forced: Option<&'static Dialect>) -> bool {
+    if forced.is_some_and(|dialect| dialect.name != DIALECT) {
+        return false;
+    }
+    let plan = folder.join(PLAN);
+    if !folder.join(TASKS).is_dir() || !plan.is_file() {
+        return false;
+    }
+    let head = read_text(&plan, HEAD_BYTES as u64).unwrap_or_default();
+    (dialect::NATIVE.recognises)(&plan.to_string_lossy(), &head).is_none()
+}

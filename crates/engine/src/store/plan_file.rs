@@ -1,0 +1,245 @@
+//! Plan files on disk: reading one as it is, replacing one whole. Never half a file, never a change that somebody else made
+//! in between. What happened to plans is below, in [`crate::store::journal`].
+
+pub use crate::store::file::{
+    ARCHIVE, STAGED, archive, create, create_folder, fill_in, fill_or_create, folder_within, put_private,
+};
+pub use crate::store::journal::Store;
+pub use crate::store::plan_dir::{plan_at, read_foreign};
+pub use crate::store::plan_write::{
+    create_plan, delete_plan, lay_plan, remove_folder, remove_laid, replace, save, shift, unload,
+};
+pub use crate::store::random_id::chance;
+pub use crate::store::sidecar::{append, keep};
+
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::path::{Path, PathBuf};
+
+use planwright_core::dialect::Dialect;
+use planwright_core::syntax::source::Source;
+use planwright_core::verify::{self, Unreadable};
+
+/// How often a file that changes while it is read is read again.
+const READ_TRIES: usize = 5;
+
+/// What can go wrong with a plan file.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is no such file.
+    #[error("there is no file {}", path.display())]
+    Missing { path: PathBuf },
+    /// It is a directory, a pipe or a device.
+    #[error("{} is not a regular file", path.display())]
+    NotAFile { path: PathBuf },
+    /// It may not be read, or reading failed.
+    #[error("cannot read {}", path.display())]
+    Read {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    /// It changed every time that it was read.
+    #[error("{} keeps changing while it is read", path.display())]
+    Restless { path: PathBuf },
+    /// It is not what it was when it was read.
+    #[error("{} was changed by {by}: expected {expected}, found {found}", path.display())]
+    Moved {
+        path: PathBuf,
+        /// Who did it, as far as that is known.
+        by: String,
+        /// What it was when it was read: `version 3`, or the beginning of the hash of its content.
+        expected: String,
+        /// What it is now.
+        found: String,
+    },
+    /// It is a folder, and plans of the dialect that was said are files.
+    #[error("{} is a folder, and a plan of the dialect {dialect} is a file", path.display())]
+    NoFolder { path: PathBuf, dialect: &'static str },
+    /// Something is in the way that could lead out of the folder of the plan.
+    #[error("{} leads elsewhere", path.display())]
+    Astray { path: PathBuf },
+    /// There is a file where a new one was to be made.
+    #[error("{} is there already", path.display())]
+    Exists { path: PathBuf },
+    /// Writing failed; the old file is still there.
+    #[error("cannot write {}", path.display())]
+    Write {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl Error {
+    /// The file that it is about, so that a face can call it as its user does.
+    pub fn path_mut(&mut self) -> &mut PathBuf {
+        match self {
+            Self::Missing { path }
+            | Self::NotAFile { path }
+            | Self::Read { path, .. }
+            | Self::Restless { path }
+            | Self::Moved { path, .. }
+            | Self::Astray { path }
+            | Self::NoFolder { path, .. }
+            | Self::Exists { path }
+            | Self::Write { path, .. } => path,
+        }
+    }
+}
+
+/// A plan file as it was read.
+pub enum Text {
+    /// Text that can be parsed.
+    Plan(Source),
+    /// Bytes that can't, and why.
+    Unreadable(Box<Unreadable>),
+}
+
+/// How plans are read.
+#[derive(Debug, Clone, Copy)]
+pub struct Reading {
+    /// The most bytes that a plan may have.
+    pub bytes_max: usize,
+    /// The dialect that somebody says it is written in; it is told by content and place where nobody does.
+    pub dialect: Option<&'static Dialect>,
+}
+
+/// Whether anything lies there, a link that leads nowhere included: a new plan can't.
+pub fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+/// Reads a plan, which is a file or a folder; `name` is how the user calls it.
+pub fn read(path: &Path, name: &str, reading: Reading) -> Result<Text, Error> {
+    let is_folder = path.is_dir();
+    if let Some(dialect) =
+        reading.dialect.filter(|dialect| is_folder && dialect.name != crate::store::plan_dir::DIALECT)
+    {
+        return Err(Error::NoFolder { path: path.to_owned(), dialect: dialect.name });
+    }
+    let text = match is_folder {
+        true => crate::store::plan_dir::read(path, name, reading.bytes_max)?,
+        false => read_file(path, name, reading.bytes_max)?,
+    };
+    // Where a plan lies tells more than how it was called.
+    let place = path.canonicalize().map_err(|source| read_error(path, source))?;
+    Ok(match text {
+        Text::Plan(source) => Text::Plan(source.at(place.to_string_lossy()).recognised(reading.dialect)),
+        unreadable @ Text::Unreadable(_) => unreadable,
+    })
+}
+
+pub(super) fn read_file(path: &Path, name: &str, bytes_max: usize) -> Result<Text, Error> {
+    for _ in 0..READ_TRIES {
+        let before = stamp(path)?;
+        let bytes = bytes(path, bytes_max)?;
+        // The clock of a file system may be too coarse to tell two states apart: the length must fit as well.
+        let is_whole = bytes.len() as u64 == before.length.min((bytes_max as u64).saturating_add(1));
+        if before != stamp(path)? || !is_whole {
+            continue;
+        }
+        return Ok(match before.length {
+            length if length > bytes_max as u64 => {
+                Text::Unreadable(verify::too_large(name, length, bytes_max))
+            }
+            _ => text(name, bytes),
+        });
+    }
+    Err(Error::Restless { path: path.to_owned() })
+}
+
+/// Reads a plan from a stream that can't be read twice, such as stdin.
+pub fn read_stream(stream: &mut dyn Read, name: &str, reading: Reading) -> io::Result<Text> {
+    let bytes_max = reading.bytes_max;
+    let mut bytes = Vec::new();
+    let length = stream.take((bytes_max as u64).saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok(match length {
+        length if length > bytes_max => Text::Unreadable(verify::too_large(name, length as u64, bytes_max)),
+        _ => match text(name, bytes) {
+            Text::Plan(source) => Text::Plan(source.recognised(reading.dialect)),
+            unreadable @ Text::Unreadable(_) => unreadable,
+        },
+    })
+}
+
+/// Reads a file that is no plan, up to `bytes_max`. A pipe that nobody writes to is not waited for.
+pub fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
+    String::from_utf8(read_bytes(path, bytes_max)?).map_err(io::Error::other)
+}
+
+/// The bytes of a regular file, up to `bytes_max`. Waits for nobody.
+pub fn read_bytes(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_regular(path)?.take(bytes_max).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The last `bytes_max` of a regular file that anybody may have written to: what is no text in it is replaced.
+pub(crate) fn read_end(path: &Path, bytes_max: u64) -> io::Result<String> {
+    let mut file = open_regular(path)?;
+    let start = file.metadata()?.len().saturating_sub(bytes_max);
+    file.seek(io::SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(bytes_max).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn open_regular(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let file = File::options().read(true).custom_flags(nix::libc::O_NONBLOCK).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("it is not a regular file")),
+    }
+}
+
+/// Reads what the user points at, be it a file or a pipe, up to `bytes_max`.
+pub fn read_stream_at(path: &Path, bytes_max: u64) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(bytes_max).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+fn text(name: &str, bytes: Vec<u8>) -> Text {
+    match verify::read(name, bytes) {
+        Ok(source) => Text::Plan(source),
+        Err(unreadable) => Text::Unreadable(unreadable),
+    }
+}
+
+/// What tells one state of a file from another without reading it.
+#[derive(PartialEq, Eq)]
+struct Stamp {
+    length: u64,
+    modified: Option<std::time::SystemTime>,
+    inode: u64,
+}
+
+fn stamp(path: &Path) -> Result<Stamp, Error> {
+    use std::os::unix::fs::MetadataExt;
+    // A pipe without a writer would be waited for when it is opened: look before that.
+    let data = path.metadata().map_err(|source| read_error(path, source))?;
+    if !data.is_file() {
+        return Err(Error::NotAFile { path: path.to_owned() });
+    }
+    Ok(Stamp { length: data.len(), modified: data.modified().ok(), inode: data.ino() })
+}
+
+/// The first bytes of a file, one more than allowed at most.
+fn bytes(path: &Path, bytes_max: usize) -> Result<Vec<u8>, Error> {
+    let file = File::open(path).map_err(|source| read_error(path, source))?;
+    let mut bytes = Vec::new();
+    file.take((bytes_max as u64).saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(|source| read_error(path, source))?;
+    Ok(bytes)
+}
+
+pub(super) fn read_error(path: &Path, source: io::Error) -> Error {
+    if source.kind() == io::ErrorKind::NotFound {
+        Error::Missing { path: path.to_owned() }
+    } else {
+        Error::Read { path: path.to_owned(), source }
+    }
+}

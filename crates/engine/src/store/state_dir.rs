@@ -1,0 +1,324 @@
+//! Where planwright keeps what it knows: one folder a repository, outside every workspace, shared by all worktrees. Finds
+//! and makes that folder; never runs git and never looks at what lies in the folder.
+
+use std::fs::{DirBuilder, File, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use planwright_core::plan::verified;
+
+use super::worktree_registry;
+
+/// Read, write and enter: the owner alone. Approvals and verdicts are nobody else's to read or change.
+const MODE: u32 = 0o700;
+/// How much of a `.git` file or a `commondir` file is read: a path, with room to spare.
+const POINTER_BYTES_MAX: u64 = 8192;
+
+/// What can go wrong with the state folder.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The repository that a folder belongs to can't be told.
+    #[error("cannot tell which repository {} belongs to", path.display())]
+    Repository {
+        /// The file or folder that should say so.
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    /// The folder can't be made or kept private.
+    #[error("cannot use the state folder {}", path.display())]
+    Folder {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Where planwright keeps its state: `$XDG_STATE_HOME/planwright`.
+pub fn folder() -> PathBuf {
+    // A relative path would lie in the workspace, within reach of the agents; the specification says to ignore it.
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || set("HOME").map(|home| home.join(".local/state"));
+    set("XDG_STATE_HOME").or_else(home).unwrap_or_else(std::env::temp_dir).join("planwright")
+}
+
+/// The folder below `states` for the project at `root`: the same for every worktree of a repository.
+pub fn folder_of(states: &Path, root: &Path) -> Result<PathBuf, Error> {
+    let root = root.canonicalize().map_err(|source| Error::Repository { path: root.to_owned(), source })?;
+    let Some(tree) = tree_of(&root)? else {
+        return Ok(states.join(key(&root, &root, Path::new(""))));
+    };
+    let git = common_git_folder(tree)?;
+    // A project that is a part of a repository has plans of its own: their paths are relative to it.
+    let part = root.strip_prefix(tree).unwrap_or(Path::new(""));
+    let named = match git.file_name() {
+        Some(name) if name == ".git" => git.parent().unwrap_or(&git),
+        Some(_) | None => &git,
+    };
+    Ok(states.join(key(&git, &named.join(part), part)))
+}
+
+/// The nearest folder with a `.git`. A disk that can't tell is an error: taken for "none", it would lead to another state
+/// folder, where nothing of what was done is known.
+pub(crate) fn tree_of(root: &Path) -> Result<Option<&Path>, Error> {
+    for folder in root.ancestors() {
+        let git = folder.join(".git");
+        // In a tree that we made somebody may have removed it, and the next one above is another repository.
+        if worktree_registry::tree_at(folder)?.is_some() {
+            return Ok(Some(folder));
+        }
+        match is_repository(&git) {
+            Ok(true) => return Ok(Some(folder)),
+            Ok(false) => {}
+            Err(source) => return Err(Error::Repository { path: git, source }),
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a `.git` is there and holds anything: sandboxes leave empty ones where they had mounted something.
+pub(crate) fn is_repository(git: &Path) -> io::Result<bool> {
+    match git.symlink_metadata() {
+        Ok(data) if data.is_dir() => match git.read_dir() {
+            Ok(mut entries) => Ok(entries.next().is_some()),
+            // What can't be looked into is not known to be empty.
+            Err(error) if is_absence(&error) => Ok(true),
+            Err(error) => Err(error),
+        },
+        Ok(_) => Ok(true),
+        Err(error) if is_absence(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether there is nothing, or nothing that this user may see.
+pub(crate) fn is_absence(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied
+    )
+}
+
+/// Makes a folder that only its owner may enter, with everything above it; one that is there is made private.
+pub fn create(folder: &Path) -> Result<(), Error> {
+    let error = |source| Error::Folder { path: folder.to_owned(), source };
+    make(folder).map_err(error)?;
+    let mode = folder.metadata().map_err(error)?.permissions().mode();
+    if mode & 0o777 == MODE {
+        return Ok(());
+    }
+    // This also fails, as it should, where the folder is somebody else's.
+    std::fs::set_permissions(folder, Permissions::from_mode(MODE)).map_err(error)
+}
+
+/// Makes a private folder with nothing in it. Whatever lies there already is removed first, and never taken over.
+pub(crate) fn create_fresh(folder: &Path) -> Result<(), Error> {
+    let error = |source| Error::Folder { path: folder.to_owned(), source };
+    if let Some(above) = folder.parent() {
+        create(above)?;
+    }
+    let removed = match folder.symlink_metadata() {
+        Ok(data) if data.is_dir() => std::fs::remove_dir_all(folder),
+        Ok(_) => std::fs::remove_file(folder),
+        Err(source) if source.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(source),
+    };
+    removed.and_then(|()| DirBuilder::new().mode(MODE).create(folder)).map_err(error)
+}
+
+/// Where throw-away trees are made: `$XDG_CACHE_HOME/planwright`. Not in the state folder, where a contract that goes up by
+/// accident would find what is known of runs.
+pub(crate) fn cache() -> PathBuf {
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || set("HOME").map(|home| home.join(".cache"));
+    set("XDG_CACHE_HOME").or_else(home).unwrap_or_else(std::env::temp_dir).join("planwright")
+}
+
+/// Puts a file into a state folder, whole or not at all, for what can be found out again: it may be lost by a power cut. Several
+/// may write at once: each writes a file of its own, and one of them is the last.
+#[expect(clippy::disallowed_methods, reason = "writes into the state folder, never where plans are")]
+pub(crate) fn keep(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    create(folder)?;
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let fresh = folder.join(format!(".{name}.{}-{count}", std::process::id()));
+    let written = std::fs::write(&fresh, bytes).and_then(|()| std::fs::rename(&fresh, folder.join(name)));
+    written.map_err(|source| Error::Folder { path: folder.to_owned(), source })
+}
+
+/// The same for what can't be found out again: it is durable when this returns.
+#[expect(clippy::disallowed_methods, reason = "writes into the state folder, never where plans are")]
+pub(crate) fn keep_durably(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
+    create(folder)?;
+    let fresh = folder.join(format!(".{name}.{}", std::process::id()));
+    let written = || -> io::Result<()> {
+        let mut file = File::create(&fresh)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        std::fs::rename(&fresh, folder.join(name))?;
+        File::open(folder)?.sync_all()
+    };
+    written().map_err(|source| Error::Folder { path: folder.to_owned(), source })
+}
+
+fn make(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let above = folder.parent().filter(|above| !above.as_os_str().is_empty());
+    if let Some(above) = above {
+        make(above)?;
+    }
+    match DirBuilder::new().mode(MODE).create(folder) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => Ok(()),
+        Err(error) => Err(error),
+        // The new name is durable only once the folder above is: a power cut must not take the whole store along.
+        Ok(()) => above.map_or(Ok(()), |above| File::open(above)?.sync_all()),
+    }
+}
+
+fn key(identity: &Path, named: &Path, part: &Path) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(identity.as_os_str().as_encoded_bytes());
+    if !part.as_os_str().is_empty() {
+        // No path has a zero byte, so no repository can be taken for a part of another.
+        hasher.update(&[0]).update(part.as_os_str().as_encoded_bytes());
+    }
+    let name = named.file_name().map(|name| verified::slug(&name.to_string_lossy())).unwrap_or_default();
+    let name = if name.is_empty() { "project" } else { &name };
+    format!("{name}-{}", &hasher.finalize().to_hex()[..8])
+}
+
+/// The git folder that all worktrees of a repository have in common.
+pub(crate) fn common_git_folder(tree: &Path) -> Result<PathBuf, Error> {
+    let git = tree.join(".git");
+    let error = |source| Error::Repository { path: git.clone(), source };
+    // A tree that we made is the repository's that it was made of, whatever lies in it.
+    if let Some(known) = worktree_registry::tree_at(tree)? {
+        return known
+            .repository
+            .canonicalize()
+            .map_err(|source| Error::Repository { path: known.repository, source });
+    }
+    let own = if git.is_dir() {
+        git.clone()
+    } else {
+        let text = pointer(&git).map_err(error)?;
+        let target = text.strip_prefix("gitdir:").map(str::trim).filter(|target| !target.is_empty());
+        let target =
+            target.ok_or_else(|| error(io::Error::new(io::ErrorKind::InvalidData, "no `gitdir:` in it")))?;
+        tree.join(target)
+    };
+    let common = own.join("commondir");
+    let is_worktree =
+        common.try_exists().map_err(|source| Error::Repository { path: common.clone(), source })?;
+    let common = match is_worktree {
+        true => {
+            own.join(pointer(&common).map_err(|source| Error::Repository { path: common, source })?.trim())
+        }
+        false => own,
+    };
+    common.canonicalize().map_err(error)
+}
+
+/// The text of a small file that points somewhere. A pipe in its place would be waited for without end.
+fn pointer(path: &Path) -> io::Result<String> {
+    if !path.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "not a regular file"));
+    }
+    let mut text = String::new();
+    File::open(path)?.take(POINTER_BYTES_MAX).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    #[expect(clippy::disallowed_methods, reason = "lays out a repository")]
+    fn write(path: &Path, text: &str) {
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        std::fs::write(path, text).expect("written");
+    }
+
+    fn of(root: &Path) -> String {
+        folder_of(Path::new("/s"), root).expect("a folder").display().to_string()
+    }
+
+    #[test]
+    fn all_worktrees_of_a_repository_share_a_folder() {
+        let scratch = Scratch::new("state-worktrees");
+        let base = scratch.path();
+        write(&base.join("My App/.git/HEAD"), "ref: refs/heads/main\n");
+        write(&base.join("My App/.git/worktrees/two/commondir"), "../..\n");
+        let main = base.join("My App/.git/worktrees/two").display().to_string();
+        write(&base.join("elsewhere/two/.git"), &format!("gitdir: {main}\n"));
+        let shared = of(&base.join("My App"));
+        assert!(shared.starts_with("/s/my-app-"), "{shared}");
+        assert_eq!(shared.len(), "/s/my-app-".len() + 8);
+        assert_eq!(of(&base.join("elsewhere/two")), shared);
+        let elsewhere = Scratch::new("state-worktrees-other");
+        let other = elsewhere.path().join("My App");
+        write(&other.join(".git/HEAD"), "");
+        assert_ne!(of(&other), shared, "the name alone must not tell repositories apart");
+    }
+
+    #[test]
+    fn a_part_of_a_repository_is_apart_but_shared_by_worktrees() {
+        let scratch = Scratch::new("state-parts");
+        let base = scratch.path();
+        write(&base.join("app/.git/worktrees/two/commondir"), "../..");
+        write(&base.join("two/.git"), "gitdir: ../app/.git/worktrees/two");
+        for folder in ["app/web", "app/api", "two/web"] {
+            std::fs::create_dir_all(base.join(folder)).expect("made");
+        }
+        assert_ne!(of(&base.join("app/web")), of(&base.join("app/api")));
+        assert_ne!(of(&base.join("app/web")), of(&base.join("app")));
+        assert_eq!(of(&base.join("app/web")), of(&base.join("two/web")));
+    }
+
+    #[test]
+    fn a_submodule_has_a_folder_of_its_own() {
+        let scratch = Scratch::new("state-submodule");
+        let base = scratch.path();
+        write(&base.join("app/.git/modules/lib/HEAD"), "");
+        write(&base.join("app/lib/.git"), "gitdir: ../.git/modules/lib\n");
+        assert_ne!(of(&base.join("app/lib")), of(&base.join("app")));
+        assert!(of(&base.join("app/lib")).starts_with("/s/lib-"));
+    }
+
+    #[test]
+    fn without_git_the_project_is_its_own_folder_whichever_way_it_is_reached() {
+        let scratch = Scratch::new("state-plain");
+        let base = scratch.path();
+        std::fs::create_dir_all(base.join("notes/x")).expect("made");
+        assert_eq!(of(&base.join("notes")), of(&base.join("notes/x/..")));
+        assert!(of(&base.join("notes")).starts_with("/s/notes-"));
+    }
+
+    #[test]
+    fn a_git_file_that_leads_nowhere_is_named() {
+        let scratch = Scratch::new("state-broken");
+        let base = scratch.path();
+        for text in ["gitdir: /nowhere/at/all\n", "garbage", ""] {
+            write(&base.join(".git"), text);
+            let error = folder_of(Path::new("/s"), base).expect_err("no repository").to_string();
+            assert!(error.contains(&base.join(".git").display().to_string()), "{text:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_folder_is_private_even_if_it_was_not() {
+        let scratch = Scratch::new("state-private");
+        let folder = scratch.path().join("planwright/app");
+        create(&folder).expect("made");
+        let mode = |path: &Path| path.metadata().expect("there").permissions().mode() & 0o777;
+        assert_eq!((mode(&folder), mode(folder.parent().expect("above"))), (0o700, 0o700));
+        std::fs::set_permissions(&folder, Permissions::from_mode(0o755)).expect("opened");
+        create(&folder).expect("made private");
+        assert_eq!(mode(&folder), 0o700);
+    }
+}

@@ -1,0 +1,117 @@
+//! Folders for a while, outside every workspace: gone when they are dropped, and swept when whoever made them died before.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::git::base::Error;
+use crate::store::state_dir;
+
+/// Where they are, below the folder for what can be made again.
+const FOLDER: &str = "checkouts";
+/// What is locked as long as somebody uses the folder. The kernel lets go of it when the process dies, however it dies.
+const LOCK: &str = "lock";
+
+/// A folder for a while.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) path: PathBuf,
+    /// Held for as long as the folder is used.
+    _lock: File,
+}
+
+impl Place {
+    /// Makes a new folder, and removes those that nobody uses any more.
+    pub(crate) fn new(root: &Path) -> Result<Self, Error> {
+        let folder = state_dir::folder_of(&state_dir::cache().join(FOLDER), root)?;
+        state_dir::create(&folder)?;
+        Self::within(&folder).map_err(|source| Error::File { path: folder, source })
+    }
+
+    /// The same in a folder of such folders.
+    pub(crate) fn within(folder: &Path) -> io::Result<Self> {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        // Between the making of a folder and its lock nobody may take it for a leftover.
+        let door = lock_file(&folder.join(LOCK))?;
+        door.lock()?;
+        sweep(folder);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        // A process that died may have had our id, and what it left may be in the way.
+        let names = (0..).map(|again| format!("{}-{count}-{again}", std::process::id()));
+        for name in names.take(100) {
+            let path = folder.join(name);
+            match std::fs::create_dir(&path) {
+                Ok(()) => {
+                    let lock = lock_file(&path.join(LOCK))?;
+                    lock.lock()?;
+                    return Ok(Self { path, _lock: lock });
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // What can't be removed now is swept by the next one.
+        remove(&self.path).ok();
+    }
+}
+
+fn lock_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).truncate(false).write(true).open(path)
+}
+
+/// Removes the folders whose makers are dead.
+fn sweep(folder: &Path) {
+    for path in unused(folder) {
+        // Another try is made next time.
+        remove(&path).ok();
+    }
+}
+
+/// The folders whose makers are dead.
+fn unused(folder: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> =
+        folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    found.retain(|path| {
+        let held = OpenOptions::new().write(true).open(path.join(LOCK));
+        let is_used = held.is_ok_and(|lock| lock.try_lock().is_err());
+        !is_used && path.symlink_metadata().is_ok_and(|data| data.is_dir())
+    });
+    found
+}
+
+/// How many folders of a project nobody uses any more, and nobody has swept yet.
+pub(crate) fn abandoned(root: &Path) -> usize {
+    state_dir::folder_of(&state_dir::cache().join(FOLDER), root)
+        .map(|folder| unused(&folder).len())
+        .unwrap_or_default()
+}
+
+/// Removes a folder, also one in which somebody took away the right to.
+pub(crate) fn remove(folder: &Path) -> io::Result<()> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            open_up(folder);
+            std::fs::remove_dir_all(folder)
+        }
+        removed => removed,
+    }
+}
+
+fn open_up(folder: &Path) {
+    // What can't be opened is named by the second try to remove it.
+    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700)).ok();
+    let Ok(entries) = folder.read_dir() else { return };
+    for entry in entries.flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            open_up(&entry.path());
+        }
+    }
+}

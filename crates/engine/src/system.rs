@@ -1,0 +1,6 @@
+//! Processes, programs, time and file watching. Knows nothing about plans.
+
+pub mod clock;
+pub mod process;
+pub(crate) mod walk;
+pub mod watch;

@@ -1,0 +1,189 @@
+//! Asks bash about the syntax of commands. It never runs one: bash only reads them, with an environment of its own.
+
+use std::collections::{BTreeSet, HashMap};
+use std::io::{self, Read, Write};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use planwright_core::syntax::shell;
+use planwright_core::verify::BashFault;
+
+use super::Error;
+
+/// How long bash may take over a syntax check. It takes milliseconds; a parser that hangs is stopped.
+const SYNTAX_DEADLINE: Duration = Duration::from_secs(10);
+/// How much of what a process says is kept.
+const OUTPUT_BYTES_MAX: u64 = 1 << 20;
+/// The file that bash is told to check. It numbers the lines of a file; those of its standard input it does not.
+const SCRIPT: &str = "/dev/stdin";
+/// How often a running process is looked at.
+const POLL: Duration = Duration::from_millis(1);
+
+/// Asks `bash -n` about commands. Every command gets an entry; an empty list means that bash takes it.
+///
+/// One process looks at all commands that our own parser takes, joined by boundaries: starting bash for each would cost
+/// seconds on a long plan. A fault is put down to the command whose lines it lies in, and the rest is asked again without
+/// it. Commands that could run into the next one are asked about one by one.
+pub fn check_bash(commands: &BTreeSet<String>) -> Result<HashMap<String, Vec<BashFault>>, Error> {
+    let mut answers: HashMap<String, Vec<BashFault>> = HashMap::new();
+    let (doubtful, mut together): (Vec<&String>, Vec<&String>) =
+        commands.iter().partition(|command| may_run_on(command));
+    for command in doubtful {
+        answers.insert(command.clone(), reasons(command)?);
+    }
+    while !together.is_empty() {
+        let Some((bad, _)) = faults(&together)?.into_iter().next() else { break };
+        let command = together.remove(bad);
+        let reasons = reasons(command)?;
+        let is_neighbour = reasons.is_empty();
+        answers.insert(command.clone(), reasons);
+        if is_neighbour {
+            // The fault is not where it was seen: one command ran into the next. Only asking each alone tells which.
+            for command in together.drain(..) {
+                answers.insert(command.clone(), self::reasons(command)?);
+            }
+        }
+    }
+    for command in together {
+        answers.insert(command.clone(), Vec::new());
+    }
+    Ok(answers)
+}
+
+/// Whether the command might not end where its text does: our parser refuses it, or it has a here-document, whose end
+/// could be found in the text of a neighbour.
+fn may_run_on(command: &str) -> bool {
+    command.contains("<<") || shell::analyse(command).fault.is_some()
+}
+
+/// Everything that bash has against one command.
+fn reasons(command: &String) -> Result<Vec<BashFault>, Error> {
+    Ok(faults(&[command])?.into_iter().map(|(_, fault)| fault).collect())
+}
+
+/// What bash says about the commands, each fault with the place of its command in the list.
+fn faults(commands: &[&String]) -> Result<Vec<(usize, BashFault)>, Error> {
+    let mut script = String::new();
+    let mut starts = Vec::with_capacity(commands.len());
+    let mut line = 1;
+    for command in commands {
+        starts.push(line);
+        line += command.lines().count() + usize::from(command.ends_with('\n')) + 2;
+        script.push_str(command);
+        script.push_str("\n: boundary\n\n");
+    }
+    if commands.len() == 1 {
+        script.truncate(commands[0].len());
+    }
+    let mut bash = Command::new("bash");
+    // Without extglob a script that turns it on is refused. Nothing of the caller's environment can change the answer.
+    bash.args(["-O", "extglob", "-n", SCRIPT])
+        .env_clear()
+        .env("LC_ALL", "C")
+        .env("PATH", crate::workspace::facts::search_path());
+    let (said, is_content) = stderr_of(&mut bash, "bash", script.as_bytes())?;
+    let faults = said.lines().filter_map(|message| {
+        let (line, text) = message.strip_prefix(SCRIPT)?.strip_prefix(": line ")?.split_once(": ")?;
+        let line: usize = line.parse().ok()?;
+        // The second line of a message repeats the text of the script.
+        if text.starts_with('`') {
+            return None;
+        }
+        let place = starts.partition_point(|&start| start <= line).max(1) - 1;
+        Some((place, BashFault { line: line - starts[place] + 1, message: text.to_owned() }))
+    });
+    let mut faults: Vec<(usize, BashFault)> = faults.collect();
+    // A bash that died or gave up without a word has not said yes.
+    if faults.is_empty() && !is_content {
+        faults.push((0, BashFault { line: 1, message: "bash could not read it to its end".to_owned() }));
+    }
+    Ok(faults)
+}
+
+/// Runs a command with `input` and returns what it says on stderr, up to the cap, and whether it ended with 0.
+fn stderr_of(command: &mut Command, program: &str, input: &[u8]) -> Result<(String, bool), Error> {
+    let talk = |source| Error::Talk { program: program.to_owned(), source };
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|source| Error::Start { program: program.to_owned(), source })?;
+    let mut stdin = child.stdin.take().ok_or_else(|| talk(io::ErrorKind::BrokenPipe.into()))?;
+    let stderr = child.stderr.take().ok_or_else(|| talk(io::ErrorKind::BrokenPipe.into()))?;
+    std::thread::scope(|scope| {
+        // Both ends move at once: a process that writes before it has read everything would stop us both.
+        let writer = scope.spawn(move || stdin.write_all(input));
+        let reader = scope.spawn(move || {
+            let mut said = Vec::new();
+            stderr.take(OUTPUT_BYTES_MAX).read_to_end(&mut said).map(|_| said)
+        });
+        let ended = wait(&mut child, program, SYNTAX_DEADLINE);
+        // A process may stop reading early: what it has said by then is its answer.
+        if let Ok(Err(error)) = writer.join()
+            && error.kind() != io::ErrorKind::BrokenPipe
+        {
+            return Err(talk(error));
+        }
+        let is_content = ended?.success();
+        let said = reader.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into())).map_err(talk)?;
+        Ok((String::from_utf8_lossy(&said).into_owned(), is_content))
+    })
+}
+
+/// Waits for the end of a process; kills it when it takes too long.
+pub(super) fn wait(child: &mut Child, program: &str, limit: Duration) -> Result<ExitStatus, Error> {
+    let talk = |source| Error::Talk { program: program.to_owned(), source };
+    let begin = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().map_err(talk)? {
+            return Ok(status);
+        }
+        if begin.elapsed() > limit {
+            child.kill().map_err(talk)?;
+            child.wait().map_err(talk)?;
+            return Err(Error::Deadline { program: program.to_owned(), seconds: limit.as_secs() });
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(commands: &[&str]) -> Vec<(String, Vec<BashFault>)> {
+        let set = commands.iter().map(|&command| command.to_owned()).collect();
+        let mut answers: Vec<_> = check_bash(&set).expect("bash is here").into_iter().collect();
+        answers.sort_by(|one, other| one.0.cmp(&other.0));
+        answers
+    }
+
+    // A-35: the syntax of every contract is checked by bash itself.
+    #[test]
+    fn every_command_is_answered_and_faults_are_put_down_to_the_right_one() {
+        let good = ["test -f x", "a | b\nc", "case x in y) ;; esac", "cat <<E\nx\nE", "[[ a =~ ^(b|c)$ ]]"];
+        let bad = ["uv run && (", "if true; then", "echo \"open", "x >\n", "[[ -f x ]", "cat <<E\nnever"];
+        let all: Vec<&str> = good.iter().chain(&bad).copied().collect();
+        for (command, faults) in ask(&all) {
+            assert_eq!(faults.is_empty(), good.contains(&command.as_str()), "{command:?}: {faults:?}");
+        }
+    }
+
+    #[test]
+    fn the_line_of_a_fault_is_counted_inside_its_command() {
+        let answers = ask(&["ls\nls\necho )", "true\ntrue\ntrue\ntrue"]);
+        assert_eq!(answers[0].1[0].line, 3, "{answers:?}");
+    }
+
+    #[test]
+    fn a_bash_that_dies_has_not_said_yes() {
+        let deep = "$(".repeat(50_000);
+        let answers = ask(&[&deep, "true"]);
+        assert_eq!(answers.iter().map(|(_, faults)| faults.is_empty()).collect::<Vec<_>>(), [false, true]);
+    }
+
+    #[test]
+    fn nothing_of_a_command_is_run() {
+        let file = std::env::temp_dir().join(format!("planwright-noexec-{}", std::process::id()));
+        let command = format!("touch {}; $(touch {})", file.display(), file.display());
+        assert!(ask(&[&command])[0].1.is_empty());
+        assert!(!file.exists(), "bash -n must not run anything");
+    }
+}

@@ -1,0 +1,179 @@
+//! Git, asked so that a repository has no say in what is run: in one that an agent can write to, its configuration, hooks,
+//! filters and monitors are the agent's.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use super::Error;
+use super::bash_check::wait;
+
+/// How long one question may take. A repository can be large, and its configuration can be a pipe that nobody writes to.
+const DEADLINE: Duration = Duration::from_mins(2);
+/// How much of an answer is read: the names of a million files, and more.
+const OUTPUT_BYTES_MAX: u64 = 256 << 20;
+/// How much of a complaint is read.
+const COMPLAINT_BYTES_MAX: u64 = 8 << 10;
+
+/// What is said to git on top of every question: settings that would have it start something, or look elsewhere.
+const SETTINGS: &[&str] = &[
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.untrackedCache=false",
+    "core.attributesFile=/dev/null",
+    "core.excludesFile=/dev/null",
+    "core.sshCommand=false",
+    "core.pager=cat",
+    "protocol.allow=never",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    // Whose the repository is matters to those who obey it.
+    "safe.directory=*",
+];
+/// Its whole environment, but for the PATH. Without HOME and with these there is no configuration but the repository's.
+const ENVIRONMENT: &[(&str, &str)] = &[
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_CONFIG_SYSTEM", "/dev/null"),
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_ATTR_NOSYSTEM", "1"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("LC_ALL", "C"),
+];
+
+/// A repository that is asked, and not obeyed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repository {
+    /// The folder with its files. Git runs here.
+    pub tree: PathBuf,
+    /// Its git folder, or the file that points to it.
+    pub git: PathBuf,
+}
+
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub stdout: Vec<u8>,
+    /// What it complained about.
+    pub stderr: String,
+    /// How it ended; `None`: by a signal.
+    pub code: Option<i32>,
+}
+
+impl Answer {
+    /// What it printed, as text without the line break at its end.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).trim_end_matches('\n').to_owned()
+    }
+}
+
+impl Repository {
+    /// Asks git something that only looks. The PATH has no folder of the repository in it.
+    pub fn ask<Word: AsRef<OsStr>>(&self, words: &[Word]) -> Result<Answer, Error> {
+        self.tell(words, &[], &[])
+    }
+
+    /// Has git do something, with more in its environment and a text to read. Who calls this says why it may be done.
+    pub(crate) fn tell<Word: AsRef<OsStr>>(
+        &self,
+        words: &[Word],
+        environment: &[(&str, &OsStr)],
+        input: &[u8],
+    ) -> Result<Answer, Error> {
+        let mut git = Command::new("git");
+        for setting in SETTINGS {
+            git.args(["-c", setting]);
+        }
+        git.args(words)
+            .current_dir(&self.tree)
+            .env_clear()
+            .envs(ENVIRONMENT.iter().copied())
+            .env("PATH", path_outside(&[&self.tree]))
+            .env("GIT_DIR", &self.git)
+            .env("GIT_WORK_TREE", &self.tree)
+            .envs(environment.iter().copied());
+        answer_of(&mut git, input)
+    }
+}
+
+/// Who the user is to git: name and address, as far as they are said.
+pub(crate) fn identity(repository: &Repository) -> (Option<String>, Option<String>) {
+    let home = std::env::var_os("HOME").unwrap_or_default();
+    let config = std::env::var_os("XDG_CONFIG_HOME").unwrap_or_default();
+    // The user's own settings are read here, and nothing of them is run: `config --get` only looks.
+    let own = PathBuf::from(&home).join(".gitconfig");
+    let environment =
+        [("HOME", home.as_os_str()), ("XDG_CONFIG_HOME", &config), ("GIT_CONFIG_GLOBAL", own.as_os_str())];
+    let said = |name: &str| {
+        let answer = repository.tell(&["config", "--get", name], &environment, &[]).ok()?;
+        Some(answer.text()).filter(|text| answer.code == Some(0) && !text.is_empty())
+    };
+    (said("user.name"), said("user.email"))
+}
+
+/// The names of the filters that the user's settings or the repository's say a program for. None of them is run.
+pub(crate) fn filters(repository: &Repository) -> BTreeSet<String> {
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = set("HOME");
+    let config = set("XDG_CONFIG_HOME").or_else(|| home.as_ref().map(|home| home.join(".config")));
+    let files = [
+        home.map(|home| home.join(".gitconfig")),
+        config.map(|config| config.join("git/config")),
+        Some(PathBuf::from("/etc/gitconfig")),
+    ];
+    let words = ["config", "--name-only", "-z", "--get-regexp", r"^filter\..*\.(clean|smudge|process)$"];
+    let mut names = BTreeSet::new();
+    for file in files.into_iter().flatten() {
+        let environment = [("GIT_CONFIG_GLOBAL", file.as_os_str())];
+        // Where nothing is said, or a file can't be read, there is no filter either.
+        let Ok(answer) = repository.tell(&words, &environment, &[]) else { continue };
+        let said = String::from_utf8_lossy(&answer.stdout).into_owned();
+        let keys = said.split('\0').filter_map(|key| key.strip_prefix("filter."));
+        names.extend(keys.filter_map(|key| key.rsplit_once('.')).map(|(name, _)| name.to_owned()));
+    }
+    names
+}
+
+/// The PATH without folders that somebody could put a program into: relative ones and those below the roots.
+pub(crate) fn path_outside(roots: &[&Path]) -> std::ffi::OsString {
+    let path = crate::workspace::facts::search_path();
+    let is_outside =
+        |folder: &PathBuf| folder.is_absolute() && !roots.iter().any(|root| folder.starts_with(root));
+    let folders = std::env::split_paths(&path).filter(is_outside);
+    std::env::join_paths(folders).unwrap_or_default()
+}
+
+fn answer_of(git: &mut Command, input: &[u8]) -> Result<Answer, Error> {
+    let program = "git";
+    let talk = |source| Error::Talk { program: program.to_owned(), source };
+    let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
+    git.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = git.spawn().map_err(|source| Error::Start { program: program.to_owned(), source })?;
+    let stdout = child.stdout.take().ok_or_else(|| talk(io::ErrorKind::BrokenPipe.into()))?;
+    let stderr = child.stderr.take().ok_or_else(|| talk(io::ErrorKind::BrokenPipe.into()))?;
+    let stdin = child.stdin.take();
+    std::thread::scope(|scope| {
+        // Whoever stops reading has read enough; what it makes of that is its answer.
+        scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(input).ok()));
+        let printed = scope.spawn(move || all_of(stdout, OUTPUT_BYTES_MAX));
+        let complained = scope.spawn(move || all_of(stderr, COMPLAINT_BYTES_MAX));
+        let status = wait(&mut child, program, DEADLINE)?;
+        let joined = |bytes: std::thread::Result<io::Result<Vec<u8>>>| {
+            bytes.unwrap_or_else(|_| Err(io::ErrorKind::Other.into())).map_err(talk)
+        };
+        let stderr = String::from_utf8_lossy(&joined(complained.join())?).trim().to_owned();
+        Ok(Answer { stdout: joined(printed.join())?, stderr, code: status.code() })
+    })
+}
+
+/// What a stream says, up to a limit. The rest is read and dropped: a full pipe would stop whoever writes.
+fn all_of(mut stream: impl Read, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    stream.by_ref().take(bytes_max).read_to_end(&mut bytes)?;
+    io::copy(&mut stream, &mut io::sink())?;
+    Ok(bytes)
+}

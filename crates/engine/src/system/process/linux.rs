@@ -1,0 +1,390 @@
+//! What only Linux can do: adopt orphans, die with a parent, and read from /proc who is alive. It decides nothing about
+//! when anybody is killed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use fork::waitpid_nohang;
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, SealFlag, fcntl};
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::sys::prctl;
+use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit, rlim_t, setrlimit};
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::socket::MsgFlags;
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
+use nix::unistd::{Pid, getppid};
+
+use super::poll::Event;
+use super::{DEATH_MAX, Error, ROUND, SHIM, TAG};
+
+/// The tag of a supervisor in its environment: which job it is on changes, and says [`HELD`].
+pub(super) const CHANGING: &str = "supervisor";
+/// The name of the file in memory that a supervisor holds open while it is on a job; the tag of the job is in it.
+const HELD: &str = "planwright-tag";
+/// Says that such a file is no program, which a strict kernel asks for and one before 6.3 does not know; nix has no name
+/// for it (`MFD_NOEXEC_SEAL`).
+const NEVER_PROGRAM: MFdFlags = MFdFlags::from_bits_retain(8);
+/// What such a descriptor leads to.
+const HELD_LINK: &[u8] = b"/memfd:planwright-tag (deleted)";
+/// How often in a row nobody must be found. A process in the middle of an `exec` shows no environment for a moment.
+const CLEAN_SCANS: usize = 2;
+
+/// How far up a variable is looked for.
+const DEPTH_MAX: usize = 64;
+
+/// The most file locks that a job may hold, a limit that no kernel since 2.4 looks at and no desktop, service or shell sets. It
+/// marks: a hard limit goes along with every copy of a process, whatever namespace it makes, whatever it
+/// wipes and whoever adopts it, and nobody but the machine's root can raise it again.
+const JOB_MARK: rlim_t = RLIM_INFINITY / 4;
+
+/// Where a file descriptor of this process can be opened by its number.
+pub(super) const DESCRIPTORS: &str = "/proc/self/fd";
+
+/// A process that is told from a later one with the same number by the time at which it began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Identity {
+    pub(super) pid: i32,
+    start: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Process {
+    identity: Identity,
+    parent: i32,
+    is_alive: bool,
+}
+
+/// The program that runs now. By this name it is found even when its file was replaced in the meantime.
+#[expect(clippy::unnecessary_wraps, reason = "other systems can fail here")]
+pub(super) fn executable() -> io::Result<PathBuf> {
+    Ok(PathBuf::from("/proc/self/exe"))
+}
+
+/// Descriptors that are passed close by themselves when a command begins.
+pub(super) const PASSED: MsgFlags = MsgFlags::MSG_CMSG_CLOEXEC;
+
+/// Shows to everybody that this process is on the job with this tag, until it is dropped. Nobody can change it.
+pub(super) fn hold_tag(tag: &str) -> io::Result<File> {
+    let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
+    let memory = memfd_create(HELD, flags | NEVER_PROGRAM).or_else(|_| memfd_create(HELD, flags))?;
+    let mut file = File::from(memory);
+    file.write_all(tag.as_bytes())?;
+    fcntl(&file, FcntlArg::F_ADD_SEALS(SealFlag::all()))?;
+    Ok(file)
+}
+
+/// The tag that a supervisor holds.
+fn held_tag(pid: i32) -> Option<Vec<u8>> {
+    let mut open = fs::read_dir(format!("/proc/{pid}/fd")).ok()?.flatten().map(|entry| entry.path());
+    let is_held =
+        |path: &PathBuf| fs::read_link(path).is_ok_and(|target| target.as_os_str().as_bytes() == HELD_LINK);
+    fs::read(open.find(is_held)?).ok()
+}
+
+/// From now on whatever is orphaned below this process becomes its child.
+pub(super) fn adopt_orphans() -> io::Result<()> {
+    Ok(prctl::set_child_subreaper(true)?)
+}
+
+/// Has this process killed when `parent` dies; fails when that has happened already.
+pub(super) fn die_with(parent: i32) -> io::Result<()> {
+    prctl::set_pdeathsig(Signal::SIGKILL)?;
+    if getppid().as_raw() == parent { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
+}
+
+/// Marks this process and whatever it will start as part of a job. Where the kernel has no such limit, those above have to tell.
+pub(super) fn mark_job() {
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_LOCKS) {
+        // Never more than there was: that would be refused.
+        let hard = hard.min(JOB_MARK);
+        let _ = setrlimit(Resource::RLIMIT_LOCKS, soft.min(hard), hard);
+    }
+}
+
+/// The hard limit by which this process is known as part of a job. A lower one counts as well, for a job can
+/// lower it.
+pub(super) fn job_mark() -> Option<u64> {
+    let (_, hard) = getrlimit(Resource::RLIMIT_LOCKS).ok()?;
+    (hard <= JOB_MARK).then_some(hard)
+}
+
+/// Whether a process is part of a job by its mark. Of the children of a harness only those are that it adopted when they had
+/// killed their supervisor: a supervisor itself has none.
+fn is_marked(pid: i32) -> bool {
+    let limits = fs::read_to_string(format!("/proc/{pid}/limits")).unwrap_or_default();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max file locks"));
+    let hard = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+    hard.is_some_and(|hard| hard <= JOB_MARK)
+}
+
+/// Tells when children end.
+pub(super) struct Deaths(SignalFd);
+
+impl Deaths {
+    /// How often one has to look where nothing tells.
+    pub(super) const LOOK: Option<Duration> = None;
+
+    /// Hears from now on; what happened before is not lost as long as the signal is blocked.
+    pub(super) fn listen() -> io::Result<Self> {
+        let mut mask = SigSet::empty();
+        mask.add(Signal::SIGCHLD);
+        Ok(Self(SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?))
+    }
+
+    /// What can be read when a child has ended.
+    #[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
+    pub(super) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.0.as_fd())
+    }
+
+    /// Forgets what was told; whoever wants to know looks at the children themselves.
+    pub(super) fn forget(&self) {
+        while matches!(self.0.read_signal(), Ok(Some(_))) {}
+    }
+}
+
+/// Collects every child that has ended, until it was `command` or there is none left. An orphan that was adopted is
+/// collected in silence: nobody wants to know how it ended.
+pub(super) fn reap(command: &mut Option<i32>) -> Option<Event> {
+    loop {
+        // The command is asked for by its number, raw: nix refuses to name a real-time signal.
+        match waitid(Id::All, WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT | WaitPidFlag::WNOHANG) {
+            Ok(WaitStatus::StillAlive) => return None,
+            Ok(status) if status.pid().map(Pid::as_raw) == *command => {}
+            Ok(status) => {
+                let _ = waitpid(status.pid(), None);
+                continue;
+            }
+            Err(Errno::ECHILD) => return Some(Event::Childless),
+            Err(Errno::EINVAL) => reap_dead_children_but(command.unwrap_or_default()),
+            Err(_) => continue,
+        }
+        if let Some(Ok(Some(status))) = command.map(waitpid_nohang) {
+            *command = None;
+            return Some(Event::Ended(ExitStatus::from_raw(status)));
+        }
+    }
+}
+
+fn reap_dead_children_but(command: i32) {
+    let own = std::process::id().cast_signed();
+    let dead = processes().unwrap_or_default().into_iter().filter(|one| one.parent == own && !one.is_alive);
+    for one in dead.filter(|one| one.identity.pid != command) {
+        // Its status has no name in nix, and nobody wants to know it.
+        let _ = waitpid(Pid::from_raw(one.identity.pid), Some(WaitPidFlag::WNOHANG));
+    }
+}
+
+/// Kills whoever is alive below this process, `_command` included; returns whom.
+pub(super) fn kill_below(_command: i32) -> Vec<Identity> {
+    let processes = processes().unwrap_or_default();
+    let roots = BTreeSet::from([std::process::id().cast_signed()]);
+    let below = below(&processes, roots, &BTreeSet::new());
+    let found = processes.iter().filter(|one| one.is_alive && below.contains(&one.identity.pid));
+    found.map(|one| one.identity).filter(|&identity| kill_now(identity)).collect()
+}
+
+/// Kills a process unless its number belongs to another one by now. Says whether there was anybody to kill.
+fn kill_now(identity: Identity) -> bool {
+    process(identity.pid).is_some_and(|now| now.identity == identity && now.is_alive)
+        && kill(Pid::from_raw(identity.pid), Signal::SIGKILL).is_ok()
+}
+
+/// Kills whoever has a tag that is ours, what jobs without a supervisor left to this process, and those below, until nobody is
+/// found; returns how many.
+pub(super) fn kill_tagged(tag: &str, is_ours: &dyn Fn(&str) -> bool) -> Result<usize, Error> {
+    let begin = Instant::now();
+    let mut killed = BTreeSet::new();
+    let mut clean_scans = 0;
+    while clean_scans < CLEAN_SCANS {
+        let (now, later) = tagged(is_ours, &killed).map_err(|source| Error::List { source })?;
+        let count = now.len() + later;
+        if count > 0 && begin.elapsed() > DEATH_MAX {
+            return Err(Error::Alive { tag: tag.to_owned(), count });
+        }
+        clean_scans = if count == 0 { clean_scans + 1 } else { 0 };
+        killed.extend(now.into_iter().filter(|&identity| kill_now(identity)));
+        std::thread::sleep(ROUND);
+    }
+    Ok(killed.len())
+}
+
+/// Who is to be killed now, and how many come later: a supervisor is kept while something is below it, because as long
+/// as it lives nothing can get away from it.
+fn tagged(is_ours: &dyn Fn(&str) -> bool, killed: &BTreeSet<Identity>) -> io::Result<(Vec<Identity>, usize)> {
+    let processes = processes()?;
+    let user = fs::metadata("/proc/self")?.uid();
+    let spared = ancestry(&processes, std::process::id().cast_signed());
+    let own = std::process::id().cast_signed();
+    let has_tag = |one: &&Process| {
+        killed.contains(&one.identity)
+            || tag(one.identity.pid, user).is_some_and(|tag| is_ours(&tag))
+            || one.parent == own && is_marked(one.identity.pid)
+    };
+    let is_open = |one: &&Process| one.is_alive && !spared.contains(&one.identity.pid);
+    let roots: BTreeSet<i32> =
+        processes.iter().filter(is_open).filter(has_tag).map(|one| one.identity.pid).collect();
+    let mut family = below(&processes, roots.clone(), &spared);
+    family.extend(roots);
+    let family: Vec<&Process> =
+        processes.iter().filter(is_open).filter(|one| family.contains(&one.identity.pid)).collect();
+    let parents: BTreeSet<i32> = family.iter().map(|one| one.parent).collect();
+    let (later, now): (Vec<&Process>, Vec<&Process>) = family
+        .into_iter()
+        .partition(|one| parents.contains(&one.identity.pid) && is_supervisor(one.identity.pid));
+    Ok((now.into_iter().map(|one| one.identity).collect(), later.len()))
+}
+
+/// The tags of living processes that start with `prefix`, without this process and those above it.
+pub(super) fn tags(prefix: &str) -> Result<BTreeMap<String, usize>, Error> {
+    let list = |source| Error::List { source };
+    let processes = processes().map_err(list)?;
+    let user = fs::metadata("/proc/self").map_err(list)?.uid();
+    let spared = ancestry(&processes, std::process::id().cast_signed());
+    let mut tags = BTreeMap::new();
+    for one in processes.iter().filter(|one| one.is_alive && !spared.contains(&one.identity.pid)) {
+        if let Some(tag) = tag(one.identity.pid, user).filter(|tag| tag.starts_with(prefix)) {
+            *tags.entry(tag).or_default() += 1;
+        }
+    }
+    Ok(tags)
+}
+
+/// The numbers of all processes below `roots`, without those that are spared and what is below these.
+fn below(processes: &[Process], roots: BTreeSet<i32>, spared: &BTreeSet<i32>) -> BTreeSet<i32> {
+    let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
+    for one in processes.iter().filter(|one| !spared.contains(&one.identity.pid)) {
+        children.entry(one.parent).or_default().push(one.identity.pid);
+    }
+    let mut found = BTreeSet::new();
+    let mut open: Vec<i32> = roots.into_iter().collect();
+    while let Some(parent) = open.pop() {
+        // A list that was read while processes came and went may hold a circle.
+        open.extend(
+            children.get(&parent).into_iter().flatten().copied().filter(|&child| found.insert(child)),
+        );
+    }
+    found
+}
+
+/// A process and everything above it.
+fn ancestry(processes: &[Process], pid: i32) -> BTreeSet<i32> {
+    let parents: BTreeMap<i32, i32> = processes.iter().map(|one| (one.identity.pid, one.parent)).collect();
+    let mut line = BTreeSet::new();
+    let mut at = Some(pid);
+    while let Some(pid) = at.filter(|&pid| line.insert(pid)) {
+        at = parents.get(&pid).copied();
+    }
+    line
+}
+
+/// The tag of a process, if it belongs to `user` and has one.
+fn tag(pid: i32, user: u32) -> Option<String> {
+    let value = variable((pid, user), TAG)?;
+    let value = if value == CHANGING.as_bytes() { held_tag(pid)? } else { value };
+    Some(String::from_utf8_lossy(&value).into_owned())
+}
+
+/// A variable of a process that belongs to `user`.
+fn variable((pid, user): (i32, u32), name: &str) -> Option<Vec<u8>> {
+    let folder = PathBuf::from(format!("/proc/{pid}"));
+    if fs::metadata(&folder).ok()?.uid() != user {
+        return None;
+    }
+    let environment = fs::read(folder.join("environ")).ok()?;
+    let mut values = environment.split(|&byte| byte == 0);
+    values.find_map(|entry| Some(entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?.to_vec()))
+}
+
+/// A variable of the nearest process above this one that has it, as far as the job goes that this process is a part of.
+pub(super) fn variable_above(name: &str) -> Option<String> {
+    let user = fs::metadata("/proc/self").ok()?.uid();
+    let mut at = std::process::id().cast_signed();
+    for _ in 0..DEPTH_MAX {
+        at = process(at)?.parent;
+        if is_supervisor(at) {
+            return None;
+        }
+        if let Some(value) = variable((at, user), name) {
+            return String::from_utf8(value).ok();
+        }
+    }
+    None
+}
+
+/// The tag of the job that this process belongs to, found in whatever is above it: a process can wipe its own environment,
+/// but not that of the supervisor which every orphan of a job comes back to.
+pub(super) fn tag_above() -> Option<String> {
+    let user = fs::metadata("/proc/self").ok()?.uid();
+    let line = ancestry(&processes().ok()?, std::process::id().cast_signed());
+    line.into_iter().find_map(|pid| tag(pid, user))
+}
+
+fn is_supervisor(pid: i32) -> bool {
+    let Ok(line) = fs::read(format!("/proc/{pid}/cmdline")) else { return false };
+    line.split(|&byte| byte == 0).skip(1).eq([SHIM.as_bytes(), b""])
+}
+
+fn processes() -> io::Result<Vec<Process>> {
+    let names = fs::read_dir("/proc")?.flatten().map(|entry| entry.file_name());
+    Ok(names.filter_map(|name| process(name.to_str()?.parse().ok()?)).collect())
+}
+
+fn process(pid: i32) -> Option<Process> {
+    parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Takes a line of /proc/PID/stat apart. The name in it may hold anything, brackets too; the rest are numbers.
+fn parse(pid: i32, line: &str) -> Option<Process> {
+    let fields: Vec<&str> = line.rsplit_once(')')?.1.split_whitespace().collect();
+    let (state, parent) = (*fields.first()?, fields.get(1)?.parse().ok()?);
+    let threads: u32 = fields.get(17)?.parse().ok()?;
+    let start = fields.get(19)?.parse().ok()?;
+    // The first thread of a process may be a zombie while others still run.
+    let is_alive = !matches!(state, "Z" | "X" | "x") || threads > 1;
+    Some(Process { identity: Identity { pid, start }, parent, is_alive })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ancestry, below, parse};
+
+    fn line(name: &str, state: &str, parent: i32, threads: u32) -> String {
+        format!("7 ({name}) {state} {parent} 7 7 0 -1 1 2 3 4 5 6 7 8 9 20 0 {threads} 0 4711 1 2")
+    }
+
+    #[test]
+    fn a_name_cannot_forge_the_state_of_a_process() {
+        let one = parse(7, &line("a) Z 1 (b", "S", 5, 1)).expect("the line is whole");
+        assert_eq!((one.is_alive, one.parent, one.identity.start), (true, 5, 4711));
+    }
+
+    #[test]
+    fn a_zombie_is_dead_once_its_last_thread_is() {
+        let is_alive = |state, threads| parse(7, &line("x", state, 1, threads)).expect("whole").is_alive;
+        assert!(is_alive("Z", 2));
+        assert!(!is_alive("Z", 1));
+        assert!(is_alive("T", 1));
+    }
+
+    #[test]
+    fn descendants_are_followed_to_the_end_and_circles_are_left() {
+        let make = |pid, parent| parse(pid, &line("x", "S", parent, 1)).expect("whole");
+        let all = [make(1, 0), make(2, 1), make(3, 2), make(4, 3), make(5, 1), make(8, 9), make(9, 8)];
+        assert_eq!(below(&all, [2].into(), &[].into()), [3, 4].into());
+        assert_eq!(below(&all, [2].into(), &[3].into()), [].into());
+        assert_eq!(below(&all, [8].into(), &[].into()), [8, 9].into());
+        assert_eq!(ancestry(&all, 4), [0, 1, 2, 3, 4].into());
+        assert_eq!(ancestry(&all, 8), [8, 9].into());
+    }
+}

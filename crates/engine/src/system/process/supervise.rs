@@ -1,0 +1,297 @@
+//! The harness's side of a supervised process: starts the supervisor, keeps time, keeps what the command says. It kills
+//! nothing itself as long as the supervisor lives, because only that one can tell when everything is dead.
+
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::output_reader::{Listener, Outputs};
+use super::shim::{BEGUN, End, Order, Report, SHIM, STOP};
+use super::{Capture, DEATH_MAX, Ended, Error, GRACE, How, Job, ROUND, Stop, TAG, system, wire};
+
+/// How often a running job is looked at: whether its time is over, whether it shall stop.
+const POLL: Duration = Duration::from_millis(10);
+/// How long the supervisor may take to take its order, and to answer beyond the limits that it keeps itself.
+const ANSWER_MAX: Duration = Duration::from_secs(10);
+/// The most supervisors that are kept without a job.
+const IDLE_MAX: usize = 64;
+
+/// Runs a job to its end, its deadline or the call to stop. When it returns, nothing that the job started is alive.
+///
+/// The program that calls this must serve [`SHIM`] in its `main`: it starts itself as the supervisor.
+pub fn run(job: &Job, stop: &Stop) -> Result<Ended, Error> {
+    Supervisors::new().run(job, stop)
+}
+
+/// Supervisors that are kept from one job to the next, since to start one costs as much as to start a shell.
+///
+/// Each has one job at a time, and only one that said that nothing is below it any more gets another. Jobs that must not
+/// meet, as an agent and the contract that judges it, belong to different ones: a command can reach its supervisor.
+#[derive(Debug)]
+pub struct Supervisors {
+    idle: Mutex<Vec<Supervisor>>,
+}
+
+#[derive(Debug)]
+struct Supervisor {
+    child: Child,
+    stream: UnixStream,
+    /// Whether it had a job already.
+    is_used: bool,
+}
+
+/// What came of an order.
+struct Served {
+    report: Report,
+    /// For what reason the end was asked for, if it was.
+    asked: Option<How>,
+    outputs: Outputs,
+}
+
+impl Default for Supervisors {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Supervisors {
+    /// Returns none yet: they are started when there is a job for them.
+    pub fn new() -> Self {
+        Self { idle: Mutex::new(Vec::new()) }
+    }
+
+    /// Runs a job like [`run`], with a supervisor that is idle if there is one.
+    pub fn run(&self, job: &Job, stop: &Stop) -> Result<Ended, Error> {
+        self.run_heard(job, stop, &mut |_| {})
+    }
+
+    /// Runs a job like [`Supervisors::run`], and tells `listener` what it says on its standard output as it comes.
+    pub fn run_heard(&self, job: &Job, stop: &Stop, listener: &mut Listener<'_>) -> Result<Ended, Error> {
+        let begin = Instant::now();
+        let unstarted = |how| {
+            let none = || Capture::new(job.output_bytes_max);
+            let duration = begin.elapsed();
+            Ok(Ended { how, output: none(), stdout: none(), stderr: none(), duration, leftovers: 0 })
+        };
+        // A program that does not know the hidden argument would start itself for ever.
+        if std::env::args_os().nth(1).is_some_and(|first| first == SHIM) {
+            return Err(Error::NoShim { program: program(job) });
+        }
+        if job.argv.is_empty() {
+            return unstarted(How::NotStarted("there is no program to start".to_owned()));
+        }
+        if !job.folder.is_dir() {
+            return unstarted(How::NotStarted(format!("there is no folder `{}`", job.folder.display())));
+        }
+        if stop.is_requested() {
+            return unstarted(How::Stopped);
+        }
+        loop {
+            let supervisor = self.next(job)?;
+            match supervisor.serve(job, (stop, begin), listener) {
+                Ok(Some(served)) => {
+                    let duration = begin.elapsed();
+                    self.release(supervisor, &served).map_err(|source| talk(job, source))?;
+                    return conclude(job, served, listener).map(|ended| Ended { duration, ..ended });
+                }
+                // It was killed while it was idle, so the next one is tried.
+                Ok(None) if supervisor.is_used => {
+                    supervisor.dismiss().map_err(|source| talk(job, source))?;
+                }
+                Ok(None) => return Err(supervisor.abandon(job).err().unwrap_or_else(|| lost(job))),
+                Err(error) => return Err(supervisor.abandon(job).err().unwrap_or(error)),
+            }
+        }
+    }
+
+    /// A supervisor that is idle, or a new one.
+    fn next(&self, job: &Job) -> Result<Supervisor, Error> {
+        while let Some(mut supervisor) = self.idle().pop() {
+            // Whatever runs as the same user may have killed or stopped it meanwhile.
+            if matches!(supervisor.child.try_wait(), Ok(None)) {
+                supervisor.wake();
+                return Ok(supervisor);
+            }
+        }
+        Supervisor::start(job)
+    }
+
+    /// Keeps a supervisor that has reported for the next job, or lets it go. One that was told to stop may hear that when it
+    /// has nothing to stop any more, and the next job would be stopped.
+    fn release(&self, supervisor: Supervisor, served: &Served) -> io::Result<()> {
+        let mut idle = self.idle();
+        if served.report.survivors == 0 && served.asked.is_none() && idle.len() < IDLE_MAX {
+            idle.push(Supervisor { is_used: true, ..supervisor });
+            return Ok(());
+        }
+        drop(idle);
+        supervisor.dismiss()
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Supervisor>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Supervisors {
+    fn drop(&mut self) {
+        for supervisor in self.idle().drain(..) {
+            // It has nothing to do and nobody below it; if it can't be waited for, then only its number stays taken.
+            let _ = supervisor.dismiss();
+        }
+    }
+}
+
+impl Supervisor {
+    /// Starts a supervisor. It has no environment but the mark of one: that of a job is for the command alone.
+    fn start(job: &Job) -> Result<Self, Error> {
+        let failed = |source| Error::Start { program: program(job), source };
+        // A command can kill its supervisor. What it leaves then comes back to us, whatever it did to its environment.
+        system::adopt_orphans().map_err(failed)?;
+        let (stream, its) = UnixStream::pair().map_err(failed)?;
+        let mut command = Command::new(system::executable().map_err(failed)?);
+        // In a group of its own no signal from the terminal reaches it.
+        command.arg0("planwright").arg(SHIM).env_clear().env(TAG, system::CHANGING).process_group(0);
+        command.current_dir("/").stdin(OwnedFd::from(its)).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().map_err(failed)?;
+        Ok(Self { child, stream, is_used: false })
+    }
+
+    /// Gives the order and waits for the report. When time is over, or the caller says so, asks for the end once. `None` when
+    /// it was dead before it took the order: then nothing was begun.
+    fn serve(
+        &self,
+        job: &Job,
+        (stop, begin): (&Stop, Instant),
+        listener: &mut Listener<'_>,
+    ) -> Result<Option<Served>, Error> {
+        let (mut outputs, ends) = Outputs::of(job.output_bytes_max).map_err(|source| talk(job, source))?;
+        match order(&self.stream, job, &ends) {
+            Ok(()) => drop(ends),
+            Err(error) if is_hung_up(&error) => return Ok(None),
+            Err(error) => return Err(talk(job, error)),
+        }
+        let mut answer = Vec::new();
+        let mut asked: Option<(How, Instant)> = None;
+        loop {
+            if outputs.hear(Some(&self.stream), POLL, listener)
+                && !self.listen(&mut answer).map_err(|source| talk(job, source))?
+            {
+                return if answer.is_empty() { Ok(None) } else { Err(lost(job)) };
+            }
+            if let Some(report) = answer.strip_prefix(&[BEGUN]).filter(|report| report.ends_with(b"\n")) {
+                let report = serde_json::from_slice(report).map_err(|error| talk(job, error.into()))?;
+                return Ok(Some(Served { report, asked: asked.map(|(how, _)| how), outputs }));
+            }
+            match &asked {
+                Some((_, since)) if since.elapsed() > GRACE + DEATH_MAX + ANSWER_MAX => {
+                    return Err(lost(job));
+                }
+                Some(_) => self.wake(),
+                None => {
+                    let how = if stop.is_requested() { How::Stopped } else { How::TimedOut };
+                    if how == How::Stopped || begin.elapsed() >= job.deadline {
+                        // A supervisor that cannot be told is about to report, or dead: the next read says which.
+                        let _ = (&self.stream).write_all(&[STOP]);
+                        asked = Some((how, Instant::now()));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds what it says to the answer. Says whether it is still there.
+    fn listen(&self, answer: &mut Vec<u8>) -> io::Result<bool> {
+        let mut chunk = [0; 1024];
+        match (&self.stream).read(&mut chunk) {
+            Ok(0) => Ok(false),
+            Ok(count) => {
+                answer.extend_from_slice(&chunk[..count]);
+                Ok(true)
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(true),
+            Err(error) if is_hung_up(&error) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Lets it go on when somebody stopped it: a command can do that, for both belong to the same user.
+    fn wake(&self) {
+        // One that is dead needs no waking.
+        let _ = kill(Pid::from_raw(self.child.id().cast_signed()), Signal::SIGCONT);
+    }
+
+    /// Ends a supervisor that has reported, so that nothing is below it.
+    fn dismiss(mut self) -> io::Result<()> {
+        self.child.kill().and_then(|()| self.child.wait()).map(drop)
+    }
+
+    /// Gets rid of one that no longer answers, and of its job. If it still lives it kills everything when the socket closes.
+    fn abandon(self, job: &Job) -> Result<(), Error> {
+        self.wake();
+        let Self { mut child, stream, .. } = self;
+        drop(stream);
+        let begin = Instant::now();
+        while matches!(child.try_wait(), Ok(None)) && begin.elapsed() < DEATH_MAX {
+            std::thread::sleep(ROUND);
+        }
+        // While the supervisor lives nothing gets away from it, so it is the last that dies.
+        let killed = system::kill_tagged(&job.tag, &|tag| tag == job.tag);
+        child.kill().and_then(|()| child.wait()).map_err(|source| talk(job, source))?;
+        killed.map(drop)
+    }
+}
+
+fn program(job: &Job) -> String {
+    job.argv.first().cloned().unwrap_or_default()
+}
+
+fn talk(job: &Job, source: io::Error) -> Error {
+    Error::Talk { program: program(job), source }
+}
+
+fn lost(job: &Job) -> Error {
+    Error::Lost { program: program(job) }
+}
+
+/// What a job came to. How long it took is for the caller to say.
+fn conclude(job: &Job, served: Served, listener: &mut Listener<'_>) -> Result<Ended, Error> {
+    let Served { report, asked, outputs } = served;
+    if report.survivors > 0 {
+        return Err(Error::Alive { tag: job.tag.clone(), count: report.survivors });
+    }
+    let how = match report.end {
+        End::Exited(code) => How::Exited(code),
+        End::Signalled(signal) => How::Signalled(signal),
+        End::Forced => asked.unwrap_or(How::Stopped),
+        End::NotStarted(why) => How::NotStarted(format!("cannot start `{}`: {why}", program(job))),
+    };
+    let [output, stdout, stderr] = outputs.finish(listener);
+    Ok(Ended { how, output, stdout, stderr, duration: Duration::ZERO, leftovers: report.leftovers })
+}
+
+fn is_hung_up(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
+}
+
+fn order(stream: &UnixStream, job: &Job, outputs: &[io::PipeWriter; 2]) -> io::Result<()> {
+    stream.set_write_timeout(Some(ANSWER_MAX))?;
+    let mut env: Vec<(String, String)> = job.env.iter().filter(|(name, _)| name != TAG).cloned().collect();
+    env.push((TAG.to_owned(), job.tag.clone()));
+    let order = Order {
+        argv: job.argv.clone(),
+        env,
+        folder: job.folder.as_os_str().as_bytes().to_vec(),
+        tag: job.tag.clone(),
+        input_bytes: job.input.len(),
+    };
+    wire::send(stream, &order, outputs, &job.input)
+}

@@ -1,0 +1,342 @@
+//! Binds a worktree to a plan: reads and writes its marker, and finds the harness folder with the plans. Follows no link to a
+//! marker, and takes no other plan where one is missing; what is chosen is decided in core.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use planwright_core::dialect::named::{
+    ARCHIVED, Name, Slug, conflict_copy, plan_file, plan_of, progress_file,
+};
+use planwright_core::workspace::active_plan::lint;
+use planwright_core::workspace::active_plan::lint::{Breach, Evidence, Script};
+use planwright_core::workspace::active_plan::session_text::{Plans, Shell, block};
+use planwright_core::workspace::active_plan::{
+    By, Choice, Entry, FOLDER, Fault, Kind, MARKER, MARKER_BYTES_MAX, Marker, Thing, Want, check, choose,
+    is_like_plan, marked, plans,
+};
+
+use crate::config;
+use crate::store::plan_file::STAGED;
+use crate::store::{plan_file as store, state_dir};
+use crate::workspace::project::Project;
+
+/// How much of a plan is read to see whether it says anything.
+const PLAN_BYTES_MAX: u64 = 1 << 16;
+/// How many entries of the harness folder are looked at.
+const ENTRIES_MAX: usize = 100_000;
+/// How much of a document the gate reads.
+const DOCUMENT_BYTES_MAX: u64 = 4 << 20;
+
+/// What can go wrong with a binding.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is no folder with plans: nothing to bind to, and nothing wrong.
+    #[error("there is no harness folder {}", path.display())]
+    NoFolder {
+        /// Where it should be.
+        path: PathBuf,
+    },
+    /// No plan can be chosen.
+    #[error(transparent)]
+    Loud(#[from] Fault),
+    /// Something can't be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    /// A path can't be printed so that a script reads it.
+    #[error("{path:?} has a character that no script reads right")]
+    Unprintable { path: PathBuf },
+    /// The marker can't be written.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+}
+
+/// The plan that a session works on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Binding {
+    pub plan: PathBuf,
+    /// The file of its progress.
+    pub progress: PathBuf,
+    pub name: Name,
+    /// By what it was chosen.
+    pub by: By,
+}
+
+/// The plans of the harness folder and what the marker says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listing {
+    pub folder: PathBuf,
+    /// Its plans: the one without a name first, then by name.
+    pub plans: Vec<Name>,
+    /// Copies that sync services left, which are no plans.
+    pub copies: Vec<String>,
+    /// The plan that this worktree is bound to, or why its marker leads to none; `None` where there is no marker.
+    pub bound: Option<Result<Slug, Fault>>,
+}
+
+impl Listing {
+    /// What a session is told when it begins; `None` where there is no plan.
+    pub fn told(&self) -> Option<String> {
+        let folder = self.folder.to_string_lossy();
+        let bound = self.bound.as_ref().map(Result::as_ref);
+        block(&Plans { folder: &folder, plans: &self.plans, bound })
+    }
+
+    /// The files of the plans and of their progress.
+    pub fn files(&self) -> impl Iterator<Item = (&Name, PathBuf, PathBuf)> {
+        self.plans.iter().map(|plan| {
+            let slug = plan.slug();
+            (plan, self.folder.join(plan_file(slug)), self.folder.join(progress_file(slug)))
+        })
+    }
+}
+
+/// The folder with the plans: what the settings name, else `.harness` in the root.
+pub fn folder(project: &Project) -> PathBuf {
+    let named = project.config.plans.harness.as_deref().unwrap_or(Path::new(FOLDER));
+    project.root.join(config::from_home(named))
+}
+
+/// Where a new plan goes that its dialect keeps at `home`, a path below the root: plans of the harness folder go where that is.
+pub fn place(project: &Project, home: &str) -> PathBuf {
+    match Path::new(home).strip_prefix(FOLDER) {
+        Ok(name) => folder(project).join(name),
+        Err(_) => project.root.join(home),
+    }
+}
+
+/// Whether a plan lies in the harness folder of a project, wherever that is.
+pub fn holds(project: &Project, plan: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    let above = plan.parent().map(|above| if above.as_os_str().is_empty() { Path::new(".") } else { above });
+    above.and_then(real).is_some_and(|above| real(&folder(project)) == Some(above))
+}
+
+/// Where a plan lies, without links on the way.
+pub fn real(plan: &Path) -> PathBuf {
+    plan.canonicalize().unwrap_or_else(|_| plan.to_owned())
+}
+
+/// The plan that a session works on. Writes nothing.
+pub fn resolve(project: &Project, want: Want<'_>) -> Result<Binding, Error> {
+    let choice = choose(want, &marker(&project.root))?;
+    let (folder, entries) = look(project)?;
+    check_in(&folder, &choice, want, &entries)?;
+    Ok(bound(&folder, &choice))
+}
+
+/// The plan that the marker binds this worktree to; `None` where there is no marker.
+pub fn of_marker(project: &Project) -> Result<Option<Binding>, Error> {
+    match marker(&project.root) {
+        Marker::Unset => Ok(None),
+        Marker::Bytes(_) | Marker::TooLong | Marker::Link | Marker::NotAFile(_) | Marker::Unreadable(_) => {
+            resolve(project, Want::Any).map(Some)
+        }
+    }
+}
+
+/// Checks a choice against what lies in the harness folder, and among the plans that are staged there.
+fn check_in(folder: &Path, choice: &Choice, want: Want<'_>, entries: &[Entry]) -> Result<(), Fault> {
+    let fault = match check(choice, want, entries) {
+        Ok(()) => return Ok(()),
+        Err(fault) => fault,
+    };
+    let is_staged = || store::is_there(&folder.join(STAGED).join(choice.plan_file()));
+    if let Fault::Absent(by, slug, _) = &fault
+        && is_staged()
+    {
+        return Err(Fault::Staged(*by, slug.clone()));
+    }
+    Err(fault)
+}
+
+fn bound(folder: &Path, choice: &Choice) -> Binding {
+    Binding {
+        plan: folder.join(choice.plan_file()),
+        progress: folder.join(choice.progress_file()),
+        name: choice.plan.clone(),
+        by: choice.by,
+    }
+}
+
+/// Every plan of the harness folder, and what the marker says. A marker that leads nowhere is no error here.
+pub fn list(project: &Project) -> Result<Listing, Error> {
+    let (folder, entries) = look(project)?;
+    let marker = marker(&project.root);
+    let bound = match marked(&marker) {
+        Ok(None) => None,
+        Err(fault) => Some(Err(fault)),
+        Ok(Some(slug)) => {
+            let choice = Choice { by: By::Marker, plan: Name::Named(slug.clone()) };
+            Some(check_in(&folder, &choice, Want::Any, &entries).map(|()| slug))
+        }
+    };
+    let is_copy = |entry: &&Entry| conflict_copy(&entry.name).is_some();
+    let mut copies: Vec<String> = entries.iter().filter(is_copy).map(|entry| entry.name.clone()).collect();
+    copies.sort();
+    Ok(Listing { folder, plans: plans(&entries), copies, bound })
+}
+
+/// Binds the worktree at `root` to a plan. Whether the plan is there is not asked: see [`resolve`].
+pub fn write_marker(root: &Path, slug: &Slug) -> Result<PathBuf, Error> {
+    refuse_other(root)?;
+    let folder = store::folder_within(root, Path::new(FOLDER))?;
+    let path = folder.join(Path::new(MARKER).file_name().unwrap_or_default());
+    store::fill_or_create(&path, &format!("{slug}\n"))?;
+    Ok(path)
+}
+
+/// Binds the worktree at `root` to no plan, and says whether it was bound to one. What is no file of its own is left alone.
+pub fn clear_marker(root: &Path) -> Result<bool, Error> {
+    let path = root.join(MARKER);
+    match marker(root) {
+        Marker::Unset => return Ok(false),
+        // A link is removed by its own name, unless it is the folder that is one.
+        Marker::Link if !root.join(FOLDER).is_symlink() => {}
+        Marker::Link | Marker::NotAFile(_) | Marker::Bytes(_) | Marker::TooLong | Marker::Unreadable(_) => {
+            refuse_other(root)?;
+        }
+    }
+    match std::fs::remove_file(&path) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            Err(Error::Store(store::Error::Write { path, source }))
+        }
+        Ok(()) | Err(_) => Ok(true),
+    }
+}
+
+/// Refuses to write where something else than a marker lies.
+fn refuse_other(root: &Path) -> Result<(), Fault> {
+    match marker(root) {
+        _ if root.join(FOLDER).is_symlink() => Err(Fault::Link),
+        Marker::Link => Err(Fault::Link),
+        Marker::NotAFile(thing) => Err(Fault::NotAFile(thing)),
+        Marker::Unset | Marker::Bytes(_) | Marker::TooLong | Marker::Unreadable(_) => Ok(()),
+    }
+}
+
+/// What lies where the marker of a worktree does.
+pub fn marker(root: &Path) -> Marker {
+    let path = root.join(MARKER);
+    let data = match path.symlink_metadata() {
+        Ok(data) => data,
+        Err(error) if is_missing(&error) => return Marker::Unset,
+        Err(error) => return Marker::Unreadable(error.to_string()),
+    };
+    if data.is_symlink() || root.join(FOLDER).is_symlink() {
+        return Marker::Link;
+    }
+    if !data.is_file() {
+        return Marker::NotAFile(if data.is_dir() { Thing::Folder } else { Thing::Device });
+    }
+    let read = || -> io::Result<Vec<u8>> {
+        // Somebody may have laid a link or a pipe there since.
+        let flags = nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK;
+        let file = File::options().read(true).custom_flags(flags).open(&path)?;
+        let mut bytes = Vec::new();
+        file.take(MARKER_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    match read() {
+        Ok(bytes) if bytes.len() > MARKER_BYTES_MAX => Marker::TooLong,
+        Ok(bytes) => Marker::Bytes(bytes),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Marker::Unset,
+        Err(error) => Marker::Unreadable(error.to_string()),
+    }
+}
+
+/// Whether nothing is there. Something that may not be seen is not nothing: a plan could be named there.
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// The harness folder and what in it has to do with plans.
+fn look(project: &Project) -> Result<(PathBuf, Vec<Entry>), Error> {
+    let path = folder(project);
+    let folder = match path.canonicalize() {
+        Ok(real) if real.is_dir() => real,
+        Ok(_) => return Err(Error::NoFolder { path }),
+        Err(error) if state_dir::is_absence(&error) => return Err(Error::NoFolder { path }),
+        Err(source) => return Err(Error::Read { path, source }),
+    };
+    let is_printable = folder.to_str().is_some_and(|text| !text.chars().any(char::is_control));
+    if !is_printable {
+        return Err(Error::Unprintable { path: folder });
+    }
+    let failed = |source| Error::Read { path: folder.clone(), source };
+    let mut entries = Vec::new();
+    for entry in folder.read_dir().map_err(failed)?.take(ENTRIES_MAX) {
+        let entry = entry.map_err(failed)?;
+        // No plan has a name that is no text.
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        if is_like_plan(&name) || conflict_copy(&name).is_some() {
+            let kind = kind(&entry.path());
+            entries.push(Entry { name, kind });
+        }
+    }
+    Ok((folder, entries))
+}
+
+fn kind(path: &Path) -> Kind {
+    match path.symlink_metadata() {
+        Ok(data) if data.is_file() => {
+            // What can't be read is not known to be empty; whoever works on the plan is told.
+            let is_blank = store::read_bytes(path, PLAN_BYTES_MAX).is_ok_and(|bytes| {
+                bytes.iter().all(u8::is_ascii_whitespace) && (bytes.len() as u64) < PLAN_BYTES_MAX
+            });
+            if is_blank { Kind::Blank } else { Kind::File }
+        }
+        Ok(_) | Err(_) => Kind::Other,
+    }
+}
+
+/// Everything that would lead a worker of this project to the wrong plan again; `words` are those that the program knows. Documents
+/// are the markdown files of the project, but for plans, what happened to them, and what is over.
+pub fn breaches(
+    project: &Project,
+    words: &[String],
+) -> Result<Vec<Breach>, crate::workspace::project::Error> {
+    let scripts = Shell::ALL.map(|shell| (shell, script(&project.root.join(shell.file()))));
+    let files = project.files()?;
+    let mut documents = Vec::new();
+    for name in files.iter().filter(|name| is_document(name, &files)) {
+        // What is no text says nothing to a reader.
+        if let Ok(text) = store::read_text(&project.root.join(name), DOCUMENT_BYTES_MAX) {
+            documents.push((name.clone(), text));
+        }
+    }
+    Ok(lint::breaches(&Evidence { words, scripts: &scripts, documents: &documents }))
+}
+
+fn script(path: &Path) -> Script {
+    match store::read_text(path, DOCUMENT_BYTES_MAX) {
+        Ok(text) => Script::Text(text),
+        Err(error) if is_missing(&error) => Script::Missing,
+        Err(_) => Script::Unreadable,
+    }
+}
+
+/// Whether a file is a document, among all files of the project.
+fn is_document(name: &str, files: &[String]) -> bool {
+    let path = Path::new(name);
+    let file = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_markdown = path.extension().is_some_and(|ending| ending == "md" || ending == "markdown");
+    let is_over =
+        path.components().any(|part| part.as_os_str() == store::ARCHIVE) || file.starts_with(ARCHIVED);
+    let is_of_plan = plan_of(&file).is_some() || conflict_copy(&file).is_some() || is_progress(&file, files);
+    is_markdown && !is_of_plan && !is_over && !file.starts_with("CHANGELOG")
+}
+
+/// Whether a file tells what happened to a plan. A report on progress may be called so, too: there is no such plan.
+fn is_progress(file: &str, files: &[String]) -> bool {
+    let Some(name) = file.strip_prefix("progress").and_then(|rest| rest.strip_suffix(".md")) else {
+        return false;
+    };
+    let plan = format!("PLAN{name}.md");
+    name.is_empty() || files.iter().any(|other| Path::new(other).file_name() == Some(plan.as_ref()))
+}

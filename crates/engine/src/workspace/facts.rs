@@ -1,0 +1,106 @@
+//! Finds out what the checker asks about the world: files, programs, agents, topics, and what bash thinks of a command.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::{Component, Path};
+
+use planwright_core::verify::{Facts, Questions};
+
+use crate::system::process;
+use crate::workspace::project::Project;
+
+/// Where topics are kept, below the root of the project.
+pub(crate) const TOPICS: &str = ".planwright/topics";
+
+/// Agents that planwright knows without being told; `shell`, `command` and `human` need no model.
+pub const AGENTS: &[&str] = &[
+    "shell",
+    "command",
+    "human",
+    "claude",
+    "claude-code",
+    "codex",
+    "gemini",
+    "qwen",
+    "opencode",
+    "pi",
+    "copilot",
+    "aider",
+    "goose",
+    "cursor",
+];
+/// Roles that can be named before anybody has said which agent plays them.
+pub const ROLES: &[&str] = &["coder", "reviewer", "planner", "orchestrator"];
+
+/// Answers the questions for a plan in this project.
+pub fn gather(project: &Project, questions: &Questions) -> Result<Facts, process::Error> {
+    let is_there = |path: &&String| is_inside(Path::new(path)) && project.root.join(path).exists();
+    let programs = programs();
+    Ok(Facts {
+        paths: questions.paths.iter().filter(is_there).cloned().collect(),
+        programs: questions.programs.iter().filter(|name| programs.have(name)).cloned().collect(),
+        bash: process::check_bash(&questions.commands)?,
+        agents: agents(project),
+        topics: topics(project, questions),
+        tools: Some(project.config.tools.keys().cloned().collect::<BTreeSet<_>>())
+            .filter(|tools| !tools.is_empty()),
+        passed: BTreeMap::new(),
+    })
+}
+
+/// The agents and roles that a step in this project can be given to.
+pub fn agents(project: &Project) -> BTreeSet<String> {
+    let built_in = AGENTS.iter().chain(ROLES).map(|&name| name.to_owned());
+    let known = planwright_core::agent::profile::PROFILES.iter().map(|profile| profile.name.to_owned());
+    let configured = project.config.agents.keys().chain(project.config.roles.keys()).cloned().chain(known);
+    built_in.chain(configured).collect()
+}
+
+fn topics(project: &Project, questions: &Questions) -> BTreeSet<String> {
+    // A command may know any topic. It is not run to find out: checking a plan must run nothing that a project brings.
+    if !project.config.topics.command.is_empty() {
+        return questions.topics.clone();
+    }
+    // A project without the folder has no topics; nothing else is lost.
+    let Ok(entries) = project.root.join(TOPICS).read_dir() else { return BTreeSet::new() };
+    let paths = entries.flatten().map(|entry| entry.path());
+    let pages = paths.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
+    pages.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect()
+}
+
+/// Whether a path can't lead out of the folder that it is relative to, whatever links are on the way.
+fn is_inside(path: &Path) -> bool {
+    path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+}
+
+/// Whether a program can be started by its name, or by its path.
+pub fn has_program(name: &str) -> bool {
+    programs().have(name)
+}
+
+struct Programs {
+    folders: Vec<std::path::PathBuf>,
+}
+
+/// The folders in which programs are looked for.
+fn programs() -> Programs {
+    Programs { folders: std::env::split_paths(&search_path()).collect() }
+}
+
+/// The PATH, or the usual one where there is none.
+pub(crate) fn search_path() -> OsString {
+    std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into())
+}
+
+impl Programs {
+    fn have(&self, name: &str) -> bool {
+        // A name with a slash is a path: whether it is there was asked as a path.
+        !name.contains('/') && self.folders.iter().any(|folder| is_program(&folder.join(name)))
+            || (name.starts_with('/') && is_program(Path::new(name)))
+    }
+}
+
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}

@@ -1,0 +1,181 @@
+//! Carries news to one hook: in order, each until it is taken or given up, and notes how far it came. Only one process at a
+//! time does so for a hook.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Closing, Encode, Hook, Rest, Told, suppression, wants};
+use crate::run::now;
+use crate::store::journal::{Delivery, Error, Store};
+use crate::workspace::feed::{Fact, Feed, Filter};
+use crate::workspace::project::Project;
+
+/// How often an event is tried before it is given up, over all processes.
+const TRIES_MAX: u32 = 12;
+/// How long to wait before the second try; twice as long before each one after that.
+const BACKOFF_MIN: Duration = Duration::from_millis(100);
+const BACKOFF_MAX: Duration = Duration::from_mins(1);
+/// How long a plan may be proposed before somebody is called for it, as long as this process goes on.
+const BREATH: Duration = Duration::from_secs(1);
+/// A hook that nobody looked after for this long begins anew: old news would bury the new.
+const FORGOTTEN_MS: u64 = 30 * 86_400_000;
+/// How often it is noted that somebody looks after a hook.
+const NOTED_MS: u64 = 86_400_000;
+
+#[derive(Debug)]
+pub(super) struct Courier {
+    hook: Hook,
+    store: Arc<Store>,
+    root: PathBuf,
+    /// Where a hook begins that nobody knows yet.
+    since: u64,
+    encode: Encode,
+}
+
+/// What came of one event.
+enum Outcome {
+    Delivered,
+    Skipped,
+    Later,
+}
+
+impl Courier {
+    pub(super) fn new(
+        hook: Hook,
+        project: &Project,
+        store: &Arc<Store>,
+        (since, encode): (u64, Encode),
+    ) -> Self {
+        Self { hook, store: Arc::clone(store), root: project.root.clone(), since, encode }
+    }
+
+    /// The place of what was recorded last; `None` where that can't be read now.
+    pub(super) fn newest(&self) -> Option<u64> {
+        self.store.newest().ok()
+    }
+
+    /// Tells the hook everything that it does not know, and tries each event so often at most.
+    pub(super) fn tell(&self, tries_max: u32, closing: &Closing) -> Result<Told, Error> {
+        let mut told = Told { hook: self.hook.name, delivered: 0, skipped: 0, rest: Rest::Nothing };
+        loop {
+            let Some(lock) = self.store.lock_named(&format!("hook-{}", self.hook.name))? else {
+                told.rest = Rest::Busy;
+                return Ok(told);
+            };
+            let mut delivery = self.begin()?;
+            self.catch_up(&mut delivery, &mut told, (tries_max, closing))?;
+            drop(lock);
+            told.skipped = delivery.skipped;
+            // Whoever recorded something while the lock was ours has left it to us.
+            if told.rest != Rest::Nothing || self.store.newest()? <= delivery.place {
+                return Ok(told);
+            }
+        }
+    }
+
+    /// Forgets what was given up, once somebody was told.
+    pub(super) fn forgive(&self) -> Result<(), Error> {
+        match self.store.delivery(self.hook.name)? {
+            Some(delivery) if delivery.skipped > 0 => self.note(&mut Delivery { skipped: 0, ..delivery }),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// How far the hook was told.
+    fn begin(&self) -> Result<Delivery, Error> {
+        let known = self.store.delivery(self.hook.name)?;
+        let age = known.as_ref().map_or(u64::MAX, |known| now().saturating_sub(known.at_ms));
+        let fresh = || Delivery { place: self.since, tries: 0, skipped: 0, why: String::new(), at_ms: 0 };
+        let mut delivery = known.filter(|_| age < FORGOTTEN_MS).unwrap_or_else(fresh);
+        if age >= NOTED_MS {
+            self.note(&mut delivery)?;
+        }
+        Ok(delivery)
+    }
+
+    fn catch_up(
+        &self,
+        delivery: &mut Delivery,
+        told: &mut Told,
+        (tries_max, closing): (u32, &Closing),
+    ) -> Result<(), Error> {
+        let mut feed = Feed::after(&self.store, &self.root, Filter::default(), delivery.place);
+        let from = delivery.place;
+        loop {
+            let Some(batch) = feed.next_batch()? else {
+                // What is none of its business is not read a second time.
+                delivery.place = delivery.place.max(feed.place());
+                return if delivery.place > from { self.note(delivery) } else { Ok(()) };
+            };
+            for fact in &batch {
+                if wants(&self.hook, &fact.notice) && !self.is_settled(fact, closing)? {
+                    match self.deliver(fact, delivery, (tries_max, closing))? {
+                        Outcome::Delivered => told.delivered += 1,
+                        Outcome::Skipped => {}
+                        Outcome::Later => {
+                            told.rest = Rest::Later(delivery.why.clone());
+                            return Ok(());
+                        }
+                    }
+                }
+                delivery.place = fact.place;
+            }
+        }
+    }
+
+    /// Whether nobody is needed any more. Something that was said a moment ago is given a moment: who proposes a plan often
+    /// approves it in the same breath.
+    fn is_settled(&self, fact: &Fact, closing: &Closing) -> Result<bool, Error> {
+        let age = Duration::from_millis(now().saturating_sub(fact.notice.at_ms));
+        if fact.notice.run.is_none() && age < BREATH && !closing.has_begun() {
+            closing.wait(BREATH.saturating_sub(age));
+        }
+        suppression::is_settled(&self.store, fact)
+    }
+
+    /// Tells the hook one thing, until it takes it or it is given up.
+    fn deliver(
+        &self,
+        fact: &Fact,
+        delivery: &mut Delivery,
+        (tries_max, closing): (u32, &Closing),
+    ) -> Result<Outcome, Error> {
+        let line = (self.encode)(&fact.notice);
+        let mut tries = 0;
+        loop {
+            if closing.is_over() {
+                return Ok(Outcome::Later);
+            }
+            // Counted before it is tried: an event that ends this process each time is given up, too.
+            delivery.tries += 1;
+            tries += 1;
+            self.note(delivery)?;
+            let tag = format!("hook/{}/{}", self.store.key(), self.hook.name);
+            match self.hook.tell(&fact.notice, &line, (&self.root, tag), now()) {
+                Ok(()) => {
+                    (delivery.place, delivery.tries) = (fact.place, 0);
+                    delivery.why.clear();
+                    self.note(delivery)?;
+                    return Ok(Outcome::Delivered);
+                }
+                Err(why) => delivery.why = why,
+            }
+            if delivery.tries >= TRIES_MAX {
+                (delivery.place, delivery.tries, delivery.skipped) = (fact.place, 0, delivery.skipped + 1);
+                self.note(delivery)?;
+                return Ok(Outcome::Skipped);
+            }
+            self.note(delivery)?;
+            let pause = BACKOFF_MIN.saturating_mul(1 << (tries - 1).min(20)).min(BACKOFF_MAX);
+            if tries >= tries_max || closing.wait(pause) {
+                return Ok(Outcome::Later);
+            }
+        }
+    }
+
+    fn note(&self, delivery: &mut Delivery) -> Result<(), Error> {
+        delivery.at_ms = now();
+        self.store.note_delivery(self.hook.name, delivery)
+    }
+}

@@ -1,0 +1,672 @@
+//! A project: the folder that paths in plans are relative to, its settings and its plans. Finds plans by path, name or
+//! prefix, and has them checked.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ignore::{WalkBuilder, WalkState};
+use planwright_core::approval::ledger::Base;
+use planwright_core::dialect::{self, Dialect, HEAD_BYTES, named, proposal, record};
+use planwright_core::plan::draft::Draft;
+use planwright_core::plan::verified::Plan;
+use planwright_core::plan::view::Summary;
+use planwright_core::run::baseline::Red;
+use planwright_core::run::event::Agents;
+use planwright_core::syntax::diagnostic::{Diagnostic, Severity};
+use planwright_core::syntax::source::Source;
+use planwright_core::verify::{self, Facts, Study};
+
+use crate::agent::planning_session;
+use crate::config::policy;
+use crate::config::{self, Config, Settings, Sources};
+use crate::git::base;
+use crate::portfolio::board::is_put_away;
+use crate::run::baseline;
+use crate::store::plan_file::{Reading, Text};
+use crate::store::{plan_file, state_dir};
+use crate::system::{process, walk};
+use crate::workspace::facts;
+use crate::workspace::index;
+use crate::workspace::index::{Known, Seen, Stamp};
+
+/// The file of document B that names the plan which is being carried out.
+const POINTER: &str = ".rawko/current-task.yaml";
+const POINTER_BYTES_MAX: u64 = 1 << 16;
+/// How deep folders are searched for plans.
+const DEPTH_MAX: usize = 32;
+/// How many files and folders are looked at. Where there are more, it is a disk that is searched, and no project.
+const ENTRIES_MAX: usize = 1_000_000;
+/// Where proposals have settings of their own.
+pub const PROPOSAL_SETTINGS: &str = ".pi/plans.json";
+const SETTINGS_BYTES_MAX: u64 = 1 << 20;
+
+#[derive(Debug, Clone)]
+pub struct Project {
+    /// The folder that paths in plans are relative to.
+    pub root: PathBuf,
+    pub config: Config,
+    /// The dialect that somebody says its plans are written in; each is asked where nobody does.
+    pub dialect: Option<&'static Dialect>,
+}
+
+/// What can go wrong with a project.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Its settings can't be used.
+    #[error("the project's settings can't be used")]
+    Config(#[from] config::Error),
+    /// A plan file can't be read or written.
+    #[error(transparent)]
+    Store(#[from] plan_file::Error),
+    /// A check could not be made.
+    #[error("the plan could not be checked")]
+    Process(#[from] process::Error),
+    /// The contracts could not be run on the base tree.
+    #[error("the contracts can't be run on the tree that the work begins with")]
+    Base(#[from] base::Error),
+    /// A folder can't be searched for plans.
+    #[error("cannot search {} for plans", path.display())]
+    Search {
+        path: PathBuf,
+        #[source]
+        source: ignore::Error,
+    },
+    /// Somebody names a folder that is none. What is misspelt lies in some project all the same, and nobody means that one.
+    #[error("{} is no folder", path.display())]
+    NoFolder { path: PathBuf },
+    /// A folder holds more than a project does.
+    #[error("more than {ENTRIES_MAX} files lie below {}, too many to search", root.display())]
+    Crowded { root: PathBuf },
+    /// A stream can't be read.
+    #[error("cannot read {name}")]
+    Stream {
+        name: String,
+        #[source]
+        source: io::Error,
+    },
+    /// Nothing has this name.
+    #[error("there is no plan `{name}` in this project")]
+    NoPlan {
+        /// What was asked for.
+        name: String,
+        /// Where it was looked for.
+        root: PathBuf,
+        /// A plan with nearly this name.
+        meant: Option<String>,
+    },
+    /// A plan of this name waits to be put in its place.
+    #[error("the plan `{name}` is staged: it is not read before it is put in its place")]
+    Staged {
+        /// What was asked for.
+        name: String,
+        path: PathBuf,
+    },
+    /// Several plans have this name or prefix.
+    #[error("`{name}` could be any of {} plans", plans.len())]
+    Ambiguous {
+        /// What was asked for.
+        name: String,
+        plans: Vec<PathBuf>,
+    },
+}
+
+/// What a user points at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address {
+    pub plan: PathBuf,
+    /// The step, by id or number.
+    pub step: Option<String>,
+}
+
+/// The plans of a project.
+pub struct Survey {
+    /// A line about each, by path.
+    pub plans: Vec<Summary>,
+    /// What should not be there: conflict copies of plans, pointers that lead nowhere.
+    pub faults: Vec<String>,
+}
+
+/// A conflict copy, and the service that made it.
+type Copy = (PathBuf, &'static str);
+
+/// A plan that was found.
+enum Found<'a> {
+    /// It is as it was when it was last listed.
+    Known { path: &'a Path, summary: &'a Summary },
+    /// It has to be read.
+    New { path: PathBuf, shown: String, stamp: Option<Stamp> },
+}
+
+impl Found<'_> {
+    fn path(&self) -> &Path {
+        match self {
+            Self::Known { path, .. } => path,
+            Self::New { path, .. } => path,
+        }
+    }
+}
+
+/// A plan and what the checker says of it.
+pub struct Verified {
+    /// The text that was checked.
+    pub source: Source,
+    /// What was read from it; `None` when it is no text.
+    pub draft: Option<Draft>,
+    /// Every complaint, in file order.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The plan, if it has no errors.
+    pub plan: Option<Plan>,
+    /// What its contracts say before the work, as far as that is known.
+    pub red: Option<Reds>,
+}
+
+/// What the contracts of a plan say before the work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reds {
+    /// Where they were run; `None`: there is nothing to run them on.
+    pub base: Option<Base>,
+    /// What each of them says, in the order of the steps. Contracts of which nothing is known are missing.
+    pub contracts: Vec<Red>,
+}
+
+impl Verified {
+    /// How many complaints there are of this kind.
+    pub fn count(&self, severity: Severity) -> usize {
+        self.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count()
+    }
+
+    /// The dialect that the plan is written in.
+    pub fn dialect(&self) -> &'static Dialect {
+        self.source.dialect()
+    }
+}
+
+impl Project {
+    /// The project that `start` lies in: the nearest folder above it with `planwright.toml` or `.git`, or `start` itself.
+    pub fn find(start: &Path) -> Result<Self, Error> {
+        Self::find_with(start, &[])
+    }
+
+    /// The project of a folder that somebody names, with settings that were typed.
+    pub fn find_in(folder: &Path, flags: &[String]) -> Result<Self, Error> {
+        match folder.is_dir() {
+            true => Self::find_with(folder, flags),
+            false => Err(Error::NoFolder { path: folder.to_owned() }),
+        }
+    }
+
+    /// The project that `start` lies in, with settings (`KEY=VALUE`) that were typed with the command.
+    pub fn find_with(start: &Path, flags: &[String]) -> Result<Self, Error> {
+        let root = root_of(start)?;
+        let config = Settings::read(&Sources::of_process(&root, flags))?.config();
+        Ok(Self { root, config, dialect: None })
+    }
+
+    /// The project that the user stands in as if nobody had any settings: for those who must not fail over them.
+    pub fn plain() -> Result<Self, Error> {
+        let config = Settings::read(&Sources::default())?.config();
+        Ok(Self { root: root_of(Path::new("."))?, config, dialect: None })
+    }
+
+    /// How its plans are read.
+    pub fn reading(&self) -> Reading {
+        Reading { bytes_max: self.config.limits.plan_bytes, dialect: self.dialect }
+    }
+
+    /// A line about every plan below the root, by path, and what should not be there.
+    pub fn survey(&self) -> Result<Survey, Error> {
+        let seen = Seen::of(self);
+        let (plans, copies) = self.search(&seen, |found| self.summary(found, &seen))?;
+        seen.keep();
+        Ok(Survey { plans, faults: self.faults_with(copies) })
+    }
+
+    fn summary(&self, found: Found<'_>, seen: &Seen) -> Summary {
+        let (path, shown, stamp) = match found {
+            Found::Known { summary, .. } => return summary.clone(),
+            Found::New { path, shown, stamp } => (path, shown, stamp),
+        };
+        let summary = match plan_file::read(&path, &shown, self.reading()) {
+            Ok(Text::Plan(source)) => {
+                let draft = (source.dialect().skim)(&source);
+                Summary::of(name(&path), shown.clone(), (source.dialect().name, &draft))
+            }
+            Ok(Text::Unreadable(unreadable)) => {
+                Summary::unreadable(name(&path), shown.clone(), unreadable.diagnostic.message)
+            }
+            Err(error) => Summary::unreadable(name(&path), shown.clone(), error.to_string()),
+        };
+        if let Some(stamp) = stamp {
+            seen.note(shown, stamp, Some(summary.clone()));
+        }
+        summary
+    }
+
+    /// What should not be there, each with its file: conflict copies of plans, pointers that lead nowhere.
+    pub fn astray(&self) -> Result<Vec<(PathBuf, String)>, Error> {
+        let (_, copies) = self.search(&Seen::of(self), |_| ())?;
+        Ok(self.astray_with(copies))
+    }
+
+    fn faults_with(&self, copies: Vec<Copy>) -> Vec<String> {
+        self.astray_with(copies).into_iter().map(|(_, fault)| fault).collect()
+    }
+
+    fn astray_with(&self, copies: Vec<Copy>) -> Vec<(PathBuf, String)> {
+        let shown = |path: &Path| path.strip_prefix(&self.root).unwrap_or(path).display().to_string();
+        let copies = copies.into_iter().map(|(path, service)| {
+            let fault =
+                format!("{} is a conflict copy that {service} made; it is not read as a plan", shown(&path));
+            (path, fault)
+        });
+        copies.chain(self.dangling().map(|fault| (self.root.join(POINTER), fault))).collect()
+    }
+
+    /// Says that the pointer of document B points to a plan that is not there.
+    fn dangling(&self) -> Option<String> {
+        let text = plan_file::read_text(&self.root.join(POINTER), POINTER_BYTES_MAX).ok()?;
+        let folder = self.root.join(".rawko/plans");
+        match record::pointer(&text) {
+            Err(fault) => Some(format!("{POINTER} points to no plan: {fault}")),
+            Ok(pointer) => {
+                let is_there = ["yaml", "yml", "json"]
+                    .iter()
+                    .any(|ending| folder.join(format!("{}.{ending}", pointer.plan_id)).is_file());
+                let missing =
+                    || format!("{POINTER} points to the plan `{}`, which is not there", pointer.plan_id);
+                (!is_there).then(missing)
+            }
+        }
+    }
+
+    /// Looks at every plan below the root, by path; and what should not be there.
+    pub(crate) fn look_at_all<T: Send>(
+        &self,
+        look: impl Fn(&Path) -> T + Sync,
+    ) -> Result<(Vec<T>, Vec<String>), Error> {
+        let (seen, copies) = self.search(&Seen::of(self), |found| look(found.path()))?;
+        Ok((seen, self.faults_with(copies)))
+    }
+
+    /// Every plan below the root, by path.
+    pub fn plans(&self) -> Result<Vec<PathBuf>, Error> {
+        Ok(self.search(&Seen::of(self), |found| found.path().to_owned())?.0)
+    }
+
+    /// Every file below the root that is not ignored, relative to it, by path.
+    pub fn files(&self) -> Result<Vec<String>, Error> {
+        let found: Mutex<Vec<String>> = Mutex::default();
+        self.walk(&|path| {
+            if let Ok(shown) = path.strip_prefix(&self.root)
+                && path.is_file()
+            {
+                lock(&found).push(shown.to_string_lossy().into_owned());
+            }
+        })?;
+        let mut files = std::mem::take(&mut *lock(&found));
+        files.sort();
+        Ok(files)
+    }
+
+    /// Looks at every plan below the root, on all cores, and returns what was seen in the order of the paths, and the conflict
+    /// copies of plans that services made.
+    fn search<T: Send>(
+        &self,
+        seen: &Seen,
+        look: impl Fn(Found<'_>) -> T + Sync,
+    ) -> Result<(Vec<T>, Vec<Copy>), Error> {
+        let found: Mutex<Vec<(PathBuf, T)>> = Mutex::default();
+        let copies: Mutex<Vec<Copy>> = Mutex::default();
+        self.walk(&|path| {
+            if let Some(service) = copy_of(path) {
+                lock(&copies).push((path.to_owned(), service));
+            } else if let Some(plan) = self.plan_of(path, seen) {
+                let path = plan.path().to_owned();
+                let sight = look(plan);
+                lock(&found).push((path, sight));
+            }
+        })?;
+        // What planners committed lies outside of the workspace, and is a plan of the project all the same.
+        for path in
+            planning_session::kept_plans(&self.root).into_iter().filter(|path| !path.starts_with(&self.root))
+        {
+            let shown = path.to_string_lossy().into_owned();
+            let sight = look(Found::New { path: path.clone(), shown, stamp: None });
+            lock(&found).push((path, sight));
+        }
+        let mut plans = std::mem::take(&mut *lock(&found));
+        // The same order as that of paths, which are taken apart anew for every comparison: no name has a zero byte, so a
+        // separator that is one comes before everything.
+        plans.sort_by_cached_key(|(path, _)| {
+            let bytes = path.as_os_str().as_encoded_bytes();
+            bytes.iter().map(|byte| if *byte == b'/' { 0 } else { *byte }).collect::<Vec<u8>>()
+        });
+        let mut copies = std::mem::take(&mut *lock(&copies));
+        copies.sort();
+        Ok((plans.into_iter().map(|(_, sight)| sight).collect(), copies))
+    }
+
+    /// The plan that a file below the root is, or begins. Of a file that is not known only the first bytes are read.
+    fn plan_of<'a>(&self, path: &'a Path, seen: &'a Seen) -> Option<Found<'a>> {
+        use io::Read as _;
+        let ending = ending(path)?;
+        let above = path.parent().and_then(Path::file_name).unwrap_or_default();
+        // Data of all kinds is written in these; plans lie in folders that are called so.
+        if ending != "md" && above != "plans" {
+            return None;
+        }
+        let plan = plan_file::plan_at(path, self.dialect);
+        let home = plan.parent().and_then(Path::file_name).unwrap_or_default();
+        // Plans that are over, and plans that nobody has put in their place yet.
+        if home == plan_file::ARCHIVE || home == plan_file::STAGED || is_put_away(&plan) {
+            return None;
+        }
+        let data = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
+        let shown =
+            |path: &Path| path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().into_owned();
+        if plan != path {
+            let is_first = above != "tasks" || path.ends_with("tasks/plan.md");
+            // Several files are one plan: the stamp of one of them tells nothing.
+            return is_first.then(|| Found::New { shown: shown(&plan), path: plan, stamp: None });
+        }
+        let (shown, stamp) = (shown(path), index::stamp(&data));
+        match seen.known(&shown, &stamp) {
+            Known::NoPlan => return None,
+            Known::Plan(summary) => return Some(Found::Known { path, summary }),
+            Known::Nothing => {}
+        }
+        let mut head = Vec::with_capacity(HEAD_BYTES);
+        // A file that can't be opened can't say that it is a plan.
+        std::fs::File::open(path).ok()?.take(HEAD_BYTES as u64).read_to_end(&mut head).ok()?;
+        let head = String::from_utf8_lossy(&head);
+        if dialect::detect(&path.to_string_lossy(), &head).is_ok() {
+            return Some(Found::New { path: plan, shown, stamp: Some(stamp) });
+        }
+        seen.note(shown, stamp, None);
+        None
+    }
+
+    /// Shows every file below the root to `see`, from several threads. Ignored files (`.gitignore`) are no files of the
+    /// project; hidden folders are searched, since some tools keep their plans there.
+    pub(crate) fn walk(&self, see: &(dyn Fn(&Path) + Sync)) -> Result<(), Error> {
+        let failed: Mutex<Option<ignore::Error>> = Mutex::default();
+        let count = AtomicUsize::new(0);
+        let build = |folder: &Path| {
+            let mut build = WalkBuilder::new(folder);
+            build.hidden(false).max_depth(Some(DEPTH_MAX));
+            build
+        };
+        walk::over(&self.root, build, &mut |walk| {
+            walk.build_parallel().run(|| {
+                Box::new(|entry| {
+                    match entry {
+                        Ok(entry) => see(entry.path()),
+                        // The root itself must be readable; a folder below that is not is no reason to hide the others.
+                        Err(error) if error.depth() == Some(0) => *lock(&failed) = Some(error),
+                        Err(_) => {}
+                    }
+                    match count.fetch_add(1, Ordering::Relaxed) < ENTRIES_MAX {
+                        true => WalkState::Continue,
+                        false => WalkState::Quit,
+                    }
+                })
+            });
+        });
+        match lock(&failed).take() {
+            Some(source) => Err(Error::Search { path: self.root.clone(), source }),
+            None if count.into_inner() > ENTRIES_MAX => Err(Error::Crowded { root: self.root.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// What `PLAN` or `PLAN/STEP` means.
+    pub fn address(&self, text: &str) -> Result<Address, Error> {
+        let whole = |plan: PathBuf| Address { plan, step: None };
+        if let Some((plan, step)) = text.rsplit_once('/')
+            && !Path::new(text).exists()
+            && !plan.is_empty()
+            && !step.is_empty()
+        {
+            // `plans/hello.md/2` and `hello/2` are steps; `plans/typo.md` is a file that is not there.
+            let is_plan = Path::new(plan).is_file() || self.is_folder(Path::new(plan));
+            let is_name = !plan.contains('/') && !Path::new(plan).is_dir();
+            if is_plan || (is_name && ending(Path::new(step)).is_none()) {
+                return Ok(Address { plan: self.plan(plan)?, step: Some(step.to_owned()) });
+            }
+        }
+        self.plan(text).map(whole)
+    }
+
+    /// The plan that `address` means: a path, a name, or the beginning of one that no other plan has.
+    pub fn plan(&self, address: &str) -> Result<PathBuf, Error> {
+        let path = Path::new(address);
+        let is_path = address.contains('/') || (ending(path).is_some() && path.exists());
+        // A folder may have the name of a plan; nothing else that is there may.
+        if is_path || (path.exists() && !path.is_dir()) || self.is_folder(path) {
+            return Ok(plan_file::plan_at(path, self.dialect));
+        }
+        let plans = self.plans()?;
+        let exact: Vec<&PathBuf> = plans.iter().filter(|plan| is_called(plan, address)).collect();
+        let found = match exact.is_empty() {
+            true => plans.iter().filter(|plan| name(plan).starts_with(address)).collect(),
+            false => exact,
+        };
+        match found.as_slice() {
+            [only] => Ok((*only).clone()),
+            [] if path.is_dir() || ending(path).is_some() => Ok(path.to_owned()),
+            [] if let Some(path) = self.staged_as(address)? => {
+                Err(Error::Staged { name: address.to_owned(), path })
+            }
+            [] => {
+                let names: Vec<String> = plans.iter().map(|plan| name(plan)).collect();
+                let meant =
+                    planwright_core::syntax::nearest::nearest(address, names.iter().map(String::as_str));
+                let meant = meant.map(str::to_owned);
+                Err(Error::NoPlan { name: address.to_owned(), root: self.root.clone(), meant })
+            }
+            several => {
+                let plans = several.iter().map(|plan| (*plan).clone()).collect();
+                Err(Error::Ambiguous { name: address.to_owned(), plans })
+            }
+        }
+    }
+
+    /// Whether a folder is a plan.
+    fn is_folder(&self, path: &Path) -> bool {
+        path.is_dir() && plan_file::plan_at(&path.join("plan.md"), self.dialect) == path
+    }
+
+    /// How proposals are handled in this project: what `.pi/plans.json` says, and what is wrong with it. `None` where there is
+    /// no such file.
+    pub fn proposal_settings(&self) -> io::Result<Option<(proposal::Config, Vec<String>)>> {
+        match plan_file::read_text(&self.root.join(PROPOSAL_SETTINGS), SETTINGS_BYTES_MAX) {
+            Err(error) if state_dir::is_absence(&error) => Ok(None),
+            Err(error) => Err(error),
+            Ok(text) => Ok(Some(proposal::config(&text))),
+        }
+    }
+
+    /// Reads and checks a plan; `shown` is how the user calls it.
+    pub fn verify(&self, path: &Path, shown: &str) -> Result<Verified, Error> {
+        self.check(plan_file::read(path, shown, self.reading())?)
+    }
+
+    /// Every command line that carrying out a plan takes from the settings and the policy: what an approval of it is also for.
+    pub fn commands_of(&self, plan: &Plan) -> Agents {
+        let has_question = plan.steps.iter().any(|step| step.judge.is_some());
+        // A policy that can't be read approves nothing, so it need not be told from one that is not there.
+        let policy = has_question.then(|| policy::load(&self.root).ok().flatten()).flatten();
+        let weight = policy.map(|loaded| loaded.policy.judge).unwrap_or_default();
+        self.config.commands_of(plan, weight)
+    }
+
+    /// Checks a plan that was read already.
+    pub fn check(&self, text: Text) -> Result<Verified, Error> {
+        let source = match text {
+            Text::Plan(source) => source,
+            Text::Unreadable(unreadable) => {
+                let verify::Unreadable { source, diagnostic } = *unreadable;
+                return Ok(Verified {
+                    source,
+                    draft: None,
+                    diagnostics: vec![diagnostic],
+                    plan: None,
+                    red: None,
+                });
+            }
+        };
+        let verified = self.judge(source, BTreeMap::new())?;
+        match verified.plan.as_ref().and_then(|plan| self.known_red(plan)) {
+            Some(red) => self.with_red(verified, red),
+            None => Ok(verified),
+        }
+    }
+
+    /// Runs every contract of a plan on the base tree, and has the plan checked again with what they said. A plan with errors
+    /// is left as it is: nothing of it is run. See [`baseline::check`].
+    pub fn check_red(
+        &self,
+        verified: Verified,
+        limits: &baseline::Limits,
+        progress: &(dyn Fn(&Red) + Sync),
+    ) -> Result<Verified, Error> {
+        let Some(plan) = &verified.plan else { return Ok(verified) };
+        let base = base::of(&self.root)?;
+        let contracts = baseline::check(self, plan, base.as_ref(), limits, progress)?;
+        self.with_red(verified, Reds { base, contracts })
+    }
+
+    /// What is known of the contracts of a plan without running one.
+    fn known_red(&self, plan: &Plan) -> Option<Reds> {
+        // Git is asked only where somebody has run contracts before. What it can't tell is not known; nothing else is lost.
+        if !baseline::is_known(&self.root) {
+            return None;
+        }
+        let base = base::of(&self.root).ok()??;
+        let contracts = baseline::known(&self.root, plan, &base).ok()?;
+        (!contracts.is_empty()).then_some(Reds { base: Some(base), contracts })
+    }
+
+    /// The plan, checked with what its contracts said.
+    fn with_red(&self, verified: Verified, red: Reds) -> Result<Verified, Error> {
+        let passed = match (&verified.plan, &red.base) {
+            (Some(plan), Some(base)) => baseline::passed(plan, base, &red.contracts),
+            (None, _) | (_, None) => BTreeMap::new(),
+        };
+        let checked = match passed.is_empty() {
+            true => verified,
+            false => self.judge(verified.source, passed)?,
+        };
+        Ok(Verified { red: Some(red), ..checked })
+    }
+
+    /// Checks a text, with the contracts that are known to have passed before the work.
+    fn judge(&self, source: Source, passed: BTreeMap<String, String>) -> Result<Verified, Error> {
+        let draft = source.draft();
+        let study = Study::of(&source, &draft);
+        let facts = Facts { passed, ..facts::gather(self, &study.questions())? };
+        let limits = verify::Limits { retries_max: self.config.limits.retries, ..verify::Limits::default() };
+        let checked = verify::verify(&study, &facts, &limits);
+        let verify::Checked { plan, diagnostics } = checked;
+        Ok(Verified { draft: Some(draft), diagnostics, plan, source, red: None })
+    }
+}
+
+/// The root of the project that `start` lies in. A disk that can't tell is an error: taken for "no", it would make a project
+/// of another folder, and every plan would begin anew there.
+pub fn root_of(start: &Path) -> Result<PathBuf, Error> {
+    let failed = |source| plan_file::Error::Read { path: start.to_owned(), source };
+    let start = match start.canonicalize() {
+        Err(error) if !state_dir::is_absence(&error) => return Err(failed(error).into()),
+        found => found.unwrap_or_else(|_| start.to_owned()),
+    };
+    let is_folder = look(&start)?.is_some_and(|data| data.is_dir());
+    let folder = if is_folder { start.as_path() } else { start.parent().unwrap_or(&start) };
+    for above in folder.ancestors() {
+        if is_project(above)? {
+            return Ok(above.to_owned());
+        }
+    }
+    Ok(folder.to_owned())
+}
+
+/// Where to look for the project of a plan: at the plan, or where the user stands if the plan lies in no project. Some tools
+/// keep plans away from the repository that they are about.
+pub fn home_of(plan: &Path) -> Result<PathBuf, Error> {
+    let here = Path::new(".");
+    // Plans that planwright keeps for itself are about the project that the user stands in.
+    let states = state_dir::folder();
+    if plan.starts_with(&states) || states.canonicalize().is_ok_and(|states| plan.starts_with(states)) {
+        return Ok(here.to_owned());
+    }
+    let is_homeless = !is_project(&root_of(plan)?)? && is_project(&root_of(here)?)?;
+    Ok(if is_homeless { here.to_owned() } else { plan.to_owned() })
+}
+
+/// Whether a folder is the root of a project.
+fn is_project(root: &Path) -> Result<bool, Error> {
+    let git = root.join(".git");
+    let unread = |source| plan_file::Error::Read { path: git.clone(), source };
+    Ok(look(&root.join(config::FILE))?.is_some() || state_dir::is_repository(&git).map_err(unread)?)
+}
+
+/// What is at a path, if anything is.
+fn look(path: &Path) -> Result<Option<std::fs::Metadata>, Error> {
+    match path.metadata() {
+        Ok(data) => Ok(Some(data)),
+        Err(error) if state_dir::is_absence(&error) => Ok(None),
+        Err(source) => Err(plan_file::Error::Read { path: path.to_owned(), source }.into()),
+    }
+}
+
+/// The name of a plan: its file name without the extension, or the name of its folder.
+pub fn name(path: &Path) -> String {
+    let path = match path.file_name() {
+        Some(_) => path.to_owned(),
+        None => path.canonicalize().unwrap_or_else(|_| path.to_owned()),
+    };
+    let name = if path.is_dir() { path.file_name() } else { path.file_stem() };
+    name.unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// What the plan in a file of another tool may be called: as the file, or as its folder where all files of the tool have the
+/// same name.
+pub fn name_of_foreign(path: &Path) -> String {
+    const COMMON: &[&str] = &["tasks", "plan", "PLAN", "prd", "issues", "feature_list"];
+    let name = name(path);
+    let real = path.canonicalize().ok();
+    let above = real.as_deref().and_then(Path::parent).and_then(Path::file_name);
+    match above.filter(|_| COMMON.contains(&name.as_str()) && path.is_file()) {
+        Some(folder) if !folder.to_string_lossy().starts_with('.') => folder.to_string_lossy().into_owned(),
+        Some(_) | None => name.trim_end_matches(".plan").to_owned(),
+    }
+}
+
+/// Whether a plan goes by this name: `PLAN-auth.md` is `PLAN-auth`, and `auth` for short.
+fn is_called(path: &Path, called: &str) -> bool {
+    let name = name(path);
+    let is_file = path.file_name().is_some_and(|file| file == called);
+    is_file || name == called || name.strip_prefix("PLAN-").is_some_and(|short| short == called)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// What the names of plan files end in.
+const ENDINGS: &[&str] = &["md", "yaml", "yml", "json"];
+
+/// The ending of a path that could be a plan file.
+pub(crate) fn ending(path: &Path) -> Option<&'static str> {
+    let ending = path.extension()?;
+    ENDINGS.iter().copied().find(|known| ending == *known)
+}
+
+/// The service that made this file when two machines had changed the same plan.
+fn copy_of(path: &Path) -> Option<&'static str> {
+    ending(path)?;
+    named::conflict_copy(&path.file_name()?.to_string_lossy()).filter(|_| path.is_file())
+}
