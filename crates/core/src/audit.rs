@@ -1,5 +1,6 @@
-//! Whether a record is what was written, and whether it proves what it says. Works on data alone, so that a stranger with a file
-//! finds what the store itself would. Looks; never mends, and takes nobody's word.
+//! Whether a record is intact, and whether it proves what it claims. Works on data alone, so that a third
+//! party with an exported file finds what the store itself would. Only reports; never repairs, and trusts no
+//! claim in a record.
 
 pub mod bundle;
 pub mod hash_chain;
@@ -25,16 +26,14 @@ use crate::approval::ledger::{Entry, Who};
 use crate::audit::bundle::{Anchor, Bundle};
 use crate::syntax::source::Source;
 
-/// Something that is not as it should be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     pub kind: Kind,
-    /// The plan, relative to the root of the project; empty where it is about no plan.
+    /// Relative to the project root; empty if the finding isn't about a plan.
     pub plan: String,
-    /// The place: a record, a step, a line.
+    /// A record, a step or a line.
     #[serde(rename = "where")]
     pub where_: String,
-    /// What was found, in words.
     pub text: String,
 }
 
@@ -46,7 +45,7 @@ impl fmt::Display for Finding {
 
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])* $kind:ident $word:literal $check:ident $meaning:literal,)*) => {
-        /// What can be found. One word for each, the same in text, in JSON and in docs/audit.md.
+        /// The kinds of findings. One word each, the same in text, in JSON and in docs/audit.md.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
         pub enum Kind {
             $($(#[doc = $doc])* #[serde(rename = $word)] $kind,)*
@@ -55,17 +54,15 @@ macro_rules! kinds {
         impl Kind {
             pub const ALL: &[Self] = &[$(Self::$kind),*];
 
-            /// The word for it.
             pub const fn word(self) -> &'static str {
                 match self { $(Self::$kind => $word),* }
             }
 
-            /// What it means, in a sentence.
+            /// One sentence.
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$kind => $meaning),* }
             }
 
-            /// The check that finds it.
             pub const fn check(self) -> Check {
                 match self { $(Self::$kind => Check::$check),* }
             }
@@ -75,81 +72,67 @@ macro_rules! kinds {
 
 kinds! {
     /// A record is missing between two others.
-    Missing "missing-record" Chain "a record was taken out of the middle of a book",
-    /// A record is not what its hash was made of.
+    Missing "missing-record" Chain "a record was removed from the middle of a book",
+    /// A record does not match its hash.
     Changed "changed-record" Chain "a record was changed after it was written",
     /// A record does not follow the one before it.
-    Unlinked "unlinked-record" Chain "a record was put in, or another was put in the place of the one before it",
+    Unlinked "unlinked-record" Chain "a record was inserted, or the one before it was replaced",
     /// A record can't be read.
-    Unreadable "unreadable-record" Chain "a record is not in the vocabulary of planwright",
-    /// A record is filed under another key than its own.
-    Misfiled "misfiled-record" Tables "a record could be recorded a second time",
-    /// A book ends elsewhere than it says.
-    OtherHead "other-head" Chain "records were cut off the end of a book, or added behind its back",
-    /// A book ends before a place that was kept elsewhere.
-    CutOff "cut-off" Anchor "the database was cut off or set back: its anchor knows of later records",
-    /// A record is not the one that was kept elsewhere.
-    Rewritten "rewritten" Anchor "the book was written anew: its anchor knows another record at this place",
-    /// A book is gone that was kept elsewhere.
+    Unreadable "unreadable-record" Chain "a record is not in planwright's format",
+    /// A record is stored under a key that isn't its own.
+    Misfiled "misfiled-record" Tables "the same record could be stored twice",
+    /// A book ends at a record other than its recorded head.
+    OtherHead "other-head" Chain "records were cut off the end of a book, or appended without updating its head",
+    /// A book ends before a head that the anchor recorded.
+    CutOff "cut-off" Anchor "the database was truncated or restored from a backup: its anchor has later records",
+    /// A record differs from the one that the anchor recorded.
+    Rewritten "rewritten" Anchor "the book was rewritten: its anchor has a different record at this position",
+    /// A book that the anchor recorded is missing.
     Gone "gone" Anchor "a whole run or ledger was deleted",
-    /// A head that was kept elsewhere is of another store.
+    /// A recorded head belongs to another store.
     OtherStore "other-store" Anchor "the database was replaced, or the anchor comes from another machine",
-    /// The anchor can't be read.
-    AnchorUnreadable "unreadable-anchor" Anchor "the file that keeps the heads was changed",
-    /// The anchor is gone.
-    AnchorLost "lost-anchor" Anchor "the file that keeps the heads was deleted; it knows nothing of what was before",
-    /// A line of an exported file can't be read.
+    AnchorUnreadable "unreadable-anchor" Anchor "the anchor file was changed",
+    AnchorLost "lost-anchor" Anchor "the anchor file was deleted: earlier records have no anchor",
     FileUnreadable "unreadable-line" File "the exported file was changed",
-    /// The bytes of an exported file are not those that were exported.
     FileChanged "changed-file" File "the exported file was changed",
-    /// An exported file has no end.
     FileCut "cut-file" File "the exported file was cut off",
     /// An event that could not have happened.
-    IllegalEvent "illegal-event" Fold "the journal tells what the harness does not do: somebody else wrote it",
-    /// An entry that could not have been said.
-    IllegalEntry "illegal-entry" Fold "the ledger tells what planwright does not allow: somebody else wrote it",
-    /// The text of a plan does not have the digest that was approved.
-    OtherPlan "other-plan" Plan "what was run is not what was approved",
-    /// A receipt is about another plan.
-    OtherDigest "other-digest" Receipt "a verdict was taken over from another plan",
-    /// A receipt is about another contract.
-    OtherContract "other-contract" Receipt "another command was run than the one that was approved",
-    /// A verdict does not follow from what was seen.
-    WrongVerdict "wrong-verdict" Receipt "a verdict was forged: the judge says otherwise",
-    /// What a record names is not kept.
-    NoOutput "no-output" Output "what an agent or a contract printed was deleted",
-    /// What is kept under a name is not what it names.
-    OtherOutput "other-output" Output "what an agent or a contract printed was changed",
-    /// A run began that nobody approved.
-    Unapproved "unapproved" Approval "work was done that nobody had said yes to",
-    /// A run began on an approval of something else.
-    OtherApproval "other-approval" Approval "the approval is for something else, or by somebody else, than the run says",
-    /// Something that was approved moved before the run began.
-    Moved "moved" Approval "what was run is not exactly what was approved",
-    /// The approval had run out.
-    Expired "expired" Approval "the approval no longer held when the run began",
-    /// Too few had approved.
-    TooFew "too-few" Approval "more people had to say yes than did",
-    /// Somebody approved who may not.
-    WrongPerson "wrong-person" Person "somebody approved who has no right to",
-    /// A signature does not hold.
-    BadSignature "bad-signature" Signature "the approval was not made with the key of who is said to have made it",
-    /// A run that the ledger knows is not recorded.
-    NoRun "no-run" Approval "the record of a run is gone",
-    /// The file claims what no receipt shows.
-    UnprovenMark "unproven-mark" Mark "a mark without a receipt is a claim; run the contract to settle it",
-    /// The tables differ from what the journals say.
-    Table "table" Tables "the lists of what waits do not follow from the journals",
-    /// The database is damaged.
-    Database "database" Tables "the database file is damaged, or was written to by something else",
-    /// A contract that passed no longer does.
-    Broke "broke" Rerun "a contract that passed fails on what is there now",
-    /// The file claims what the contract denies.
-    FalseMark "false-mark" Rerun "the file says that a step is done, and its contract fails",
-    /// A receipt is about another contract than the plan has.
-    MovedContract "moved-contract" Rerun "the plan was changed since: what passed is not what would be run now",
-    /// A contract could not be run again.
-    NotRerun "not-rerun" Rerun "nothing is known about a contract: it could not be run again",
+    IllegalEvent "illegal-event" Fold "the journal contains an event that planwright would not write",
+    /// An entry that could not have been made.
+    IllegalEntry "illegal-entry" Fold "the ledger contains an entry that planwright does not allow",
+    /// The text of a plan doesn't match the approved digest.
+    OtherPlan "other-plan" Plan "the plan that ran is not the approved one",
+    OtherDigest "other-digest" Receipt "a verdict was copied from another plan",
+    OtherContract "other-contract" Receipt "the command that ran is not the approved one",
+    /// A verdict doesn't follow from the observation.
+    WrongVerdict "wrong-verdict" Receipt "a verdict was forged: it does not follow from the recorded observation",
+    /// A blob that a record refers to is missing.
+    NoOutput "no-output" Output "the output of an agent or a contract was deleted",
+    /// A blob doesn't match its hash.
+    OtherOutput "other-output" Output "the output of an agent or a contract was changed",
+    /// A run started without an approval.
+    Unapproved "unapproved" Approval "work was done without an approval",
+    /// A run started on an approval of something else.
+    OtherApproval "other-approval" Approval "the approval has a different subject or approver than the run claims",
+    /// Something approved changed before the run started.
+    Moved "moved" Approval "the base, an agent command or a sealed file changed after approval",
+    Expired "expired" Approval "the approval had expired when the run started",
+    TooFew "too-few" Approval "fewer people approved than required",
+    WrongPerson "wrong-person" Person "an approver was not allowed to approve",
+    BadSignature "bad-signature" Signature "the signature was not made with the named approver's key",
+    /// A run in the ledger has no journal.
+    NoRun "no-run" Approval "the record of a run is missing",
+    /// A mark in the file has no receipt.
+    UnprovenMark "unproven-mark" Mark "a mark without a receipt is only a claim; run the contract to verify it",
+    /// A table doesn't match the journals.
+    Table "table" Tables "the queue or the questions do not match the journals",
+    Database "database" Tables "the database file is corrupt, or another program wrote to it",
+    Broke "broke" Rerun "a contract that passed fails on the current files",
+    /// A mark in the file is refuted by the contract.
+    FalseMark "false-mark" Rerun "the file marks a step as done, but its contract fails",
+    /// A receipt is for a contract that the plan no longer has.
+    MovedContract "moved-contract" Rerun "the plan changed: the contract that passed is not the current one",
+    NotRerun "not-rerun" Rerun "unknown: a contract could not be run again",
 }
 
 impl fmt::Display for Kind {
@@ -158,34 +141,34 @@ impl fmt::Display for Kind {
     }
 }
 
-/// What is looked at. Each can be left out alone, which shows what it is good for.
+/// The checks. Each can be disabled on its own, which lets tests show what it detects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Check {
-    /// The hashes from record to record.
+    /// The hash chain.
     Chain,
-    /// Heads that were kept elsewhere.
+    /// Heads recorded in the anchor.
     Anchor,
     /// The bytes of an exported file.
     File,
-    /// Whether what is told could have happened.
+    /// Whether the recorded events could have happened.
     Fold,
     /// The texts of plans against their digests.
     Plan,
-    /// Verdicts against plan and judge.
+    /// Verdicts against the plan and the judge.
     Receipt,
     Output,
     Approval,
-    /// Whether who approved may.
+    /// Whether each approver was allowed to approve.
     Person,
     Signature,
-    /// What the plan file claims.
+    /// The marks in the plan file.
     Mark,
-    /// What follows from the journals, and the database itself.
+    /// Tables derived from the journals, and the database itself.
     Tables,
     Rerun,
 }
 
-/// Which checks are made: all of them, but for those that a test leaves out.
+/// The enabled checks: all of them, except those that a test disables.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Checks {
     left_out: BTreeSet<Check>,
@@ -196,59 +179,56 @@ impl Checks {
         Self::default()
     }
 
-    /// All checks but these: for tests that show what a check is good for.
+    /// For tests that show what a check detects.
     pub fn without(left_out: impl IntoIterator<Item = Check>) -> Self {
         Self { left_out: left_out.into_iter().collect() }
     }
 
-    /// Whether a check is made.
     pub fn has(&self, check: Check) -> bool {
         !self.left_out.contains(&check)
     }
 }
 
-/// A head that was kept elsewhere, and where.
+/// A head that was recorded outside the store, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptHead {
     pub anchor: Anchor,
-    /// Where it was kept, in words: `the anchor file`.
+    /// Such as `the anchor file`.
     pub by: String,
 }
 
-/// An approval, with what there is to know about the right to it.
+/// An approval, with what its validity depends on.
 #[derive(Debug, Clone, Copy)]
 pub struct Claimed<'a> {
     pub approved: &'a Entry,
-    /// When it was made, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub at_ms: u64,
-    /// What was proposed last before it.
+    /// The last proposal before it.
     pub proposed: Option<&'a Entry>,
-    /// The text of that, where it is at hand.
+    /// The text of that proposal, if available.
     pub text: Option<&'a str>,
-    /// Who had approved the same before.
+    /// Who had approved the same revision before.
     pub before: &'a [Who],
 }
 
-/// Whether an approval was somebody's to make. Says why not.
+/// Whether somebody was allowed to make an approval; the error is the reason why not.
 pub type May<'a> = &'a dyn Fn(&Claimed<'_>) -> Result<(), String>;
-/// Whether a signature over a statement was made by somebody at that time, in milliseconds since 1970. Says why not.
+/// Whether this person signed a statement at that time, in milliseconds since 1970; the error is the reason
+/// why not.
 pub type Signed<'a> = &'a dyn Fn((&str, &str), &Who, u64) -> Result<(), String>;
 
 /// What the record is compared with.
 pub struct World<'a> {
-    /// The plan file as it is now; `None` where there is none.
+    /// The current plan file, if it exists.
     pub file: Option<&'a Source>,
-    /// Heads that were kept elsewhere, of books of this plan.
+    /// Heads of this plan's books that were recorded outside the store.
     pub kept: &'a [KeptHead],
-    /// Whether somebody may approve.
     pub may: May<'a>,
-    /// Whether a signature holds.
     pub signed: Signed<'a>,
-    /// Which checks are made.
     pub checks: &'a Checks,
 }
 
-/// Checks the record of one plan. Everything is found at once, in the order of the record.
+/// Checks the record of one plan, and reports all findings in the order of the record.
 pub fn audit(bundle: &Bundle, world: &World<'_>) -> Vec<Finding> {
     let mut found = Found { plan: &bundle.plan, checks: world.checks, findings: Vec::new() };
     chain_check::chains(bundle, &mut found);
@@ -261,32 +241,27 @@ pub fn audit(bundle: &Bundle, world: &World<'_>) -> Vec<Finding> {
     found.findings
 }
 
-/// What is wrong with an exported file as such.
+/// Problems of an exported file as such.
 pub fn file_findings(path: &str, plan: &str, faults: &[bundle::Fault], checks: &Checks) -> Vec<Finding> {
     let mut found = Found { plan, checks, findings: Vec::new() };
     for fault in faults {
         match fault {
-            bundle::Fault::Line(line, why) => found.find(
-                Kind::FileUnreadable,
-                format!("{path}:{line}"),
-                format!("the line can't be read: {why}"),
-            ),
+            bundle::Fault::Line(line, why) => {
+                found.find(Kind::FileUnreadable, format!("{path}:{line}"), format!("invalid line: {why}"))
+            }
             bundle::Fault::Seal => found.find(
                 Kind::FileChanged,
                 path.to_owned(),
-                "its bytes are not those that its last line was made of".to_owned(),
+                "checksum mismatch with its last line".to_owned(),
             ),
-            bundle::Fault::Cut => found.find(
-                Kind::FileCut,
-                path.to_owned(),
-                "it has no last line: the end was cut off".to_owned(),
-            ),
+            bundle::Fault::Cut => {
+                found.find(Kind::FileCut, path.to_owned(), "truncated: its last line is missing".to_owned())
+            }
         }
     }
     found.findings
 }
 
-/// Collects what is found.
 struct Found<'a> {
     plan: &'a str,
     checks: &'a Checks,
@@ -299,7 +274,7 @@ impl Found<'_> {
     }
 
     fn find(&mut self, kind: Kind, where_: String, text: String) {
-        // The check is asked before it looks, too; here it holds for those that look for several things at once.
+        // Callers ask before they look, too; this is for checks that report several kinds.
         if self.has(kind.check()) {
             self.findings.push(Finding { kind, plan: self.plan.to_owned(), where_, text });
         }

@@ -254,7 +254,7 @@ fn the_third_rejection_waits_for_a_person() {
     assert_eq!(spent.rejections.len(), 3, "all feedback is kept");
     entries.push(reopened(robot()));
     let (_, unfit) = Standing::of(&ledger(&entries)).expect_err("an agent may not");
-    assert!(unfit.to_string().contains("by the person alone"), "{unfit}");
+    assert!(unfit.to_string().contains("only the person may"), "{unfit}");
     entries.pop();
     entries.extend([reopened(ada()), proposed(4, "d4", robot()), rejected(4, ada())]);
     let again = standing(&entries);
@@ -330,10 +330,10 @@ fn a_decision_is_taken_back_while_nobody_acted_on_it() {
     assert_eq!(undoable(&said, &ada()).expect("her own").seq, 2);
     let refusals = [
         (yes.to_vec(), bob(), "by ada"),
-        ([yes.as_slice(), &[started(7)]].concat(), ada(), "run 7 has begun"),
+        ([yes.as_slice(), &[started(7)]].concat(), ada(), "run 7 has started"),
         ([yes.as_slice(), &[lapsed()]].concat(), ada(), "lapsed"),
         (vec![proposed(1, "d1", ada())], ada(), "proposed a revision"),
-        (Vec::new(), ada(), "nothing was decided"),
+        (Vec::new(), ada(), "no decision was made"),
     ];
     for (entries, who, why) in refusals {
         let unfit = undoable(&ledger(&entries), &who).expect_err("refused").to_string();

@@ -478,7 +478,7 @@ fn a_tree_that_was_replaced_stays() {
     kept("no git folder of its own");
     fs::remove_dir_all(&tree.path).expect("removed");
     symlink(&elsewhere, &tree.path).expect("a link");
-    kept("something else than a folder");
+    kept("not a directory");
 }
 
 // A submodule, a repository in the tree, commits that only its own git folder knows and what was only staged: nobody else has them.

@@ -68,7 +68,7 @@ fn a_turn_that_ends_with_a_refusal_goes_on_with_the_reason() {
         "ask 1 docs/a.md; end 4; read -r line; printf '%s\\n' \"$line\" >again.json; text done; end 5",
     );
     ran.expect(0, &[]);
-    assert!(place.read("again.json").contains("lies outside of what this step may touch"));
+    assert!(place.read("again.json").contains("is outside this step's scope"));
     let (place, ran) = bridged(
         "for id in 4 5 6 7 8; do ask $id docs/a.md; end $id; read -r line || exit; echo \"$line\" >>again.json; done",
     );
@@ -128,7 +128,7 @@ fn an_attempt_goes_over_the_bridge() {
     let digest = envelope["data"]["digest"].as_str().unwrap_or_else(|| panic!("{ran:#?}")).to_owned();
     place
         .run(&["run", "it", "--rev", &digest])
-        .expect(0, &["blocked edit: `docs/a.md` lies outside", "planwright acp -- bash agent.sh"]);
+        .expect(0, &["blocked edit: `docs/a.md` is outside", "planwright acp -- bash agent.sh"]);
     let log: Value = serde_json::from_str(&place.run(&["log", "it", "--json"]).stdout).expect("an envelope");
     let events = log["data"]["events"].as_array().expect("events");
     let finished =

@@ -89,16 +89,11 @@ fn an_agent_as_arbiter_is_bounded() {
             r#"echo '{"agent":"sage","action":"retry","reason":"again"}'"#,
             "replan",
             "built-in",
-            "`retry` is not among escalate, replan",
+            "invalid action `retry`, expected one of escalate, replan",
         ),
-        (
-            r#"echo '{"agent":"root","action":"replan"}'"#,
-            "replan",
-            "built-in",
-            "the agent `root` is not among",
-        ),
-        (r#"echo '{"action":"approve","agent":"sage"}'"#, "replan", "built-in", "`approve` is not among"),
-        ("echo I would try again", "replan", "built-in", "it gave no answer"),
+        (r#"echo '{"agent":"root","action":"replan"}'"#, "replan", "built-in", "invalid agent `root`"),
+        (r#"echo '{"action":"approve","agent":"sage"}'"#, "replan", "built-in", "invalid action `approve`"),
+        ("echo I would try again", "replan", "built-in", "it did not answer"),
         ("echo broken >&2; exit 3", "replan", "built-in", "it ended with 3: broken"),
         ("sleep 600", "replan", "built-in", "did not answer within 1 s"),
     ];
@@ -134,7 +129,7 @@ fn what_the_project_says_is_not_run_as_arbiter() {
     assert!(!place.has("started"));
     place.write("planwright.toml", "");
     place.run(&["config", "set", "agents.evil.command", &words, "--user"]).expect(0, &[]);
-    place.run(&["arbiter", "it"]).expect(0, &["gave no answer"]);
+    place.run(&["arbiter", "it"]).expect(0, &["did not answer"]);
     assert!(place.has("started"), "the guard was what kept it from starting");
     place.write("planwright.toml", "[arbiter]\nagent = \"evil\"\n");
     place.run(&["arbiter", "it"]).expect(2, &["arbiter.agent"]);

@@ -71,7 +71,7 @@ fn a_retry_carries_the_hint_of_the_person() {
     let place = waiting();
     place.run(&["answer", "it/stuck", "--retry", "--hint", "write real"]).expect(0, &["planwright run it"]);
     place.run(&["run", "it"]).expect(0, &["attempt 3", "2 of 2 steps settled"]);
-    place.run(&["log", "it/stuck@3", "--prompt"]).expect(0, &["A person says: write real", "exit 7"]);
+    place.run(&["log", "it/stuck@3", "--prompt"]).expect(0, &["Hint from a person: write real", "exit 7"]);
     assert_eq!(
         (place.count("stuck contract.finished 3 passed"), place.count("after contract.finished 1 passed")),
         (1, 1)

@@ -321,7 +321,7 @@ const ALTERED: &[(&str, Act, Kind, &str)] = &[
         Kind::OtherOutput,
         "output",
     ),
-    ("an output that is gone", Act::Sql("DELETE FROM blob"), Kind::NoOutput, "it is not kept"),
+    ("an output that is gone", Act::Sql("DELETE FROM blob"), Kind::NoOutput, "not found, but a record"),
     (
         "an output under another name",
         Act::Sql("UPDATE blob SET hash = '00' || substr(hash, 3)"),
@@ -365,7 +365,7 @@ const ALTERED: &[(&str, Act, Kind, &str)] = &[
         "an anchor that knows more",
         Act::Anchor(|text| text.replacen("run 1 1 ", "run 1 900 ", 1)),
         Kind::CutOff,
-        "knows record 900",
+        "has record 900",
     ),
     (
         "an anchor of a run that there is not",
@@ -406,7 +406,7 @@ const ALTERED: &[(&str, Act, Kind, &str)] = &[
         "a mark on another contract",
         Act::Plan(|text| text.replace("test -e two", "true")),
         Kind::UnprovenMark,
-        "another contract",
+        "a different contract",
     ),
 ];
 

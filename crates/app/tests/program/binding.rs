@@ -89,31 +89,31 @@ fn a_plan_is_resolved_by_argument_then_by_marker_then_to_the_one_without_a_name(
 
 /// Where nothing but the bytes of the marker matters.
 const BAD: &[(&[u8], &str)] = &[
-    (b"", "is there and names no plan"),
-    (b" \t\n\r\n", "is there and names no plan"),
-    (b"foo\nbar\n", "it has several lines"),
-    (b"foo bar", "names no plan"),
+    (b"", "does not name a plan"),
+    (b" \t\n\r\n", "does not name a plan"),
+    (b"foo\nbar\n", "it has more than one line"),
+    (b"foo bar", "invalid .harness/active-plan"),
     (b"PLAN.md", "`PLAN.md` is the plan without a name"),
     (b"../PLAN-foo", "unsafe plan name"),
     (b"/etc/passwd", "unsafe plan name"),
     (b"..", "unsafe plan name"),
     (b"a\\b", "unsafe plan name"),
     (b"foo\0", "unsafe plan name"),
-    (b"foo\xff", "it is no text"),
-    (b"\x1b[2Jfoo", "names no plan"),
-    (b"gone", "there is no PLAN-gone.md"),
-    (b"Foo", "there is no PLAN-Foo.md"),
+    (b"foo\xff", "it is not text"),
+    (b"\x1b[2Jfoo", "invalid .harness/active-plan"),
+    (b"gone", "PLAN-gone.md does not exist"),
+    (b"Foo", "PLAN-Foo.md does not exist"),
     (b"empty", "PLAN-empty.md is empty"),
     (b"blank", "PLAN-blank.md is empty"),
-    (b"folder", "PLAN-folder.md is no file of its own"),
-    (b"link", "PLAN-link.md is no file of its own"),
-    (b"twin", "could be any of PLAN-TWIN.md, PLAN-twin.md"),
+    (b"folder", "PLAN-folder.md is not a regular file"),
+    (b"link", "PLAN-link.md is not a regular file"),
+    (b"twin", "ambiguous: PLAN-TWIN.md, PLAN-twin.md"),
 ];
 
 /// What is loud: code 2, nothing on stdout, the marker and a way out on stderr, and no other plan.
 #[track_caller]
 fn is_loud(place: &Place, said: &str) {
-    let helps = if said == "is no file" { "remove it: rm" } else { "planwright use --clear" };
+    let helps = if said == "not a file" { "remove it: rm" } else { "planwright use --clear" };
     for words in [
         &["resolve-active-plan"][..],
         &["active"],
@@ -150,17 +150,17 @@ fn a_marker_that_leads_to_no_plan_is_loud_and_nothing_else_is_taken() {
         place.run(&["active", "foo"]).expect(0, &["PLAN-foo.md"]);
     }
     place.write(".harness/active-plan", "x".repeat(5000));
-    is_loud(&place, "longer than 4096 bytes");
+    is_loud(&place, "larger than 4096 bytes");
     place.bash("rm .harness/active-plan && mkdir .harness/active-plan");
-    is_loud(&place, "is no file");
+    is_loud(&place, "not a file");
     place.bash("rm -r .harness/active-plan && mkfifo .harness/active-plan");
-    is_loud(&place, "is no file");
+    is_loud(&place, "not a file");
     place.bash("rm .harness/active-plan").expect(0, &[]);
     place.write("elsewhere", "foo\n").link("../elsewhere", ".harness/active-plan");
-    is_loud(&place, "leads elsewhere");
+    is_loud(&place, "is a link");
     place.bash("rm .harness/active-plan; echo foo >.harness/active-plan; mv .harness shared").expect(0, &[]);
     place.link("shared", ".harness");
-    is_loud(&place, "leads elsewhere");
+    is_loud(&place, "is a link");
     // The twin that must be caught: the same files without a fault are no fault.
     place.bash("rm .harness && mv shared .harness").expect(0, &[]);
     place.run(&["active"]).expect(0, &["PLAN-foo.md"]);
@@ -291,7 +291,7 @@ fn a_worktree_is_bound_and_let_go() {
     let place = project();
     place.write(".harness/PLAN-empty.md", "\n").write("prey", "mine\n");
     for (plan, said) in [
-        ("gone", "there is no PLAN-gone.md"),
+        ("gone", "PLAN-gone.md does not exist"),
         ("fo", "did you mean `foo`?"),
         ("empty", "PLAN-empty.md is empty"),
         ("../foo", "unsafe plan name"),
@@ -313,7 +313,7 @@ fn a_worktree_is_bound_and_let_go() {
     place.run(&["use"]).expect(2, &[]);
     // A link would have another file written, or another worktree bound.
     place.link("../prey", ".harness/active-plan");
-    place.run(&["use", "foo"]).expect(2, &["leads elsewhere", "remove the link: `planwright use --clear`"]);
+    place.run(&["use", "foo"]).expect(2, &["is a link", "remove the link with `planwright use --clear`"]);
     assert_eq!(place.read("prey"), "mine\n");
     place.run(&["use", "--clear"]).expect(0, &["cleared"]);
     assert_eq!(place.read("prey"), "mine\n");
@@ -321,9 +321,9 @@ fn a_worktree_is_bound_and_let_go() {
     place.link("shared", ".harness");
     for words in [&["use", "foo"][..], &["active"]] {
         place.bash("echo foo >shared/active-plan");
-        place.run(words).expect(2, &["leads elsewhere", "`rm .harness`"]);
+        place.run(words).expect(2, &["is a link", "`rm .harness`"]);
         place.bash("rm shared/active-plan");
-        place.run(&["use", "foo"]).expect(2, &["leads elsewhere", "`rm .harness`"]);
+        place.run(&["use", "foo"]).expect(2, &["is a link", "`rm .harness`"]);
     }
     assert!(!place.has("shared/active-plan"));
     assert_eq!(
@@ -340,7 +340,7 @@ fn what_is_no_marker_is_removed_by_who_put_it_there() {
     for (make, help) in [("mkdir", "rmdir .harness/active-plan"), ("mkfifo", "rm .harness/active-plan")] {
         place.bash(&format!("{make} .harness/active-plan")).expect(0, &[]);
         for words in [&["active"][..], &["use", "foo"], &["use", "--clear"]] {
-            place.run(words).expect(2, &["is no file", &format!("remove it: {help}")]);
+            place.run(words).expect(2, &["not a file", &format!("remove it: {help}")]);
         }
         place.bash("rm -r .harness/active-plan").expect(0, &[]);
     }
@@ -348,9 +348,9 @@ fn what_is_no_marker_is_removed_by_who_put_it_there() {
     // One that is staged is not lost.
     place.run(&["stage", "foo"]).expect(0, &[]);
     for words in [&["active"][..], &["use", "foo"]] {
-        place.run(words).expect(2, &["PLAN-foo.md is staged", "planwright activate foo"]);
+        place.run(words).expect(2, &["PLAN-foo.md is shelved", "planwright activate foo"]);
     }
-    place.run(&["list-plans"]).expect(0, &["DANGLING", "is staged"]);
+    place.run(&["list-plans"]).expect(0, &["DANGLING", "is shelved"]);
 }
 
 // D-11: two files that differ in case alone are one to other machines, however they are spelled.
@@ -361,7 +361,7 @@ fn names_that_differ_in_case_alone_are_not_told_apart() {
     place.run(&["resolve-active-plan", "--plan", "foo"]).expect(2, &["PLAN-foo.md, plan-foo.md"]);
     place.run(&["active"]).expect(0, &["PLAN.md"]);
     place.write(".harness/plan.md", text("other"));
-    place.run(&["active"]).expect(2, &["could be any of PLAN.md, plan.md"]);
+    place.run(&["active"]).expect(2, &["ambiguous: PLAN.md, plan.md"]);
     place.run(&["active", "bar"]).expect(0, &["PLAN-bar.md"]);
 }
 
@@ -667,10 +667,8 @@ fn the_naming_gate_fails_for_each_fault_and_for_no_other() {
     let gate = |place: &Place| place.run(&["list-plans", "--gate"]);
     gate(&place).expect(0, &["ok  "]);
     place.write("docs/guide.md", "# Guide\n\nRead the `PLAN.md` before you work.\n");
-    gate(&place).expect(
-        1,
-        &["singleton  docs/guide.md:3 speaks as if there were one plan", "help: say that a plan is"],
-    );
+    gate(&place)
+        .expect(1, &["singleton  docs/guide.md:3 assumes a single plan", "help: write that a plan is"]);
     let envelope: Value =
         serde_json::from_str(&place.run(&["list-plans", "--gate", "--json"]).stdout).expect("an envelope");
     assert_eq!(
@@ -691,8 +689,13 @@ fn the_naming_gate_fails_for_each_fault_and_for_no_other() {
     place.bash(make).expect(0, &[]);
     gate(&place).expect(0, &[]);
     place.bash("echo '# mine' >>.harness/session-start.ps1");
-    gate(&place)
-        .expect(1, &["drift  .harness/session-start.ps1 is not what planwright makes", "--shell powershell"]);
+    gate(&place).expect(
+        1,
+        &[
+            "drift  .harness/session-start.ps1 is not the script that planwright generates",
+            "--shell powershell",
+        ],
+    );
     place.bash("rm .harness/session-start.*; printf '\\xff' >.harness/session-start.sh").expect(0, &[]);
     gate(&place).expect(1, &["drift  .harness/session-start.sh"]);
     place.bash("rm .harness/session-start.sh; mkdir .harness/session-start.sh").expect(0, &[]);

@@ -70,11 +70,11 @@ fn a_plan_waits_until_the_journal_proves_what_it_depends_on() {
     assert_eq!(
         reasons(&queue),
         [
-            "late: waits for told, which is said to be done, but nothing proves it [waits] planwright run told",
-            "lost: waits for auht, which is no plan here; there is auth [replan] planwright show lost",
-            "ship: waits for auth, which is not done [waits] planwright run auth",
-            "told: is said to be done, but nothing proves it [person] planwright run told",
-            "own: waits for ship, which is not done [waits] planwright run ship",
+            "late: needs told, which is marked as done without proof [waits] planwright run told",
+            "lost: needs unknown plan auht; did you mean auth? [replan] planwright show lost",
+            "ship: needs auth, which is not done [waits] planwright run auth",
+            "told: is marked as done without proof [person] planwright run told",
+            "own: needs ship, which is not done [waits] planwright run ship",
         ]
     );
     // Somebody marks it: nothing changes but what is claimed.
@@ -123,7 +123,7 @@ fn an_archived_plan_is_not_listed_and_counts_as_its_journal_says() {
     assert_eq!(names(&queue["held_back"]), ["later"]);
     assert_eq!(
         queue["held_back"][0]["reasons"][0]["text"],
-        "waits for old, which is said to be done, but nothing proves it"
+        "needs old, which is marked as done without proof"
     );
 }
 
@@ -178,17 +178,16 @@ fn what_may_run_together_is_proven_and_the_order_of_landing_is_one() {
     assert_eq!(together["overlaps"][0]["path"], "ab.py", "{together:#}");
     assert_eq!(together["overlaps"][0]["patterns"], serde_json::json!(["a*.py", "*b.py"]));
     assert_eq!(together["excluded"][0]["plan"], "mute");
-    assert_eq!(together["excluded"][0]["why"], "it does not say what it touches");
+    assert_eq!(together["excluded"][0]["why"], "it declares no `touches`");
     assert_eq!(names(&queue["merge_order"]), ["mute", "near", "one", "far", "two"]);
-    place.run(&["queue"]).expect(
-        0,
-        &["one and two not: both may change ab.py", "mute alone: it does not say what it touches"],
-    );
+    place
+        .run(&["queue"])
+        .expect(0, &["one and two not: both may change ab.py", "mute alone: it declares no `touches`"]);
     place.write(".harness/PLAN-one.md", named("one", "far", "a*.py", "planning"));
     let queue = data(&place, &["queue", "--json"]);
     assert_eq!(queue["merge_order"], Value::Null);
     assert_eq!(names(&queue["cycle"]), ["far", "one"]);
-    place.run(&["queue"]).expect(0, &["waits for itself: far → one → far"]);
+    place.run(&["queue"]).expect(0, &["needs itself: far → one → far"]);
 }
 
 // D-17: name, status, last progress; whatever is broken is named, and the exit code is 0.
@@ -303,7 +302,7 @@ fn what_failed_three_times_is_not_begun_again_without_a_person() {
     }
     let tripped = held(&place);
     assert_eq!(tripped["recovery"], "person");
-    let text = "step `build` failed 3 times in a row: it is not begun again without a person";
+    let text = "step `build` failed 3 times in a row; it won't start again without you";
     assert_eq!(tripped["reasons"][0]["text"], text);
     assert_eq!(tripped["reasons"][0]["command"], "planwright run bad");
     place.run(&["retry", "bad"]).expect(3, &["held  step `build` failed 3 times in a row"]);
@@ -349,7 +348,7 @@ fn a_plan_that_repeats_another_is_told_of_it() {
         .write("plans/archive/mail.md", sound("Send the mail", 1));
     let new = |name: &str, title: &str| place.run(&["new", name, "--title", title]);
     new("second", "Fix the login timeout")
-        .expect(0, &["first may be the same work: the titles say nearly the same"]);
+        .expect(0, &["first may be the same work: the titles are nearly the same"]);
     new("cache", "Something else").expect(0, &["cache may be the same work", "is staged"]);
     new("mail", "Another thing").expect(0, &["mail may be the same work", "is archived"]);
     let alone = new("alone", "Move the users table");
@@ -401,9 +400,9 @@ fn a_standup_says_what_was_done_what_failed_and_what_waits() {
             "auth: done, 1 of 1 steps",
             "- done: Make auth",
             "- failed: build",
-            "- waiting: waits for a person: step `build`, all attempts failed",
+            "- waiting: needs you: step `build`, all attempts failed",
             "- next: build: Do build",
-            "Held back: ship: waits for bad, which is waiting for a person",
+            "Held back: ship: needs bad, which is waiting for an answer",
         ],
     );
     let since = data(&place, &["standup", "--since", "1h", "--json"]);

@@ -183,7 +183,7 @@ fn every_finding_is_gone_once_its_command_was_typed() {
         (".it.md.aB3dE9 was left behind", "planwright doctor --fix"),
         ("is a conflict copy that", "mv -- 'plans/it (conflicted copy"),
         ("can go, and nothing is lost (merged: 0, orphaned: 1, MB: 1): gone", "planwright worktree prune"),
-        ("the tree `work` is orphaned, and stays: 1 file that no commit holds: notes", "cd "),
+        ("the tree `work` is orphaned, and stays: 1 uncommitted file: notes", "cd "),
         ("the tree `auth` is dangling, and stays", "rm "),
         ("whoever made or removed the tree `ghost` died over it", "planwright worktree prune"),
         ("whoever merged these plans died over it", "planwright merge"),

@@ -54,7 +54,7 @@ fn a_run_with_findings_is_done_with_findings_everywhere() {
     let shown = data(&place.run(&["show", "it", "--json"]));
     assert_eq!(shown["findings"][0]["severity"], "error", "{shown:#}");
     assert_eq!(data(&place.run(&["list", "--json"]))["findings"][FILE], 2);
-    place.run(&["log", "it/check@1", "--prompt"]).expect(0, &["# How to say what you find", "```findings"]);
+    place.run(&["log", "it/check@1", "--prompt"]).expect(0, &["# How to report findings", "```findings"]);
     let other = place.run(&["log", "it/make@1", "--prompt"]);
     assert!(!other.stdout.contains("findings"), "only reviewers are asked for findings: {other:#?}");
 }
@@ -97,7 +97,7 @@ fn critic(script: &str) -> Place {
 // and nothing is decided by it.
 #[test]
 fn a_reviewer_of_a_plan_remarks_and_decides_nothing() {
-    let script = r#"grep -q 'passes before any work\|What the checker found' && echo '```findings'; echo '[{"severity":"error","line":21,"text":"proves nothing"},{"text":"no tests"}]'; echo '```'"#;
+    let script = r#"grep -q 'passes before any work\|Known diagnostics' && echo '```findings'; echo '[{"severity":"error","line":21,"text":"proves nothing"},{"text":"no tests"}]'; echo '```'"#;
     let place = critic(script);
     for _ in 0..2 {
         let ran = place.run(&["verify", "it", "--reviewer"]);

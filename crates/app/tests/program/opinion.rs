@@ -43,14 +43,14 @@ fn an_opinion_is_a_gate_where_the_policy_says_so() {
         0,
         &[
             "the judge, whose no counts, is: bash -c",
-            "the judge sage says no: say it better",
+            "judge sage rejected it: say it better",
             "judged by sage (gate): fail: say it better",
             "judged by sage (gate): pass: clear",
             "1 of 1 steps settled",
         ],
     );
     let told = place.read("told");
-    assert!(told.contains("the judge sage says no: say it better"), "{told}");
+    assert!(told.contains("judge sage rejected it: say it better"), "{told}");
     place.run(&["audit", "it"]).expect(0, &["judged by: sage (gate): pass", "judged by: sage (gate): fail"]);
 }
 
@@ -58,8 +58,8 @@ fn an_opinion_is_a_gate_where_the_policy_says_so() {
 #[test]
 fn a_gate_without_an_answer_stays_shut() {
     let cases = [
-        ("echo looks fine", "it said nothing that is an answer"),
-        (r#"echo '{"verdict":"approved"}'"#, "it said `approved`, which is neither pass nor fail"),
+        ("echo looks fine", "it gave no valid answer"),
+        (r#"echo '{"verdict":"approved"}'"#, "invalid verdict `approved`, expected pass or fail"),
         ("exit 7", "it ended with 7"),
     ];
     for (script, because) in cases {
@@ -67,7 +67,7 @@ fn a_gate_without_an_answer_stays_shut() {
         place.approve_and_run().expect(0, &["judged by sage (advisory): no answer", because]);
         let place = judged(script);
         gate(&place);
-        place.approve_and_run().expect(3, &["the judge sage says no", because]);
+        place.approve_and_run().expect(3, &["judge sage rejected it", because]);
     }
     let place = judged(NO);
     place.write("planwright.toml", "");

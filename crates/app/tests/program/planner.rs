@@ -107,7 +107,7 @@ fn a_broken_answer_goes_back_with_what_is_wrong() {
     let second = asked(&place, 2).expect("it was asked again");
     assert!(second.contains("Make two files") && second.contains("no plan in it"), "{second}");
     let third = asked(&place, 3).expect("it was asked again");
-    assert!(third.contains("error[PW0306]") && third.contains("the line: true"), "{third}");
+    assert!(third.contains("error[PW0306]") && third.contains("line: true"), "{third}");
     assert_eq!(plans(&place), "make-files.md\n");
 }
 

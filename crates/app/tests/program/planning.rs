@@ -44,7 +44,7 @@ fn a_plan_json_block_becomes_a_plan() {
         (r#"{"action":"approve"}"#, "unknown variant `approve`"),
         (
             r#"{"action":"plan","steps":[{"kind":"spawn","title":"x"}]}"#,
-            "step 1 of the plan-json block is of kind `spawn` and has no `task`",
+            "step 1 of the plan-json block: kind `spawn` requires `task`",
         ),
         (
             r#"{"action":"plan","replace_from_step":2,"steps":[{"kind":"shell","command":"x"}]}"#,

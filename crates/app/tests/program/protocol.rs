@@ -65,7 +65,7 @@ fn a_plan_goes_from_proposal_to_done() {
     assert_eq!(state(&place), "approved");
     place.run(&["run", "it"]).expect(0, &["approved", "done"]);
     assert_eq!(state(&place), "done");
-    place.run(&["undo", "it"]).expect(1, &["nothing can be taken back", "run 1"]);
+    place.run(&["undo", "it"]).expect(1, &["nothing to undo", "run 1"]);
     let log = place.run(&["log", "it", "--json"]);
     log.expect(0, &["approvals"]);
 }
@@ -107,7 +107,7 @@ fn an_agent_decides_nothing() {
     place.run(&["approve", "it", "--rev", &digest]).expect(0, &["approved"]);
     let approved = place.read("plans/it.md");
     place.write("plans/it.md", approved.replace("exit_code == 0", "exit_code == 1"));
-    agent(&["propose", "it"]).expect(1, &["an agent takes back only what an agent proposed"]);
+    agent(&["propose", "it"]).expect(1, &["an agent may withdraw only an agent's proposal"]);
     place.write("plans/it.md", approved);
     place.run(&["run", "it"]).expect(0, &["done"]);
 }

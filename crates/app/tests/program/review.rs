@@ -124,7 +124,7 @@ fn at_a_terminal_a_yes_is_for_what_was_shown() {
     let review = data(&place.run(&["review", "it", "--json"]));
     assert_eq!(review["state"], "approved");
     assert_eq!(review["approvals"][0]["is_signed"], false);
-    assert!(review["approvals"][0]["worth"].as_str().expect("a sentence").contains("not signed"));
+    assert!(review["approvals"][0]["worth"].as_str().expect("a sentence").contains("unsigned"));
 }
 
 // M-06: approving what moved since it was shown is refused, and nothing starts.

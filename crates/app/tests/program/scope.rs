@@ -34,7 +34,7 @@ fn the_hook_denies_what_is_out_of_scope_and_says_why() {
     let passed = ask(&place, "Write", &json!({"file_path": "src/a.rs"}));
     assert_eq!((passed.code, passed.said().as_str()), (0, ""));
     let denied = ask(&place, "Write", &json!({"file_path": "docs/a.md"}));
-    assert_eq!(denied.stderr, "`docs/a.md` lies outside of what this step may touch: src/**\n");
+    assert_eq!(denied.stderr, "`docs/a.md` is outside this step's scope: src/**\n");
     assert_eq!((denied.code, denied.stdout.as_str()), (2, ""));
     ask(&place, "Edit", &json!({"file_path": "tests/x"})).expect(2, &["is sealed"]);
     let tools = with_scope(&json!({"mode": "block", "tools": ["odoo-toolbox"]}));
@@ -58,7 +58,7 @@ fn a_link_is_no_way_around_the_scope() {
         .link("../docs", "src/way")
         .link("../docs/real.md", "src/file");
     for path in ["src/way/a.md", "src/file"] {
-        ask(&place, "Write", &json!({"file_path": path})).expect(2, &["lies outside"]);
+        ask(&place, "Write", &json!({"file_path": path})).expect(2, &["is outside"]);
     }
     ask(&place, "Write", &json!({"file_path": "src/b"})).expect(0, &[]);
 }
@@ -68,7 +68,7 @@ fn a_link_is_no_way_around_the_scope() {
 fn a_question_that_cannot_be_read_is_a_no() {
     let place = with_scope(&json!({"mode": "block"}));
     for rubbish in ["", "no JSON", "{}", "[]", "{\"tool_name\": 7}"] {
-        ask_with(&place, rubbish).expect(2, &["the call can't be read"]);
+        ask_with(&place, rubbish).expect(2, &["cannot parse the call"]);
     }
     for scope in ["", "{}", "{\"mode\":\"none\"}"] {
         place.write("../home/scope.json", scope);
@@ -164,7 +164,7 @@ fn an_attempt_is_held_to_its_scope_and_flagged_where_it_strays() {
     let (place, ran) = attempt("", "**touches:** src/**, answers.txt");
     ran.expect(
         0,
-        &["changed files outside of its scope: docs/unasked.md", "blocked Write: `docs/a.md` lies outside"],
+        &["changed files outside of its scope: docs/unasked.md", "blocked Write: `docs/a.md` is outside"],
     );
     assert!(place.has("src/a.txt") && !place.has("docs/a.md") && place.has("docs/unasked.md"));
     let account = account(&place);
@@ -183,7 +183,7 @@ fn an_attempt_is_held_to_its_scope_and_flagged_where_it_strays() {
 #[test]
 fn a_scope_that_only_notes_says_what_it_would_have_blocked() {
     let (place, ran) = attempt("[scope]\nmode = \"log\"\n", "**touches:** src/**, answers.txt");
-    ran.expect(0, &["would have blocked Write: `docs/a.md` lies outside"]);
+    ran.expect(0, &["would have blocked Write: `docs/a.md` is outside"]);
     assert!(place.has("docs/a.md"), "nothing is stopped");
     assert_eq!(account(&place)["outside"], json!(["docs/a.md", "docs/unasked.md"]));
 }

@@ -116,7 +116,7 @@ fn plans_that_are_over_are_never_put_back() {
     let place = project(&[FIRST, NEVER]);
     assert_eq!(start(&place).expect(0, &[]).said(), "", "a draft is nobody's plan yet");
     place.run(&["propose", "it"]).expect(0, &[]);
-    start(&place).expect(0, &["proposed, r1", "Don't begin with it", "next: planwright review it"]);
+    start(&place).expect(0, &["proposed, r1", "Don't start it", "next: planwright review it"]);
     let digest = place.digest();
     place.run(&["run", "it", "--rev", &digest]).expect(3, &[]);
     let ran = start(&place);

@@ -56,7 +56,7 @@ fn what_an_agent_is_given_to_read_ends_where_the_settings_say() {
     place.write("planwright.toml", format!("{PEN}[run]\ncontext_bytes = 2001\n"));
     place.approve_and_run().expect(0, &[]);
     let prompt = place.read("prompt");
-    assert!(prompt.contains("[6000 more bytes are left out here]"), "{prompt}");
+    assert!(prompt.contains("[6000 more bytes not shown]"), "{prompt}");
     assert_eq!(prompt.matches('é').count(), 1000);
 }
 

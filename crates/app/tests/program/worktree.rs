@@ -100,7 +100,7 @@ fn a_named_plan_is_bound_by_the_marker() {
     assert_eq!(seen["data"]["trees"][0]["state"], "dangling");
     place
         .run(&["worktree", "prune"])
-        .expect(0, &["kept  auth   dangling: its marker names the plan `nowhere`"]);
+        .expect(0, &["kept  auth   dangling: its marker names unknown plan `nowhere`"]);
 }
 
 // P-12: two dev servers at once: set-up, agents and contracts of a tree are told its ports, and no two trees share one.
@@ -182,7 +182,7 @@ fn a_tree_with_work_is_not_removed() {
     place.run(&["worktree", "remove", "one"]).expect(1, &["stays", "notes.txt"]);
     place.bash(&format!("mv list '{at}/.git/info/exclude'")).expect(0, &[]);
     place.bash(&format!("cd '{at}' && git add -A && {GIT} commit -q -m 'by hand'")).expect(0, &[]);
-    place.run(&["worktree", "remove", "one"]).expect(1, &["your repository does not have", "by hand"]);
+    place.run(&["worktree", "remove", "one"]).expect(1, &["not in your repository", "by hand"]);
     place.bash("rm plans/one.md").expect(0, &[]);
     place.run(&["worktree", "prune"]).expect(0, &["0 trees reclaimed", "kept  one   orphaned", "by hand"]);
     place.bash(&format!("cat '{at}/notes.txt'")).expect(0, &["x"]);
@@ -193,7 +193,7 @@ fn a_tree_with_work_is_not_removed() {
 fn what_can_t_be_done_is_said() {
     let place = repository();
     place.run(&["worktree", "path", "nothing"]).expect(2, &["there is no tree `nothing`"]);
-    place.run(&["worktree", "add", "one", "--name", "../x"]).expect(2, &["can't be called so"]);
+    place.run(&["worktree", "add", "one", "--name", "../x"]).expect(2, &["invalid worktree name"]);
     place.run(&["worktree", "add", "one", "--base", "nowhere"]).expect(2, &["no commit `nowhere`"]);
     place.run(&["worktree", "add", "one", "--name", "mine"]).expect(0, &["plan/mine"]);
     place.run(&["worktree", "add", "two", "--name", "mine"]).expect(1, &["belongs to another plan"]);
@@ -291,7 +291,7 @@ fn a_tree_beside_another_goes_with_that_alone() {
     assert!(place.read("../pruned").contains("0 trees reclaimed"), "{}", place.read("../pruned"));
     let at = path(&place, "multi");
     place.bash(&format!("test -s '{at}/../api/x.txt'")).expect(0, &[]);
-    place.bash("cd ../api && planwright worktree remove multi").expect(1, &["it is for a plan of"]);
+    place.bash("cd ../api && planwright worktree remove multi").expect(1, &["it belongs to a plan of"]);
     place.run(&["merge"]).expect(0, &["landed  multi"]);
     place.bash(prune).expect(0, &["0 trees reclaimed"]);
     // What somebody left beside it keeps both.

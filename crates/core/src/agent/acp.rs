@@ -1,33 +1,34 @@
-//! The Agent Client Protocol, first version, as far as a client without an editor needs it: what is sent, what an answer or an
-//! update means, which option a permission gets. Plain JSON: what is unknown is passed over, or refused as the protocol has it.
+//! The client side of the Agent Client Protocol, version 1, as JSON: requests, the meaning of responses and
+//! updates, and the option chosen for a permission request. Does no I/O; ignores unknown updates and rejects
+//! unknown requests with the protocol's own error.
 
 use serde_json::{Value, json};
 
 use crate::agent::permission::{Call, Mode, Ruling, Scope, ruling};
 
-/// The version that is spoken. Agents that know a later one answer in this one.
+/// Agents that support a later version answer in this one.
 const VERSION: u64 = 1;
 
 pub fn request(id: u64, method: &str, parameters: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": parameters})
 }
 
-/// A notification, which nobody answers.
+/// A notification gets no response.
 pub fn notification(method: &str, parameters: &Value) -> Value {
     json!({"jsonrpc": "2.0", "method": method, "params": parameters})
 }
 
-/// The answer to a request of the agent.
 pub fn response(id: &Value, result: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "result": result})
 }
 
-/// The answer to a request that this client does not know.
+/// The response to a request that this client does not support.
 pub fn unknown(id: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "method not found"}})
 }
 
-/// What `initialize` says: no files and no terminals are offered, so the agent uses its own tools and asks before it does.
+/// The parameters of `initialize`. Offers neither files nor terminals, so the agent uses its own tools and
+/// asks for permission first.
 pub fn introduction() -> Value {
     json!({
         "protocolVersion": VERSION,
@@ -36,12 +37,12 @@ pub fn introduction() -> Value {
     })
 }
 
-/// The mode in which an agent asks before it acts, if it has one and is not in it.
+/// The mode in which an agent asks before it acts, if it has such a mode and isn't in it already.
 pub fn asking_mode(session: &Value, scope: Option<&Scope>) -> Option<String> {
     let modes = session["modes"]["availableModes"].as_array()?;
     let current = session["modes"]["currentModeId"].as_str().unwrap_or_default();
     let has = |id: &str| modes.iter().any(|mode| mode["id"] == id);
-    // Where an agent has no mode that asks, one that can't write is right for planners alone: others have to.
+    // Without an asking mode, a read-only mode is right only for planners: every other agent has to write.
     let is_planner = scope.is_some_and(|scope| scope.mode == Mode::Plan);
     let wanted = if has("default") {
         "default"
@@ -53,7 +54,8 @@ pub fn asking_mode(session: &Value, scope: Option<&Scope>) -> Option<String> {
     (wanted != current).then(|| wanted.to_owned())
 }
 
-/// What is ruled about a permission, and the answer: an option by its kind, since every agent has names of its own.
+/// The ruling on a permission request, and the response. Picks the option by kind, because every agent names
+/// its options differently.
 pub fn permission(request: &Value, scope: Option<&Scope>, call: &Call) -> (Ruling, Value) {
     let ruling = scope.map_or(Ruling::Allowed, |scope| ruling(scope, call));
     let kinds = match ruling {
@@ -69,7 +71,7 @@ pub fn permission(request: &Value, scope: Option<&Scope>, call: &Call) -> (Rulin
     (ruling, json!({"outcome": outcome}))
 }
 
-/// What an update tells, in the words of the bridge; `None` where it is nobody's news.
+/// Translates an update into an event of the bridge; `None` if the update doesn't matter here.
 pub fn told(update: &Value) -> Option<Value> {
     match update["sessionUpdate"].as_str()? {
         "agent_message_chunk" => Some(json!({"type": "text", "text": update["content"]["text"].as_str()?})),
@@ -86,12 +88,12 @@ pub fn told(update: &Value) -> Option<Value> {
     }
 }
 
-/// Whether an update shows that the agent goes on working.
+/// Whether an update shows that the agent is still working.
 pub fn goes_on(update: &Value) -> bool {
     matches!(update["sessionUpdate"].as_str(), Some("agent_message_chunk" | "tool_call"))
 }
 
-/// The tokens that the answer to a prompt tells, in the words of the bridge.
+/// The token counts in the response to a prompt, as an event of the bridge.
 pub fn usage(result: &Value) -> Option<Value> {
     let usage = &result["usage"];
     if usage.is_object() {
@@ -105,9 +107,9 @@ pub fn usage(result: &Value) -> Option<Value> {
     counted.is_object().then(|| json!({"type": "usage", "input": input, "cached": 0, "output": output}))
 }
 
-/// What an agent is told whose turn ended with a refusal.
+/// The prompt for an agent whose turn ended with a refused call.
 pub fn again(why: &str) -> String {
     format!(
-        "That call was refused and was not made: {why}\nGo on with the task without it, within what is allowed."
+        "That call was refused and did not run: {why}\nContinue with the task without it, within your scope."
     )
 }

@@ -1,41 +1,37 @@
-//! What an agent may know of the step that it does, as data: the harness writes it, tools of the agent read it. Nothing of the
-//! other steps, of the plan or of what was decided; and nothing that is read back from it decides anything.
+//! What an agent may know about its step, as data: planwright writes it and the agent's tools read it.
+//! Contains nothing about other steps, the plan or decisions, and no decision is ever based on what is read
+//! back.
 
 use serde::{Deserialize, Serialize};
 
 use crate::plan::verified::{Contract, OnFail, Step};
 
-/// One step, for the agent that does it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assignment {
-    /// The id of the step.
     pub step: String,
     pub title: String,
-    /// The attempt, counted from 1.
+    /// Counted from 1.
     pub attempt: u32,
-    /// What is to be done.
     pub task: String,
     pub accept: Vec<String>,
-    /// Globs of the files that may change; `None`: not declared.
+    /// Globs of the files that may change; `None` if not declared.
     pub touches: Option<Vec<String>>,
-    /// Files that judge the work and must stay as they are.
+    /// Sealed files, which must not change.
     pub sealed: Vec<String>,
-    /// Tools that may be used.
     pub tools: Vec<String>,
-    /// The command that decides; `None`: a person does.
+    /// `None` for a manual step.
     pub contract: Option<String>,
-    /// The exit code of it that means done.
+    /// The contract's exit code that means done.
     pub expect: u8,
-    /// A command that prepares the place where it runs.
+    /// A command that prepares the checkout in which the contract runs.
     pub setup: Option<String>,
     /// Environment of agent and contract.
     pub env: Vec<String>,
-    /// How long the contract may take, in seconds; `None`: the usual limit.
+    /// `None` for the default limit.
     pub contract_timeout_seconds: Option<u64>,
 }
 
 impl Assignment {
-    /// What the agent of this attempt may know.
     pub fn of(step: &Step, attempt: u32) -> Self {
         let (contract, expect) = match &step.contract {
             Contract::Shell { command, expect } => (Some(command.clone()), *expect),
@@ -58,7 +54,7 @@ impl Assignment {
         }
     }
 
-    /// The step as far as it is known here, for who runs its contract as advice.
+    /// The part of the step that is known here, for tools that run its contract as advice.
     pub fn known_step(&self) -> Step {
         Step {
             number: 1,

@@ -1,54 +1,53 @@
-//! Why an agent could not work at all, told apart from work that failed: by the status that its model's provider gave, or by
-//! the words in which the agent tells its user. Only read where an agent itself says that it ended in an error.
+//! Why an agent could not work at all, as opposed to work that failed. Derived from the status of the model's
+//! provider or from the agent's error text. Only used where the agent itself reports that it ended in an
+//! error.
 
 use serde_json::Value;
 
-/// Why an agent could not work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trouble {
-    /// It is out of quota.
     RateLimited {
-        /// In its own words.
+        /// In the agent's own words.
         why: String,
-        /// In how many seconds it can be tried again, or at what second since 1970; `None`: it does not say.
+        /// `None` if it doesn't say when to retry.
         reset: Option<Reset>,
     },
-    /// Its model could not be reached, or failed.
+    /// Its model was unreachable or failed.
     Infrastructure {
-        /// In its own words.
+        /// In the agent's own words.
         why: String,
     },
-    /// Nobody is signed in, or not with the right key.
+    /// Not signed in, or with an invalid key.
     SignedOut {
-        /// In its own words.
+        /// In the agent's own words.
         why: String,
     },
-    /// The model refused the work. The contract judges what there is.
+    /// The model refused the work. The contract still judges the result.
     Refused {
-        /// In its own words.
+        /// In the agent's own words.
         why: String,
     },
 }
 
-/// When a limit ends.
+/// When a rate limit resets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reset {
-    /// After so many seconds.
+    /// After this many seconds.
     After(u64),
-    /// At this second since 1970.
+    /// At this Unix time.
     At(u64),
 }
 
-/// How much of what an agent says about its trouble is kept.
+/// How much of an agent's error text is kept.
 const WHY_BYTES_MAX: usize = 300;
 
 impl Trouble {
-    /// What an agent's own words about its end mean; `None` where they tell nothing of this kind.
+    /// Classifies an agent's error text; `None` if it isn't one of these cases.
     pub(super) fn of(text: &str) -> Option<Self> {
         Self::with_status(status_in(text), text)
     }
 
-    /// What a status of the provider means, or else the words.
+    /// Classifies the provider's status, or else the text.
     pub(super) fn with_status(status: Option<u64>, text: &str) -> Option<Self> {
         let lower = text.to_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
@@ -102,17 +101,17 @@ impl Trouble {
         }
     }
 
-    /// As much of what an agent says about its trouble as is kept.
+    /// Cuts an error text to the length that is kept.
     pub(super) fn shortened(text: &str) -> String {
         text[..text.floor_char_boundary(WHY_BYTES_MAX)].trim().to_owned()
     }
 
-    /// What a number or a text in a message of the agent says about the provider's status.
+    /// The provider's status in a field that is a number or a text.
     pub(super) fn status(value: &Value) -> Option<u64> {
         value.as_u64().or_else(|| value.as_str()?.parse().ok()).filter(|status| (400..600).contains(status))
     }
 
-    /// In its own words.
+    /// In the agent's own words.
     pub fn why(&self) -> &str {
         match self {
             Self::RateLimited { why, .. }
@@ -123,7 +122,7 @@ impl Trouble {
     }
 }
 
-/// A status of HTTP that stands in a text as a number of its own.
+/// An HTTP status that occurs in a text as a separate number.
 fn status_in(text: &str) -> Option<u64> {
     let words = text.split(|sign: char| !sign.is_ascii_alphanumeric());
     words.filter(|word| word.len() == 3).find_map(|word| {
@@ -131,7 +130,7 @@ fn status_in(text: &str) -> Option<u64> {
     })
 }
 
-/// When a limit ends, by the words that agents use: `|1739000000`, `retry after 30`, `try again in 5 minutes`.
+/// When a limit resets, as agents word it: `|1739000000`, `retry after 30`, `try again in 5 minutes`.
 fn reset_in(lower: &str) -> Option<Reset> {
     if let Some((_, after)) = lower.rsplit_once('|')
         && let Some(second) = leading_number(after).filter(|second| *second > 1_000_000_000)

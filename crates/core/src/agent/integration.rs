@@ -1,5 +1,6 @@
-//! What the files of an agent must say so that its sessions know of plans: hooks, the MCP server, the skill. One list of pieces an
-//! agent; a piece never takes anything away, and says what is missing in a text or why it can't tell.
+//! What an agent's files must contain so that its sessions know about plans: hooks, the MCP server, the
+//! skill. One list of pieces per agent. A piece never removes anything; it adds what is missing or says why
+//! it can't.
 
 mod table;
 
@@ -11,65 +12,60 @@ use crate::syntax::json::edit::{insert, pretty};
 /// The skill that teaches agents to write plans.
 pub const SKILL: &str = include_str!("../../skill/SKILL.md");
 
-/// By what a text is known as one that planwright wrote, in whatever version.
+/// Identifies a text that any version of planwright wrote.
 const OURS: &str = "planwright";
 
-/// How an agent is connected.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Connection {
     pub agent: &'static str,
-    /// What its files must say.
     pub pieces: &'static [Piece],
-    /// What the user has to do besides; empty where that is nothing.
+    /// What the user has to do in addition; may be empty.
     pub note: &'static str,
 }
 
-/// What one file must say.
+/// The required content of one file.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// The file, relative to the root of the project; with `~/` the user's own, which is never written.
+    /// Relative to the project root. `~/` marks the user's own file, which planwright never writes.
     pub file: &'static str,
-    /// What it must say.
     pub wanted: Wanted,
 }
 
-/// What a file must say.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// These values, in a file of JSON that may hold others.
+    /// These values, in a JSON file that may contain others.
     Json(&'static [Entry]),
-    /// This table, in a file of TOML that may hold others.
+    /// This table, in a TOML file that may contain others.
     Table {
-        /// Its head: `[mcp_servers.planwright]`.
+        /// Such as `[mcp_servers.planwright]`.
         head: &'static str,
-        /// The lines below it.
+        /// The lines below the head.
         lines: &'static str,
     },
     Text(&'static str),
 }
 
-/// One value in a file of JSON.
+/// One value in a JSON file.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The keys that lead to it.
     pub path: &'static [&'static str],
-    /// Whether the path ends at its key or at the list that it is an item of.
+    /// Whether the path ends at its key or at the list that contains it.
     pub spot: Spot,
     pub json: &'static str,
 }
 
-/// The connection of an agent.
 pub fn named(agent: &str) -> Option<&'static Connection> {
     CONNECTIONS.iter().find(|connection| connection.agent == agent)
 }
 
 impl Piece {
-    /// Whether planwright never writes it: it is not the project's.
+    /// Whether the user has to write it, because the file isn't the project's.
     pub fn is_by_hand(&self) -> bool {
         self.file.starts_with("~/")
     }
 
-    /// The text of the file with what is missing in it; `None` where nothing is.
+    /// The file's text with the missing parts added; `None` if nothing is missing.
     pub fn applied(&self, old: Option<&str>) -> Result<Option<String>, Refusal> {
         match &self.wanted {
             Wanted::Json(entries) => {
@@ -95,14 +91,14 @@ impl Piece {
             }
             Wanted::Text(text) => match old {
                 Some(old) if old == *text => Ok(None),
-                // An older text of ours is brought up to date; one that does not know us is somebody's own.
+                // Update an older text of ours; leave a text that doesn't mention planwright alone.
                 Some(old) if !old.contains(OURS) => Err(Refusal::Foreign),
                 Some(_) | None => Ok(Some((*text).to_owned())),
             },
         }
     }
 
-    /// What a person would write by hand.
+    /// The text for a user to add by hand.
     pub fn by_hand(&self) -> String {
         match &self.wanted {
             Wanted::Json(entries) => {

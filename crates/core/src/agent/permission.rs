@@ -1,6 +1,6 @@
-//! What an agent may do in one attempt or planning session: which tools, which files, and whether more is stopped or only noted.
-//! Owns every ruling about a call and its words; looks at nothing but the call. A ruling is a help to honest agents: what really
-//! changed is looked at after the attempt, whatever was ruled.
+//! What an agent may do in one attempt or planning session: which tools, which files, and whether violations
+//! are blocked or only logged. Makes every ruling about a call, from the call alone. Rulings help honest
+//! agents: after the attempt the actual changes are checked, whatever was ruled.
 
 mod tool_call;
 mod guarded_tool;
@@ -16,49 +16,48 @@ use crate::syntax::glob::Glob;
 use crate::syntax::shell;
 use crate::syntax::shell::Role;
 
-/// How many names a reason lists; a longer list helps nobody.
+/// A longer list wouldn't help.
 const NAMED_MAX: usize = 20;
-/// How much is kept of a refused call.
+/// How much of a refused call is kept.
 const TOOL_BYTES_MAX: usize = 200;
 const WHY_BYTES_MAX: usize = 1000;
 
-/// What becomes of a call that is out of scope.
+/// What happens to a call that is out of scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// It is made, and noted.
+    /// It runs and is logged.
     Log,
-    /// It is not made.
+    /// It is blocked.
     Block,
-    /// It is not made, and only what reads is in scope: for planners.
+    /// It is blocked, and only reads are in scope: for planners.
     Plan,
 }
 
-/// What an agent may do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scope {
-    /// What becomes of a call that is out of scope.
     pub mode: Mode,
-    /// The folder that patterns are relative to, absolute and without links.
+    /// The directory that patterns are relative to, absolute and without links.
     pub root: String,
-    /// The tools that may be called; `None`: all of them.
+    /// The allowed tools; `None` for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
-    /// Patterns of the files that may be changed; `None`: all of them.
+    /// Patterns of the files that may change; `None` for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub touches: Option<Vec<String>>,
-    /// Patterns of the files that judge the work.
+    /// Patterns of sealed files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sealed: Vec<String>,
-    /// Files and folders of the harness, absolute: the plan, and what is known of it.
+    /// Absolute paths of planwright's own files and directories, such as the plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub closed: Vec<String>,
-    /// What is known of tools and commands that planwright does not know.
+    /// The user's classification of tools and commands that planwright doesn't know.
     #[serde(default, skip_serializing_if = "Registry::is_empty")]
     pub registry: Registry,
 }
 
-/// Patterns of commands and tool names, told apart by what they do. `*` is anything. What both lists mean writes.
+/// Patterns of commands and tool names by effect, where `*` matches anything. What matches both lists counts
+/// as writing.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Registry {
@@ -68,7 +67,6 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Whether nothing is known.
     pub fn is_empty(&self) -> bool {
         self.read.is_empty() && self.write.is_empty()
     }
@@ -80,31 +78,29 @@ impl Registry {
     }
 }
 
-/// What is to become of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ruling {
-    /// It is in scope.
     Allowed,
-    /// It is out of scope for this reason, and is made all the same.
+    /// Out of scope for this reason, but runs anyway.
     Noted(String),
-    /// It is out of scope for this reason, and is not made.
+    /// Out of scope for this reason, and blocked.
     Denied(String),
 }
 
-/// A call that was out of scope, as the hook noted it.
+/// A call that was out of scope, as the hook logged it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
-    /// When, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub at_ms: u64,
-    /// The tool, as the agent calls it; empty where that can't be told.
+    /// The agent's name for the tool; empty if unknown.
     pub tool: String,
     pub why: String,
-    /// Whether it was stopped; else it would have been.
+    /// `false` if it would have been blocked, but was only logged.
     pub is_blocked: bool,
 }
 
 impl Refused {
-    /// The same, cut to what is kept: anybody may have written it.
+    /// Truncates the texts, because anybody may have written them.
     #[must_use]
     pub fn within_bounds(mut self) -> Self {
         self.tool.truncate(self.tool.floor_char_boundary(TOOL_BYTES_MAX));
@@ -112,7 +108,7 @@ impl Refused {
         self
     }
 
-    /// What happened, in a line.
+    /// One line.
     pub fn line(&self) -> String {
         let word = if self.is_blocked { "blocked" } else { "would have blocked" };
         format!("{word} {}: {}", self.tool, self.why)
@@ -120,7 +116,7 @@ impl Refused {
 }
 
 impl Scope {
-    /// A scope that holds nothing back.
+    /// A scope without restrictions.
     pub fn open(mode: Mode, root: &str) -> Self {
         Self {
             mode,
@@ -133,7 +129,7 @@ impl Scope {
         }
     }
 
-    /// Whether tools that do this may be called at all.
+    /// Whether tools of this family may be called at all.
     pub fn has(&self, family: Family) -> bool {
         let is_it =
             |tool: &String| tool_call::family(tool) == family || Family::of_word(tool) == Some(family);
@@ -141,62 +137,59 @@ impl Scope {
             && self.tools.as_ref().is_none_or(|tools| tools.iter().any(is_it))
     }
 
-    /// Those of an agent's tools that are out of scope whatever they are given; none where calls are only noted.
+    /// The agent's tools that are always out of scope; empty if violations are only logged.
     pub fn missing<'n>(&self, names: &[(Family, &[&'n str])]) -> Vec<&'n str> {
         let missing = names.iter().filter(|(family, _)| self.mode != Mode::Log && !self.has(*family));
         missing.flat_map(|(_, names)| names.iter().copied()).collect()
     }
 
-    /// Whether anything is out of scope.
+    /// Whether nothing is out of scope.
     pub fn is_open(&self) -> bool {
         self.mode != Mode::Plan && self.tools.is_none() && self.touches.is_none() && self.sealed.is_empty()
     }
 
-    /// The files among `changed` that the work may not touch.
+    /// The files among `changed` that are out of scope.
     pub fn outside(&self, changed: &[String]) -> Vec<String> {
         let is_outside = |path: &&String| self.fault_of(&Place::Inside((*path).clone())).is_some();
         changed.iter().filter(is_outside).cloned().collect()
     }
 
-    /// Why a file may not be changed.
+    /// Why a file may not change.
     fn fault_of(&self, place: &Place) -> Option<String> {
         if let Some(closed) = self.closed.iter().find(|closed| place.is_at_or_below(closed, &self.root)) {
             return Some(format!(
-                "`{}` belongs to the harness, and no agent may change it",
+                "`{}` belongs to planwright; agents may not change it",
                 name_of(place, closed)
             ));
         }
         let path = match place {
             Place::Inside(path) if is_run_by_git(path) => {
-                return Some(format!("`{path}` steers your own git, and no agent may change it"));
+                return Some(format!("`{path}` controls git; agents may not change it"));
             }
             Place::Inside(path) => path,
             Place::Outside(path) => {
                 let touches = self.touches.as_ref()?;
-                return Some(format!(
-                    "`{path}` lies outside of what this step may touch: {}",
-                    listed(touches)
-                ));
+                return Some(format!("`{path}` is outside this step's scope: {}", listed(touches)));
             }
         };
         if is_meant(&self.sealed, path) {
-            return Some(format!("`{path}` is sealed: it judges the work, and nobody may change it"));
+            return Some(format!("`{path}` is sealed: agents may not change it"));
         }
         let touches = self.touches.as_ref().filter(|touches| !is_meant(touches, path))?;
-        Some(format!("`{path}` lies outside of what this step may touch: {}", listed(touches)))
+        Some(format!("`{path}` is outside this step's scope: {}", listed(touches)))
     }
 
-    /// Whether the list of tools has this one.
     fn has_tool(&self, call: &Call) -> bool {
         let Some(tools) = &self.tools else { return true };
-        // Whoever may change files or use a shell reads them, too: agents refuse to edit what they have not read.
+        // Permission to edit or to use a shell includes reading: agents refuse to edit files that they have
+        // not read.
         let reads =
             |tool: &String| matches!(tool_call::family(tool), Family::Edit | Family::Shell | Family::Read);
         let is_reader = call.family == Family::Read && tools.iter().any(reads);
         is_reader || call.is_own() || tools.iter().any(|tool| call.is_named(tool))
     }
 
-    /// The tools that are there, for a reason.
+    /// The available tools, for a reason text.
     fn listed_tools(&self) -> String {
         match (&self.tools, self.mode) {
             (Some(tools), _) => listed(tools),
@@ -229,7 +222,7 @@ impl Scope {
         )
     }
 
-    /// What a planner may not do: it only reads.
+    /// Why a planner may not do this: it only reads.
     fn fault_in_plan(&self, call: &Call) -> Option<String> {
         match call.family {
             Family::Read | Family::Web | Family::Own => None,
@@ -250,12 +243,12 @@ impl Scope {
     fn fault_of_edit(&self, call: &Call) -> Option<String> {
         let is_bound = self.touches.is_some() || !self.sealed.is_empty();
         if call.paths.is_empty() && is_bound {
-            return Some(format!("it can't be told which file {} would change", call.tool));
+            return Some(format!("cannot determine which file {} would change", call.tool));
         }
         call.paths.iter().find_map(|path| self.fault_of(&Place::of(&self.root, &call.folder, path)))
     }
 
-    /// What a script plainly writes. What it does beyond that is seen after the attempt.
+    /// What a script obviously writes. Its other effects are checked after the attempt.
     fn fault_of_script(&self, call: &Call) -> Option<String> {
         let script = call.script.as_ref()?;
         let told = shell::analyse(script);
@@ -275,12 +268,11 @@ impl Scope {
         let adrift = told.adrift.filter(|_| self.touches.is_some());
         fault.or_else(|| {
             let path = adrift?;
-            Some(format!("it can't be told in which folder `{path}` would be written: name it from the workspace, without `cd`"))
+            Some(format!("cannot determine the directory of `{path}`: use a path relative to the workspace root, without `cd`"))
         })
     }
 }
 
-/// What is to become of a call.
 pub fn ruling(scope: &Scope, call: &Call) -> Ruling {
     match (scope.fault(call), scope.mode) {
         (None, _) => Ruling::Allowed,
@@ -289,16 +281,16 @@ pub fn ruling(scope: &Scope, call: &Call) -> Ruling {
     }
 }
 
-/// What is to become of a call that can't be read.
+/// The ruling for a call that can't be parsed.
 pub fn ruling_of_rubbish(mode: Mode, why: &str) -> Ruling {
-    let why = format!("the call can't be read ({why}), so nobody can tell whether it is in scope");
+    let why = format!("cannot parse the call ({why}), so its scope is unknown");
     match mode {
         Mode::Log => Ruling::Noted(why),
         Mode::Block | Mode::Plan => Ruling::Denied(why),
     }
 }
 
-/// Whether a pattern in which `*` is anything means all of a text.
+/// Whether a pattern, in which `*` matches anything, matches the whole text.
 pub fn is_like(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
@@ -319,7 +311,7 @@ pub fn is_like(pattern: &str, text: &str) -> bool {
     true
 }
 
-/// Whether one of these patterns means a path. What is no pattern means itself alone.
+/// Whether one of these patterns matches a path. An invalid pattern only matches itself.
 fn is_meant(patterns: &[String], path: &str) -> bool {
     patterns.iter().any(|pattern| match Glob::new(pattern) {
         Ok(glob) => glob.matches(path),
@@ -327,7 +319,7 @@ fn is_meant(patterns: &[String], path: &str) -> bool {
     })
 }
 
-/// What of the git folder of a workspace runs code as whoever works there, or leads git to what does, or hides files from them.
+/// The parts of a workspace's git directory that run code as the user, lead git to such code, or hide files.
 /// Everything else there changes with every commit.
 pub const STEERING_GIT: &[&str] = &[
     ".git",
@@ -343,7 +335,7 @@ fn is_run_by_git(path: &str) -> bool {
     STEERING_GIT.contains(&path) || path.starts_with(".git/hooks/")
 }
 
-/// Files that come and go with a process.
+/// Temporary files.
 fn is_passing(path: &str) -> bool {
     ["/tmp/", "/var/tmp/", "/dev/"].iter().any(|folder| path.starts_with(folder))
 }

@@ -1,5 +1,6 @@
-//! What a planner is told and what its answer says. Text in, text out: who is asked, how often, and what becomes of the plan is
-//! for others. An answer is never more than a proposal: nothing in it can approve or finish anything.
+//! What a planner is asked, and what its answer means. Text in, text out: never decides whom to ask, how
+//! often, or what happens to the plan. An answer is only a proposal: nothing in it can approve or finish
+//! anything.
 
 pub mod triage;
 mod answer;
@@ -16,78 +17,76 @@ use crate::syntax::diagnostic::{Diagnostic, Severity};
 use crate::syntax::source::{Excerpt, Source, Span, Spanned};
 use crate::verify::suggest;
 
-/// The most complaints that a planner is told at once; a longer list is not read.
+/// The most diagnostics passed to a planner; a longer list goes unread.
 const COMPLAINTS_MAX: usize = 30;
-/// The most bytes of a planner's reasoning that are kept.
+/// Longer reasoning is truncated.
 pub const REASONING_BYTES_MAX: usize = 16 << 10;
 
-/// What a planner is told about the place that the plan is for.
+/// What a planner is told about the project.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Surroundings {
-    /// What the project is tested and built with.
+    /// The test and build tools of the project.
     pub kind: suggest::Project,
-    /// Roles and agents that steps can be given to.
+    /// Roles and agents that steps can be assigned to.
     pub targets: Vec<String>,
-    /// Tools that the agents of steps may be given, in lines.
+    /// Tools that the agents of steps may use, one per line.
     pub tools: Vec<String>,
-    /// Names of plans that are there already.
+    /// Names of existing plans.
     pub plans: Vec<String>,
 }
 
-/// What somebody wants planned.
+/// A request for a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Wish<'a> {
     pub task: &'a str,
-    /// Files that it is about.
+    /// Relevant files.
     pub code: &'a [Context],
-    /// What is remembered from earlier work.
+    /// Notes from earlier work.
     pub memories: &'a [String],
-    /// What has to be kept to.
     pub constraints: &'a [String],
     pub around: &'a Surroundings,
 }
 
-/// Why a plan has to be made anew.
+/// Why a plan has to be revised.
 #[derive(Debug, Clone, Copy)]
 pub struct Failure<'a> {
-    /// The plan as it stands, byte for byte.
+    /// The current plan, byte for byte.
     pub plan: &'a Source,
-    /// The language that a fence of it is marked with.
+    /// The language of its code fence.
     pub language: &'a str,
-    /// Finished steps: number and title of each.
+    /// The number and title of each.
     pub finished: &'a [String],
-    /// The step that failed: number and title.
+    /// Its number and title.
     pub step: &'a str,
-    /// Why it failed, with the end of what its contract printed.
+    /// Why it failed, with the end of the contract's output.
     pub error: &'a str,
-    /// What was found out meanwhile.
+    /// What was found in the meantime.
     pub discoveries: &'a [String],
-    /// What has to be kept to from now on.
+    /// New constraints.
     pub constraints: &'a [String],
-    /// Why earlier versions failed, the oldest first.
+    /// Why earlier versions failed, oldest first.
     pub earlier: &'a [String],
     pub around: &'a Surroundings,
 }
 
-/// What is wrong with an answer, for the next try.
+/// What is wrong with an answer, for the next attempt.
 #[derive(Debug, Clone, Copy)]
 pub struct Returned<'a> {
-    /// The plan of the answer; `None` where none was found.
+    /// The plan in the answer; `None` if none was found.
     pub plan: Option<&'a Source>,
-    /// Everything that is wrong with it, a paragraph each.
+    /// All problems, one paragraph each.
     pub complaints: &'a [String],
 }
 
-/// The prompt for a new plan.
 pub fn wish(wish: &Wish<'_>) -> String {
     let mut text = String::from(
-        "You are a planner. Write a plan for the task below. Other agents will carry it out, one step each, without seeing this\n\
-         conversation or each other; a harness runs each step's contract and nothing else decides whether the step is done.\n\
-         Look around in the project as much as you need. Change no files: your answer is the plan.\n",
+        "You are a planner. Write a plan for the task below. Other agents will run it, one step each, without seeing this\n\
+         conversation or each other. planwright runs each step's contract, and only the contract decides whether the step is done.\n\
+         Explore the project as much as you need. Change no files: your answer is the plan.\n",
     );
     section(&mut text, "Task", wish.task);
-    list(&mut text, "What has to be kept to", wish.constraints);
-    list(&mut text, "What is remembered from earlier work", wish.memories);
+    list(&mut text, "Constraints", wish.constraints);
+    list(&mut text, "Notes from earlier work", wish.memories);
     for context in wish.code {
         section(&mut text, &format!("Existing code: {}", context.reference), &excerpt(context));
     }
@@ -97,33 +96,32 @@ pub fn wish(wish: &Wish<'_>) -> String {
     text
 }
 
-/// The prompt for the next version of a plan.
 pub fn replan(failure: &Failure<'_>) -> String {
     let mut text = String::from(
-        "You are a planner. A plan that agents carry out has failed at one step. Write its next version: the whole plan, changed so\n\
-         that it can succeed. Look around in the project as much as you need. Change no files: your answer is the plan.\n\
-         Steps that are finished stay exactly as they are, in their place: same heading, same fields, same contract. Do not weaken\n\
-         what decides: a contract that can't fail proves nothing.\n",
+        "You are a planner. One step of the plan below has failed. Write the next version: the whole plan, changed so\n\
+         that it can succeed. Explore the project as much as you need. Change no files: your answer is the plan.\n\
+         Keep finished steps exactly as they are, in the same place: same heading, same fields, same contract. Do not weaken\n\
+         contracts: a contract that cannot fail proves nothing.\n",
     );
-    section(&mut text, "The step that failed", failure.step);
-    section(&mut text, "Why", failure.error);
-    list(&mut text, "Finished steps, which stay as they are", failure.finished);
-    list(&mut text, "What was found out meanwhile", failure.discoveries);
-    list(&mut text, "What has to be kept to from now on", failure.constraints);
-    list(&mut text, "Why earlier versions failed; do not go in a circle", failure.earlier);
+    section(&mut text, "Failed step", failure.step);
+    section(&mut text, "Error", failure.error);
+    list(&mut text, "Finished steps (keep them as they are)", failure.finished);
+    list(&mut text, "Findings since then", failure.discoveries);
+    list(&mut text, "New constraints", failure.constraints);
+    list(&mut text, "Why earlier versions failed (do not repeat them)", failure.earlier);
     surroundings(&mut text, failure.around);
-    section(&mut text, "The plan as it stands", &fenced(failure.plan.text(), failure.language));
+    section(&mut text, "Current plan", &fenced(failure.plan.text(), failure.language));
     if failure.plan.dialect().is_native() {
         text.push_str(FORMAT);
     }
     text.push_str(&ANSWER.replace("markdown", failure.language));
     text.push_str(
-        "\nIn front of the block write a line `Changes:` with what is different, and a line `Reasoning:` with why.\n",
+        "\nBefore the block, write a line `Changes:` that says what is different and a line `Reasoning:` that says why.\n",
     );
     text
 }
 
-/// The prompt for another try: all of the first one, what came of it, and what is wrong with that.
+/// The prompt for another attempt: the first prompt, the last answer, and what is wrong with it.
 pub fn again(first: &str, returned: &Returned<'_>) -> String {
     let mut text = first.to_owned();
     if let Some(plan) = returned.plan {
@@ -131,14 +129,17 @@ pub fn again(first: &str, returned: &Returned<'_>) -> String {
     }
     let mut complaints = returned.complaints.join("\n\n");
     if complaints.is_empty() {
-        complaints.push_str("It could not be used.");
+        complaints.push_str("The answer could not be used.");
     }
-    section(&mut text, "What is wrong with it", &complaints);
-    text.push_str("\nAnswer again, with the whole plan, repaired. Repair the plan itself; do not explain a fault away.\n");
+    section(&mut text, "Problems", &complaints);
+    text.push_str(
+        "\nAnswer again with the whole plan, fixed. Fix the plan itself; do not argue a problem away.\n",
+    );
     text
 }
 
-/// What the checker says, a paragraph each, as a planner can repair it. Warnings come along once there is an error.
+/// The checker's diagnostics in a form that a planner can act on, one paragraph each. Includes warnings once
+/// there is an error.
 pub fn complaints(source: &Source, diagnostics: &[Diagnostic]) -> Vec<String> {
     let mut sorted: Vec<&Diagnostic> = diagnostics.iter().collect();
     sorted.sort_by_key(|diagnostic| std::cmp::Reverse(diagnostic.severity));
@@ -155,10 +156,10 @@ fn complaint(source: &Source, diagnostic: &Diagnostic) -> String {
     let mut text =
         format!("{}[{}] at {place}: {}", diagnostic.severity.word(), diagnostic.code, diagnostic.message);
     if !line.is_empty() {
-        text.push_str(&format!("\n  the line: {line}"));
+        text.push_str(&format!("\n  line: {line}"));
     }
     if !diagnostic.primary.text.is_empty() {
-        text.push_str(&format!("\n  there: {}", diagnostic.primary.text));
+        text.push_str(&format!("\n  label: {}", diagnostic.primary.text));
     }
     let fix = diagnostic.fix.as_ref().map(|fix| &fix.title);
     for (word, said) in diagnostic
@@ -172,8 +173,8 @@ fn complaint(source: &Source, diagnostic: &Diagnostic) -> String {
     text
 }
 
-/// A plan of one step: the task, and the command that decides. The same words make the same text. One that fails is over: there
-/// is nobody whom it could wait for.
+/// A plan with one step: the task and its contract. The same input gives the same text. On failure it ends,
+/// because nobody is there to answer a question.
 pub fn quick(task: &str, contract: &str, target: &str, retries: u32) -> String {
     let unplaced = |text: String| Spanned::new(text, Span::default());
     let first = task.trim().lines().next().unwrap_or_default();
@@ -201,14 +202,13 @@ pub fn quick(task: &str, contract: &str, target: &str, retries: u32) -> String {
     NATIVE.compose(&draft, &Birth { id: "quick", now: "" })
 }
 
-/// The longest title that is made of a task.
 const TITLE_CHARS_MAX: usize = 60;
 
-/// The format of a native plan, in short. docs/formats.md has all of it.
+/// The native plan format in brief. docs/formats.md is the full reference.
 pub const FORMAT: &str = r"
 ## The format of a plan
 
-A markdown file. Frontmatter, a title, a few words about the whole, then steps:
+A markdown file: frontmatter, a title, a short introduction, then steps:
 
 ---
 type: plan
@@ -218,7 +218,7 @@ owner: orchestrator
 
 # A title
 
-**Context:** Why, and what every reader must know.
+**Context:** The reason for the plan, and what every reader must know.
 **Budget:** max 200k tokens, $2.00, 30 minutes
 
 ## Steps
@@ -232,7 +232,7 @@ owner: orchestrator
 - tests/login.rs
 
 **task:**
-What the agent shall do, complete in itself: it sees this text and nothing of the other steps.
+Instructions for the agent. They must be complete: the agent sees this text and nothing of the other steps.
 
 **contract:**
 ```shell
@@ -241,23 +241,22 @@ test -s tests/login.rs && ! cargo test --test login
 exit_code == 0
 **on_fail:** retry(2), then escalate
 
-Rules that plans fail by most often:
+The rules that plans break most often:
 - Every step has a target, a task and a contract. The contract is a bash command that exits 0 only when the step is done and
-  fails before the work; it only looks, changes nothing, and needs nothing that the machine lacks. `contract: manual` is for what
-  only a person can see.
-- `needs` lists ids of steps that must be done first; without it a step waits for all earlier ones; `none` means nothing.
-- `touches` lists globs of the files that the step may change; `sealed` lists files that judge and must not change.
-- `subscriptions` lists `file:PATH` that the agent is given to read: it exists, or an earlier step's contract names it.
-- Ids are small letters, digits and dashes. Steps are numbered 1, 2, 3. No contract may end in `|| true` or be a mere `true`.
-- Small steps: one agent does one in minutes. As few as will do.
+  fails before the work. It only checks, changes nothing, and uses only installed programs. `contract: manual` is for what
+  only a person can verify.
+- `needs` lists the ids of steps that must be done first. Without it a step needs all earlier ones; `none` means no step.
+- `touches` lists globs of the files that the step may change; `sealed` lists files that must not change, such as tests.
+- `subscriptions` lists `file:PATH` entries for the agent to read. Each file exists, or an earlier step's contract names it.
+- Ids use lowercase letters, digits and dashes. Steps are numbered 1, 2, 3. No contract may end in `|| true` or be just `true`.
+- Keep steps small: one agent finishes a step in minutes. Use as few steps as possible.
 ";
 
-/// How the answer shall look.
 const ANSWER: &str = "
 ## Your answer
 
-Say first, in a few sentences, why the plan is as it is. Then give the whole plan in exactly one block that begins with a line of
-five backticks and the word markdown and ends with a line of five backticks, so that blocks inside of the plan don't end it:
+First explain in a few sentences why the plan is as it is. Then give the whole plan in exactly one block. Start the block with a line
+of five backticks and the word markdown, and end it with a line of five backticks, so that blocks inside the plan don't end it:
 
 `````markdown
 (the whole plan)
@@ -269,13 +268,13 @@ fn surroundings(text: &mut String, around: &Surroundings) {
         .kind
         .usual()
         .into_iter()
-        .map(|(command, file)| format!("`{command}` (there is a {file})"))
+        .map(|(command, file)| format!("`{command}` (found {file})"))
         .collect();
-    list(text, "What the project is tested and built with", &usual);
+    list(text, "How to test and build the project", &usual);
     let targets = around.targets.iter().map(|target| format!("`{target}`"));
-    list(text, "Targets that steps can be given to", &targets.collect::<Vec<_>>());
-    list(text, "Tools that agents of steps can be given (`**tools:**`)", &around.tools);
-    list(text, "Plans that are there already", &around.plans);
+    list(text, "Available targets", &targets.collect::<Vec<_>>());
+    list(text, "Available tools (`**tools:**`)", &around.tools);
+    list(text, "Existing plans", &around.plans);
 }
 
 fn section(text: &mut String, title: &str, body: &str) {
@@ -295,15 +294,15 @@ fn excerpt(context: &Context) -> String {
         Ok(excerpt) => {
             let cut = match excerpt.bytes_cut {
                 0 => String::new(),
-                bytes => format!("\n({bytes} bytes more are left out)"),
+                bytes => format!("\n({bytes} more bytes not shown)"),
             };
             format!("{}{cut}", fenced(&excerpt.text, ""))
         }
-        Err(why) => format!("(can't be read: {why})"),
+        Err(why) => format!("(cannot read it: {why})"),
     }
 }
 
-/// The text in a fence that nothing in it can close.
+/// The text in a fence that is longer than any fence in it.
 fn fenced(text: &str, language: &str) -> String {
     let ticks =
         text.lines().map(|line| line.trim_start().bytes().take_while(|&byte| byte == b'`').count()).max();

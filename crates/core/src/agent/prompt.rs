@@ -1,43 +1,40 @@
-//! What an agent is told: its task, what it was given to read, what is expected, and on a retry what the contract said.
-//! Nothing of the other steps. Pure text in, text out; the engine gathers the pieces.
+//! What an agent is given: its task, context, acceptance criteria, and on a retry the output of the contract.
+//! Nothing about other steps. Text in, text out; the engine collects the parts.
 
 use crate::agent::finding;
 use crate::agent::work_item::WorkKind;
 use crate::plan::verified::{Contract, Step};
 
-/// Something that the agent is given to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Context {
-    /// How the plan refers to it: `file:src/a.rs` or `topic:auth`.
+    /// As in the plan: `file:src/a.rs` or `topic:auth`.
     pub reference: String,
-    /// Its text, or why there is none.
+    /// The text, or why it is missing.
     pub text: Result<Excerpt, String>,
 }
 
-/// A text that may have been cut.
+/// A text that may have been truncated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
-    /// What is left of it.
     pub text: String,
     /// How many bytes were cut off.
     pub bytes_cut: u64,
 }
 
-/// What the last attempt came to.
+/// The result of the last attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Feedback {
-    /// Why the contract failed: `exit 1`.
+    /// Such as `exit 1`.
     pub failure: String,
-    /// The end of what it printed.
+    /// The end of the contract's output.
     pub output: String,
-    /// Files that the attempt had changed.
     pub changed: Vec<String>,
-    /// What a person says to it.
+    /// A person's hint.
     pub hint: String,
 }
 
 impl Feedback {
-    /// What the contract said, as the text that an agent or a script reads.
+    /// The feedback as text for an agent or a script.
     pub fn text(&self, step: &Step) -> String {
         let mut text = String::new();
         if !self.failure.is_empty() {
@@ -50,17 +47,16 @@ impl Feedback {
                 text.push_str(&format!("\nEnd of its output:\n{}\n", self.output.trim_end()));
             }
             if !self.changed.is_empty() {
-                text.push_str(&format!("\nFiles that the attempt changed: {}\n", self.changed.join(", ")));
+                text.push_str(&format!("\nFiles changed by the attempt: {}\n", self.changed.join(", ")));
             }
         }
         if !self.hint.is_empty() {
-            text.push_str(&format!("\nA person says: {}\n", self.hint));
+            text.push_str(&format!("\nHint from a person: {}\n", self.hint));
         }
         text
     }
 }
 
-/// The whole prompt of an attempt.
 pub fn prompt(step: &Step, context: &[Context], feedback: &Feedback) -> String {
     let mut text = step.task.clone();
     if !context.is_empty() {
@@ -72,7 +68,7 @@ pub fn prompt(step: &Step, context: &[Context], feedback: &Feedback) -> String {
             Ok(excerpt) => {
                 text.push_str(excerpt.text.trim_end());
                 if excerpt.bytes_cut > 0 {
-                    text.push_str(&format!("\n[{} more bytes are left out here]", excerpt.bytes_cut));
+                    text.push_str(&format!("\n[{} more bytes not shown]", excerpt.bytes_cut));
                 }
                 text.push('\n');
             }
@@ -80,22 +76,22 @@ pub fn prompt(step: &Step, context: &[Context], feedback: &Feedback) -> String {
         }
     }
     if !step.accept.is_empty() {
-        text.push_str("\n# What is expected\n\n");
+        text.push_str("\n# Acceptance criteria\n\n");
         step.accept.iter().for_each(|criterion| text.push_str(&format!("- {criterion}\n")));
     }
     if !step.tools.is_empty() {
         text.push_str(&format!(
-            "\n# Tools\n\nYou ONLY have these tools, and bash only if it is among them: {}\n",
+            "\n# Tools\n\nYou ONLY have these tools, and bash only if it is listed: {}\n",
             step.tools.join(", ")
         ));
     }
     if !step.sealed.is_empty() {
-        text.push_str("\n# What must stay as it is\n\nThese files judge the work. A change of them is found and counts against it:\n\n");
+        text.push_str("\n# Sealed files\n\nThese files are used to judge the work. Do not change them: a change is detected and counts against the work:\n\n");
         step.sealed.iter().for_each(|sealed| text.push_str(&format!("- {sealed}\n")));
     }
     if WorkKind::of(&step.target) == WorkKind::Review {
         let gap = if text.ends_with('\n') { "" } else { "\n" };
-        text.push_str(&format!("{gap}\n# How to say what you find\n\n{}", finding::HOW_TO_SAY));
+        text.push_str(&format!("{gap}\n# How to report findings\n\n{}", finding::HOW_TO_SAY));
     }
     let feedback = feedback.text(step);
     if !feedback.is_empty() {

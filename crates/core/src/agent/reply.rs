@@ -1,22 +1,21 @@
-//! What is told to a model and what it says: texts of others set apart, and one JSON object out of an answer, alone, in a block or
-//! behind prose. Knows no meaning.
+//! Quoting for models and parsing of their answers: fences texts of others, and extracts a JSON object from
+//! an answer, alone, in a block or after prose. Knows nothing about the content.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-/// How much of the end of a text is looked through.
+/// How much of the end of a text is searched.
 const LOOKED_BYTES_MAX: usize = 256 << 10;
-/// The shortest fence around a text of others.
 const FENCE_MIN: usize = 5;
 
-/// The last JSON object of a text that has one of these keys; `None` where there is none.
+/// The last JSON object of a text that has one of these keys.
 pub fn object(text: &str, keys: &[&str]) -> Option<Map<String, Value>> {
     objects(text, keys).pop()
 }
 
-/// Every JSON object of a text that has one of these keys, in their order. What stands inside of another object is a part of
-/// that, and never an answer: a model may quote what somebody wants it to say.
+/// Every top-level JSON object of a text that has one of these keys, in order. A nested object is never an
+/// answer, because a model may quote what somebody wants it to say.
 pub fn objects(text: &str, keys: &[&str]) -> Vec<Map<String, Value>> {
     let start = text.ceil_char_boundary(text.len().saturating_sub(LOOKED_BYTES_MAX));
     let text = &text[start..];
@@ -25,7 +24,7 @@ pub fn objects(text: &str, keys: &[&str]) -> Vec<Map<String, Value>> {
     let mut at = 0;
     while let Some(beginning) = text[at..].find('{').map(|found| at + found) {
         at = beginning + 1;
-        // Nothing else begins an object, and a flood of braces is passed at once.
+        // Nothing else starts an object, so a flood of braces is skipped quickly.
         if !text[at..].trim_start().starts_with(['"', '}']) {
             continue;
         }
@@ -38,9 +37,9 @@ pub fn objects(text: &str, keys: &[&str]) -> Vec<Map<String, Value>> {
                     objects.push(object);
                 }
             }
-            // An object that never ends holds everything behind it.
+            // An unclosed object contains everything after it.
             Some(Err(fault)) if fault.is_eof() => break,
-            // What stands in a broken object is no more an answer than what stands in a whole one.
+            // The content of a broken object is no more an answer than that of a valid one.
             Some(Err(_)) => at = ends.get(&beginning).copied().unwrap_or(at),
             None => break,
         }
@@ -48,7 +47,7 @@ pub fn objects(text: &str, keys: &[&str]) -> Vec<Map<String, Value>> {
     objects
 }
 
-/// Where each brace that is closed ends, by where it begins.
+/// The end of each closed brace, by its start.
 fn ends(text: &str) -> BTreeMap<usize, usize> {
     let mut open = Vec::new();
     let mut ends = BTreeMap::new();
@@ -62,14 +61,15 @@ fn ends(text: &str) -> BTreeMap<usize, usize> {
     ends
 }
 
-/// A text of others between two lines of `=` that it can't have itself, so that nothing in it passes for the end of it.
+/// A text of others between two lines of `=` that are longer than any in it, so that nothing in the text can
+/// pass for its end.
 pub fn fenced(content: &str) -> String {
     let longest = content.split(|sign| sign != '=').map(str::len).max().unwrap_or(0);
     let fence = "=".repeat(longest.saturating_add(1).max(FENCE_MIN));
     format!("{fence}\n{}\n{fence}\n", content.trim_end())
 }
 
-/// A text of an object, on one line and not longer than `bytes_max`; empty where it has none.
+/// A string of an object, on one line and at most `bytes_max` long; empty if missing.
 pub fn text(object: &Map<String, Value>, key: &str, bytes_max: usize) -> String {
     let words = object.get(key).and_then(Value::as_str).unwrap_or_default().split_whitespace();
     let mut text = words.collect::<Vec<_>>().join(" ");

@@ -1,62 +1,56 @@
-//! What an agent reports while it is at work: notes, questions, findings, work that it came across. It writes one JSON object
-//! a line into a file that the harness reads when the attempt is over. Nothing of it is a verdict, and nothing of it is
-//! believed: it is shown to people, and a question is put to them.
+//! What an agent reports during its work: notes, questions, findings, follow-up work. It appends JSON lines
+//! to a file that planwright reads after the attempt. None of it is a verdict and none of it is trusted: it
+//! is shown to people, and questions are put to them.
 
 use serde::{Deserialize, Serialize};
 
-/// How many lines of a report are kept.
 pub const LINES_MAX: usize = 200;
-/// How long a text of a report may be.
 pub const TEXT_BYTES_MAX: usize = 4 << 10;
 
-/// One thing that an agent reports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "kebab-case")]
 pub enum Line {
     Note {
         text: String,
     },
-    /// A question for a person. It is asked once the attempt is over and its contract has failed.
+    /// A question for a person. Asked after the attempt, if its contract failed.
     Ask {
         text: String,
     },
-    /// The agent thinks that it is done. The contract decides whether it is.
+    /// The agent thinks that it is done. The contract decides.
     Finish {
-        /// What it says about its work.
+        /// A summary of its work.
         text: String,
     },
-    /// Work that the step does not cover.
+    /// Work outside the step.
     Discovered {
-        /// What is to be done.
         title: String,
-        /// Why, and what is known about it.
+        /// Why, and further details.
         #[serde(default)]
         text: String,
     },
-    /// Something that a reviewer found.
+    /// A reviewer's finding.
     Finding(Finding),
 }
 
-/// Something that a reviewer found.
+/// A reviewer's finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// How bad it is.
     #[serde(default)]
     pub severity: Severity,
-    /// The file that it is in; empty where it is in none.
+    /// Empty if it isn't about a file.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub path: String,
-    /// The line there, counted from 1.
+    /// Counted from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
     pub text: String,
 }
 
-/// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// It must be mended.
+    /// It must be fixed.
     Error,
     #[default]
     Warning,
@@ -64,7 +58,6 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// The word for it.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Error => "error",
@@ -75,7 +68,7 @@ impl Severity {
 }
 
 impl Line {
-    /// The same with every text cut to [`TEXT_BYTES_MAX`].
+    /// Truncates every text to [`TEXT_BYTES_MAX`].
     #[must_use]
     pub fn bounded(mut self) -> Self {
         match &mut self {
@@ -92,7 +85,7 @@ impl Line {
         self
     }
 
-    /// The line as it stands in a report, with its end.
+    /// The line as it is in a report, with its newline.
     pub fn spelled(&self) -> String {
         format!("{}\n", serde_json::json!(self))
     }
@@ -102,7 +95,7 @@ fn cut(text: &mut String) {
     text.truncate(text.floor_char_boundary(TEXT_BYTES_MAX));
 }
 
-/// Reads a report. What is no line of one is passed over: an agent may write anything there.
+/// Parses a report. Ignores invalid lines: an agent may write anything there.
 pub fn read(text: &str) -> Vec<Line> {
     let lines = text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok());
     lines.map(Line::bounded).take(LINES_MAX).collect()
@@ -116,7 +109,7 @@ pub fn question(lines: &[Line]) -> Option<&str> {
     })
 }
 
-/// What reviewers found, in the order in which they said it.
+/// The reviewers' findings, in reported order.
 pub fn findings(lines: &[Line]) -> impl Iterator<Item = &Finding> {
     lines.iter().filter_map(|line| match line {
         Line::Finding(finding) => Some(finding),

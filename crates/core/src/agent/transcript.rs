@@ -1,24 +1,23 @@
-//! What has been heard of an agent so far, and the listener that takes its output line by line. A line may be as long as it
-//! likes and be anything; what is no message of the agent's is passed over.
+//! Collects what an agent's output reveals, line by line. Accepts lines of any length and content; ignores
+//! whatever isn't a message of the agent.
 
 use serde_json::Value;
 
 use super::profile::{Account, Profile, SAID_BYTES_MAX, Tokens, Trouble};
 
-/// The longest line that is taken. Longer ones carry whole files and nothing that is counted here.
+/// The longest line that is parsed. Longer ones contain whole files and nothing that is counted here.
 const LINE_BYTES_MAX: usize = 1 << 20;
 /// How much of the last message is kept while an agent works.
 const TEXT_BYTES_MAX: usize = 256 << 10;
 
-/// What has been heard of an agent so far.
+/// What an agent's output has revealed so far.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Heard {
-    /// The name of the session.
     pub session: Option<String>,
     pub model: Option<String>,
-    /// Tokens, once any were told.
+    /// `None` until the agent reports some.
     pub tokens: Option<Tokens>,
-    /// Money, in millionths of a dollar, once any was told.
+    /// In millionths of a dollar; `None` until the agent reports some.
     pub micro_dollars: Option<u64>,
     pub said: String,
     /// Why it could not work, if it says so.
@@ -39,7 +38,7 @@ impl Heard {
         }
     }
 
-    /// Its last message is this one.
+    /// Replaces the last message.
     pub(super) fn say(&mut self, text: &str) {
         if !text.trim().is_empty() {
             self.said.clear();
@@ -47,7 +46,7 @@ impl Heard {
         }
     }
 
-    /// Its last message goes on.
+    /// Extends the last message.
     pub(super) fn add_to_said(&mut self, text: &str) {
         self.said.push_str(text);
         if self.said.len() > TEXT_BYTES_MAX {
@@ -69,7 +68,7 @@ impl Heard {
         }
     }
 
-    /// What goes into the journal.
+    /// The part that goes into the journal.
     pub fn account(&self) -> Account {
         let start = self.said.ceil_char_boundary(self.said.len().saturating_sub(SAID_BYTES_MAX));
         let declined = match &self.trouble {
@@ -90,41 +89,38 @@ impl Heard {
     }
 }
 
-/// An amount in dollars as millionths of one.
 pub(super) fn micro(dollars: &Value) -> Option<u64> {
     let dollars = dollars.as_f64().filter(|dollars| dollars.is_finite() && *dollars >= 0.0)?;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "what is below nothing was sorted out, and too much saturates"
+        reason = "negative values are excluded above, and large ones saturate"
     )]
     Some((dollars * 1e6).round() as u64)
 }
 
-/// A count; what is none is nothing.
+/// Zero if the value isn't a count.
 pub(super) fn count(value: &Value) -> u64 {
     value.as_u64().unwrap_or(0)
 }
 
-/// A line as JSON; what is none is passed over.
+/// `None` if the line isn't JSON.
 pub(super) fn json(line: &str) -> Option<Value> {
     line.starts_with('{').then(|| serde_json::from_str(line).ok()).flatten()
 }
 
-/// Where an agent that nobody knows says things, as JSON pointers (`/usage/output_tokens`) into its lines. What it says last
-/// counts.
+/// Where an agent without a profile reports things, as JSON pointers (`/usage/output_tokens`) into its output
+/// lines. The last value counts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Places {
-    /// Tokens; all of them are added up.
+    /// Summed up.
     pub tokens: Vec<String>,
     pub dollars: Option<String>,
-    /// The name of the session.
     pub session: Option<String>,
     pub said: Option<String>,
 }
 
 impl Places {
-    /// Whether none is named.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -148,15 +144,15 @@ impl Places {
     }
 }
 
-/// Takes what a line tells.
+/// Reads one line.
 type Reader = Box<dyn Fn(&str, &mut Heard) + Send>;
 
-/// Takes the output of an agent as it comes.
+/// Reads an agent's output as it arrives.
 pub struct Listener {
     heard: Heard,
     read: Reader,
     line: Vec<u8>,
-    /// Whether the line that is coming is too long to be taken.
+    /// Whether the current line is too long to parse.
     is_too_long: bool,
 }
 
@@ -165,7 +161,8 @@ impl Listener {
         Self { heard: Heard::default(), read: Box::new(read), line: Vec::new(), is_too_long: false }
     }
 
-    /// Listens to an agent: as its profile says, else by the places that its user names, else its whole output is its message.
+    /// Reads by the agent's profile; without one, by the configured pointers; without those, the whole output
+    /// is its message.
     pub fn of(profile: Option<&'static Profile>, places: &Places) -> Self {
         match profile {
             Some(profile) => profile.listener(),
@@ -174,17 +171,16 @@ impl Listener {
         }
     }
 
-    /// Listens to an agent that nobody knows: its whole output is its message.
+    /// For an agent without a profile: its whole output is its message.
     pub fn of_unknown() -> Self {
         Self::new(|line, heard| heard.add_to_said(&format!("{line}\n")))
     }
 
-    /// Listens to an agent that prints JSON, by places that its user names.
+    /// For an agent that prints JSON, read by the pointers in the settings.
     pub fn by_places(places: Places) -> Self {
         Self::new(move |line, heard| places.read(line, heard))
     }
 
-    /// Takes what came next.
     pub fn hear(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
@@ -209,7 +205,7 @@ impl Listener {
         }
     }
 
-    /// What was heard, the last line included even if it has no end.
+    /// What was read, including a last line without a newline.
     pub fn finish(mut self) -> Heard {
         if !self.line.is_empty() {
             self.end_line();

@@ -1,35 +1,30 @@
-//! What an attempt is about, as a queue holds it: which agent is to do what. Made of the approved plan and the recorded
-//! intent; decides nothing.
+//! An attempt as a queue item: which agent runs what. Built from the approved plan and the recorded intent;
+//! decides nothing.
 
 use serde::{Deserialize, Serialize};
 
 use crate::plan::verified::{Reference, Step};
 
-/// One attempt on a queue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkItem {
-    /// The agent that is to do it.
     pub agent_id: String,
-    /// What kind of work it is.
     #[serde(rename = "type")]
     pub kind: WorkKind,
-    /// What the agent is told.
+    /// What the agent is given.
     pub input: Input,
-    /// What it belongs to.
     pub payload: Payload,
 }
 
-/// What kind of work an attempt is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum WorkKind {
-    /// Something is to be made or changed.
+    /// Create or change something.
     Code,
-    /// Something is to be looked at.
+    /// Review something.
     Review,
 }
 
-/// What an agent is told.
+/// What an agent is given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Input {
     pub prompt: String,
@@ -38,18 +33,16 @@ pub struct Input {
 /// What an attempt belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Payload {
-    /// What the agent was given to read: `file:PATH`, `topic:NAME`.
+    /// The agent's context: `file:PATH`, `topic:NAME`.
     pub subscriptions: Vec<String>,
     pub plan_id: String,
-    /// The number of the step.
     pub step: u32,
-    /// The id of the step.
     pub step_id: String,
     pub attempt: u32,
 }
 
 impl WorkKind {
-    /// The kind of work that a role does: a reviewer looks, everybody else makes.
+    /// The kind of work of a role: reviewers review, everyone else codes.
     pub fn of(target: &str) -> Self {
         match target.to_lowercase().contains("review") {
             true => Self::Review,
@@ -57,7 +50,6 @@ impl WorkKind {
         }
     }
 
-    /// The word for it.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Code => "CODE",
@@ -67,7 +59,6 @@ impl WorkKind {
 }
 
 impl WorkItem {
-    /// The item for an attempt at `step` of the plan in the file `plan`.
     pub fn new(plan: &str, step: &Step, attempt: u32, (agent, prompt): (&str, String)) -> Self {
         let subscriptions = step.reads.iter().map(|reference| match reference {
             Reference::File(path) => format!("file:{path}"),

@@ -1,5 +1,5 @@
-//! The vocabulary of what was said about a plan before and between its runs: proposals, decisions, comments, in the order in
-//! which they were made. Owns no state: [`crate::approval::status`] folds entries into one.
+//! The vocabulary of decisions about a plan before and between its runs: proposals, approvals, comments, in
+//! order. Owns no state: [`crate::approval::status`] folds entries into one.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,51 +11,50 @@ use crate::run::baseline::Red;
 use crate::run::event::{Agents, Blob, Outcome};
 use crate::workspace::merge_queue::Evidence;
 
-/// One thing that was said about a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "entry")]
 pub enum Entry {
-    /// Somebody asks for an approval. Only a plan without errors gets here.
+    /// Somebody asks for approval. Only for a plan without errors.
     #[serde(rename = "plan.proposed")]
     Proposed {
-        /// The revision, counted from 1; another text with the same meaning is the same revision.
+        /// Counted from 1; a different text with the same meaning is the same revision.
         revision: u32,
         /// Exactly what is proposed.
         subject: Subject,
         by: Who,
         /// The text, byte for byte.
         text: Blob,
-        /// The dialect that it is written in.
         dialect: String,
-        /// How many warnings the checker has.
+        /// The number of the checker's warnings.
         warnings: u32,
-        /// What the contracts say before the work.
+        /// The results of the contracts before the work.
         #[serde(default)]
         red: Vec<Red>,
-        /// Whether who asks wrote the text, and did not only find it there: an agent writes over its own texts alone.
+        /// Whether the proposer wrote the text, rather than found it: an agent may only overwrite its own
+        /// texts.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_handed_in: bool,
     },
-    /// Somebody who may says yes.
+    /// Somebody who may approve does.
     #[serde(rename = "plan.approved")]
     Approved {
         revision: u32,
         /// Exactly what is approved.
         subject: Subject,
         by: Who,
-        /// In which way: `terminal`, `rev` or `policy`.
+        /// `terminal`, `rev` or `policy`.
         way: String,
-        /// What they say to whoever carries it out.
+        /// A note to the agents that run the plan.
         #[serde(default)]
         note: String,
-        /// The rule that gave them the right.
+        /// The rule that authorized the approval.
         rule: String,
-        /// How many different people have to say yes.
+        /// How many different people have to approve.
         needed: u32,
-        /// The hash of the policy that held; empty where there is none.
+        /// The hash of the policy in effect; empty without one.
         #[serde(default)]
         policy: String,
-        /// Until when it holds, in milliseconds since 1970.
+        /// When it expires, in milliseconds since 1970.
         #[serde(default)]
         until_ms: Option<u64>,
         /// The signature over [`statement`], in the format of `ssh-keygen -Y`.
@@ -63,59 +62,52 @@ pub enum Entry {
         signature: Option<String>,
     },
     #[serde(rename = "plan.rejected")]
-    Rejected {
-        revision: u32,
-        /// The digest of the plan.
-        digest: String,
-        by: Who,
-        feedback: String,
-    },
-    /// A remark, which moves nothing.
+    Rejected { revision: u32, digest: String, by: Who, feedback: String },
+    /// A comment, which changes no state.
     #[serde(rename = "plan.commented")]
     Commented {
-        /// Its number, counted from 1.
+        /// Counted from 1.
         comment: u32,
-        /// The revision that it is about.
         revision: u32,
-        /// The id of the step that it is about; `None`: the whole plan.
+        /// `None` for the whole plan.
         step: Option<String>,
         by: Who,
         text: String,
     },
-    /// A remark was seen to.
+    /// A comment was answered.
     #[serde(rename = "comment.answered")]
     Answered { comment: u32, by: Who, text: String },
-    /// Somebody wrote the plan and says why it is as it is. Moves nothing.
+    /// Somebody wrote the plan and gives reasons for it. Changes no state.
     #[serde(rename = "plan.drafted")]
     Drafted {
-        /// Who wrote it: a planner, or whoever handed its answer in.
+        /// A planner, or whoever submitted its answer.
         by: Who,
         /// The digest of what they wrote.
         digest: String,
-        /// What they were asked for, and what they say to it.
+        /// The request, and the planner's comments on its answer.
         drafting: Drafting,
     },
-    /// Somebody who was at work on a step came upon other work. Moves nothing.
+    /// An agent or a person found follow-up work. Changes no state.
     #[serde(rename = "work.discovered")]
     Discovered {
-        /// Its number, counted from 1.
+        /// Counted from 1.
         number: u32,
-        /// The id of the step that they were at; `None`: the plan as a whole.
+        /// The step they worked on; `None` for the plan as a whole.
         step: Option<String>,
         by: Who,
-        /// What is to be done, in a line.
+        /// One line.
         title: String,
-        /// What else they say of it.
+        /// Further details.
         #[serde(default)]
         text: String,
-        /// The attempt that reported it: `run/step/attempt/place`; `None`: somebody typed it.
+        /// The attempt that reported it, as `run/step/attempt/place`; `None` if a person typed it.
         #[serde(default)]
         source: Option<String>,
     },
-    /// Discovered work became a step of the plan. The edit itself is in the file, and has to be approved.
+    /// Follow-up work became a step of the plan. The edit itself is in the file, and has to be approved.
     #[serde(rename = "work.added")]
     Added {
-        /// The number of the discovery.
+        /// The number of the follow-up work.
         number: u32,
         /// The id of the new step.
         step: String,
@@ -124,91 +116,82 @@ pub enum Entry {
     /// The plan goes back to its author.
     #[serde(rename = "plan.reopened")]
     Reopened { by: Who, why: String },
-    /// The plan is over before it ran.
+    /// The plan ended before it ran.
     #[serde(rename = "plan.cancelled")]
     Cancelled {
-        /// Who says so: a person, or age.
+        /// A person, or age.
         by: Who,
         why: String,
     },
-    /// What was approved is not what would be run.
+    /// The approval lapsed: what would run isn't what was approved.
     #[serde(rename = "plan.lapsed")]
     Lapsed {
-        /// What moved, in words.
+        /// What changed, in prose.
         moved: Vec<String>,
     },
-    /// A run began on the strength of the approval.
+    /// A run started under the approval.
     #[serde(rename = "plan.started")]
-    Started {
-        /// The number of the run.
-        run: i64,
-        by: Who,
-    },
-    /// That run is over.
+    Started { run: i64, by: Who },
+    /// The run finished.
     #[serde(rename = "plan.ended")]
     Ended {
-        /// The number of the run.
         run: i64,
         outcome: Outcome,
         /// Whether the plan was sent back to its author.
         #[serde(default)]
         is_revised: bool,
     },
-    /// A decision was taken back before anybody acted on it.
+    /// A decision was undone before anybody acted on it.
     #[serde(rename = "decision.undone")]
     Undone {
-        /// The place of the decision in the ledger.
+        /// The position of the decision in the ledger.
         seq: u64,
-        /// Who took it back.
         by: Who,
     },
-    /// The work of the plan is in a branch of the repository.
+    /// The plan was merged into a branch of the repository.
     #[serde(rename = "plan.merged")]
     Merged {
         into: String,
-        /// The commit that the branch stood at then.
+        /// The resulting commit of the branch.
         commit: String,
-        /// The commit of the plan's own branch that was merged.
+        /// The merged commit of the plan's own branch.
         tip: String,
-        /// The plans that landed in the same act, this one included, in merge order.
+        /// The plans merged together, including this one, in merge order.
         with: Vec<String>,
-        /// Who had it merged.
         by: Who,
     },
-    /// The work of the plan could not be merged, and somebody has to look at it.
+    /// The plan could not be merged and needs a person.
     #[serde(rename = "plan.evicted")]
     Evicted {
-        /// The branch that it was to go into.
+        /// The target branch.
         into: String,
-        /// The commit that the branch stood at.
+        /// The commit of the target branch.
         onto: String,
         /// The commit of the plan's own branch.
         tip: String,
-        /// The plans together with which it breaks, or that changed the same lines; none: it does so by itself.
+        /// The plans in combination with which it fails, or that changed the same lines; empty if it fails
+        /// alone.
         #[serde(default)]
         with: Vec<String>,
-        /// The contract that fails; `None`: it can't be merged.
+        /// The contract that fails; `None` if it can't be merged.
         #[serde(default)]
         evidence: Option<Evidence>,
-        /// The files that two sides changed; none where it could be merged.
+        /// The files in conflict; empty if it could be merged.
         #[serde(default)]
         paths: Vec<String>,
-        /// Who wanted it merged.
+        /// Who requested the merge.
         by: Who,
     },
-    /// The plan was put out of the way.
     #[serde(rename = "plan.archived")]
     Archived {
-        /// Where it lies now, relative to the project.
+        /// The new path, relative to the project.
         to: String,
         by: Who,
     },
-    /// The plan was deleted.
     #[serde(rename = "plan.deleted")]
     Deleted {
         /// Its last text, byte for byte.
         backup: Blob,
-        /// The dialect that it is written in.
         dialect: String,
         by: Who,
     },
@@ -239,7 +222,7 @@ impl Entry {
         }
     }
 
-    /// What makes the entry unique in its ledger: the same thing happens once. `None` for what may be said again.
+    /// What makes the entry unique within its ledger; `None` if it may be repeated.
     pub fn key(&self) -> Option<String> {
         match self {
             Self::Started { run, .. } => Some(format!("{run}/plan.started")),
@@ -248,7 +231,7 @@ impl Entry {
             Self::Discovered { source: Some(source), .. } => Some(format!("{source}/work.discovered")),
             Self::Added { number, .. } => Some(format!("{number}/work.added")),
             Self::Merged { commit, .. } => Some(format!("{commit}/plan.merged")),
-            // The same branches come to the same end, however often that is asked for.
+            // The same branches give the same result, however often a merge is requested.
             Self::Evicted { onto, tip, with, .. } => {
                 Some(format!("{onto}/{tip}/{}/plan.evicted", with.join(",")))
             }
@@ -267,7 +250,7 @@ impl Entry {
         }
     }
 
-    /// Who said it; `None`: the harness found it.
+    /// `None` if planwright found it.
     pub const fn by(&self) -> Option<&Who> {
         match self {
             Self::Proposed { by, .. }
@@ -291,60 +274,59 @@ impl Entry {
     }
 }
 
-/// What a planner was asked for, and what it says to its answer.
+/// What a planner was asked for, and its comments on its answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Drafting {
-    /// What was wished for.
     pub task: String,
     /// Why the plan is as it is, in the planner's words.
     pub reasoning: String,
-    /// What is different from the version before, in the planner's words.
+    /// What changed since the previous version, in the planner's words.
     pub changes: String,
-    /// How often the planner was asked; 0: somebody handed the answer in.
+    /// How often the planner was asked; 0 if somebody submitted the answer.
     pub tries: u32,
-    /// Files of the workspace that changed while the planner was at work, which it had no business with.
+    /// Files of the workspace that changed while the planner ran, which it was not allowed to.
     pub changed: Vec<String>,
-    /// Why there had to be another version; `None` for the first one.
+    /// Why a new version was needed; `None` for the first one.
     pub after: Option<Setback>,
 }
 
-/// What went wrong with the version before.
+/// What went wrong with the previous version.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Setback {
     pub previous: String,
-    /// The id of the step that failed.
+    /// The id of the failed step.
     pub step: String,
     pub error: String,
-    /// What was found out meanwhile.
+    /// What was found in the meantime.
     pub discoveries: Vec<String>,
-    /// What has to be kept to from then on.
+    /// Constraints from then on.
     pub constraints: Vec<String>,
 }
 
-/// Exactly what somebody says yes to. If any of it moves, the yes is void.
+/// Exactly what is approved. If any of it changes, the approval is void.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Subject {
-    /// The digest of the plan: what it says, and the exact text of its contracts.
+    /// Covers the plan's meaning, and the exact text of its contracts.
     pub digest: String,
-    /// The hash of every sealed file, by its path.
+    /// The hash of every sealed file, by path.
     #[serde(default)]
     pub sealed: BTreeMap<String, String>,
-    /// Where the work begins, if that is a repository.
+    /// The base of the work, if it is a repository.
     #[serde(default)]
     pub base: Option<Base>,
-    /// The command lines of the agents, by the target of the steps that they do.
+    /// The agent commands, by step target.
     #[serde(default)]
     pub agents: Agents,
 }
 
-/// Where the work begins.
+/// The base of the work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Base {
     pub commit: String,
     pub tree: String,
-    /// The branch that stood there; `None`: none did.
+    /// `None` for a detached head.
     pub branch: Option<String>,
 }
 
@@ -357,7 +339,7 @@ impl fmt::Display for Base {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Who {
-    /// The name, as far as it is known.
+    /// As far as it is known.
     pub name: String,
     pub role: Role,
 }
@@ -367,11 +349,11 @@ pub struct Who {
 pub enum Role {
     /// Somebody at a terminal, or with a key.
     Person,
-    /// A program that writes or carries out plans.
+    /// A program that writes or runs plans.
     Agent,
     /// A rule that a person wrote.
     Policy,
-    /// planwright itself, because time went by.
+    /// planwright itself, because time passed.
     Age,
 }
 
@@ -388,7 +370,6 @@ impl Who {
         Self { name: rule.into(), role: Role::Policy }
     }
 
-    /// Nobody: time went by.
     pub fn age() -> Self {
         Self { name: "age".to_owned(), role: Role::Age }
     }
@@ -404,7 +385,7 @@ impl fmt::Display for Who {
     }
 }
 
-/// The text that is signed with an approval: one line of JSON whose fields stand in this order, without a line break.
+/// The text that an approval signs: one line of JSON with its fields in this order and no newline.
 pub fn statement(plan: &str, entry: &Entry) -> Option<String> {
     let Entry::Approved { revision, subject, by, note, until_ms, .. } = entry else { return None };
     let statement = serde_json::json!({

@@ -1,5 +1,5 @@
-//! Who may say yes to a plan, by written rule: the policy as data, and what it answers. Never reads a file: what a policy is
-//! read from, and how it is spelled, is the engine's business. Where something can't be proven, a person is asked.
+//! Who may approve a plan, by written rule: the policy as data, and its decisions. Never reads a file; the
+//! engine loads and parses policies. Whatever can't be proven needs a person.
 
 mod auto_approve;
 mod requirement;
@@ -20,154 +20,141 @@ use crate::run::baseline::Red;
 use crate::run::event::Agents;
 use crate::run::opinion::Weight;
 
-/// The rule where there is no policy at all.
+/// The rule without a policy.
 pub const BY_DEFAULT: &str = "a person, by default";
 
-/// What a party that is a group begins with: `group:leads`.
+/// The prefix of a group: `group:leads`.
 pub const GROUP: &str = "group:";
 
-/// A policy. What it leaves out asks for no more than [`BY_DEFAULT`] does.
+/// A policy. What it omits is as in [`BY_DEFAULT`].
 #[derive(Debug, Clone, Default)]
 pub struct Policy {
-    /// Rules by which a plan is approved without a person; the first that holds counts.
+    /// Rules that approve a plan without a person; the first that matches wins.
     pub automatic: Vec<Automatic>,
-    /// What holds for every other plan.
+    /// The requirements for all other plans.
     pub demand: Demand,
-    /// What holds besides for some.
+    /// Additional requirements for some plans.
     pub when: Vec<When>,
-    /// The people of every group.
+    /// Members by group.
     pub groups: BTreeMap<String, BTreeSet<String>>,
-    /// What is known of people.
     pub people: BTreeMap<String, Person>,
-    /// What the opinion of a judge counts for.
+    /// The weight of a judge's opinion.
     pub judge: Weight,
 }
 
-/// What is known of somebody.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Person {
-    /// Who they are in the list of signers; `None`: their name.
+    /// Their principal in the list of allowed signers; `None` if it is their name.
     pub principal: Option<String>,
-    /// The fingerprint of their only key; `None`: whichever the list of signers has for them.
+    /// The fingerprint of their only key; `None` for any key that the list of allowed signers has for them.
     pub key: Option<String>,
 }
 
-/// What is known about a plan beside what it says.
+/// What a decision needs to know besides the plan itself.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
     pub proposer: &'a Who,
-    /// What its contracts said before the work.
+    /// The results of its contracts before the work.
     pub red: &'a [Red],
-    /// The dialect that it is written in.
     pub dialect: &'a str,
-    /// The command lines that would carry it out, by target.
+    /// The agent commands that would run it, by target.
     pub agents: &'a Agents,
-    /// Who the plan itself wants to approve it, as [`required_from`] reads it.
+    /// The approvers that the plan itself requires, as [`required_from`] reads them.
     pub required_from: Option<&'a [String]>,
-    /// Now, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub now_ms: u64,
 }
 
-/// What a policy says about a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
-    /// A written rule says yes.
+    /// A rule approves it.
     Automatic {
-        /// The name of the rule.
         rule: String,
-        /// Until when that holds, in milliseconds since 1970.
+        /// When the approval expires, in milliseconds since 1970.
         until_ms: Option<u64>,
     },
     Ask(Ask),
 }
 
-/// Who has to say yes, and how.
+/// The required approvals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ask {
-    /// How many different people have to.
+    /// How many different people.
     pub needed: u32,
     pub from: Approvers,
-    /// Whether the one who proposed the plan may be one of them.
+    /// Whether the proposer may approve.
     pub planner_may_approve: bool,
-    /// Until when a yes of now holds, in milliseconds since 1970.
+    /// When an approval made now expires, in milliseconds since 1970.
     pub until_ms: Option<u64>,
-    /// Whether only a signed yes counts.
+    /// Whether approvals must be signed.
     pub is_signed: bool,
-    /// The rules that say all this.
+    /// The names of the rules that require this.
     pub rule: String,
-    /// Who proposed the plan.
     pub proposer: Who,
-    /// The rules that might have said yes, each with why it does not.
+    /// The automatic rules that don't match, each with the reason.
     pub passed_over: Vec<PassedOver>,
 }
 
-/// A rule that does not hold for a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PassedOver {
     pub rule: String,
     pub because: String,
 }
 
-/// Who may say yes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Approvers {
     Anyone,
     These(BTreeSet<String>),
 }
 
-/// Whether a yes comes with a signature that holds.
+/// Whether an approval has a valid signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signed {
     Yes,
     No,
 }
 
-/// A yes that does not count.
+/// An approval that doesn't count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     pub who: Who,
-    /// Why it does not.
     pub why: Why,
-    /// The rule that refuses.
     pub rule: String,
-    /// Who may, in words.
+    /// Who may approve, in prose.
     pub may: String,
 }
 
-/// Why somebody's yes does not count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
-    /// They are no person.
+    /// Not a person.
     NoPerson,
-    /// They are not among those who may.
     NotAmong,
     /// They proposed the plan.
     Planner {
-        /// The name that the plan was proposed under.
+        /// The name in the proposal.
         proposer: String,
     },
-    /// It is not signed.
     Unsigned,
-    /// They said yes already.
+    /// They already approved it.
     Twice {
-        /// The name that they said it under.
+        /// The name in that approval.
         before: String,
     },
-    /// There are fewer people who may than have to.
+    /// Fewer people may approve than are required.
     TooFew {
-        /// How many have to.
         needed: u32,
     },
 }
 
-/// Says whether a plan needs a person, and whom. Without a policy it always does.
+/// Whether a plan needs a person's approval, and whose. Without a policy it always does.
 pub fn decide(policy: Option<&Policy>, plan: &Plan, facts: &Facts<'_>) -> Decision {
     let none = Policy::default();
     let applies = policy.unwrap_or(&none);
     let judged: Vec<(&Automatic, Judged)> =
         applies.automatic.iter().map(|rule| (rule, rule.judge(plan, facts))).collect();
     let mut asked = requirement::gather(policy, plan, facts);
-    // Whoever is asked for by name, for what the plan touches or by the plan itself, is not replaced by a rule.
+    // A rule can't replace approvers that the policy requires for certain paths or that the plan itself
+    // names.
     if asked.is_usual
         && let Some((rule, _)) = judged.iter().find(|(_, judged)| matches!(judged, Judged::Holds))
     {
@@ -177,7 +164,7 @@ pub fn decide(policy: Option<&Policy>, plan: &Plan, facts: &Facts<'_>) -> Decisi
         .into_iter()
         .map(|(rule, judged)| {
             let because = match judged {
-                Judged::Holds => format!("{} asks for people", asked.ask.rule),
+                Judged::Holds => format!("{} requires people", asked.ask.rule),
                 Judged::Fails(because) => because,
             };
             PassedOver { rule: rule.name.clone(), because }
@@ -186,12 +173,12 @@ pub fn decide(policy: Option<&Policy>, plan: &Plan, facts: &Facts<'_>) -> Decisi
     Decision::Ask(asked.ask)
 }
 
-/// Whom a policy asks for a plan when people decide, also where a rule would say yes.
+/// The required approvals when people decide, even if a rule would approve.
 pub fn ask(policy: Option<&Policy>, plan: &Plan, facts: &Facts<'_>) -> Ask {
     requirement::gather(policy, plan, facts).ask
 }
 
-/// Whether somebody's yes counts, after those that `before` said; says by which rule.
+/// Whether an approval counts after those in `before`; returns the rule.
 pub fn may_approve(ask: &Ask, who: &Who, signed: Signed, before: &[Who]) -> Result<String, Refusal> {
     match why_not(ask, who, signed, before) {
         None => Ok(ask.rule.clone()),
@@ -222,7 +209,7 @@ fn why_not(ask: &Ask, who: &Who, signed: Signed, before: &[Who]) -> Option<Why> 
 }
 
 impl Policy {
-    /// The people that are meant by names and groups. A group that there is not has nobody in it.
+    /// The people in a list of names and groups. An unknown group is empty.
     pub fn people_of<'a>(&self, parties: impl IntoIterator<Item = &'a String>) -> BTreeSet<String> {
         let mut people = BTreeSet::new();
         for party in parties {
@@ -234,12 +221,12 @@ impl Policy {
         people
     }
 
-    /// Who somebody is in the list of signers.
+    /// Somebody's principal in the list of allowed signers.
     pub fn principal_of<'a>(&'a self, name: &'a str) -> &'a str {
         self.people.get(name).and_then(|person| person.principal.as_deref()).unwrap_or(name)
     }
 
-    /// Whether a key is one that somebody may sign with.
+    /// Whether somebody may sign with this key.
     pub fn takes_key(&self, name: &str, fingerprint: &str) -> bool {
         let key = self.people.get(name).and_then(|person| person.key.as_deref());
         key.is_none_or(|key| key == fingerprint)
@@ -247,18 +234,18 @@ impl Policy {
 }
 
 impl Ask {
-    /// The people who may, if they can be counted.
+    /// The people who may approve, if they are listed.
     fn eligible(&self) -> Option<BTreeSet<&str>> {
         let Approvers::These(people) = &self.from else { return None };
         let may = |name: &&str| self.planner_may_approve || !is_same(name, &self.proposer.name);
         Some(people.iter().map(String::as_str).filter(may).collect())
     }
 
-    /// Who may, in words.
+    /// Who may approve, in prose.
     pub fn may(&self) -> String {
         let except = match self.planner_may_approve {
             true => String::new(),
-            false => format!(" but {}, who proposed it", self.proposer.name),
+            false => format!(" except {}, who proposed it", self.proposer.name),
         };
         match (self.eligible(), &self.from) {
             (None, _) | (_, Approvers::Anyone) => format!("any person{except}"),
@@ -275,18 +262,18 @@ impl fmt::Display for Refusal {
             Why::NoPerson => write!(f, "{who} may not approve: only a person may")?,
             Why::NotAmong => write!(f, "{who} may not approve this plan")?,
             Why::Planner { proposer } if who.name == *proposer => {
-                write!(f, "{who} proposed this plan, and somebody else has to approve it")?;
+                write!(f, "{who} proposed this plan; somebody else must approve it")?;
             }
             Why::Planner { proposer } => {
-                write!(f, "{who} can't be told from {proposer}, who proposed this plan")?;
+                write!(f, "{who} may be the same person as {proposer}, who proposed this plan")?;
             }
             Why::Unsigned => write!(f, "the approval by {who} is not signed")?,
-            Why::Twice { before } if who.name == *before => write!(f, "{who} has approved already")?,
+            Why::Twice { before } if who.name == *before => write!(f, "{who} already approved it")?,
             Why::Twice { before } => {
-                write!(f, "{who} can't be told from {before}, who has approved already")?;
+                write!(f, "{who} may be the same person as {before}, who already approved it")?;
             }
             Why::TooFew { needed } => {
-                write!(f, "{needed} people have to approve, and there are fewer who may")?;
+                write!(f, "{needed} approvals are required, but fewer people may approve")?;
             }
         }
         write!(f, " (rule: {rule}; may approve: {may})")

@@ -1,5 +1,6 @@
-//! The review of a plan: one object for the terminal, the page and the comment on a pull request. What decides comes first, with
-//! what it says on the base and how it changed since the revision that the reviewer read. Made of plain data; shows nothing.
+//! The review of a plan: one object for the terminal, the page and the pull request comment. Contracts come
+//! first, with their results on the base commit and their changes since the revision that the reader last
+//! read. Data only; renders nothing.
 
 mod diff;
 mod strictness;
@@ -26,108 +27,93 @@ use crate::run::baseline::{Before, Red};
 use crate::run::forecast::Forecast;
 use crate::syntax::diagnostic::{Diagnostic, Severity};
 
-/// What an approval without a signature is worth.
-pub const UNSIGNED_WORTH: &str =
-    "not signed: somebody with this user id said yes, which a process of the same user could have done";
-/// What a signed approval is worth.
-pub const SIGNED_WORTH: &str = "signed: whoever holds the key said yes to exactly this";
+/// What an unsigned approval proves.
+pub const UNSIGNED_WORTH: &str = "unsigned: any program running as this user could have approved it";
+/// What a signed approval proves.
+pub const SIGNED_WORTH: &str = "signed: the holder of the key approved exactly this";
 
-/// Everything that somebody who decides on a plan has to see.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Review {
-    /// The name of the plan.
     pub plan: String,
-    /// Its path, relative to the project.
+    /// Relative to the project.
     pub path: String,
     pub title: String,
     pub state: String,
-    /// The revision that is reviewed; `None`: it was never proposed.
+    /// `None` if it was never proposed.
     pub revision: Option<u32>,
-    /// What names exactly this plan.
     pub digest: String,
-    /// Where the work begins: `main@4f1c8aa`.
+    /// Such as `main@4f1c8aa`.
     pub base: Option<String>,
     pub proposed_by: Option<Who>,
-    /// When it was proposed, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub proposed_at_ms: Option<u64>,
-    /// How many steps it has.
     pub steps: usize,
-    /// How many waves they make.
     pub waves: usize,
-    /// The contracts in the order of the steps, then those that are gone.
+    /// In step order, then those of removed steps.
     pub contracts: Vec<ContractReview>,
     /// The revision that it is compared with.
     pub since: Option<Since>,
     /// Everything that changed since that revision.
     pub changes: Vec<Difference>,
     pub comments: Vec<CommentReview>,
-    /// What the steps may change.
     pub reach: Reach,
-    /// What it may cost.
     pub limits: Limits,
-    /// What it will likely cost; `None`: there is no history yet.
+    /// `None` without history.
     pub forecast: Option<Forecast>,
-    /// Who said yes to this revision so far.
+    /// The approvals of this revision so far.
     pub approvals: Vec<ApprovalReview>,
-    /// How many have to say yes, as far as those who did were told.
+    /// How many approvals are required, according to those made so far.
     pub approvals_needed: u32,
-    /// What moved since it was proposed: an approval of it would not hold.
+    /// What changed since it was proposed; an approval would be void.
     pub moved: Vec<String>,
-    /// What the plan file says, where that is not what was proposed.
+    /// How the plan file differs from the proposal, if it does.
     pub drift: Option<String>,
-    /// Who said no to which revision.
     pub rejections: Vec<RejectionReview>,
-    /// What the checker has to say that belongs to no contract.
+    /// Diagnostics that don't belong to a contract.
     pub warnings: Vec<Warning>,
-    /// What reviewers found in the last run, a line each.
+    /// The reviewers' findings in the last run, one line each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ContractReview {
-    /// The number of the step.
     pub number: u32,
-    /// The id of the step.
     pub step: String,
-    /// The title of the step.
     pub title: String,
-    /// Who does the step.
     pub target: String,
-    /// The command; `None`: a person confirms the step.
+    /// `None` for a manual step.
     pub command: Option<String>,
     /// The exit code that means done.
     pub expect: u8,
-    /// What it says before the work; `None`: it was not run.
+    /// Its result before the work; `None` if it was not run.
     pub before: Option<Before>,
-    /// How it changed; `None`: there is nothing to compare it with.
+    /// How it changed; `None` without a revision to compare with.
     pub direction: Option<Direction>,
     pub because: Vec<String>,
-    /// The command that it was, if that was another.
+    /// The previous command, if it differs.
     pub old_command: Option<String>,
-    /// The lines that differ, and those around them.
+    /// The changed lines with context.
     pub pieces: Vec<Piece>,
-    /// The codes of what the checker has to say about the step.
+    /// The codes of diagnostics about the step.
     pub warnings: Vec<String>,
 }
 
-/// The revision that a review compares with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Since {
     pub revision: u32,
-    /// Why it is this one.
     pub why: Why,
 }
 
-/// Why a revision is compared with.
+/// Why a revision was chosen for comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Why {
-    /// It was asked for.
+    /// The user asked for it.
     Asked,
-    /// The reader decided or remarked on it.
+    /// The last one that the reader decided or commented on.
     Read,
-    /// Somebody decided on it.
+    /// The last one that anybody decided on.
     Decided,
 }
 
@@ -136,49 +122,46 @@ pub struct CommentReview {
     pub number: u32,
     /// The revision that it was made on.
     pub revision: u32,
-    /// The id of the step that it is about; `None`: the whole plan.
+    /// `None` for the whole plan.
     pub step: Option<String>,
-    /// The number that the step has now; `None`: it is gone, or none is meant.
+    /// The current number of the step; `None` if it was removed, or for the whole plan.
     pub step_number: Option<u32>,
-    /// Whether the step that it is about is gone.
+    /// Whether the step was removed.
     pub is_gone: bool,
     pub by: Who,
-    /// Whether the reader did.
+    /// Whether the reader made it.
     pub is_yours: bool,
-    /// When, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub at_ms: u64,
     pub text: String,
-    /// Who saw to it; `None`: it is open.
+    /// `None` if it is open.
     pub answered_by: Option<Who>,
     pub answer: Option<String>,
-    /// What changed in that step since the revision that is compared with.
+    /// What changed in that step since the compared revision.
     pub changed: Vec<What>,
 }
 
-/// What the steps may change.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct Reach {
-    /// Every glob with what it matches now.
+    /// Every glob with its current matches.
     pub globs: Vec<Touched>,
     /// How many files match any of them.
     pub files: u64,
-    /// The ids of the steps that declare nothing, and so may change everything.
+    /// The ids of steps that declare nothing, and so may change everything.
     pub undeclared: Vec<String>,
 }
 
-/// What a glob matches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Touched {
     pub glob: String,
-    /// How many files match; 0: it is to be made.
+    /// 0 if it doesn't exist yet.
     pub files: u64,
 }
 
-/// What a plan may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct Limits {
     pub tokens: Option<u64>,
-    /// Money, in millionths of a dollar.
+    /// In millionths of a dollar.
     pub micro_dollars: Option<u64>,
     pub seconds: Option<u64>,
 }
@@ -187,18 +170,18 @@ pub struct Limits {
 pub struct ApprovalReview {
     pub revision: u32,
     pub by: Who,
-    /// When, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub at_ms: u64,
     pub way: String,
-    /// The rule that gave them the right.
+    /// The rule that authorized it.
     pub rule: String,
-    /// What they say to whoever carries it out.
+    /// A note to the agents that run the plan.
     pub note: String,
-    /// Until when it holds.
+    /// When it expires.
     pub until_ms: Option<u64>,
-    /// Whether it is signed; whether the signature holds is for `audit`.
+    /// `audit` verifies the signature.
     pub is_signed: bool,
-    /// What it is worth, in a sentence.
+    /// What it proves, in one sentence.
     pub worth: String,
 }
 
@@ -206,54 +189,47 @@ pub struct ApprovalReview {
 pub struct RejectionReview {
     pub revision: u32,
     pub by: Who,
-    /// Whether the reader did.
+    /// Whether the reader made it.
     pub is_yours: bool,
-    /// When, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub at_ms: u64,
     pub feedback: String,
 }
 
-/// Something that the checker has to say.
+/// A diagnostic.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Warning {
     /// The code of the rule.
     pub code: String,
-    /// The id of the step; `None`: the plan as a whole.
+    /// `None` for the plan as a whole.
     pub step: Option<String>,
     pub message: String,
 }
 
-/// What a review is made of.
 #[derive(Debug, Clone)]
 pub struct Input<'a> {
-    /// The name of the plan.
     pub name: &'a str,
-    /// Its path, relative to the project.
+    /// Relative to the project.
     pub path: &'a str,
     pub standing: &'a Standing,
-    /// Where it stands, its run included.
+    /// The state of the plan, including its run.
     pub state: State,
     pub plan: &'a Plan,
-    /// Who reads the review.
     pub reader: &'a Who,
-    /// What it is compared with.
+    /// The revision to compare with.
     pub since: Option<(Since, &'a Plan)>,
-    /// What the checker has to say.
     pub warnings: Vec<Warning>,
-    /// What the steps may change.
     pub reach: Reach,
-    /// What it will likely cost.
     pub forecast: Option<Forecast>,
-    /// What moved since it was proposed.
+    /// What changed since it was proposed.
     pub moved: Vec<String>,
-    /// What the plan file says, where that is not what was proposed.
+    /// How the plan file differs from the proposal, if it does.
     pub drift: Option<String>,
-    /// What reviewers found in the last run, a line each.
+    /// The reviewers' findings in the last run, one line each.
     pub findings: Vec<String>,
 }
 
 impl Review {
-    /// Makes the review of a plan.
     pub fn of(input: Input<'_>) -> Self {
         let Input {
             name,
@@ -311,14 +287,14 @@ impl Review {
         }
     }
 
-    /// The first digits of the digest: enough for people to compare.
+    /// The first digits of the digest, enough for people to compare.
     pub fn short(&self) -> &str {
         &self.digest[..self.digest.len().min(8)]
     }
 }
 
-/// The revision that somebody should compare the newest with: the last older one on which they decided or remarked, else the
-/// last older one on which anybody decided. What was taken back counts: it was read all the same.
+/// The revision to compare the newest with: the last older one that the reader decided or commented on, else
+/// the last older one that anybody decided on. Undone decisions count, since the revision was read.
 pub fn last_read(ledger: &[Said], reader: &Who, newest: u32) -> Option<Since> {
     let decided = |entry: &Entry| {
         if let Entry::Approved { revision, by, .. } | Entry::Rejected { revision, by, .. } = entry {
@@ -343,7 +319,7 @@ pub fn last_read(ledger: &[Said], reader: &Who, newest: u32) -> Option<Since> {
     read.map(since(Why::Read)).or(anybody.map(since(Why::Decided)))
 }
 
-/// What the checker says, with the step that it says it about.
+/// Diagnostics, each with its step.
 pub fn warnings(draft: &Draft, diagnostics: &[Diagnostic]) -> Vec<Warning> {
     let ids = verified::ids(draft);
     let step_at = |at: usize| draft.steps.iter().rposition(|step| step.heading.0.start <= at);
@@ -356,7 +332,7 @@ pub fn warnings(draft: &Draft, diagnostics: &[Diagnostic]) -> Vec<Warning> {
     .collect()
 }
 
-/// The globs of everything that a plan may change, each once, in the order of the steps.
+/// The globs of everything that a plan may change, without duplicates, in step order.
 pub fn globs(plan: &Plan) -> Vec<String> {
     let mut known = BTreeSet::new();
     let globs = plan.steps.iter().filter_map(|step| step.touches.as_ref()).flatten();
@@ -367,14 +343,13 @@ fn undeclared(plan: &Plan) -> Vec<String> {
     plan.steps.iter().filter(|step| step.touches.is_none()).map(|step| step.id.clone()).collect()
 }
 
-/// What contracts are shown with.
 struct Judge<'a> {
     plan: &'a Plan,
     red: &'a [Red],
     warnings: &'a [Warning],
 }
 
-/// An older plan, and where the steps of the newer one were in it.
+/// An older plan, with the old index of each step of the newer one.
 type Compared<'a> = (&'a Plan, Vec<Option<usize>>);
 
 impl Judge<'_> {
@@ -403,7 +378,7 @@ impl Judge<'_> {
         contracts
     }
 
-    /// What was found out about exactly this command.
+    /// The recorded result of exactly this command.
     fn before(&self, step: &Step) -> Option<Before> {
         let command = command(step)?;
         let hash = blake3::hash(command.as_bytes()).to_hex();
@@ -459,7 +434,6 @@ fn command(step: &Step) -> Option<&str> {
     }
 }
 
-/// What remarks are shown with.
 struct Remarks<'a> {
     plan: &'a Plan,
     reader: &'a Who,
@@ -495,7 +469,7 @@ impl Remarks<'_> {
         }
     }
 
-    /// The place of the step that a remark is about: by its id, or as the step that had this id when it was made.
+    /// The index of the step that a comment is about: by its id, or as the step that had this id at the time.
     fn place(&self, id: &str, revision: u32, since: Option<u32>) -> Option<usize> {
         let by_id = self.plan.steps.iter().position(|step| step.id == id);
         by_id.or_else(|| {
@@ -534,7 +508,6 @@ impl RejectionReview {
     }
 }
 
-/// The revision of this number.
 pub fn revision(standing: &Standing, number: u32) -> Option<&Revision> {
     standing.revisions.iter().find(|revision| revision.number == number)
 }

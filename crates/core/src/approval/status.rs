@@ -1,5 +1,5 @@
-//! Where a plan stands: a fold over its ledger. Only [`Standing::say`] moves a plan, by the one table of [`crate::plan::lifecycle`]; what
-//! does not fit is refused with what would.
+//! The state of a plan: a fold over its ledger. Only [`Standing::say`] moves a plan, by the table in
+//! [`crate::plan::lifecycle`]; it refuses what doesn't fit and says what would.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,69 +9,67 @@ use crate::plan::lifecycle::{Actor, Forbidden, Reason, State};
 use crate::run::baseline::Red;
 use crate::run::event::{Blob, Outcome};
 
-/// How often a plan may be rejected; after that a person has to look.
+/// After this many rejections a person has to decide.
 pub const REJECTIONS_MAX: u32 = 3;
 
-/// Where a plan stands, as far as its ledger says. What its run came to is for [`Standing::state`].
+/// The state of a plan according to its ledger. [`Standing::state`] adds the state of its run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
-    /// As the ledger alone has it.
+    /// According to the ledger alone.
     state: State,
-    /// Every revision that was proposed, the oldest first.
+    /// Oldest first.
     pub revisions: Vec<Revision>,
-    /// Everything that was remarked, the oldest first.
+    /// Oldest first.
     pub comments: Vec<Comment>,
-    /// Every text that somebody wrote and gave reasons for, the oldest first.
+    /// Every text whose author gave reasons for it, oldest first.
     pub drafts: Vec<Drafted>,
-    /// Work that was come upon, the oldest first.
+    /// Follow-up work, oldest first.
     pub discoveries: Vec<Discovery>,
-    /// The approvals of the newest revision that hold.
+    /// The valid approvals of the newest revision.
     pub approvals: Vec<Approval>,
-    /// Every rejection, the oldest first.
+    /// Oldest first.
     pub rejections: Vec<Rejection>,
-    /// Rejections since somebody last opened the plan again.
+    /// Rejections since the plan was last reopened.
     pub rejected: u32,
-    /// What moved when the approval lapsed; empty where it did not.
+    /// What changed when the approval lapsed; empty if it did not.
     pub moved: Vec<String>,
-    /// The last run that began on the strength of an approval.
+    /// The last run that started under an approval.
     pub run: Option<i64>,
-    /// The last time that its work was merged, as far as no run began since.
+    /// The last merge of its work, if no run started since.
     pub merged: Option<Merged>,
-    /// The entry that says why its work could not be merged, where that was the last thing tried.
+    /// The entry that says why its work could not be merged, if that was the last attempt.
     pub evicted: Option<Said>,
     /// When the state was reached, in milliseconds since 1970.
     pub since_ms: u64,
 }
 
-/// Where the work of a plan went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Merged {
     pub into: String,
-    /// The commit that it stood at then.
+    /// The resulting commit of the branch.
     pub commit: String,
     /// The commit of the plan's own branch.
     pub tip: String,
-    /// When, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub at_ms: u64,
 }
 
-/// One text that was proposed.
+/// A proposed text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revision {
     pub number: u32,
-    /// Exactly what was proposed, the last time.
+    /// Exactly what was proposed last.
     pub subject: Subject,
     pub by: Who,
-    /// When, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub at_ms: u64,
     pub text: Blob,
-    /// The dialect that it is written in.
     pub dialect: String,
-    /// How many warnings the checker had.
+    /// The number of the checker's warnings.
     pub warnings: u32,
-    /// What the contracts said before the work.
+    /// The results of the contracts before the work.
     pub red: Vec<Red>,
-    /// Whether who proposed it wrote the text.
+    /// Whether the proposer wrote the text.
     pub is_handed_in: bool,
 }
 
@@ -80,41 +78,38 @@ pub struct Comment {
     pub number: u32,
     /// The revision that it was made on.
     pub revision: u32,
-    /// The id of the step that it is about.
+    /// `None` for the whole plan.
     pub step: Option<String>,
     pub by: Who,
-    /// When, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub at_ms: u64,
     pub text: String,
-    /// Who saw to it, and what they say.
     pub answer: Option<(Who, String)>,
 }
 
-/// A text that somebody wrote and gave reasons for.
+/// A text whose author gave reasons for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Drafted {
     pub by: Who,
-    /// When, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub at_ms: u64,
     /// The digest of what they wrote.
     pub digest: String,
-    /// What they were asked for, and what they say.
+    /// The request, and the author's comments on the answer.
     pub drafting: Drafting,
 }
 
-/// Work that somebody came upon.
+/// Follow-up work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Discovery {
     pub number: u32,
-    /// The id of the step that they were at.
+    /// The step during which it was found.
     pub step: Option<String>,
-    /// Who came upon it.
     pub by: Who,
-    /// When, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub at_ms: u64,
-    /// What is to be done.
     pub title: String,
-    /// What else they say of it.
+    /// Further details.
     pub text: String,
     /// The id of the step that it became.
     pub added: Option<String>,
@@ -122,24 +117,24 @@ pub struct Discovery {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approval {
-    /// Its place in the ledger.
+    /// Its position in the ledger.
     pub seq: u64,
-    /// When, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub at_ms: u64,
     pub revision: u32,
     /// Exactly what was approved.
     pub subject: Subject,
     pub by: Who,
     pub way: String,
-    /// What they say to whoever carries it out.
+    /// A note to the agents that run the plan.
     pub note: String,
-    /// The rule that gave them the right.
+    /// The rule that authorized it.
     pub rule: String,
-    /// How many have to say yes.
+    /// How many approvals are required.
     pub needed: u32,
-    /// The hash of the policy that held; empty where there was none.
+    /// The hash of the policy in effect; empty without one.
     pub policy: String,
-    /// Until when it holds.
+    /// When it expires.
     pub until_ms: Option<u64>,
     pub signature: Option<String>,
 }
@@ -148,62 +143,49 @@ pub struct Approval {
 pub struct Rejection {
     pub revision: u32,
     pub by: Who,
-    /// When, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub at_ms: u64,
     pub feedback: String,
 }
 
-/// An entry with its place and its time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said {
-    /// Its place in the ledger, counted from 1.
+    /// Counted from 1.
     pub seq: u64,
-    /// When, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub at_ms: u64,
     pub entry: Entry,
 }
 
-/// Why an entry does not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unfit {
-    /// The plan can't go there from where it stands.
+    /// The plan can't get there from its current state.
     Way(Forbidden),
     /// Only somebody else may move it there.
-    Actor {
-        from: State,
-        /// Where it was to go.
-        to: State,
-        /// Who may move it.
-        actor: Actor,
-    },
-    /// It is about another revision than the newest.
+    Actor { from: State, to: State, actor: Actor },
+    /// It is about an older revision.
     Revision {
-        /// The revision that it is about.
         said: u32,
-        /// The newest; 0 where nothing was proposed.
+        /// 0 if nothing was proposed.
         newest: u32,
     },
     /// The same text was rejected.
-    Unchanged {
-        /// The revision that was rejected.
-        revision: u32,
-    },
-    /// There is no such remark, or it was seen to.
+    Unchanged { revision: u32 },
+    /// No such comment, or it was answered already.
     Comment(u32),
-    /// There is no such discovery, or it was added already.
+    /// No such follow-up work, or it was added already.
     Discovery(u32),
-    /// Another run began last.
+    /// Not the last run that was started.
     Run(i64),
-    /// The same person said yes already.
+    /// The same person already approved it.
     Twice(Who),
-    /// It can't be taken back.
+    /// It can't be undone.
     Undo(String),
-    /// It is not an agent's to take back.
+    /// An agent may not undo it.
     Theirs(State),
 }
 
 impl Standing {
-    /// Where a plan stands of which nothing was said yet.
     pub const fn new() -> Self {
         Self {
             state: State::Draft,
@@ -222,7 +204,7 @@ impl Standing {
         }
     }
 
-    /// Folds a whole ledger. What was taken back counts as if it had never been said.
+    /// Folds a whole ledger. Undone entries count as if they had never been made.
     pub fn of(ledger: &[Said]) -> Result<Self, (u64, Unfit)> {
         let mut standing = Self::new();
         let undone = undone(ledger);
@@ -232,7 +214,7 @@ impl Standing {
         Ok(standing)
     }
 
-    /// Where the plan stands, with what is known of a run that goes on.
+    /// The state of the plan, given the state of its current run.
     pub fn state(&self, run: Option<State>) -> State {
         run.filter(|_| self.state == State::Running).unwrap_or(self.state)
     }
@@ -241,7 +223,7 @@ impl Standing {
         self.revisions.last()
     }
 
-    /// The approvals of exactly this, as long as they hold, if they are as many as are needed.
+    /// The approvals of exactly this subject that are still valid, if there are enough.
     pub fn approved(&self, now_ms: u64) -> Option<&[Approval]> {
         let holds = |approval: &&Approval| approval.until_ms.is_none_or(|until| now_ms < until);
         let needed = self.approvals.iter().map(|approval| approval.needed).max()?;
@@ -249,8 +231,9 @@ impl Standing {
         (said >= needed as usize).then_some(&self.approvals)
     }
 
-    /// Whether something new may be said by whoever says it: an agent takes back only what an agent proposed, while no person has
-    /// decided about it. A ledger is folded without this: it tells what was said.
+    /// Whether a new entry is allowed for its author: an agent may only withdraw what an agent proposed, as
+    /// long as no person has decided about it. Folding a ledger skips this check, because it reports what was
+    /// recorded.
     pub fn may_be_said(&self, entry: &Entry) -> Result<(), Unfit> {
         let is_decided = self.approvals.iter().any(|approval| approval.by.role == Role::Person);
         let is_agents = self.newest().is_some_and(|newest| newest.by.role == Role::Agent);
@@ -270,7 +253,7 @@ impl Standing {
         if is_agent && takes_back && is_theirs { Err(Unfit::Theirs(self.state)) } else { Ok(()) }
     }
 
-    /// Takes over one entry that was not taken back.
+    /// Folds in one entry that was not undone.
     pub fn say(&mut self, said: &Said) -> Result<(), Unfit> {
         let at_ms = said.at_ms;
         match &said.entry {
@@ -332,7 +315,7 @@ impl Standing {
                     Some(Merged { into: into.clone(), commit: commit.clone(), tip: tip.clone(), at_ms });
             }
             Entry::Evicted { .. } => self.evicted = Some(said.clone()),
-            // What was taken back is left out before anything is folded; where a plan lies moves nothing.
+            // Undone entries are removed before the fold; the location of a plan affects no state.
             Entry::Undone { .. } | Entry::Archived { .. } | Entry::Deleted { .. } => {}
         }
         Ok(())
@@ -452,7 +435,7 @@ impl Standing {
         Ok(())
     }
 
-    /// Whether a plan may be proposed from where it stands: directly, or by way of a draft.
+    /// Whether a plan may be proposed from its current state: directly, or by way of a draft.
     fn may_propose(&self, revision: u32, subject: &Subject, by: &Who) -> Result<(), Unfit> {
         let newest = self.newest();
         let same = newest.is_some_and(|newest| newest.subject.digest == subject.digest);
@@ -471,12 +454,12 @@ impl Standing {
         if revision == newest { Ok(()) } else { Err(Unfit::Revision { said: revision, newest }) }
     }
 
-    /// The way from here to there, for somebody.
+    /// Whether somebody may move the plan to this state.
     fn go(&self, to: State, by: &Who) -> Result<(), Unfit> {
         let actor = self.way(to)?;
         let may = match (actor, by.role) {
             (Actor::Planner | Actor::Verifier, _) | (_, Role::Person) => true,
-            // A written rule may say yes, and age may end; neither says anything else.
+            // A policy rule may approve, and age may cancel; neither may do anything else.
             (Actor::Person, Role::Policy) => to == State::Approved,
             (Actor::Person, Role::Age) => to == State::Cancelled,
             (Actor::Person | Actor::Harness, Role::Agent) | (Actor::Harness, Role::Policy | Role::Age) => {
@@ -490,7 +473,8 @@ impl Standing {
         self.state.to(to).map_err(Unfit::Way)
     }
 
-    /// Every way but the one to a run makes the approvals void. A run that failed may be tried again on the same yes.
+    /// Every transition except the one to a run voids the approvals. A failed run may be retried under the
+    /// same approval.
     fn reach(&mut self, state: State, at_ms: u64) {
         if !matches!(state, State::Running | State::Failed) {
             self.approvals.clear();
@@ -507,16 +491,16 @@ impl Default for Standing {
     }
 }
 
-/// The places of everything that was taken back.
+/// The positions of all undone entries.
 pub fn undone(ledger: &[Said]) -> BTreeSet<u64> {
     let seq = |said: &Said| if let Entry::Undone { seq, .. } = said.entry { Some(seq) } else { None };
     ledger.iter().filter_map(seq).collect()
 }
 
-/// The decision that somebody may take back: their own, and the last thing that was said and still holds.
+/// The decision that somebody may undo: their own, and the last one that is still valid.
 pub fn undoable<'a>(ledger: &'a [Said], by: &Who) -> Result<&'a Said, Unfit> {
     let undone = undone(ledger);
-    // What is only told beside must not keep anybody from taking a decision back.
+    // Entries without effect on the state don't block an undo.
     let is_aside = |entry: &Entry| {
         matches!(
             entry,
@@ -525,7 +509,7 @@ pub fn undoable<'a>(ledger: &'a [Said], by: &Who) -> Result<&'a Said, Unfit> {
     };
     let holds = |said: &&Said| !undone.contains(&said.seq) && !is_aside(&said.entry);
     let last = ledger.iter().rev().find(holds);
-    let last = last.ok_or_else(|| Unfit::Undo("nothing was decided".to_owned()))?;
+    let last = last.ok_or_else(|| Unfit::Undo("no decision was made".to_owned()))?;
     let name = last.entry.name();
     match &last.entry {
         Entry::Approved { by: who, .. }
@@ -536,19 +520,19 @@ pub fn undoable<'a>(ledger: &'a [Said], by: &Who) -> Result<&'a Said, Unfit> {
         | Entry::Cancelled { by: who, .. }
         | Entry::Deleted { by: who, .. } => match who == by {
             true => Ok(last),
-            false => Err(Unfit::Undo(format!("the last thing that was said is {name}, by {who}"))),
+            false => Err(Unfit::Undo(format!("the last entry is {name}, by {who}"))),
         },
         Entry::Proposed { by: who, .. } => Err(Unfit::Undo(format!("{who} has proposed a revision since"))),
-        Entry::Started { run, .. } => Err(Unfit::Undo(format!("run {run} has begun on the strength of it"))),
+        Entry::Started { run, .. } => Err(Unfit::Undo(format!("run {run} has started under it"))),
         Entry::Ended { run, .. } => Err(Unfit::Undo(format!("run {run} has ended since"))),
         Entry::Lapsed { .. } => Err(Unfit::Undo("the approval has lapsed since".to_owned())),
-        Entry::Merged { into, .. } => Err(Unfit::Undo(format!("its work is in {into}"))),
+        Entry::Merged { into, .. } => Err(Unfit::Undo(format!("it is merged into {into}"))),
         Entry::Archived { .. }
         | Entry::Evicted { .. }
         | Entry::Undone { .. }
         | Entry::Drafted { .. }
         | Entry::Discovered { .. }
-        | Entry::Added { .. } => Err(Unfit::Undo(format!("the last thing that was said is {name}"))),
+        | Entry::Added { .. } => Err(Unfit::Undo(format!("the last entry is {name}"))),
     }
 }
 
@@ -557,22 +541,22 @@ impl fmt::Display for Unfit {
         match self {
             Self::Way(forbidden) => forbidden.fmt(f),
             Self::Actor { from, to, actor } => {
-                write!(f, "a plan that is {from} becomes {to} by the {actor} alone")
+                write!(f, "only the {actor} may move a plan from {from} to {to}")
             }
             Self::Revision { said, newest: 0 } => write!(f, "r{said} was never proposed"),
-            Self::Revision { said, newest } => write!(f, "r{said} is not the newest revision, r{newest} is"),
+            Self::Revision { said, newest } => write!(f, "r{said} is not the newest revision; r{newest} is"),
             Self::Unchanged { revision } => {
-                write!(f, "r{revision} was rejected, and nothing in the plan has changed since")
+                write!(f, "r{revision} was rejected, and the plan has not changed since")
             }
-            Self::Comment(comment) => write!(f, "there is no open comment {comment}"),
-            Self::Discovery(number) => write!(f, "there is no discovery {number} that is not a step yet"),
-            Self::Run(run) => write!(f, "run {run} is not the one that began last"),
-            Self::Twice(who) => write!(f, "{who} has approved this revision already"),
-            Self::Undo(why) => write!(f, "nothing can be taken back: {why}"),
+            Self::Comment(comment) => write!(f, "no open comment {comment}"),
+            Self::Discovery(number) => write!(f, "no open follow-up work {number}"),
+            Self::Run(run) => write!(f, "run {run} is not the latest run"),
+            Self::Twice(who) => write!(f, "{who} already approved this revision"),
+            Self::Undo(why) => write!(f, "nothing to undo: {why}"),
             Self::Theirs(state) => {
                 write!(
                     f,
-                    "it is {state}, and an agent takes back only what an agent proposed and no person decided about"
+                    "it is {state}; an agent may withdraw only an agent's proposal that no person has decided about"
                 )
             }
         }

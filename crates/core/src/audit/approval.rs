@@ -1,4 +1,5 @@
-//! Whether every run was approved before it began: exactly this, by somebody who may, by as many as are needed, in time.
+//! Whether every run was approved before it started: this exact subject, by enough people who were allowed
+//! to, and in time.
 
 use super::receipt::{said, short};
 use super::{Check, Claimed, Found, Kind, World};
@@ -7,7 +8,6 @@ use crate::approval::status::{Approval, Standing, undone};
 use crate::audit::bundle::{Bundle, Link, RunBook};
 use crate::run::event::{ApprovedBy, Event};
 
-/// Checks the approvals, and every run against them.
 pub(super) fn approvals(bundle: &Bundle, world: &World<'_>, found: &mut Found<'_>) {
     persons(bundle, world, found);
     if !found.has(Check::Approval) {
@@ -18,8 +18,8 @@ pub(super) fn approvals(bundle: &Bundle, world: &World<'_>, found: &mut Found<'_
     for (run, standing) in &starts {
         if !bundle.runs.iter().any(|book| book.book.number == *run) {
             let by = standing.approvals.iter().map(|approval| approval.by.to_string()).collect::<Vec<_>>();
-            let text = format!("the ledger says that it began, approved by {}", by.join(" and "));
-            found.find(Kind::NoRun, format!("run {run}"), format!("{text}, but nothing of it is recorded"));
+            let text = format!("the ledger records its start, approved by {}", by.join(" and "));
+            found.find(Kind::NoRun, format!("run {run}"), format!("{text}, but its journal is missing"));
         }
     }
     for run in &bundle.runs {
@@ -30,7 +30,7 @@ pub(super) fn approvals(bundle: &Bundle, world: &World<'_>, found: &mut Found<'_
             let where_ = format!("event {} of run {}", link.seq, run.book.number);
             for approval in &receipt.approvals {
                 if let Some(why) = other_entry(&entries, approval, &run.digest) {
-                    let text = format!("the receipt of step `{step}` names {why}");
+                    let text = format!("the receipt of step `{step}` refers to {why}");
                     found.find(Kind::OtherApproval, where_.clone(), text);
                 }
             }
@@ -38,7 +38,7 @@ pub(super) fn approvals(bundle: &Bundle, world: &World<'_>, found: &mut Found<'_
     }
 }
 
-/// Where the plan stood each time that a run began.
+/// The approval state of the plan at each run's start.
 fn starts(bundle: &Bundle) -> Vec<(i64, Standing)> {
     let ledger = said(bundle);
     let undone = undone(&ledger);
@@ -50,13 +50,13 @@ fn starts(bundle: &Bundle) -> Vec<(i64, Standing)> {
             then.since_ms = said.at_ms;
             starts.push((run, then));
         }
-        // What does not fit is found where the ledger is folded; here the rest is still compared.
+        // Entries that don't fit are reported where the ledger is folded; the rest is still compared here.
         standing.say(said).ok();
     }
     starts
 }
 
-/// One run against what had been said when it began.
+/// Checks one run against the approvals that existed when it started.
 fn start(entries: &[(&Link, Entry)], run: &RunBook, standing: Option<&Standing>, found: &mut Found<'_>) {
     let where_ = format!("run {}", run.book.number);
     let first = run.events().next().map(|(_, event)| event);
@@ -65,21 +65,20 @@ fn start(entries: &[(&Link, Entry)], run: &RunBook, standing: Option<&Standing>,
     };
     let approvals = standing.map(|standing| standing.approvals.as_slice()).unwrap_or_default();
     let Some((standing, newest)) = standing.zip(approvals.last()) else {
-        let text = format!("no approval in the ledger; the run itself says that {approved_by} approved it");
+        let text = format!("no approval in the ledger; the run claims an approval by {approved_by}");
         return found.find(Kind::Unapproved, where_, text);
     };
     if *digest != run.digest || newest.subject.digest != run.digest {
-        let text =
-            format!("{} was approved, and {} was run", short(&newest.subject.digest), short(&run.digest));
+        let text = format!("approved {}, ran {}", short(&newest.subject.digest), short(&run.digest));
         found.find(Kind::OtherApproval, where_.clone(), text);
     }
     let by: Vec<&str> = approvals.iter().map(|approval| approval.by.name.as_str()).collect();
     if by.join(", ") != *approved_by {
-        let text = format!("the run says that {approved_by} approved it, the ledger says {}", by.join(", "));
+        let text = format!("the run claims an approval by {approved_by}; the ledger has {}", by.join(", "));
         found.find(Kind::OtherApproval, where_.clone(), text);
     }
     for why in named.iter().filter_map(|approval| other_entry(entries, approval, &run.digest)) {
-        found.find(Kind::OtherApproval, where_.clone(), format!("its first event names {why}"));
+        found.find(Kind::OtherApproval, where_.clone(), format!("its first event refers to {why}"));
     }
     for text in moved(begun, newest) {
         found.find(Kind::Moved, where_.clone(), text);
@@ -87,7 +86,7 @@ fn start(entries: &[(&Link, Entry)], run: &RunBook, standing: Option<&Standing>,
     in_time(standing, &where_, found);
 }
 
-/// What of the approved is not what the run began with.
+/// What differs between the approved subject and what the run started with.
 fn moved(begun: &Event, approval: &Approval) -> Vec<String> {
     let Event::RunStarted { base, agents, sealed, .. } = begun else { return Vec::new() };
     let subject = &approval.subject;
@@ -95,55 +94,55 @@ fn moved(begun: &Event, approval: &Approval) -> Vec<String> {
     let approved = subject.base.as_ref().map(|base| &base.commit);
     if base.as_ref() != approved {
         let name = |commit: Option<&String>| commit.map_or("no commit", |commit| short(commit)).to_owned();
-        moved.push(format!("it began at {}, and {} was approved", name(base.as_ref()), name(approved)));
+        moved.push(format!("it started at {}, but {} was approved", name(base.as_ref()), name(approved)));
     }
     if *agents != subject.agents {
-        moved.push("the command lines of the agents are not those that were approved".to_owned());
+        moved.push("the agent commands are not the approved ones".to_owned());
     }
     for (path, hash) in &subject.sealed {
         if sealed.get(path) != Some(hash) {
-            moved.push(format!("the sealed file {path} is not the one that was approved"));
+            moved.push(format!("sealed file {path} is not the approved one"));
         }
     }
     moved
 }
 
-/// Whether enough approvals held when the run began.
+/// Whether enough approvals were valid when the run started.
 fn in_time(standing: &Standing, where_: &str, found: &mut Found<'_>) {
     let at_ms = standing.since_ms;
     let has_expired = |approval: &Approval| approval.until_ms.is_some_and(|until| at_ms >= until);
     let needed = standing.approvals.iter().map(|approval| approval.needed).max().unwrap_or(1);
     let said = standing.approvals.len();
     if said < needed as usize {
-        let text = format!("{needed} had to approve it, and {said} did");
+        let text = format!("{said} of {needed} required approvals");
         found.find(Kind::TooFew, where_.to_owned(), text);
     }
     for approval in standing.approvals.iter().filter(|approval| has_expired(approval)) {
-        let text = format!("the approval by {} had run out when it began", approval.by);
+        let text = format!("the approval by {} had expired when it started", approval.by);
         found.find(Kind::Expired, where_.to_owned(), text);
     }
 }
 
-/// Why a receipt's approval is not the one in the ledger.
+/// Why the approval that a receipt refers to isn't the one in the ledger.
 fn other_entry(entries: &[(&Link, Entry)], approval: &ApprovedBy, digest: &str) -> Option<String> {
     let ApprovedBy { by, seq, hash } = approval;
     let entry = entries.iter().find(|(link, _)| link.seq == *seq);
     let Some((link, entry)) = entry else {
-        return Some(format!("entry {seq} of the ledger, which is not there"));
+        return Some(format!("entry {seq} of the ledger, which does not exist"));
     };
     if link.hash.to_hex().as_str() != hash {
-        return Some(format!("another entry {seq} of the ledger than is there"));
+        return Some(format!("a different entry {seq} of the ledger"));
     }
     let Entry::Approved { subject, by: who, .. } = entry else {
-        return Some(format!("entry {seq} of the ledger, which is no approval"));
+        return Some(format!("entry {seq} of the ledger, which is not an approval"));
     };
     if who != by {
-        return Some(format!("an approval by {by}, but the ledger says {who}"));
+        return Some(format!("an approval by {by}, but the ledger has {who}"));
     }
     (subject.digest != digest).then(|| format!("an approval of {}", short(&subject.digest)))
 }
 
-/// Who approved, and whether they may.
+/// Checks that every approver was allowed to approve.
 fn persons(bundle: &Bundle, world: &World<'_>, found: &mut Found<'_>) {
     let mut proposed: Option<Entry> = None;
     let mut before: Vec<Who> = Vec::new();
@@ -165,7 +164,7 @@ fn persons(bundle: &Bundle, world: &World<'_>, found: &mut Found<'_>) {
                 before: &before,
             };
             let may = match by.role {
-                Role::Agent | Role::Age => Err("only a person or a written rule may approve".to_owned()),
+                Role::Agent | Role::Age => Err("only a person or a policy rule may approve".to_owned()),
                 Role::Person | Role::Policy => (world.may)(&claimed),
             };
             if let Err(why) = may {
@@ -177,13 +176,12 @@ fn persons(bundle: &Bundle, world: &World<'_>, found: &mut Found<'_>) {
             && let Some(statement) = statement(&bundle.plan, &entry)
             && let Err(why) = (world.signed)((&statement, signature), by, link.at_ms)
         {
-            found.find(Kind::BadSignature, where_, format!("{what}, but the signature does not hold: {why}"));
+            found.find(Kind::BadSignature, where_, format!("{what}, but the signature is invalid: {why}"));
         }
         before.push(by.clone());
     }
 }
 
-/// The text of a proposal.
 fn text_of<'a>(bundle: &'a Bundle, proposed: &Entry) -> Option<&'a str> {
     let Entry::Proposed { text, .. } = proposed else { return None };
     std::str::from_utf8(bundle.blobs.get(&text.0)?.content.as_deref()?).ok()

@@ -1,5 +1,5 @@
-//! The record of one plan with everything that a stranger needs to check it: the ledger, the journals of its runs, what they name.
-//! `file` is its format beside the code. Judges nothing: [`crate::audit`] does.
+//! The record of one plan with everything that a third party needs to check it: the ledger, the journals of
+//! its runs, and what they refer to. `file` is its file format. Judges nothing: [`crate::audit`] does.
 
 mod format;
 
@@ -13,66 +13,62 @@ use crate::approval::ledger::Entry;
 use crate::audit::hash_chain;
 use crate::run::event::{Blob, Event};
 
-/// The end of a book. Kept elsewhere, it shows that nothing was cut off.
+/// The end of a book. Stored elsewhere, it shows that nothing was cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
-    /// The number of the last record; 0 when there is none.
+    /// 0 if there is none.
     pub seq: u64,
-    /// Its hash, or what the first record would follow.
+    /// Its hash, or the genesis hash of an empty book.
     pub hash: Hash,
 }
 
-/// One record with its place on the chain.
+/// One record of the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// Its place, counted from 1.
+    /// Counted from 1.
     pub seq: u64,
-    /// When it was recorded, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub at_ms: u64,
     /// The record, byte for byte.
     pub text: Vec<u8>,
     /// The hash of the record before it.
     pub prev: Hash,
-    /// Names it and everything before it.
+    /// Covers the record and everything before it.
     pub hash: Hash,
 }
 
 /// A chain of records: the journal of a run, or the ledger of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Book {
-    /// Its number among its like, which is a part of every hash.
+    /// The number of the run or the plan, which is part of every hash.
     pub number: i64,
-    /// The records, in the order in which they lie there.
+    /// In stored order.
     pub links: Vec<Link>,
-    /// The book's own record of its end; `None` where there is none.
+    /// The recorded end of the book, if any.
     pub head: Option<Head>,
 }
 
 impl Book {
-    /// The end of the book as its records have it.
+    /// The end of the book according to its records.
     pub fn end(&self, first: Hash) -> Head {
         self.links.last().map_or(Head { seq: 0, hash: first }, |last| Head { seq: last.seq, hash: last.hash })
     }
 
-    /// The hash of the record with this number.
     pub fn hash_at(&self, seq: u64) -> Option<Hash> {
         self.links.iter().find(|link| link.seq == seq).map(|link| link.hash)
     }
 }
 
-/// A run with its journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunBook {
     pub book: Book,
-    /// The name of the plan.
     pub name: String,
     /// The digest that was approved.
     pub digest: String,
     /// The approved text, byte for byte.
     pub text: String,
-    /// The dialect that it is written in.
     pub dialect: String,
-    /// When it was recorded, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub created_at_ms: u64,
 }
 
@@ -82,59 +78,55 @@ impl RunBook {
         hash_chain::run_genesis(&self.digest, self.text.as_bytes())
     }
 
-    /// The end of the journal.
     pub fn end(&self) -> Head {
         self.book.end(self.first())
     }
 
-    /// Every event that can be read, with its place.
+    /// Every readable event, with its record.
     pub fn events(&self) -> impl Iterator<Item = (&Link, Event)> {
         self.book.links.iter().filter_map(|link| Some((link, serde_json::from_slice(&link.text).ok()?)))
     }
 }
 
-/// Bytes that a record names.
+/// Bytes that a record refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
-    /// How many they are.
     pub bytes: u64,
-    /// The bytes themselves, where they are at hand.
+    /// `None` if not available.
     pub content: Option<Vec<u8>>,
-    /// When they were let go of because their run was old, in milliseconds since 1970.
+    /// When they were removed by retention, in milliseconds since 1970.
     pub dropped_at_ms: Option<u64>,
 }
 
-/// Everything that is recorded of one plan.
+/// The whole record of one plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Bundle {
-    /// The store that it comes from: books have the same numbers in others.
+    /// The store of origin: other stores use the same numbers.
     pub store: String,
-    /// The plan, relative to the root of the project.
+    /// Relative to the project root.
     pub plan: String,
-    /// The name of the plan.
     pub name: String,
-    /// What was said about it; `None` where nothing was.
+    /// `None` without entries.
     pub ledger: Option<Book>,
-    /// Its runs, the oldest first.
+    /// Oldest first.
     pub runs: Vec<RunBook>,
-    /// What the records name, by its hash. What is missing here is missing there.
+    /// What the records refer to, by hash. Missing here means missing in the store.
     pub blobs: BTreeMap<String, Kept>,
 }
 
 impl Bundle {
-    /// Every entry of the ledger that can be read, with its place.
+    /// Every readable entry of the ledger, with its record.
     pub fn entries(&self) -> impl Iterator<Item = (&Link, Entry)> {
         let links = self.ledger.iter().flat_map(|ledger| &ledger.links);
         links.filter_map(|link| Some((link, serde_json::from_slice(&link.text).ok()?)))
     }
 
-    /// How many records there are.
     pub fn records(&self) -> usize {
         let ledger = self.ledger.as_ref().map_or(0, |ledger| ledger.links.len());
         self.runs.iter().map(|run| run.book.links.len()).sum::<usize>() + ledger
     }
 
-    /// Every end, as a line that names its book: what is anchored elsewhere.
+    /// All heads, each as a line that names its book, for the anchor.
     pub fn heads(&self) -> Vec<Anchor> {
         let runs = self.runs.iter().map(|run| Anchor {
             book: Named::Run(run.book.number),
@@ -149,7 +141,7 @@ impl Bundle {
         ledger.chain(runs).collect()
     }
 
-    /// Everything that a record names, each with whether a stranger needs its content to check anything.
+    /// Everything that a record refers to, and whether its content is needed to check the record.
     pub fn named(&self) -> BTreeMap<Blob, Need> {
         let mut named = BTreeMap::new();
         for (_, entry) in self.entries() {
@@ -166,11 +158,11 @@ impl Bundle {
     }
 }
 
-/// What of some bytes is needed.
+/// Which part of a blob is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
     Content,
-    /// That there are so many.
+    /// Only its length.
     Length,
 }
 
@@ -200,7 +192,7 @@ pub enum Named {
 }
 
 impl Named {
-    /// What tells books apart. A plan may have been moved; its ledger has kept its number.
+    /// What identifies a book. A moved plan keeps the number of its ledger.
     pub const fn key(&self) -> (&'static str, i64) {
         match self {
             Self::Ledger(number, _) => ("ledger", *number),
@@ -218,34 +210,34 @@ impl std::fmt::Display for Named {
     }
 }
 
-/// The end of a book, as it is kept outside of what it is the end of. One line of text.
+/// The end of a book, as stored outside the book. One line of text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Anchor {
     pub book: Named,
     pub head: Head,
-    /// When its last record was made, in milliseconds since 1970.
+    /// When its last record was written, in milliseconds since 1970.
     pub at_ms: u64,
 }
 
 impl Anchor {
-    /// `run NUMBER SEQ HASH AT`, or `ledger NUMBER SEQ HASH AT PLAN`, without a line break.
+    /// `run NUMBER SEQ HASH AT`, or `ledger NUMBER SEQ HASH AT PLAN`, without a newline.
     pub fn line(&self) -> String {
         let Head { seq, hash } = self.head;
         match &self.book {
             Named::Run(number) => format!("run {number} {seq} {} {}", hash.to_hex(), self.at_ms),
             Named::Ledger(number, plan) => {
-                // A plan may have any name; in the file it has one line.
+                // A plan name may contain newlines; in the file it is one line.
                 let plan = plan.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r");
                 format!("ledger {number} {seq} {} {} {plan}", hash.to_hex(), self.at_ms)
             }
         }
     }
 
-    /// Reads a line; `None` where it is none.
+    /// Parses a line; `None` if it is invalid.
     pub fn read(line: &str) -> Option<Self> {
         let mut words = line.splitn(6, ' ');
         let kind = words.next()?;
-        // Numbers in one spelling only: what is written otherwise was not written by us.
+        // Accept numbers in one spelling only: planwright writes no other.
         let number: i64 = exact(words.next()?)?;
         let seq: u64 = exact(words.next()?)?;
         let hash = words.next()?;
@@ -281,7 +273,7 @@ fn unescaped(text: &str) -> Option<String> {
     Some(plain)
 }
 
-/// The head of heads: one hash over the ends of many books.
+/// One hash over the heads of many books.
 pub fn head_of_heads(anchors: &[Anchor]) -> Hash {
     let lines: BTreeSet<String> = anchors.iter().map(Anchor::line).collect();
     let mut hasher = blake3::Hasher::new();

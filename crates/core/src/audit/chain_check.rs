@@ -1,5 +1,5 @@
-//! The chains of a record: whether every record is what was written and follows the one before it, up to an end that others
-//! have kept.
+//! The hash chains of a record: whether every record is intact and follows the one before it, up to a head
+//! that the anchor recorded.
 
 use blake3::Hash;
 
@@ -9,7 +9,6 @@ use crate::audit::bundle::{Book, Bundle, Head, Named};
 use crate::audit::hash_chain;
 use crate::run::event::Event;
 
-/// Goes along every chain.
 pub(super) fn chains(bundle: &Bundle, found: &mut Found<'_>) {
     if !found.has(Check::Chain) {
         return;
@@ -30,13 +29,13 @@ pub(super) fn chains(bundle: &Bundle, found: &mut Found<'_>) {
         };
         walk(&run.book, run.first(), &words, found);
         if run.book.links.first().is_some_and(|first| first.at_ms != run.created_at_ms) {
-            let text = "it says that it began at another time than its first event".to_owned();
+            let text = "its start time is not that of its first event".to_owned();
             found.find(Kind::Changed, words.book, text);
         }
     }
 }
 
-/// How a book and its records are called and read.
+/// How messages refer to a book and its records, and how a record is parsed.
 struct Words {
     book: String,
     record: &'static str,
@@ -55,36 +54,36 @@ fn walk(book: &Book, first: Hash, words: &Words, found: &mut Found<'_>) {
         let seq = link.seq;
         if seq > head.seq + 1 {
             let missing = head.seq + 1;
-            found.find(Kind::Missing, words.at(missing), format!("it is missing; the next one is {seq}"));
+            found.find(Kind::Missing, words.at(missing), format!("missing; the next one is {seq}"));
         } else if seq <= head.seq {
-            let text = format!("it lies behind {} {}", words.record, head.seq);
+            let text = format!("out of order: it follows {} {}", words.record, head.seq);
             found.find(Kind::Unlinked, words.at(seq), text);
         } else if link.prev != head.hash {
             let text = match head.seq {
-                0 => "it does not follow what the book begins with".to_owned(),
+                0 => "it does not follow the start of the book".to_owned(),
                 before => format!("it does not follow {} {before}", words.record),
             };
             found.find(Kind::Unlinked, words.at(seq), text);
         }
         if hash_chain::link(&link.prev, book.number, (seq, link.at_ms), &link.text) != link.hash {
-            found.find(Kind::Changed, words.at(seq), "it is not what was written".to_owned());
+            found.find(Kind::Changed, words.at(seq), "hash mismatch".to_owned());
         }
         if !(words.is_readable)(&link.text) {
-            let text = format!("it can't be read as an {}", words.record);
+            let text = format!("invalid {}", words.record);
             found.find(Kind::Unreadable, words.at(seq), text);
         }
-        // The walk goes on from what is written, so that one change is one finding and not the rest of the book.
+        // Continue from the stored hash, so that one change is one finding and not the rest of the book.
         head = Head { seq, hash: link.hash };
     }
     match book.head {
         Some(record) if record == head => {}
         Some(record) => {
-            let text = format!("it says that it ends with {} {}", words.record, record.seq);
+            let text = format!("its recorded end is {} {}", words.record, record.seq);
             let text = format!("{text} ({}), but it ends with {}", short(record.hash), head.seq);
             found.find(Kind::OtherHead, words.book.clone(), format!("{text} ({})", short(head.hash)));
         }
         None => {
-            let text = "there is no record of where it ends".to_owned();
+            let text = "its end is not recorded".to_owned();
             found.find(Kind::OtherHead, words.book.clone(), text);
         }
     }
@@ -94,7 +93,7 @@ fn short(hash: Hash) -> String {
     hash.to_hex()[..8].to_owned()
 }
 
-/// Compares the chains with heads that were kept elsewhere.
+/// Compares the chains with heads that were recorded outside the store.
 pub(super) fn anchors(bundle: &Bundle, kept: &[KeptHead], found: &mut Found<'_>) {
     if !found.has(Check::Anchor) {
         return;
@@ -110,7 +109,7 @@ pub(super) fn anchors(bundle: &Bundle, kept: &[KeptHead], found: &mut Found<'_>)
             }
         };
         let Some((book, first)) = known else {
-            found.find(Kind::Gone, where_, format!("{by} knows {seq} records of it, and there is none"));
+            found.find(Kind::Gone, where_, format!("not found, but {by} has its record {seq}"));
             continue;
         };
         let end = book.end(first);
@@ -118,18 +117,18 @@ pub(super) fn anchors(bundle: &Bundle, kept: &[KeptHead], found: &mut Found<'_>)
         let at_ms = book.links.iter().find(|link| link.seq == seq).map(|link| link.at_ms);
         match here {
             _ if seq > end.seq => {
-                let text = format!("it ends with record {}, but {by} knows record {seq}", end.seq);
+                let text = format!("it ends with record {}, but {by} has record {seq}", end.seq);
                 found.find(Kind::CutOff, where_, text);
             }
             Some(here) if here != hash => {
-                let text = format!("record {seq} is {}, but {by} knows {}", short(here), short(hash));
+                let text = format!("record {seq} is {}, but {by} has {}", short(here), short(hash));
                 found.find(Kind::Rewritten, where_, text);
             }
             None => {
-                found.find(Kind::Rewritten, where_, format!("record {seq} is missing, but {by} knows it"));
+                found.find(Kind::Rewritten, where_, format!("record {seq} is missing, but {by} has it"));
             }
             Some(_) if at_ms.is_some_and(|at_ms| at_ms != anchor.at_ms) => {
-                let text = format!("record {seq} was made at another time than {by} knows");
+                let text = format!("record {seq} does not have the time that {by} has");
                 found.find(Kind::Rewritten, where_, text);
             }
             Some(_) => {}

@@ -1,5 +1,5 @@
-//! What a plan file claims against what is proven. A mark is written by the harness after the verdict; anybody else can write one,
-//! too, so it proves nothing.
+//! Compares the marks in a plan file with the record. planwright writes a mark after the verdict, but anybody
+//! else can write one, too, so a mark proves nothing.
 
 use super::receipt::Folded;
 use super::{Check, Found, Kind};
@@ -12,7 +12,7 @@ use crate::run::event::Outcome;
 use crate::run::state::{Phase, Status};
 use crate::syntax::source::Source;
 
-/// The steps that a draft marks as done, by id, each with its contract; `None`: a person confirms it.
+/// The steps that a draft marks as done, by id, each with its contract; `None` for a manual step.
 pub fn claims(draft: &Draft) -> Vec<(String, Option<String>)> {
     let ids = verified::ids(draft);
     let done = draft.steps.iter().zip(ids).filter(|(step, _)| step.mark() == Some(Mark::Done));
@@ -23,46 +23,41 @@ pub fn claims(draft: &Draft) -> Vec<(String, Option<String>)> {
     .collect()
 }
 
-/// Compares the marks of the file with the record.
 pub(super) fn marks(bundle: &Bundle, folded: &[Folded], file: Option<&Source>, found: &mut Found<'_>) {
     let Some(source) = file.filter(|_| found.has(Check::Mark)) else { return };
     let draft = source.draft();
     for (id, command) in claims(&draft) {
         if let Some(why) = unproven(folded, &id, command.as_deref()) {
-            found.find(
-                Kind::UnprovenMark,
-                format!("step `{id}`"),
-                format!("the file says that it is done, but {why}"),
-            );
+            found.find(Kind::UnprovenMark, format!("step `{id}`"), format!("marked as done, but {why}"));
         }
     }
     if draft.state.as_ref().is_some_and(|state| state.value == State::Done) && !is_done(folded) {
         let why = match bundle.runs.is_empty() {
-            true => "it was never run".to_owned(),
-            false => "no run of it came to that end".to_owned(),
+            true => "it has not been run".to_owned(),
+            false => "no run of it finished as done".to_owned(),
         };
-        let text = format!("the file says that the plan is done, but {why}");
+        let text = format!("the file marks the plan as done, but {why}");
         found.find(Kind::UnprovenMark, "the status".to_owned(), text);
     }
 }
 
-/// Whether the last run that came to an end is done.
+/// Whether the last finished run is done.
 fn is_done(folded: &[Folded]) -> bool {
     let mut phases = folded.iter().filter_map(|run| run.state.as_ref()).map(|state| &state.phase);
     phases.rfind(|phase| matches!(phase, Phase::Finished(_))) == Some(&Phase::Finished(Outcome::Done))
 }
 
-/// Why nothing proves that a step is done: the last run that knows the step has the last word.
+/// Why a step isn't proven done. The last run that contains the step decides.
 fn unproven(folded: &[Folded], id: &str, command: Option<&str>) -> Option<String> {
     let known = folded.iter().rev().find_map(|run| {
         let (plan, state) = (run.plan.as_ref()?, run.state.as_ref()?);
         let place = state.place(id)?;
         Some((&plan.steps[place], &state.steps[place]))
     });
-    let Some((step, state)) = known else { return Some("no receipt says so".to_owned()) };
+    let Some((step, state)) = known else { return Some("it has no receipt".to_owned()) };
     match &state.status {
         Status::Passed { .. } => {}
-        Status::Skipped { by, .. } => return Some(format!("it was left out by {by}")),
+        Status::Skipped { by, .. } => return Some(format!("it was skipped by {by}")),
         Status::Pending | Status::Running { .. } | Status::Judging { .. } | Status::Waiting { .. } => {
             return Some(match state.failed.last() {
                 Some(failed) => format!("its contract failed ({})", failed.failure),
@@ -74,5 +69,5 @@ fn unproven(folded: &[Folded], id: &str, command: Option<&str>) -> Option<String
         Contract::Shell { command, .. } => Some(command.as_str()),
         Contract::Manual => None,
     };
-    (judged != command).then(|| "the receipt is about another contract".to_owned())
+    (judged != command).then(|| "its receipt is for a different contract".to_owned())
 }

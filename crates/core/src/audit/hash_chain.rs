@@ -1,25 +1,25 @@
-//! How records are chained: every one names the one before it by hash, so that a change of the past shows. The store and whoever
-//! checks an exported copy count by the same functions.
+//! The hash chain of records: each contains the hash of the one before it, so that a change of the past
+//! shows. The store and the audit of an exported copy use the same functions.
 
 use blake3::{Hash, Hasher};
 
-/// What the first record of every ledger follows.
+/// The predecessor of every ledger's first record.
 const LEDGER: &[u8] = b"planwright ledger 1";
 
-/// What the first event of a run follows: the approval, in digest and text.
+/// The predecessor of a run's first event: the approval, as digest and text.
 pub fn run_genesis(digest: &str, text: &[u8]) -> Hash {
     let mut hasher = Hasher::new();
-    // The length in front: no other digest and text run together to the same bytes.
+    // The length prefix keeps two different pairs of digest and text from giving the same bytes.
     hasher.update(&(digest.len() as u64).to_le_bytes()).update(digest.as_bytes()).update(text);
     hasher.finalize()
 }
 
-/// What the first entry of a ledger follows.
+/// The predecessor of a ledger's first entry.
 pub fn ledger_genesis() -> Hash {
     blake3::hash(LEDGER)
 }
 
-/// The hash of one record: of the run or the plan with the number `book`.
+/// The hash of one record of the run or plan with the number `book`.
 pub fn link(prev: &Hash, book: i64, (seq, at_ms): (u64, u64), record: &[u8]) -> Hash {
     let mut hasher = Hasher::new();
     // Everything before the record has a fixed length, so the parts can't run into each other.

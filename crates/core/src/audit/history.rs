@@ -1,4 +1,5 @@
-//! Who did what, when, and by which right: the record of a plan as people read it, one line for everything that counts.
+//! The record of a plan as people read it: who did what, when and with which authority, one line per event
+//! that matters.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,28 +12,28 @@ use crate::approval::ledger::{Entry, Who};
 use crate::audit::bundle::Bundle;
 use crate::run::event::{Answer, Event};
 
-/// One line of the history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Happened {
-    /// When, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub at_ms: u64,
     pub who: String,
-    /// What they did: `approved`.
+    /// Such as `approved`.
     pub what: String,
-    /// What it is about: `r2 7c41e09d`, `step fix`.
+    /// The subject, such as `r2 7c41e09d` or `step fix`.
     pub about: String,
-    /// What else there is to know.
+    /// Further details.
     pub note: String,
 }
 
-/// The history of a plan, the oldest first.
+/// The history of a plan, oldest first.
 pub fn history(bundle: &Bundle) -> Vec<Happened> {
     let mut lines: Vec<Happened> = bundle.entries().map(|(link, entry)| said(link.at_ms, &entry)).collect();
     for run in &bundle.runs {
         let number = run.book.number;
         lines.extend(run.events().filter_map(|(link, event)| happened(link.at_ms, number, &event)));
     }
-    // Stable: what was said comes before what was done in the same instant, and nothing else changes its order.
+    // A stable sort: in the same millisecond, ledger entries come before run events, and nothing else changes
+    // its order.
     lines.sort_by_key(|line| line.at_ms);
     lines
 }
@@ -60,7 +61,11 @@ fn said(at_ms: u64, entry: &Entry) -> Happened {
                 let fails = red.iter().filter(|red| red.before.word() == "fails").count();
                 format!("{fails} of {} contracts fail before the work", red.len())
             });
-            let warned = (*warnings > 0).then(|| format!("{warnings} warnings"));
+            let warned = match warnings {
+                0 => None,
+                1 => Some("1 warning".to_owned()),
+                _ => Some(format!("{warnings} warnings")),
+            };
             let note: Vec<String> = base.into_iter().chain(red).chain(warned).collect();
             ("proposed", revision(number, &subject.digest), note.join(", "))
         }
@@ -123,7 +128,7 @@ fn happened(at_ms: u64, run: i64, event: &Event) -> Option<Happened> {
             line(at_ms, "harness", "started", (format!("run {run}"), note))
         }
         Event::AgentsApproved { approved_by, .. } => {
-            let note = "other command lines for the agents".to_owned();
+            let note = "new agent commands".to_owned();
             line(at_ms, approved_by, "approved", (format!("run {run}"), note))
         }
         Event::ContractFinished { step: id, attempt, receipt } => {
@@ -166,7 +171,7 @@ fn happened(at_ms: u64, run: i64, event: &Event) -> Option<Happened> {
             let note = format!("attempt {attempt}, {}", finding::counted(&found));
             line(at_ms, "reviewer", "found", (step(id), note))
         }
-        // What agents do is told by `log`; here it is what came of it that counts.
+        // `log` shows the attempts; only their outcome matters here.
         Event::AttemptStarted { .. } | Event::BudgetWarned { .. } => return None,
     })
 }

@@ -1,5 +1,5 @@
-//! What a record tells, told again: the runs folded by the one table, every verdict judged by the one judge, every text against the
-//! digest that was approved.
+//! Replays a record: folds the runs with the same table, judges every verdict with the same judge, and checks
+//! every text against the approved digest.
 
 use super::{Check, Found, Kind};
 use crate::approval::status::{Said, Standing};
@@ -13,11 +13,10 @@ use crate::run::state::RunState;
 use crate::syntax::source::Source;
 use crate::verify;
 
-/// A run as far as its record could be followed.
+/// A run, as far as its record could be replayed.
 pub(super) struct Folded {
-    /// The plan that was approved; `None` where its text is not what was approved.
+    /// The approved plan; `None` if its text doesn't match the approved digest.
     pub(super) plan: Option<Plan>,
-    /// Where the run stands.
     pub(super) state: Option<RunState>,
 }
 
@@ -30,7 +29,7 @@ pub(super) fn fold(bundle: &Bundle, found: &mut Found<'_>) -> Vec<Folded> {
     bundle.runs.iter().map(|run| fold_run(&bundle.plan, run, found)).collect()
 }
 
-/// The ledger as far as it can be read.
+/// The readable part of the ledger.
 pub(super) fn said(bundle: &Bundle) -> Vec<Said> {
     bundle.entries().map(|(link, entry)| Said { seq: link.seq, at_ms: link.at_ms, entry }).collect()
 }
@@ -38,7 +37,7 @@ pub(super) fn said(bundle: &Bundle) -> Vec<Said> {
 fn fold_run(path: &str, run: &RunBook, found: &mut Found<'_>) -> Folded {
     let number = run.book.number;
     let Some(plan) = plan_of((&run.name, path), (&run.text, &run.dialect), &run.digest) else {
-        let text = format!("the text that is kept does not have the digest {}", short(&run.digest));
+        let text = format!("the stored text does not match digest {}", short(&run.digest));
         found.find(Kind::OtherPlan, format!("run {number}"), text);
         return Folded { plan: None, state: None };
     };
@@ -56,7 +55,7 @@ fn fold_run(path: &str, run: &RunBook, found: &mut Found<'_>) -> Folded {
     Folded { plan: Some(plan), state: Some(state) }
 }
 
-/// The plan that a text says, if it is the one with this digest.
+/// The plan in a text, if it has this digest.
 fn plan_of((name, path): (&str, &str), (text, written_in): (&str, &str), digest: &str) -> Option<Plan> {
     let source = Source::new(name, text).at(path).written_in(dialect::named(written_in)?);
     verify::trusted(&source).filter(|plan| Digest::of(plan).to_string() == digest)
@@ -76,13 +75,12 @@ fn proposed_texts(bundle: &Bundle, found: &mut Found<'_>) {
         let place = (bundle.name.as_str(), bundle.plan.as_str());
         let says = std::str::from_utf8(content).ok();
         if says.and_then(|says| plan_of(place, (says, &dialect), &subject.digest)).is_none() {
-            let text = format!("the text of r{revision} does not have the digest {}", short(&subject.digest));
+            let text = format!("the text of r{revision} does not match digest {}", short(&subject.digest));
             found.find(Kind::OtherPlan, format!("entry {} of the ledger", link.seq), text);
         }
     }
 }
 
-/// Judges every verdict again.
 pub(super) fn receipts(bundle: &Bundle, folded: &[Folded], found: &mut Found<'_>) {
     if !found.has(Check::Receipt) {
         return;
@@ -93,7 +91,7 @@ pub(super) fn receipts(bundle: &Bundle, folded: &[Folded], found: &mut Found<'_>
             let where_ = format!("event {} of run {}", link.seq, run.book.number);
             let what = format!("the verdict of step `{step}`, attempt {attempt},");
             if receipt.digest != run.digest {
-                let text = format!("{what} is about the plan {}", short(&receipt.digest));
+                let text = format!("{what} is for plan {}", short(&receipt.digest));
                 found.find(Kind::OtherDigest, where_.clone(), text);
             }
             let own = plan.iter().flat_map(|plan| &plan.steps).find(|own| own.id == step);
@@ -104,7 +102,7 @@ pub(super) fn receipts(bundle: &Bundle, folded: &[Folded], found: &mut Found<'_>
             if let Some(expect) = expect
                 && judge_with(expect, &receipt.observation, receipt.opinion.as_ref()) != receipt.verdict
             {
-                let text = format!("{what} does not follow from what was seen ({:?})", receipt.observation);
+                let text = format!("{what} does not follow from the observation ({:?})", receipt.observation);
                 found.find(Kind::WrongVerdict, where_, text);
             }
         }
@@ -120,16 +118,16 @@ fn expected(step: &Step) -> Option<u8> {
 
 fn other_contract(step: &Step, receipt: &Receipt) -> Option<String> {
     let Contract::Shell { command, expect } = &step.contract else {
-        return Some("is about a step that a person confirms".to_owned());
+        return Some("is for a manual step".to_owned());
     };
     if blake3::hash(command.as_bytes()).to_hex().as_str() != receipt.contract {
-        return Some(format!("is about another command ({})", short(&receipt.contract)));
+        return Some(format!("is for a different command ({})", short(&receipt.contract)));
     }
     let other = receipt.expect.filter(|said| said != expect)?;
-    Some(format!("takes {other} for done, but the plan says {expect}"))
+    Some(format!("expects exit code {other}, but the plan sets {expect}"))
 }
 
-/// Looks whether everything that is named is there, and is what it is named for.
+/// Checks that every blob that a record refers to exists and matches its hash.
 pub(super) fn outputs(bundle: &Bundle, found: &mut Found<'_>) {
     if !found.has(Check::Output) {
         return;
@@ -137,24 +135,24 @@ pub(super) fn outputs(bundle: &Bundle, found: &mut Found<'_>) {
     for (blob, need) in bundle.named() {
         let where_ = format!("output {}", short(&blob.0));
         let Some(kept) = bundle.blobs.get(&blob.0) else {
-            found.find(Kind::NoOutput, where_, "a record names it, and it is not kept".to_owned());
+            found.find(Kind::NoOutput, where_, "not found, but a record refers to it".to_owned());
             continue;
         };
         let Some(content) = &kept.content else {
             if need == Need::Content {
-                let text = "a record names it, and without it nobody can tell what was proposed".to_owned();
+                let text = "not found, but a proposal refers to it".to_owned();
                 found.find(Kind::NoOutput, where_, text);
             }
             continue;
         };
         if blake3::hash(content).to_hex().as_str() != blob.0 || content.len() as u64 != kept.bytes {
-            let text = "what is kept under its name is something else".to_owned();
+            let text = "hash mismatch".to_owned();
             found.find(Kind::OtherOutput, where_, text);
         }
     }
 }
 
-/// The first digits of a hash, as people compare them.
+/// The first digits of a hash, for display.
 pub(super) fn short(hash: &str) -> &str {
     hash.get(..8).unwrap_or(hash)
 }

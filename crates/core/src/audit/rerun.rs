@@ -1,5 +1,5 @@
-//! What running contracts again tells: whether what a file claims holds, whether a receipt still does, and who broke it.
-//! Marks are read and never written; a receipt is compared and never believed.
+//! What running contracts again shows: whether a file's claims hold, whether a receipt still does, and what
+//! broke it. Reads marks and never writes them; compares receipts and never trusts them.
 
 mod external_input;
 mod claim;
@@ -20,21 +20,21 @@ pub use external_input::beyond;
 pub use finding::finding;
 pub use history::{History, Proof, Recorded, Work};
 
-/// What a contract says now, on a fresh checkout.
+/// The result of a contract now, on a fresh checkout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "says", content = "because")]
 pub enum Now {
     Passes,
-    /// It fails; says how.
+    /// With the failure.
     Fails(String),
-    /// It could not be run, so nothing is known; says why.
+    /// It could not run, so the result is unknown; contains the reason.
     CannotRun(String),
-    /// There is no contract: only a person can tell.
+    /// A manual step: only a person can tell.
     Manual,
 }
 
 impl Now {
-    /// What a verdict on the checkout means.
+    /// Classifies a verdict on the checkout.
     pub fn of(verdict: &Verdict) -> Self {
         match verdict.failure() {
             None => Self::Passes,
@@ -47,7 +47,6 @@ impl Now {
         }
     }
 
-    /// The word that every face shows.
     pub const fn word(&self) -> &'static str {
         match self {
             Self::Passes => "passes",
@@ -57,7 +56,7 @@ impl Now {
         }
     }
 
-    /// How it fails, or why it can't be run; empty otherwise.
+    /// The failure, or why it can't run; empty otherwise.
     pub fn because(&self) -> &str {
         match self {
             Self::Fails(because) | Self::CannotRun(because) => because,
@@ -66,27 +65,27 @@ impl Now {
     }
 }
 
-/// What follows for a step from what its file claims, what is recorded of it, and what its contract says now.
+/// The conclusion about a step from its file's claim, its record, and the result of its contract now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Settled {
     Holds,
-    /// A person confirmed it, and nobody else can.
+    /// A person confirmed it, and only a person can.
     Confirmed,
-    /// Nobody says that it is done, and it is not.
+    /// Neither claimed nor done.
     Open,
-    /// The file says that it is done, and its contract fails.
+    /// The file marks it as done, but its contract fails.
     False,
-    /// Its receipt says that it passed, and its contract fails now.
+    /// Its receipt shows a pass, but its contract fails now.
     Broken,
-    /// Its receipt is about another contract than the plan has now.
+    /// Its receipt is for a contract that the plan no longer has.
     Moved,
-    /// It is said to be done, and nobody can tell: no contract, or one that can't be run.
+    /// Claimed as done, but unverifiable: it has no contract, or one that can't run.
     Unknown,
 }
 
 impl Settled {
-    /// What follows. `contract` is the hash of the contract that the plan has now, with the exit code that means done.
+    /// `contract` is the hash of the plan's current contract, with the exit code that means done.
     ///
     /// | claimed or recorded | contract now | settled |
     /// |---|---|---|
@@ -118,7 +117,6 @@ impl Settled {
         }
     }
 
-    /// The word that every face shows.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Holds => "holds",
@@ -131,7 +129,7 @@ impl Settled {
         }
     }
 
-    /// Whether something is wrong: a claim that does not hold, or a receipt that is about something else.
+    /// Whether something is wrong: a claim that doesn't hold, or a receipt for something else.
     pub const fn is_fault(self) -> bool {
         match self {
             Self::False | Self::Broken | Self::Moved => true,

@@ -1,32 +1,30 @@
-//! Verdicts as in-toto statements: a format that tools of others read. One statement a verdict; it is not signed here.
+//! Verdicts as in-toto statements, a format that other tools read. One statement per verdict; never signed
+//! here.
 
 use serde_json::{Value, json};
 
 use crate::audit::bundle::Bundle;
 use crate::run::event::Event;
 
-/// The type of every statement.
 const STATEMENT: &str = "https://in-toto.io/Statement/v1";
-/// The type of what is stated.
 const PREDICATE: &str = "https://in-toto.io/attestation/test-result/v0.1";
-/// How long the hash of a tree is that git made.
+/// The lengths of git's tree hashes.
 const GIT_HASHES: [usize; 2] = [40, 64];
 
-/// A verdict as a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestResult {
-    /// Names the verdict among those of its plan: `run-1-fix-2`.
+    /// Unique within the plan, such as `run-1-fix-2`.
     pub name: String,
     pub statement: Value,
 }
 
-/// Every verdict of a plan that says which content was judged.
+/// Every verdict of a plan that records which content was judged.
 pub fn test_results(bundle: &Bundle) -> Vec<TestResult> {
     let mut results = Vec::new();
     for run in &bundle.runs {
         for (link, event) in run.events() {
             let Event::ContractFinished { step, attempt, receipt } = event else { continue };
-            // Without the tree there is no subject, and a statement about nothing is none.
+            // Without a tree there is no subject, and a statement requires one.
             if receipt.tree.is_empty() {
                 continue;
             }
@@ -68,7 +66,7 @@ pub fn test_results(bundle: &Bundle) -> Vec<TestResult> {
     results
 }
 
-/// The digest of a tree, under the name of what made it.
+/// The digest of a tree, under the name of its algorithm.
 fn tree_digest(tree: &str) -> Value {
     match tree.split_once(':') {
         Some((algorithm, hash)) => json!({ algorithm: hash }),

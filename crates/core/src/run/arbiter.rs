@@ -1,6 +1,6 @@
-//! The arbiter: which agent does the next step, and how the plan goes on. Chooses by the plan, its journal and what is known of
-//! the agents, and says why; the same inputs give the same choice. It acts on nothing, and never chooses what [`crate::run::schedule`]
-//! would not do: [`table`] is made of what that one says.
+//! The arbiter recommends the agent for the next step and what to do next, with its reasons; the same inputs
+//! give the same choice. It never acts, and never chooses what [`crate::run::schedule`] would not do: [`table`] is
+//! derived from that.
 
 mod context;
 mod state_diagram;
@@ -21,29 +21,27 @@ use crate::run::schedule;
 use crate::run::schedule::{Command, HUMAN, Limits, SHELL, decide};
 use crate::run::state::{CLAIM, Phase, RunState};
 
-/// Who the choice is said to come from where no agent made it.
+/// The name given for a choice that no agent made.
 pub const BUILT_IN: &str = "built-in";
-/// After how many failures in a row with the same output another plan is better than another question.
+/// After this many consecutive failures with the same output, a new plan helps more than another question.
 const SAME_FAILURES: u32 = 2;
-/// The longest reason that is kept.
+/// Longer reasons are truncated.
 const REASON_BYTES_MAX: usize = 512;
 
-/// How a plan goes on.
+/// What to do next with a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
-    /// With what comes next.
     Continue,
-    /// With another attempt at a step that failed.
+    /// Retry a step that failed.
     Retry,
-    /// With another plan: a person sends this one back.
+    /// A person sends the plan back to be revised.
     Replan,
-    /// With a person's answer.
+    /// Ask a person.
     Escalate,
 }
 
 impl Action {
-    /// The word for it.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Continue => "continue",
@@ -54,42 +52,39 @@ impl Action {
     }
 }
 
-/// What there is to choose from.
+/// The choices that are allowed now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Table {
-    /// The step that it is about, as a place in the plan; `None`: the whole run.
+    /// The index of the step; `None` for the whole run.
     pub step: Option<usize>,
-    /// The actions that `decide` allows now; the first is the usual one. Never empty.
+    /// The actions that `decide` allows now, the default first. Never empty.
     pub actions: Vec<Action>,
-    /// The agents that could do the step, by name.
+    /// The agents that could run the step.
     pub agents: Vec<String>,
 }
 
-/// What was chosen, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Choice {
-    /// The step that it is about, as a place in the plan; `None`: the whole run.
+    /// The index of the step; `None` for the whole run.
     pub step: Option<usize>,
-    /// The agent; `None`: nobody can do it.
+    /// `None` if no agent can do it.
     pub agent: Option<String>,
-    /// How the plan goes on.
     pub action: Action,
-    /// Why, a sentence each.
+    /// One sentence each.
     pub reasons: Vec<String>,
-    /// Who chose: [`BUILT_IN`], or the name of an agent.
+    /// [`BUILT_IN`], or the name of an agent.
     pub by: String,
 }
 
-/// How many attempts of an agent at steps of one kind were judged, and how many passed.
+/// An agent's success rate at one kind of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct Share {
-    /// Attempts whose contract passed.
     pub passed: u64,
-    /// All attempts that were judged, or ran out of time.
+    /// All attempts that were judged, or timed out.
     pub judged: u64,
 }
 
-/// What is known of agents: the shares of each, by kind of work.
+/// The success rates of agents, by kind of work.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Records(BTreeMap<(String, &'static str), Share>);
 
@@ -118,7 +113,7 @@ impl Records {
                 | Event::StepsReopened { .. }
                 | Event::RunFinished { .. } => continue,
             };
-            // What a person did by hand has no agent.
+            // Manual work has no agent.
             let Some(agent) = agents.get(&(step, attempt)) else { continue };
             let Some(own) = plan.steps.iter().find(|own| own.id == step) else { continue };
             let share = self.0.entry(((*agent).to_owned(), WorkKind::of(&own.target).word())).or_default();
@@ -127,12 +122,12 @@ impl Records {
         }
     }
 
-    /// The share of an agent at work of this kind; `None`: it was never judged.
+    /// `None` if no attempt of this agent at this kind of work was judged.
     pub fn share(&self, agent: &str, kind: WorkKind) -> Option<Share> {
         self.0.get(&(agent.to_owned(), kind.word())).copied()
     }
 
-    /// The best of these agents at work of this kind: the largest share of attempts that passed, the first name among equals.
+    /// The agent with the highest success rate at this kind of work; the first name wins a tie.
     fn best<'a>(
         &self,
         agents: impl Iterator<Item = &'a String>,
@@ -153,34 +148,32 @@ impl Records {
     }
 }
 
-/// What the arbiter knows of the agents here.
 #[derive(Debug, Clone, Default)]
 pub struct Agents {
     /// Every agent that has a command line, or is built in.
     pub configured: BTreeSet<String>,
-    /// Which agent plays a role.
+    /// The agent assigned to each role.
     pub roles: BTreeMap<String, String>,
-    /// What they did so far.
     pub records: Records,
 }
 
 impl Agents {
-    /// The agent that a step names, by its role or by itself.
+    /// Resolves a step's target: a role or an agent.
     pub fn suggested<'a>(&'a self, target: &'a str) -> &'a str {
         self.roles.get(target).map_or(target, String::as_str)
     }
 }
 
-/// The state of a plan that was not run yet, as if it had just begun.
+/// The state of a plan that has not been run, as if its run had just started.
 pub fn begun(plan: &Plan) -> RunState {
     let mut state = RunState::new(plan);
     state.phase = Phase::Running;
     state
 }
 
-/// What there is to choose from now.
+/// The choices that are allowed now.
 ///
-/// | what `decide` says, or what is open | actions |
+/// | result of `decide`, or open question | actions |
 /// |---|---|
 /// | a first attempt, a contract, the end | continue |
 /// | another attempt at a step that failed | retry |
@@ -190,7 +183,7 @@ pub fn table(plan: &Plan, state: &RunState, agents: &Agents, (limits, now): (&Li
     let (step, actions) = turn(plan, state, limits, now);
     let agents = match step.map(|place| plan.steps[place].target.as_str()) {
         Some(target) if target != HUMAN => {
-            // A script is no answer to a task in words, and a person is never chosen.
+            // A script can't do a task described in prose, and a person is never chosen.
             let is_able = |name: &&String| match name.as_str() {
                 HUMAN => false,
                 SHELL => agents.suggested(target) == SHELL,
@@ -203,7 +196,7 @@ pub fn table(plan: &Plan, state: &RunState, agents: &Agents, (limits, now): (&Li
     Table { step, actions, agents }
 }
 
-/// The step whose turn it is, the first in the order of the plan, and what may be done about it.
+/// The step to act on, the first in plan order, and the actions that are allowed.
 fn turn(plan: &Plan, state: &RunState, limits: &Limits, now: u64) -> (Option<usize>, Vec<Action>) {
     let open = state.asks.values().map(|ask| (ask.step, on_question(plan, ask.step, ask.reason)));
     let commands = decide(plan, state, limits, now);
@@ -217,12 +210,12 @@ fn turn(plan: &Plan, state: &RunState, limits: &Limits, now: u64) -> (Option<usi
         Command::Finish { .. } | Command::Warn { .. } | Command::Wake { .. } => None,
     });
     let mut turns: Vec<(Option<usize>, Vec<Action>)> = open.chain(said).collect();
-    // What can go on comes before what waits for a person; a question about the whole run stops everything.
+    // What can proceed comes before what needs a person; a question about the whole run blocks everything.
     turns.sort_by_key(|(step, actions)| (step.is_some(), actions[0] == Action::Escalate, *step));
     turns.into_iter().next().unwrap_or((None, vec![Action::Continue]))
 }
 
-/// What may come of a question: another plan only where the answers that fit it have one, and attempts have failed.
+/// The actions that a question allows. Replan only if its answers include that, and attempts have failed.
 fn on_question(plan: &Plan, step: Option<usize>, reason: Reason) -> Vec<Action> {
     let revise = Answer::Revise { reason: String::new() };
     let contract = step.map(|place| &plan.steps[place].contract);
@@ -241,8 +234,8 @@ pub fn choose(plan: &Plan, state: &RunState, agents: &Agents, table: &Table) -> 
     if let (Some(place), None) = (table.step, &agent) {
         let target = &plan.steps[place].target;
         reasons.push(match target == HUMAN {
-            true => "the step is a person's to do".to_owned(),
-            false => format!("`{target}` is no agent that is configured, and neither is any other"),
+            true => "the step is manual".to_owned(),
+            false => format!("`{target}` is not configured, and no other agent is"),
         });
     }
     let (action, why) = action_for(state, table);
@@ -250,30 +243,30 @@ pub fn choose(plan: &Plan, state: &RunState, agents: &Agents, table: &Table) -> 
     Choice { step: table.step, agent, action, reasons, by: BUILT_IN.to_owned() }
 }
 
-/// The agent for a target: the one that it names, else the best by history, else the first by name.
+/// The agent for a target: the one it names, else the best by history, else the first by name.
 pub fn agent_for(target: &str, agents: &Agents, among: &[String]) -> Option<(String, String)> {
     let suggested = agents.suggested(target);
     if among.iter().any(|name| name == suggested) {
         let why = match suggested == target {
-            true => format!("the step names `{target}`, which is configured"),
-            false => format!("the step names the role `{target}`, which `{suggested}` plays"),
+            true => format!("the step names `{target}`"),
+            false => format!("the step names role `{target}`, assigned to `{suggested}`"),
         };
         return Some((suggested.to_owned(), why));
     }
     let kind = WorkKind::of(target);
-    // A script is no answer to a task in words, and a person is never chosen.
+    // A script can't do a task described in prose, and a person is never chosen.
     let able = || among.iter().filter(|name| ![SHELL, HUMAN].contains(&name.as_str()));
     if let Some((agent, share)) = agents.records.best(able(), kind) {
         let (passed, judged, kind) = (share.passed, share.judged, kind.word());
         let why = format!(
-            "`{target}` is not configured; of {judged} attempts at {kind} steps `{agent}` passed {passed}, the best share here"
+            "`{target}` is not configured; `{agent}` has the best record at {kind} steps: {passed} of {judged} passed"
         );
         return Some((agent.clone(), why));
     }
     let any = able().min()?;
     Some((
         any.clone(),
-        format!("`{target}` is not configured and nobody has a history; `{any}` is the first by name"),
+        format!("`{target}` is not configured and no agent has a history; `{any}` is first by name"),
     ))
 }
 
@@ -284,24 +277,22 @@ fn action_for(state: &RunState, table: &Table) -> (Action, String) {
     let failure = now.and_then(|now| now.failed.last()).map(|last| last.failure.to_string());
     let because = failure.map(|failure| format!(": {failure}")).unwrap_or_default();
     match usual {
-        Action::Continue if table.step.is_none() => (usual, "nothing is left to choose".to_owned()),
-        Action::Continue => (usual, "nothing about the step has failed".to_owned()),
-        Action::Retry => {
-            (usual, format!("the last attempt failed, and its policy has attempts left{because}"))
-        }
+        Action::Continue if table.step.is_none() => (usual, "there are no choices left".to_owned()),
+        Action::Continue => (usual, "no attempt at the step has failed".to_owned()),
+        Action::Retry => (usual, format!("the last attempt failed; the step may be retried{because}")),
         Action::Escalate | Action::Replan
             if table.actions.contains(&Action::Replan) && same >= SAME_FAILURES =>
         {
             let why = format!(
-                "the contract failed {same} times in a row with the same words{because}; the plan may be wrong"
+                "the contract failed {same} times in a row with the same output{because}; the plan may be wrong"
             );
             (Action::Replan, why)
         }
-        Action::Escalate | Action::Replan => (usual, format!("only a person can settle it{because}")),
+        Action::Escalate | Action::Replan => (usual, format!("only a person can decide{because}")),
     }
 }
 
-/// What an agent that is the arbiter is asked: the context, and what there is to choose from.
+/// The prompt for an agent that acts as arbiter: the context and the allowed choices.
 pub fn prompt(context: &Context<'_>, table: &Table) -> String {
     let agents = if table.agents.is_empty() { "none".to_owned() } else { table.agents.join(", ") };
     let actions: Vec<&str> = table.actions.iter().map(|action| action.word()).collect();
@@ -313,26 +304,33 @@ pub fn prompt(context: &Context<'_>, table: &Table) -> String {
     )
 }
 
-/// What an agent chose, held to the table: what is not in it is not taken, and the built-in choice holds, with why.
+/// Accepts an agent's choice only if it is in the table; otherwise the built-in choice stays, with the
+/// reason.
 pub fn bounded(built_in: Choice, table: &Table, (by, said): (&str, Result<&str, String>)) -> Choice {
     let refuse = |built_in: Choice, why: String| {
         let mut choice = built_in;
-        choice.reasons.insert(0, format!("`{by}` was asked as arbiter and not followed: {why}"));
+        choice.reasons.insert(0, format!("ignored the answer of arbiter `{by}`: {why}"));
         choice
     };
     let object = match said {
         Ok(text) => reply::object(text, &["agent", "action"]),
         Err(why) => return refuse(built_in, why),
     };
-    let Some(object) = object else { return refuse(built_in, "it gave no answer".to_owned()) };
+    let Some(object) = object else { return refuse(built_in, "it did not answer".to_owned()) };
     let (agent, action) = (reply::text(&object, "agent", 256), reply::text(&object, "action", 64));
     let Some(&action) = table.actions.iter().find(|known| known.word() == action) else {
         let allowed: Vec<&str> = table.actions.iter().map(|action| action.word()).collect();
-        return refuse(built_in, format!("the action `{action}` is not among {}", allowed.join(", ")));
+        return refuse(
+            built_in,
+            format!("invalid action `{action}`, expected one of {}", allowed.join(", ")),
+        );
     };
-    // Where there is nobody to choose, nobody is chosen, whatever it says.
+    // Where no agent can be chosen, ignore the one it names.
     if !table.agents.is_empty() && !table.agents.contains(&agent) {
-        return refuse(built_in, format!("the agent `{agent}` is not among {}", table.agents.join(", ")));
+        return refuse(
+            built_in,
+            format!("invalid agent `{agent}`, expected one of {}", table.agents.join(", ")),
+        );
     }
     let agent = Some(agent).filter(|agent| table.agents.contains(agent));
     let reason = reply::text(&object, "reason", REASON_BYTES_MAX);

@@ -1,38 +1,36 @@
-//! What a contract says before any work was done. One that passes already proves nothing about the step that it judges.
+//! The result of a contract before any work was done. A contract that already passes proves nothing about its
+//! step.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::run::judge::{Failure, Verdict};
 
-/// What was found out about the contract of one step on the base tree.
+/// The result of one step's contract on the base commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Red {
-    /// The id of the step.
     pub step: String,
-    /// The hash of the command that was run.
+    /// The hash of the command that ran.
     pub contract: String,
     pub before: Before,
-    /// How long it took, in milliseconds.
     pub milliseconds: u64,
 }
 
-/// What a contract says before the work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "says", content = "because")]
 pub enum Before {
-    /// It fails, as it should; says how.
+    /// It fails, as it should; contains the failure.
     Fails(String),
-    /// It passes: it proves nothing about the step.
+    /// It passes, so it proves nothing about the step.
     Passes,
-    /// It passes, and the plan says why that is right.
+    /// It passes, and the plan gives a reason.
     Excused(String),
-    /// It could not be run, so nothing is known; says why.
+    /// It could not run, so the result is unknown; contains the reason.
     CannotRun(String),
 }
 
 impl Before {
-    /// What a verdict on the base tree means, for a step whose author gives this reason for a contract that passes already.
+    /// Classifies a verdict on the base commit, given the author's excuse for a contract that already passes.
     pub fn of(verdict: &Verdict, excuse: Option<&str>) -> Self {
         match (verdict.failure(), excuse) {
             (None, None) => Self::Passes,
@@ -46,7 +44,6 @@ impl Before {
         }
     }
 
-    /// The word that every face shows.
     pub const fn word(&self) -> &'static str {
         match self {
             Self::Fails(_) => "fails",
@@ -56,12 +53,12 @@ impl Before {
         }
     }
 
-    /// What the word means, in a sentence.
+    /// One sentence.
     pub fn meaning(&self) -> String {
         match self {
             Self::Fails(how) => format!("fails before the work, as it should ({how})"),
-            Self::Passes => "passes before the work: it proves nothing".to_owned(),
-            Self::Excused(reason) => format!("passes before the work, for a reason: {reason}"),
+            Self::Passes => "passes before the work, so it proves nothing".to_owned(),
+            Self::Excused(reason) => format!("passes before the work; reason given: {reason}"),
             Self::CannotRun(why) => format!("cannot run before the work ({why})"),
         }
     }

@@ -1,5 +1,5 @@
-//! What work has cost, step by step and agent by agent, and what the rest will cost at this rate. Adds up what agents said;
-//! what nobody said is not known, and is never taken for nothing.
+//! What work has cost, per step and agent, and what the rest will cost at this rate. Adds up what agents
+//! reported; an unreported cost is unknown and never counts as zero.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,17 @@ use crate::plan::verified::Plan;
 use crate::run::event::{Event, Usage};
 use crate::run::state::RunState;
 
-/// What one agent used for one step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Spent {
     pub plan: String,
-    /// The id of the step; empty in sums.
+    /// Empty in sums.
     pub step: String,
-    /// The agent; empty in sums over all.
+    /// Empty in the sum of all agents.
     pub agent: String,
     pub attempts: u64,
-    /// Tokens; `None`: nobody said.
+    /// `None` if unreported.
     pub tokens: Option<u64>,
-    /// Money, in millionths of a dollar; `None`: nobody said.
+    /// In millionths of a dollar; `None` if unreported.
     pub micro_dollars: Option<u64>,
     pub milliseconds: u64,
 }
@@ -43,7 +42,7 @@ impl Spent {
     }
 }
 
-/// What nobody says stays unsaid.
+/// Stays `None` only if neither is known.
 const fn both(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     match (one, other) {
         (None, None) => None,
@@ -52,7 +51,8 @@ const fn both(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     }
 }
 
-/// What each agent used for each step of a run, in the order of the plan. An agent that was asked for its opinion is one of them.
+/// What each agent used for each step of a run, in plan order. Includes agents that were asked for an
+/// opinion.
 pub fn of_run<'a>(name: &str, plan: &Plan, events: impl Iterator<Item = &'a Event>) -> Vec<Spent> {
     let mut agents: BTreeMap<(&str, u32), &str> = BTreeMap::new();
     let mut spent: BTreeMap<(usize, String), Spent> = BTreeMap::new();
@@ -90,7 +90,7 @@ pub fn of_run<'a>(name: &str, plan: &Plan, events: impl Iterator<Item = &'a Even
     spent.into_values().collect()
 }
 
-/// The sum of each agent, by name, and of all of them at the end; nothing where there is nothing.
+/// One sum per agent, by name, then the total; empty without rows.
 pub fn sums(rows: &[Spent]) -> Vec<Spent> {
     let mut agents: BTreeMap<&str, Spent> = BTreeMap::new();
     let mut all = Spent::nothing("", "", "");
@@ -105,21 +105,20 @@ pub fn sums(rows: &[Spent]) -> Vec<Spent> {
     agents.into_values().chain(all).collect()
 }
 
-/// What the rest of a run will take, if the steps that are left take what the settled ones did.
+/// What the rest of a run will take, if the remaining steps take as much as the done ones did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Projection {
-    /// Steps that are left.
     pub steps_left: usize,
-    /// Steps that it rests on: settled, and tried by an agent.
+    /// Done steps that an agent worked on, which the projection is based on.
     pub steps_settled: usize,
-    /// Tokens; `None`: no agent said.
+    /// `None` if unreported.
     pub tokens: Option<u64>,
-    /// Money, in millionths of a dollar; `None`: no agent said.
+    /// In millionths of a dollar; `None` if unreported.
     pub micro_dollars: Option<u64>,
     pub milliseconds: u64,
 }
 
-/// What the rest of a run will take; `None` where nothing is left, or no agent has settled a step.
+/// `None` if no step is left, or no agent has completed one.
 pub fn projection(rows: &[Spent], state: &RunState) -> Option<Projection> {
     let is_settled = |id: &str| state.place(id).is_some_and(|place| state.steps[place].status.is_settled());
     let left = state.steps.iter().filter(|step| !step.status.is_settled()).count();

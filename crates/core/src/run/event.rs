@@ -1,5 +1,5 @@
-//! The journal's only vocabulary: what happened to a run, in the order in which it happened. Owns no state: [`crate::run::state`]
-//! folds events into one.
+//! The journal's only vocabulary: what happened to a run, in order. Owns no state: [`crate::run::state`] folds
+//! events into one.
 
 use std::collections::BTreeMap;
 
@@ -10,99 +10,95 @@ use crate::approval::ledger::Who;
 use crate::run::judge::{Observation, Verdict};
 use crate::run::opinion::Opinion;
 
-/// The name of some bytes that the store keeps: their BLAKE3 hash in hex.
+/// The name of stored bytes: their BLAKE3 hash in hex.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Blob(pub String);
 
-/// The command lines of agents, by the target of the steps that they do.
+/// Agent commands, by the target of the steps that they run.
 pub type Agents = BTreeMap<String, Vec<String>>;
 
-/// One thing that happened to a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event")]
 pub enum Event {
-    /// The run began: this digest was approved by this person in this way.
+    /// The run started, approved for this digest by this person.
     #[serde(rename = "run.started")]
     RunStarted {
-        /// The digest of the plan.
         digest: String,
         approved_by: String,
         /// How: `terminal` or `rev`.
         approved_at: String,
-        /// The commit that the workspace stood at, if it is a repository.
+        /// The commit of the workspace, if it is a repository.
         base: Option<String>,
-        /// The command lines of the agents, by the target of the steps that they do: they are a part of what was approved.
+        /// The agent commands by step target, which are part of what was approved.
         #[serde(default)]
         agents: Agents,
-        /// The hash of every sealed file, by its path.
+        /// The hash of every sealed file, by path.
         #[serde(default)]
         sealed: BTreeMap<String, String>,
-        /// The approvals that the run began on.
+        /// The approvals that the run started on.
         #[serde(default)]
         approvals: Vec<ApprovedBy>,
-        /// What those who approved say to whoever carries it out.
+        /// The approvers' notes to the agents.
         #[serde(default)]
         note: String,
     },
-    /// Other command lines were approved for the agents.
+    /// New agent commands were approved.
     #[serde(rename = "agents.approved")]
     AgentsApproved {
         approved_by: String,
         /// How: `terminal` or `rev`.
         approved_at: String,
-        /// The command lines, by the target of the steps.
+        /// By step target.
         agents: Agents,
     },
-    /// An attempt is about to be made. Written before the agent is started.
+    /// An attempt is about to start. Written before the agent starts.
     #[serde(rename = "attempt.started")]
     AttemptStarted {
         step: String,
-        /// The attempt, counted from 1.
+        /// Counted from 1.
         attempt: u32,
-        /// The agent that makes it.
         agent: String,
-        /// What the agent is told.
+        /// What the agent is given.
         prompt: Blob,
     },
-    /// An attempt ended, and nothing that it started is alive.
+    /// An attempt ended, and none of its processes is alive.
     #[serde(rename = "attempt.finished")]
     AttemptFinished {
         step: String,
         attempt: u32,
         end: AttemptEnd,
-        /// What the agent said.
+        /// What the agent printed.
         output: Option<Blob>,
-        /// What it cost, as far as the agent says.
+        /// What it cost, as far as the agent reports it.
         usage: Usage,
         /// Files of the workspace that it changed.
         changed: Vec<String>,
-        /// What else is known of it.
+        /// What else is known about it.
         #[serde(default, skip_serializing_if = "Account::is_empty")]
         account: Account,
     },
-    /// A contract was run and judged.
+    /// planwright ran a contract and judged it.
     #[serde(rename = "contract.finished")]
     ContractFinished {
         step: String,
         /// The attempt that was judged.
         attempt: u32,
-        /// What was seen and what follows from it.
+        /// The observation and the verdict that follows from it.
         receipt: Receipt,
     },
-    /// Something that only a person can settle.
+    /// A question that only a person can answer.
     #[serde(rename = "ask.opened")]
     AskOpened {
-        /// The name of the ask, unique in the run.
+        /// Unique within the run.
         ask: String,
-        /// The step that waits for it; `None` when the whole run does.
+        /// The step that is blocked; `None` for the whole run.
         step: Option<String>,
-        /// What it is about.
         reason: Reason,
-        /// What the person should know.
+        /// The text of the question.
         text: String,
     },
-    /// A person settled it.
+    /// A person answered it.
     #[serde(rename = "ask.answered")]
     AskAnswered { ask: String, answer: Answer, by: String },
     /// Most of a budget is spent.
@@ -110,28 +106,28 @@ pub enum Event {
     BudgetWarned {
         /// Which limit: `tokens`, `dollars` or `time`.
         limit: String,
-        /// The share that is spent, in percent.
+        /// The percentage spent.
         percent: u64,
     },
-    /// The run is to go no further for now.
+    /// The run is paused.
     #[serde(rename = "run.stopped")]
     RunStopped {
         by: String,
-        /// What becomes of the attempts that are under way.
+        /// What happens to running attempts.
         #[serde(default)]
         when: StopWhen,
     },
-    /// The run goes on.
+    /// The run resumes.
     #[serde(rename = "run.resumed")]
     RunResumed { by: String },
-    /// Steps that were done are to be done again: a person took the work back to before them.
+    /// A person rolled the work back: these steps have to run again.
     #[serde(rename = "steps.reopened")]
     StepsReopened { steps: Vec<String>, by: String },
-    /// The run is over.
+    /// The run is finished.
     #[serde(rename = "run.finished")]
     RunFinished {
         outcome: Outcome,
-        /// Why, where it is not done.
+        /// Empty if it is done.
         why: String,
     },
 }
@@ -155,7 +151,7 @@ impl Event {
         }
     }
 
-    /// What makes the event unique in its run: the same thing happens once. `None` for what may happen again.
+    /// What makes the event unique within its run; `None` if it may happen again.
     pub fn key(&self) -> Option<String> {
         match self {
             Self::RunStarted { .. } => Some("run.started".to_owned()),
@@ -175,7 +171,6 @@ impl Event {
         }
     }
 
-    /// The attempt that it is about.
     pub const fn attempt(&self) -> Option<u32> {
         match self {
             Self::AttemptStarted { attempt, .. }
@@ -193,7 +188,6 @@ impl Event {
         }
     }
 
-    /// The step that it is about.
     pub fn step(&self) -> Option<&str> {
         match self {
             Self::AttemptStarted { step, .. }
@@ -212,51 +206,49 @@ impl Event {
     }
 }
 
-/// What a stop does to the attempts that are under way.
+/// What a stop does to running attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StopWhen {
-    /// They end by themselves and are judged; nothing new begins.
+    /// They end by themselves and are judged; nothing new starts.
     #[default]
     AfterAttempts,
     Now,
 }
 
-/// How an attempt ended. None of these is success: only a contract tells.
+/// How an attempt ended. None of these is success: only a contract decides that.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AttemptEnd {
-    /// The agent ended by itself.
     Exited(i32),
-    /// A signal ended it.
     Signalled(i32),
-    /// It took longer than allowed, in seconds: a failed attempt.
+    /// It ran longer than allowed, in seconds: a failed attempt.
     TimedOut(u64),
-    /// The harness died meanwhile. Not a failure, but capped.
+    /// planwright died in the meantime. Not a failure, but capped.
     Lost,
-    /// A person ended it: they stopped the run at once, or left. Counts for nothing.
+    /// A person ended it by stopping the run immediately. Doesn't count.
     Stopped,
-    /// The agent can't be had now: it is missing or out of quota. Not a failure.
+    /// The agent is unavailable: not installed or out of quota. Not a failure.
     Parked {
         why: String,
-        /// When to try again, in milliseconds since 1970; `None`: a person must see to it.
+        /// When to retry, in milliseconds since 1970; `None` if a person has to fix it.
         until: Option<u64>,
     },
 }
 
-/// What an attempt cost, as far as the agent says.
+/// What an attempt cost, as far as the agent reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Usage {
-    /// Tokens; `None`: not said.
+    /// `None` if unreported.
     pub tokens: Option<u64>,
-    /// Money, in millionths of a dollar; `None`: not said.
+    /// In millionths of a dollar; `None` if unreported.
     pub micro_dollars: Option<u64>,
-    /// Time by the clock on the wall, in milliseconds.
+    /// Wall-clock time.
     pub milliseconds: u64,
 }
 
 impl Usage {
-    /// Both together. What neither says is not known; what one says counts.
+    /// The sum. A value that only one of them reports counts; one that neither reports stays unknown.
     #[must_use]
     pub fn plus(self, more: Self) -> Self {
         let add = |one: Option<u64>, other: Option<u64>| match (one, other) {
@@ -271,106 +263,101 @@ impl Usage {
     }
 }
 
-/// What was seen of a contract, what follows from it, and what it was about.
+/// The observation of a contract, the verdict that follows from it, and what both are about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     pub verdict: Verdict,
     pub observation: Observation,
     /// The digest of the plan that the contract belongs to.
     pub digest: String,
-    /// The hash of the command that was run.
+    /// The hash of the command that ran.
     pub contract: String,
     /// How well the attempt was isolated.
     pub tier: String,
-    /// What the contract printed.
+    /// Contract output.
     pub output: Blob,
-    /// How long it took, in milliseconds.
     pub milliseconds: u64,
-    /// The hash of everything in the workspace that was judged; empty where it was not recorded.
+    /// The hash of the whole workspace content that was judged; empty if not recorded.
     #[serde(default)]
     pub tree: String,
-    /// The exit code that means done; `None` where it was not recorded.
+    /// The exit code that means done; `None` if not recorded.
     #[serde(default)]
     pub expect: Option<u8>,
-    /// The approvals that the run began on.
+    /// The approvals that the run started on.
     #[serde(default)]
     pub approvals: Vec<ApprovedBy>,
-    /// What an agent thinks of the work, where the step asks for it; says whether it counted.
+    /// An agent's opinion of the work, if the step asks for one, with its weight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opinion: Option<Opinion>,
 }
 
-/// An approval, by its place in the ledger of the plan.
+/// An approval, by its position in the plan's ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovedBy {
     pub by: Who,
-    /// The place of the entry.
     pub seq: u64,
-    /// The hash of the entry, which names everything before it, too.
+    /// The hash of the entry, which covers everything before it, too.
     pub hash: String,
 }
 
-/// What an ask is about.
+/// Why a question is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
     AttemptsSpent,
-    /// The step has no contract, or is a person's to do.
+    /// The step has no contract, or is manual.
     Manual,
-    /// The budget is spent.
     Budget,
-    /// Attempts were lost too often.
+    /// Attempts were interrupted too often.
     Lost,
-    /// The agent can't be had.
+    /// The agent is unavailable.
     Parked,
-    /// The run was begun, and nobody has driven it for a long time.
+    /// The run was started, but no process has been running it for a long time.
     Stalled,
     /// The agent has a question, and the contract failed.
     Question,
-    /// An attempt changed what it may not touch, and that is to count: no later one takes it back.
+    /// An attempt changed files outside its scope, and the settings make that count: no later attempt reverts
+    /// it.
     Strayed,
 }
 
-/// What a person says to an ask.
+/// A person's answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "answer")]
 pub enum Answer {
-    /// One more attempt, with a hint for the agent.
+    /// Another attempt, with a hint for the agent.
     Retry {
-        /// The hint; may be empty.
+        /// May be empty.
         hint: String,
     },
-    /// The person has done it by hand; the contract judges.
+    /// The person did the work; the contract judges it.
     TakeOver,
-    /// The person confirms a step that has no contract.
+    /// The person confirms a step without a contract.
     Confirm,
-    /// The step is left out, for this reason.
+    /// The step is skipped, for this reason.
     Skip { reason: String },
-    /// The run ends here.
+    /// The run pauses here.
     Stop,
-    /// The plan goes back to its author; the run is over.
+    /// The plan goes back to its author and the run ends.
     Revise {
-        /// What is to change.
+        /// What should change.
         reason: String,
     },
-    /// More money, in millionths of a dollar, more tokens, more seconds.
+    /// Raises the budget: millionths of a dollar, tokens, seconds.
     Budget { micro_dollars: u64, tokens: u64, seconds: u64 },
 }
 
-/// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// Every contract passed, or a person settled it.
+    /// Every contract passed, or a person confirmed or skipped the step.
     Done,
-    /// A step failed and its policy says abort, or a person stopped the run.
+    /// A step failed and its `on_fail` is abort, or a person ended the run.
     Failed,
-    /// A person cancelled it.
     Cancelled,
 }
 
 impl Outcome {
-    /// The word for it.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Done => "done",

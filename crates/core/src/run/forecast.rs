@@ -1,5 +1,5 @@
-//! What work will likely take, from what such work took here before. Says nothing where there is too little of it. Pure: chance
-//! is a fixed sequence, so that the same history gives the same forecast.
+//! What work will likely take, from what similar work took here before. Makes no forecast from too few
+//! samples. Pure: randomness is a fixed sequence, so the same history gives the same forecast.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,56 +7,53 @@ use serde::Serialize;
 use crate::agent::work_item::WorkKind;
 use crate::plan::verified::{Contract, Plan};
 
-/// With fewer steps of a kind than this, a range would say more about chance than about the work.
+/// With fewer steps of a kind, a range would say more about chance than about the work.
 pub const SAMPLES_MIN: usize = 5;
-/// How many plans are played through. The tenth part on each side is left out, so that each end rests on fifty.
+/// The number of simulated runs. Both ends cut off a tenth, so each is based on fifty.
 const DRAWS: usize = 500;
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What one step that passed took, all its attempts and contracts together.
+/// What one passed step took, including all its attempts and contracts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sample {
-    /// The agent that did it.
     pub agent: String,
-    /// What kind of work it was.
     pub kind: WorkKind,
-    /// The time, without waiting for a person.
+    /// Excludes time spent waiting for a person.
     pub milliseconds: u64,
-    /// The money, in millionths of a dollar; `None`: the agent did not say.
+    /// In millionths of a dollar; `None` if unreported.
     pub micro_dollars: Option<u64>,
 }
 
-/// What work will likely take.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Forecast {
-    /// Time, in seconds, without waiting for a person.
+    /// Excludes time spent waiting for a person.
     pub seconds: Range,
-    /// Money, in millionths of a dollar; `None` where too few agents said what they cost.
+    /// In millionths of a dollar; `None` if too few agents reported costs.
     pub micro_dollars: Option<Range>,
-    /// How many steps it rests on: those of the agent of which least is known.
+    /// The steps that it is based on, counted for the agent with the fewest.
     pub samples: usize,
 }
 
-/// A likely amount with its range: four times out of five it lies between the two ends.
+/// A likely amount with its range: four times out of five the value is between the two ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Range {
-    /// One time out of ten it is less.
+    /// The 10th percentile.
     pub low: u64,
-    /// As often less as more.
+    /// The median.
     pub likely: u64,
-    /// One time out of ten it is more.
+    /// The 90th percentile.
     pub high: u64,
 }
 
-/// A step of the plan that is looked ahead to.
+/// A step of the plan to forecast.
 struct Ahead<'a> {
     milliseconds: Vec<u64>,
     micro_dollars: Vec<u64>,
     needs: &'a [usize],
 }
 
-/// What a plan will likely take with so many attempts at once; `agent_of` names the agent of a step's target. `None`: too
-/// little is known about one of its agents. Steps that a person does or confirms are left out.
+/// What a plan will likely take with this many parallel attempts; `agent_of` resolves a step's target. `None`
+/// if too little is known about one of its agents. Ignores manual steps.
 pub fn forecast(
     past: &[Sample],
     plan: &Plan,
@@ -97,18 +94,18 @@ pub fn forecast(
     Some(Forecast { seconds: range(times), micro_dollars: is_priced.then(|| range(costs)), samples: fewest })
 }
 
-/// What such work took: of this agent and kind, or of this agent alone where there is too little of the kind.
+/// Samples of this agent and kind, or of this agent alone if there are too few of the kind.
 fn like<'a>(past: &'a [Sample], agent: &str, kind: WorkKind) -> Option<Vec<&'a Sample>> {
     let of_agent: Vec<&Sample> = past.iter().filter(|sample| sample.agent == agent).collect();
     let of_kind: Vec<&Sample> = of_agent.iter().copied().filter(|sample| sample.kind == kind).collect();
     [of_kind, of_agent].into_iter().find(|samples| samples.len() >= SAMPLES_MIN)
 }
 
-/// How long it takes when each step begins as soon as those that it needs are done and a hand is free.
+/// The duration if each step starts as soon as the steps it needs are done and a job slot is free.
 fn makespan(steps: &[Ahead<'_>], drawn: &[u64], jobs: usize) -> u64 {
     let mut hands = vec![0_u64; jobs];
     let mut ends: Vec<Option<u64>> = vec![None; steps.len()];
-    // In the order of the plan; a step may need a later one, so the plan is gone through until nothing is left.
+    // In plan order; a step may need a later one, so repeat until none is left.
     for _ in 0..steps.len() {
         for place in 0..steps.len() {
             let ready = steps[place]
@@ -117,7 +114,7 @@ fn makespan(steps: &[Ahead<'_>], drawn: &[u64], jobs: usize) -> u64 {
                 .map(|&need| ends[need])
                 .try_fold(0, |latest, end| end.map(|end| u64::max(latest, end)));
             let (None, Some(ready)) = (ends[place], ready) else { continue };
-            let hand = hands.iter_mut().min().expect("there is at least one hand");
+            let hand = hands.iter_mut().min().expect("there is at least one job slot");
             *hand = ready.max(*hand).saturating_add(drawn[place]);
             ends[place] = Some(*hand);
         }
@@ -134,11 +131,11 @@ fn range(mut values: Vec<u64>) -> Range {
     Range { low: at(1), likely: at(5), high: at(9) }
 }
 
-/// The same sequence every time.
+/// A fixed sequence of pseudo-random numbers.
 struct Chance(u64);
 
 impl Chance {
-    /// One of the values; 0 where there is none.
+    /// One of the values; 0 if there are none.
     fn pick(&mut self, values: &[u64]) -> u64 {
         if values.is_empty() {
             return 0;

@@ -1,24 +1,22 @@
-//! The only judge. Turns what the harness saw of a contract into a verdict; nothing else can make one.
+//! The only judge. Turns the observation of a contract into a verdict; nothing else can create one.
 
 use serde::{Deserialize, Serialize};
 
 use crate::run::opinion::{Answer as Said, Opinion, Weight};
 
-/// What the harness saw of a contract.
+/// What planwright observed of a contract.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Observation {
-    /// It ended by itself with this code.
     Exited(i32),
-    /// A signal ended it.
     Signalled(i32),
-    /// It took longer than allowed, in seconds, and was killed.
+    /// It ran longer than allowed, in seconds, and was killed.
     TimedOut(u64),
-    /// It could not be started; says why.
+    /// With the reason.
     NotStarted(String),
 }
 
-/// The answer to "is this step done?". Only [`judge`] makes one; reading one back from the journal is all that others can do.
+/// Whether a step is done. Only [`judge`] creates a verdict; others can only read one back from the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict(Answer);
 
@@ -29,31 +27,29 @@ enum Answer {
     Failed(Failure),
 }
 
-/// Why a contract did not pass.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Failure {
-    /// It ran, and the honest answer is no.
+    /// It ran, and reported failure.
     Code(i32),
-    /// bash could not run a command of it (126, 127): the contract is at fault, or the machine.
+    /// bash could not run a command of it (126, 127), because of the contract or the system.
     CannotRun(i32),
-    /// A signal ended it.
     Signal(i32),
-    /// It took too long, in seconds.
+    /// In seconds.
     Timeout(u64),
-    /// It could not be started.
     NotStarted(String),
-    /// The contract passed, but not the agent whose opinion counts by the policy.
-    Opinion { by: String, reason: String },
+    /// The contract passed, but the agent whose opinion is a gate by policy rejected the work.
+    Opinion {
+        by: String,
+        reason: String,
+    },
 }
 
 impl Verdict {
-    /// Whether the step is done.
     pub fn is_passed(&self) -> bool {
         self.0 == Answer::Passed
     }
 
-    /// Why it is not.
     pub fn failure(&self) -> Option<&Failure> {
         match &self.0 {
             Answer::Passed => None,
@@ -62,7 +58,7 @@ impl Verdict {
     }
 }
 
-/// Judges what was seen of a contract that means done when it exits with `expect`.
+/// Judges the observation of a contract whose exit code `expect` means done.
 pub fn judge(expect: u8, observation: &Observation) -> Verdict {
     let failure = match observation {
         Observation::Exited(code) if *code == i32::from(expect) => return Verdict(Answer::Passed),
@@ -75,8 +71,8 @@ pub fn judge(expect: u8, observation: &Observation) -> Verdict {
     Verdict(Answer::Failed(failure))
 }
 
-/// Judges what was seen of a contract and what an agent thinks of the work. An opinion never makes anything pass; where it
-/// counts, it can only take away what the contract has given, and no answer is no.
+/// Judges the observation of a contract and an agent's opinion of the work. An opinion never makes anything
+/// pass; as a gate it can only turn a pass into a failure, and a missing answer does so too.
 pub fn judge_with(expect: u8, observation: &Observation, opinion: Option<&Opinion>) -> Verdict {
     let verdict = judge(expect, observation);
     match opinion {
@@ -97,7 +93,7 @@ impl std::fmt::Display for Failure {
             Self::Signal(signal) => write!(f, "killed by signal {signal}"),
             Self::Timeout(seconds) => write!(f, "timed out after {seconds} s"),
             Self::NotStarted(why) => write!(f, "not started: {why}"),
-            Self::Opinion { by, reason } => write!(f, "the judge {by} says no: {reason}"),
+            Self::Opinion { by, reason } => write!(f, "judge {by} rejected it: {reason}"),
         }
     }
 }
@@ -106,7 +102,8 @@ impl std::fmt::Display for Failure {
 mod tests {
     use super::*;
 
-    // the exit code is the truth; a time-out, a signal and "cannot run" are told from an honest no.
+    // the exit code decides; a timeout, a signal and "cannot run" differ from a reported
+    // failure.
     #[test]
     fn only_the_expected_exit_code_passes() {
         let cases = [
@@ -128,7 +125,7 @@ mod tests {
         }
     }
 
-    // an opinion is advice unless a policy makes a gate of it, and it never makes a failed contract pass.
+    // an opinion is advice unless a policy makes it a gate, and it never makes a failed contract pass.
     #[test]
     fn an_opinion_only_ever_takes_away_and_only_where_it_counts() {
         let opinion = |weight, answer| Opinion {
@@ -148,6 +145,6 @@ mod tests {
             }
         }
         let no = judge_with(0, &Observation::Exited(0), Some(&opinion(Weight::Gate, Said::Fail)));
-        assert_eq!(no.failure().map(ToString::to_string).as_deref(), Some("the judge sage says no: unclear"));
+        assert_eq!(no.failure().map(ToString::to_string).as_deref(), Some("judge sage rejected it: unclear"));
     }
 }

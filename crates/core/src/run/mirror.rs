@@ -1,5 +1,5 @@
-//! What a plan file shows of its run: marks, states, traces, and what is told beside it. Never the truth, only its reflection: the
-//! journal is folded by [`crate::run::state`], and nothing is ever read back from here.
+//! What a plan file shows about its run: marks, states, traces and notes. Never authoritative: [`crate::run::state`]
+//! folds the journal, and nothing is ever read back from the file.
 
 use std::collections::BTreeMap;
 
@@ -12,33 +12,32 @@ use crate::plan::verified::Plan;
 use crate::run::event::{Answer, Event, Outcome, Reason};
 use crate::run::state::{RunState, Status};
 
-/// What is yet to be shown.
+/// Pending changes to the file.
 #[derive(Debug, Default)]
 pub struct Reflection {
     marks: BTreeMap<usize, Option<Mark>>,
     traces: BTreeMap<usize, Trace>,
     state: Option<State>,
-    /// What persons were asked, with the step: an answer only names its ask.
+    /// Open questions with their steps, because an answer only names its question.
     asks: BTreeMap<String, (Option<usize>, Reason)>,
 }
 
-/// An event with what is known of it beside.
+/// An event with additional data.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen<'a> {
     pub event: &'a Event,
-    /// When, as RFC 3339 has it.
+    /// An RFC 3339 time.
     pub at: &'a str,
-    /// What the agent said, where it ended.
+    /// The agent's output, for the end of an attempt.
     pub output: Option<&'a str>,
 }
 
 impl Reflection {
-    /// Whether there is nothing to show.
     pub fn is_empty(&self) -> bool {
         self.marks.is_empty() && self.traces.is_empty() && self.state.is_none()
     }
 
-    /// Takes over what follows from an event, and tells what is written beside the plan.
+    /// Collects the changes that follow from an event, and reports what is written beside the plan.
     pub fn see(&mut self, plan: &Plan, seen: Seen<'_>, tell: &mut dyn FnMut(&Happening<'_>)) {
         let place = seen.event.step().and_then(|id| plan.steps.iter().position(|step| step.id == id));
         let at = seen.at;
@@ -84,7 +83,7 @@ impl Reflection {
             }
             Event::AskAnswered { ask, answer, by } => self.answered((ask, answer, by), at, tell),
             Event::RunFinished { outcome, .. } => {
-                // One that was sent back to its author is a draft again, however its run is called.
+                // A plan that was sent back to its author is a draft again, whatever its run's outcome.
                 if self.state != Some(State::Draft) {
                     self.reach(ended(*outcome), at, tell);
                 }
@@ -137,8 +136,8 @@ impl Reflection {
         }
     }
 
-    /// Takes over where a run stands: what a person settled while nobody drove it, and what a driver that died had no time
-    /// for.
+    /// Collects the changes from a run's state: answers given while no process was running it, and what a
+    /// killed process could not write.
     pub fn stand(&mut self, state: &RunState) {
         for (step, now) in state.steps.iter().enumerate() {
             let mark = match &now.status {
@@ -153,8 +152,7 @@ impl Reflection {
         self.state = Some(state_of(state));
     }
 
-    /// Leaves the marks alone that a file has on steps which are still to be done: somebody set them, and it may be that they did
-    /// the work.
+    /// Keeps marks in the file on steps that aren't done yet: somebody set them, and may have done the work.
     pub fn spare(&mut self, draft: &Draft, run: &RunState) {
         for step in unproven(draft, run) {
             if matches!(run.steps[step].status, Status::Pending | Status::Waiting { .. }) {
@@ -163,15 +161,15 @@ impl Reflection {
         }
     }
 
-    /// Takes over where a plan stands that is not being run.
+    /// Collects the changes for a plan that isn't running.
     pub fn rest(&mut self, state: State, at: &str, tell: &mut dyn FnMut(&Happening<'_>)) {
         self.reach(state, at, tell);
     }
 
-    /// What is to be changed in a plan of this dialect. What it has no word for is left out.
+    /// The changes for a plan in this dialect. Omits what the dialect can't express.
     pub fn take(&mut self, dialect: &Dialect) -> Vec<Change> {
         let marks = std::mem::take(&mut self.marks).into_iter().filter_map(|(step, mark)| {
-            // Only where a plan can say that somebody is at a step does it say more than what is done and what is not.
+            // Only a dialect with a mark for running steps shows more than done and not done.
             let says_all = dialect.marks.contains(&Mark::Running);
             let mark = match mark {
                 Some(Mark::Running | Mark::Skipped) if !says_all => return None,
@@ -186,7 +184,8 @@ impl Reflection {
     }
 }
 
-/// The steps that a plan file marks as done and that the run has not proven, by place. The file is of the plan that is run.
+/// The indexes of steps that the file marks as done, but the run has not proven. The file is that of the
+/// running plan.
 pub fn unproven(draft: &Draft, run: &RunState) -> Vec<usize> {
     let steps = draft.steps.iter().zip(&run.steps).enumerate();
     let claimed = steps.filter(|(_, (said, now))| {
@@ -195,7 +194,6 @@ pub fn unproven(draft: &Draft, run: &RunState) -> Vec<usize> {
     claimed.map(|(place, _)| place).collect()
 }
 
-/// Where a plan stands by its run.
 pub fn state_of(run: &RunState) -> State {
     let is_manual = |reason: Reason| reason == Reason::Manual;
     let asks = || run.asks.values().map(|ask| ask.reason);

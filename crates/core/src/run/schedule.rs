@@ -1,5 +1,5 @@
-//! Says what is to be done next, as data. Pure: the same plan, state, limits and time give the same commands, on every
-//! machine and in every replay. Never improvises: it does not skip, reorder or change a plan.
+//! Decides what to do next, as data. Pure: the same plan, state, limits and time give the same commands, on
+//! every machine and in every replay. Never skips, reorders or changes steps of a plan.
 
 use std::collections::BTreeSet;
 
@@ -9,20 +9,19 @@ use crate::run::state::{CLAIM, Phase, RunState, Status, StepState};
 use crate::syntax::glob;
 use crate::syntax::glob::Glob;
 
-/// Limits of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Attempts at the same time.
+    /// Parallel attempts.
     pub jobs: usize,
-    /// Lost attempts of one step before a person is asked.
+    /// Interrupted attempts of one step before planwright asks a person.
     pub lost_max: u32,
-    /// How often in a row the agent of a step may not be had before a person is asked.
+    /// Times in a row that a step's agent may be unavailable before planwright asks a person.
     pub parked_max: u32,
-    /// The share of a budget, in percent, at which people are warned.
+    /// The percentage of a budget at which planwright warns.
     pub warn_percent: u64,
-    /// Whether a step whose attempts changed what they may not touch waits for a person.
+    /// Whether planwright asks a person when attempts changed files outside the step's scope.
     pub is_straying_asked: bool,
-    /// The steps that may be begun, as places in the plan; `None`: all of them.
+    /// Indexes of the steps that may start; `None` for all.
     pub steps: Option<BTreeSet<usize>>,
 }
 
@@ -38,16 +37,16 @@ impl Default for Limits {
     }
 }
 
-/// The agent that is a person.
+/// The target of a manual step.
 pub const HUMAN: &str = "human";
-/// The agent whose task is a script, which planwright itself runs.
+/// The target whose task is a script that planwright itself runs.
 pub const SHELL: &str = "shell";
 
-/// Something to be done. Every command has a key under which its result is recorded once.
+/// Something to do. Every command has a key under which its result is recorded once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
     Attempt {
-        /// The step, as a place in the plan.
+        /// The index of the step.
         step: usize,
         attempt: u32,
     },
@@ -57,20 +56,18 @@ pub enum Command {
         attempt: u32,
     },
     Ask {
-        /// The name of the ask.
         ask: String,
-        /// The step that waits for it.
+        /// The step that is blocked by the question; `None` for the whole run.
         step: Option<usize>,
-        /// What it is about.
         reason: Reason,
     },
     /// Warn that most of a budget is spent.
     Warn {
         limit: &'static str,
-        /// The share that is spent.
+        /// The percentage spent.
         percent: u64,
     },
-    /// Look again at this time, in milliseconds since 1970.
+    /// Decide again at this time, in milliseconds since 1970.
     Wake {
         at: u64,
     },
@@ -81,7 +78,6 @@ pub enum Command {
 }
 
 impl Command {
-    /// The time at which to look again, if that is what it says.
     pub const fn wake(&self) -> Option<u64> {
         match self {
             Self::Wake { at } => Some(*at),
@@ -106,17 +102,18 @@ impl Command {
     }
 }
 
-/// What is to be done now. Commands whose result is still awaited are named again: the driver knows them by their keys.
+/// The commands to run now. Repeats those whose result is still pending; the caller recognizes them by their
+/// keys.
 pub fn decide(plan: &Plan, state: &RunState, limits: &Limits, now: u64) -> Vec<Command> {
     let survey = match state.phase {
         Phase::New | Phase::Finished(_) => return Vec::new(),
-        // What an agent has done is judged; nothing begins.
+        // Finished attempts are still judged; nothing starts.
         Phase::Stopped => return judgements(plan, state, &Survey::of(plan, state)).collect(),
         Phase::Running => Survey::of(plan, state),
     };
     let mut commands: Vec<Command> = judgements(plan, state, &survey).collect();
     if let Some(finish) = finished(plan, &survey) {
-        // Where a policy says abort, nothing new begins; what is under way ends first, so that nothing outlives the run.
+        // After an abort nothing new starts; running attempts end first, so that nothing outlives the run.
         return if survey.active.is_empty() { vec![finish] } else { commands };
     }
     let (mut asks, mut ready) = (Vec::new(), Vec::new());
@@ -142,16 +139,17 @@ pub fn decide(plan: &Plan, state: &RunState, limits: &Limits, now: u64) -> Vec<C
     commands
 }
 
-/// The steps that matter now. Plans are long and this is asked for every event, so all steps are looked at once and no more.
+/// The steps that matter now. Plans are long and `decide` runs on every event, so this is the only pass over
+/// all steps.
 #[derive(Default)]
 struct Survey {
-    /// An agent or a contract is at work on these, or has to be.
+    /// An agent or a contract is running on these, or has to.
     active: Vec<usize>,
-    /// These wait for nothing but to begin.
+    /// Ready to start.
     unblocked: Vec<usize>,
-    /// The first that is spent and whose policy says abort.
+    /// The first step without attempts left whose `on_fail` is abort.
     aborted: Option<usize>,
-    /// Whether any is not settled.
+    /// Whether any step isn't done.
     is_open: bool,
 }
 
@@ -182,17 +180,17 @@ impl Survey {
     }
 }
 
-/// A run is over when every step is settled, or one is spent whose policy says abort.
+/// A run is finished when every step is done, or one without attempts left has `on_fail: abort`.
 fn finished(plan: &Plan, survey: &Survey) -> Option<Command> {
     if let Some(step) = survey.aborted.map(|place| &plan.steps[place]) {
-        let why = format!("step {} `{}` failed and its policy says abort", step.number, step.id);
+        let why = format!("step {} `{}` failed; on_fail is abort", step.number, step.id);
         return Some(Command::Finish { outcome: Outcome::Failed, why });
     }
     (!survey.is_open).then(|| Command::Finish { outcome: Outcome::Done, why: String::new() })
 }
 
-/// Contracts that can be run. A step that a person took over may be judged only once no agent is at work that may change
-/// the same files; one that a mark claims only in its turn, or what waits for it would begin before what it waits for.
+/// Contracts that can run. A step that a person took over waits until no agent is running that may change the
+/// same files; one that is marked as done waits for the steps it needs, so that those are judged first.
 fn judgements<'a>(
     plan: &'a Plan,
     state: &'a RunState,
@@ -214,12 +212,12 @@ fn judgements<'a>(
     })
 }
 
-/// Whether all attempts that the policy and people allow have failed.
+/// Whether all attempts that the step and people allow have failed.
 fn is_spent(step: &Step, now: &StepState) -> bool {
     now.failures > step.on_fail.retries.saturating_add(now.granted)
 }
 
-/// What a person has to be asked about a step that waits for nothing else.
+/// The question about a step that isn't blocked otherwise.
 fn ask_about(plan: &Plan, state: &RunState, limits: &Limits, place: usize) -> Option<Command> {
     let (step, now) = (&plan.steps[place], &state.steps[place]);
     let reason = if now.question.is_some() && !now.is_handed_over {
@@ -227,7 +225,7 @@ fn ask_about(plan: &Plan, state: &RunState, limits: &Limits, place: usize) -> Op
     } else if is_spent(step, now) {
         Reason::AttemptsSpent
     } else if limits.is_straying_asked && !now.strayed.is_empty() {
-        // Its contract is run for nobody until a person has seen it: more attempts would be spent for nothing.
+        // Hold back the contract until a person has seen the change: more attempts would be wasted.
         Reason::Strayed
     } else if now.lost > limits.lost_max {
         Reason::Lost
@@ -238,16 +236,16 @@ fn ask_about(plan: &Plan, state: &RunState, limits: &Limits, place: usize) -> Op
     } else {
         return None;
     };
-    // A question that was answered with "stop" is asked again: the count alone makes another of it.
+    // The counter makes a new question after one that was answered with "stop".
     Some(Command::Ask { ask: format!("{}/{}", now.id, now.asked + 1), step: Some(place), reason })
 }
 
-/// Whether everything that the step waits for is settled.
+/// Whether everything that the step needs is done.
 fn is_unblocked(plan: &Plan, state: &RunState, place: usize) -> bool {
     plan.steps[place].needs.iter().all(|&before| state.steps[before].status.is_settled())
 }
 
-/// Starts what may start: as many as there are jobs, and never two that may change the same file.
+/// Starts up to `jobs` steps, and never two that may change the same file.
 fn dispatch(
     plan: &Plan,
     state: &RunState,
@@ -273,8 +271,8 @@ fn dispatch(
     commands
 }
 
-/// The order in which steps begin that could all begin. One at a time it is that of the plan. Where several can be under way
-/// those come first that most waits for, one after the other: the end of a run is the end of its longest chain.
+/// The order in which ready steps start. With one job it is plan order. With several, the longest chain of
+/// dependent steps comes first, because the longest chain determines when a run ends.
 fn in_order_of_need(plan: &Plan, limits: &Limits, ready: &[usize]) -> Vec<usize> {
     let mut order = ready.to_vec();
     if limits.jobs > 1 && order.len() > 1 {
@@ -284,12 +282,11 @@ fn in_order_of_need(plan: &Plan, limits: &Limits, ready: &[usize]) -> Vec<usize>
     order
 }
 
-/// Whether two steps may change the same file. One that does not say what it touches, in patterns that can be read, may
-/// change any.
+/// Whether two steps may change the same file. A step whose `touches` is missing or invalid may change any.
 fn meet(plan: &Plan, one: usize, other: usize) -> bool {
     let touches = |place: usize| plan.steps[place].touches.as_deref();
     let (Some(one), Some(other)) = (touches(one), touches(other)) else { return true };
-    // Many steps of a long plan may touch the same file, and whether the same pattern meets itself need not be worked out.
+    // A shortcut: in long plans many steps share a pattern, and equal patterns always meet.
     if one.iter().any(|pattern| other.contains(pattern)) {
         return true;
     }
@@ -310,7 +307,7 @@ enum Spent {
     Over(Option<Command>),
 }
 
-/// Holds what was spent against the budget, before anything is started.
+/// Compares what was spent with the budget, before anything starts.
 fn budget(plan: &Plan, state: &RunState, limits: &Limits) -> Spent {
     let checks = [
         (
@@ -331,13 +328,13 @@ fn budget(plan: &Plan, state: &RunState, limits: &Limits) -> Spent {
     ];
     let mut warnings = Vec::new();
     for (name, spent, limit) in checks {
-        // Nothing spent is never too much: a free plan has a budget of $0.
+        // Zero is never over budget: a free plan has a budget of $0.
         let (Some(spent @ 1..), Some(limit)) = (spent, limit) else { continue };
         let percent = u128::from(spent) * 100 / u128::from(limit.max(1));
         let percent = u64::try_from(percent).unwrap_or(u64::MAX);
         if percent >= 100 {
             let is_open = state.asks.values().any(|ask| ask.reason == Reason::Budget);
-            // No step has a name like this one, whatever its id is.
+            // A step's question is `ID/NUMBER`, so this one can't collide with it.
             let ask = format!("run/budget/{}", state.asked + 1);
             return Spent::Over((!is_open).then_some(Command::Ask {
                 ask,
@@ -352,7 +349,7 @@ fn budget(plan: &Plan, state: &RunState, limits: &Limits) -> Spent {
     Spent::Nearly(warnings)
 }
 
-/// What is left to do and what it will take, if the steps that are left cost what the others did.
+/// What is left to do and what it will take, if the remaining steps cost as much as the others did.
 pub fn outlook(plan: &Plan, state: &RunState) -> String {
     let left = state.steps.iter().filter(|step| !step.status.is_settled()).count() as u64;
     let settled = (state.steps.len() as u64).saturating_sub(left).max(1);
@@ -384,7 +381,8 @@ pub fn outlook(plan: &Plan, state: &RunState) -> String {
     }
 }
 
-/// Whether this answer fits a question of this kind about a step with this contract, and what would.
+/// Whether this answer fits a question of this kind about a step with this contract; the error lists those
+/// that do.
 pub fn fits(reason: Reason, answer: &Answer, contract: Option<&Contract>) -> Result<(), &'static str> {
     let is_manual = contract == Some(&Contract::Manual);
     match (reason, answer) {
@@ -405,14 +403,13 @@ pub fn fits(reason: Reason, answer: &Answer, contract: Option<&Contract>) -> Res
     }
 }
 
-/// The answers that fit a question of this kind about a step with this contract.
 pub fn choices(reason: Reason, contract: Option<&Contract>) -> &'static str {
     match (reason, contract) {
         (Reason::Budget, _) => "--budget, --revise, --stop",
         (Reason::Stalled, _) => "resume, fail, cancel",
         (_, Some(Contract::Manual)) => "--confirm, --retry, --skip, --revise, --stop",
         (_, Some(Contract::Shell { .. }) | None) => {
-            "--retry, --take-over, --skip, --revise, --stop; the contract judges"
+            "--retry, --take-over, --skip, --revise, --stop; the contract still decides"
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The state of a run: a fold over its journal. Only [`RunState::apply`] changes a status; any pair of state and event that
-//! is not in the table is refused.
+//! The state of a run: a fold over its journal. Only [`RunState::apply`] changes a status; it refuses any
+//! pair of state and event that isn't in its table.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,120 +12,124 @@ use crate::plan::verified::{Contract, Plan, Step};
 use crate::run::event::{Answer, AttemptEnd, Blob, Event, Outcome, Reason, Usage};
 use crate::run::judge::Failure;
 
-/// Where a run stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunState {
-    /// Whether it goes on.
     pub phase: Phase,
-    /// The steps, in the order of the plan.
+    /// In plan order.
     pub steps: Vec<StepState>,
-    /// What was asked and not answered yet, by name.
+    /// Open questions, by name.
     pub asks: BTreeMap<String, Ask>,
     pub spent: Usage,
-    /// What a person added to the budget: money, tokens, seconds.
+    /// What a person added to the budget.
     pub granted: Grant,
-    /// Limits of which most is spent, already said.
+    /// Limits for which a warning was recorded.
     pub warned: Vec<String>,
-    /// How often something was asked that is about no step.
+    /// The number of questions about the whole run.
     pub asked: u32,
     /// Whether the plan was sent back to its author.
     pub is_revised: bool,
-    /// Who stopped the run last.
     pub stopped_by: Option<String>,
-    /// The place of each step in `steps`, by its id: every event names one, and plans are long.
+    /// The index of each step in `steps`, by id: every event names one, and plans are long.
     places: BTreeMap<String, usize>,
 }
 
 /// What a person added to the budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Grant {
-    /// Money, in millionths of a dollar.
+    /// In millionths of a dollar.
     pub micro_dollars: u64,
     pub tokens: u64,
     pub seconds: u64,
 }
 
-/// Whether a run goes on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
     /// Nothing was recorded yet.
     New,
     Running,
-    /// A person stopped it for now.
+    /// A person paused it.
     Stopped,
     Finished(Outcome),
 }
 
-/// Where a step stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepState {
     pub id: String,
     pub status: Status,
     /// Attempts that were started.
     pub attempts: u32,
-    /// Attempts that failed and count against the policy.
+    /// Failed attempts that count against `on_fail`.
     pub failures: u32,
-    /// Attempts that were lost and count for nothing, up to a limit.
+    /// Interrupted attempts, which don't count, up to a limit.
     pub lost: u32,
-    /// Attempts that a person granted.
+    /// Additional attempts that a person granted.
     pub granted: u32,
-    /// What a person said to the agent.
+    /// A person's hint for the agent.
     pub hint: String,
-    /// Not before this time, in milliseconds since 1970.
+    /// No attempt before this time, in milliseconds since 1970.
     pub parked_until: Option<u64>,
-    /// Attempts that failed, the oldest first.
+    /// Oldest first.
     pub failed: Vec<FailedAttempt>,
     /// How often in a row the contract failed with the same output.
     pub same_failure: u32,
     /// How often a person was asked about it.
     pub asked: u32,
-    /// Whether an agent is done with it and a person has to look. Only where the contract is a person's word.
+    /// Whether an agent has finished it and a person has to confirm. Only for manual steps.
     pub is_handed_over: bool,
-    /// What was found in its last attempt, where that was a reviewer's.
+    /// The findings of its last attempt, if that was a reviewer's.
     pub findings: Vec<Finding>,
-    /// What its attempts changed outside of their scope, since a person last let it go on: another attempt takes none of it back.
+    /// What its attempts changed outside their scope since a person last let it continue: a new attempt
+    /// doesn't revert it.
     pub strayed: BTreeSet<String>,
-    /// What the agent asked in an attempt whose contract then failed.
+    /// The agent's question in an attempt whose contract then failed.
     pub question: Option<String>,
-    /// How often in a row the agent could not be had.
+    /// How often in a row the agent was unavailable.
     pub parked: u32,
-    /// Why it could not, the last time.
+    /// Why, the last time.
     pub parked_why: String,
-    /// Whether the contract is a person's word.
+    /// Whether a person confirms it instead of a contract.
     is_manual: bool,
 }
 
-/// An attempt that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedAttempt {
     pub attempt: u32,
     pub failure: Failure,
-    /// What the contract printed; `None` where none was run.
+    /// `None` if no contract ran.
     pub output: Option<Blob>,
-    /// What the attempt had changed.
     pub changed: Vec<String>,
 }
 
-/// The status of a step. Ready and blocked follow from the graph and are not stored.
+/// The status of a step. Ready and blocked follow from the graph and aren't stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Status {
-    /// Nothing is under way.
+    /// Nothing is running.
     Pending,
-    /// An agent is at work.
-    Running { attempt: u32 },
-    /// The agent is done; the contract has not answered yet.
-    Judging { attempt: u32, changed: Vec<String> },
-    /// The contract passed, or a person confirmed a step that has none.
-    Passed { attempt: u32 },
-    /// A person is asked.
-    Waiting { ask: String },
-    /// A person left it out.
-    Skipped { by: String, reason: String },
+    Running {
+        attempt: u32,
+    },
+    /// The agent has finished; the contract has no result yet.
+    Judging {
+        attempt: u32,
+        changed: Vec<String>,
+    },
+    /// The contract passed, or a person confirmed a manual step.
+    Passed {
+        attempt: u32,
+    },
+    /// A question is open.
+    Waiting {
+        ask: String,
+    },
+    Skipped {
+        by: String,
+        reason: String,
+    },
 }
 
 impl Status {
-    /// Whether the steps that wait for this one may begin.
+    /// Whether the steps that need this one may start.
     pub const fn is_settled(&self) -> bool {
         match self {
             Self::Passed { .. } | Self::Skipped { .. } => true,
@@ -133,7 +137,7 @@ impl Status {
         }
     }
 
-    /// What the attempt that is judged has changed; nothing where none is.
+    /// The files changed by the attempt that is being judged; empty if there is none.
     pub fn changed(&self) -> &[String] {
         match self {
             Self::Judging { changed, .. } => changed,
@@ -145,7 +149,6 @@ impl Status {
         }
     }
 
-    /// The word that people see.
     pub const fn word(&self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -158,22 +161,21 @@ impl Status {
     }
 }
 
-/// Something that was asked.
+/// An open question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ask {
-    /// The step that waits for it, as a place in the plan.
+    /// The index of the step; `None` for the whole run.
     pub step: Option<usize>,
-    /// What it is about.
     pub reason: Reason,
-    /// What the person should know.
+    /// The text of the question.
     pub text: String,
 }
 
-/// An event that does not fit the state: the journal is broken, or two drivers wrote it.
+/// An event that doesn't fit the state: the journal is corrupt, or two processes wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Illegal {
     pub event: &'static str,
-    /// The step, and what it was.
+    /// The step, and its status.
     pub state: String,
     /// The events that the state allows.
     pub allowed: &'static str,
@@ -181,17 +183,17 @@ pub struct Illegal {
 
 impl std::fmt::Display for Illegal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} does not fit {}; allowed are: {}", self.event, self.state, self.allowed)
+        write!(f, "{} does not fit {}; allowed: {}", self.event, self.state, self.allowed)
     }
 }
 
 impl std::error::Error for Illegal {}
 
-/// The number of an attempt that nobody made: a mark in the file claims that the step is done, and its contract is run to
-/// settle the claim.
+/// The attempt number of a claim: a mark in the file says that the step is done, and its contract is run to
+/// verify that.
 pub const CLAIM: u32 = 0;
 
-/// A step that the file marks as done is judged before anything is tried; a mark on a step without contract is void.
+/// A step that the file marks as done is judged before any attempt; a mark on a manual step is ignored.
 fn first_status(step: &Step) -> Status {
     match (step.mark, &step.contract) {
         (Some(Mark::Done), Contract::Shell { .. }) => Status::Judging { attempt: CLAIM, changed: Vec::new() },
@@ -200,7 +202,7 @@ fn first_status(step: &Step) -> Status {
 }
 
 impl RunState {
-    /// The state of a run of `plan` of which nothing was recorded yet.
+    /// The initial state of a run of `plan`.
     pub fn new(plan: &Plan) -> Self {
         let steps = plan.steps.iter().map(|step| StepState {
             id: step.id.clone(),
@@ -236,7 +238,7 @@ impl RunState {
         }
     }
 
-    /// Whether the run is over.
+    /// `None` if the run isn't finished.
     pub const fn outcome(&self) -> Option<Outcome> {
         match self.phase {
             Phase::Finished(outcome) => Some(outcome),
@@ -244,18 +246,17 @@ impl RunState {
         }
     }
 
-    /// What reviewers found, each with the place of their step.
+    /// The reviewers' findings, each with the index of its step.
     pub fn findings(&self) -> impl Iterator<Item = (usize, &Finding)> {
         let steps = self.steps.iter().enumerate();
         steps.flat_map(|(place, step)| step.findings.iter().map(move |finding| (place, finding)))
     }
 
-    /// The place of the step with this id.
     pub fn place(&self, id: &str) -> Option<usize> {
         self.places.get(id).copied()
     }
 
-    /// Folds one event into the state, or refuses it and changes nothing.
+    /// Folds one event into the state, or refuses it without any change.
     ///
     /// | state of the step | event | becomes |
     /// |---|---|---|
@@ -273,15 +274,16 @@ impl RunState {
     /// | waiting | ask.answered: stop, revise | pending; the run is stopped |
     /// | passed k, skipped, pending | steps.reopened | pending, no failures |
     ///
-    /// A stop refuses nothing: who drives the run may see it only after the next thing is recorded.
+    /// A stop refuses no events: the process that runs the plan may see it only after it has recorded the
+    /// next one.
     pub fn apply(&mut self, event: &Event) -> Result<(), Illegal> {
         if let Phase::Finished(_) = self.phase {
-            return Err(self.illegal(event, None, "none: the run is over"));
+            return Err(self.illegal(event, None, "none, the run is finished"));
         }
         match event {
             Event::RunStarted { .. } if self.phase == Phase::New => self.phase = Phase::Running,
             Event::RunStarted { .. } => {
-                return Err(self.illegal(event, None, "anything but a second beginning"));
+                return Err(self.illegal(event, None, "any event but a second start"));
             }
             _ if self.phase == Phase::New => return Err(self.illegal(event, None, "run.started")),
             Event::AttemptStarted { step, attempt, .. } => {
@@ -291,7 +293,7 @@ impl RunState {
             Event::AttemptFinished { step, attempt, end, usage, changed, account, .. } => {
                 let place = self.known(event, step)?;
                 self.finish_attempt(event, place, (*attempt, end, changed))?;
-                // Who could not work, or was lost, is tried again and may ask again.
+                // An agent that was unavailable or interrupted is retried and may ask again.
                 let is_over =
                     matches!(end, AttemptEnd::Exited(_) | AttemptEnd::Signalled(_) | AttemptEnd::TimedOut(_));
                 let asked = report::question(&account.report).filter(|_| is_over);
@@ -318,7 +320,7 @@ impl RunState {
                 return Err(self.illegal(event, None, "the first warning of a limit"));
             }
             Event::BudgetWarned { limit, .. } => self.warned.push(limit.clone()),
-            // Which command lines hold is for the engine; a status does not hang on them.
+            // The engine decides which commands apply; no status depends on them.
             Event::AgentsApproved { .. } => {}
             Event::RunStopped { by, .. } => self.stop(by),
             Event::RunResumed { .. } => self.phase = Phase::Running,
@@ -341,7 +343,7 @@ impl RunState {
     fn known(&self, event: &Event, id: &str) -> Result<usize, Illegal> {
         self.place(id).ok_or_else(|| Illegal {
             event: event.name(),
-            state: format!("`{id}`, which is no step of the plan"),
+            state: format!("unknown step `{id}`"),
             allowed: "events of its steps",
         })
     }
@@ -349,7 +351,7 @@ impl RunState {
     fn start(&mut self, event: &Event, place: usize, attempt: u32) -> Result<(), Illegal> {
         let step = &mut self.steps[place];
         if step.status != Status::Pending || attempt != step.attempts + 1 {
-            return Err(self.illegal(event, Some(place), "the next attempt of a pending step"));
+            return Err(self.illegal(event, Some(place), "the next attempt at a pending step"));
         }
         step.attempts = attempt;
         step.parked_until = None;
@@ -366,14 +368,14 @@ impl RunState {
     ) -> Result<(), Illegal> {
         let step = &mut self.steps[place];
         if step.status != (Status::Running { attempt }) {
-            return Err(self.illegal(event, Some(place), "the end of the attempt that is running"));
+            return Err(self.illegal(event, Some(place), "the end of the running attempt"));
         }
         step.status = Status::Pending;
         if !matches!(end, AttemptEnd::Parked { .. }) {
             step.parked = 0;
         }
         match end {
-            // There is nothing to run: a person will be asked.
+            // There is no contract to run; planwright asks a person.
             AttemptEnd::Exited(_) | AttemptEnd::Signalled(_) if step.is_manual => step.is_handed_over = true,
             AttemptEnd::Exited(_) | AttemptEnd::Signalled(_) => {
                 step.status = Status::Judging { attempt, changed: changed.to_vec() };
@@ -409,7 +411,7 @@ impl RunState {
             | Status::Passed { .. }
             | Status::Waiting { .. }
             | Status::Skipped { .. } => {
-                return Err(self.illegal(event, Some(place), "the contract of the attempt that is judged"));
+                return Err(self.illegal(event, Some(place), "the contract of the attempt being judged"));
             }
         };
         match failure {
@@ -417,7 +419,7 @@ impl RunState {
                 step.question = None;
                 step.status = Status::Passed { attempt };
             }
-            // Nobody has tried yet: the claim is void, and that is all.
+            // No attempt was made: the claim is void, and nothing else changes.
             Some(_) if attempt == CLAIM => step.status = Status::Pending,
             Some(failure) => {
                 let now = FailedAttempt { attempt, failure, output: Some(output), changed };
@@ -433,7 +435,7 @@ impl RunState {
 
     fn open(&mut self, event: &Event, place: Option<usize>, ask: &str) -> Result<(), Illegal> {
         if self.asks.contains_key(ask) {
-            return Err(self.illegal(event, place, "a question that is not open"));
+            return Err(self.illegal(event, place, "a question that is not open yet"));
         }
         let Some(place) = place else {
             self.asked += 1;
@@ -449,7 +451,7 @@ impl RunState {
 
     fn answer(&mut self, event: &Event, ask: &str, answer: &Answer, by: &str) -> Result<(), Illegal> {
         let Some(open) = self.asks.get(ask).cloned() else {
-            return Err(self.illegal(event, None, "answers to open asks"));
+            return Err(self.illegal(event, None, "answers to open questions"));
         };
         match open.step {
             Some(place) => self.settle(event, (place, open.reason), (answer, by))?,
@@ -463,8 +465,8 @@ impl RunState {
         Ok(())
     }
 
-    /// Steps that were settled are as they were before they were begun; how often they were tried is not forgotten, or two
-    /// attempts would have one name.
+    /// Resets done steps to their state before the first attempt, except for the attempt count, since two
+    /// attempts must not share a name.
     fn reopen(&mut self, event: &Event, steps: &[String]) -> Result<(), Illegal> {
         let places = steps.iter().map(|step| self.known(event, step)).collect::<Result<Vec<_>, _>>()?;
         for &place in &places {
@@ -474,7 +476,7 @@ impl RunState {
                     return Err(self.illegal(
                         event,
                         Some(place),
-                        "none: it is under way or waits for somebody",
+                        "none, it is running or waiting for an answer",
                     ));
                 }
             }
@@ -507,7 +509,7 @@ impl RunState {
 
     fn grant(&mut self, event: &Event, (reason, answer): (Reason, &Answer)) -> Result<(), Illegal> {
         match answer {
-            // Whoever takes it up again has answered why it stood still.
+            // Resuming answers the question.
             Answer::Retry { .. } if reason == Reason::Stalled => Ok(()),
             Answer::Budget { micro_dollars, tokens, seconds } if reason == Reason::Budget => {
                 let add = |total: &mut u64, more: u64| *total = total.saturating_add(more);
@@ -538,8 +540,7 @@ impl RunState {
         let step = &mut self.steps[place];
         match answer {
             Answer::Retry { hint } => {
-                // Where attempts are left, another one need not be granted.
-                // One that ended in a question was none of those that the policy allows.
+                // Grant an attempt only if none is left. An attempt that ended in a question doesn't count.
                 step.granted += u32::from(matches!(reason, Reason::AttemptsSpent | Reason::Question));
                 step.lost = 0;
                 step.parked = 0;
@@ -553,7 +554,7 @@ impl RunState {
             Answer::TakeOver if !step.is_manual => {
                 step.attempts += 1;
                 step.question = None;
-                // What a person tries does not use up what the agents have left.
+                // A person's attempt doesn't use up those of the agents.
                 step.granted += 1;
                 step.strayed.clear();
                 step.status = Status::Judging { attempt: step.attempts, changed: Vec::new() };
@@ -577,7 +578,7 @@ impl RunState {
                 return Err(self.illegal(
                     event,
                     Some(place),
-                    "take over, retry, skip, revise, stop: the contract judges",
+                    "take over, retry, skip, revise, stop; the contract still decides",
                 ));
             }
         }

@@ -1,5 +1,5 @@
-//! What journals say about how work goes: who needs a second try, what waits for a person, which contracts have never said no.
-//! Counts what happened and nothing else: where there is no history there is no figure. docs/stats.md defines each of them.
+//! Statistics from journals: first-try success, waiting times, contracts that never failed. Counts only what
+//! happened: without history there is no figure. docs/stats.md defines each of them.
 
 mod contract;
 mod missing_tool;
@@ -21,74 +21,66 @@ use crate::run::event::{AttemptEnd, Blob, Event, Outcome, Usage};
 use crate::run::forecast::Sample;
 use crate::run::state::CLAIM;
 
-/// One run, as it is counted.
 pub struct Record<'a> {
-    /// The name of the plan.
     pub name: &'a str,
-    /// The plan that was approved.
+    /// The approved plan.
     pub plan: &'a Plan,
-    /// What happened and when, in milliseconds since 1970, the oldest first.
+    /// With times in milliseconds since 1970, oldest first.
     pub events: &'a [(u64, Event)],
-    /// What contracts printed that could not run, as far as it is kept.
+    /// The output of contracts that could not run, as far as it is kept.
     pub outputs: &'a BTreeMap<Blob, String>,
 }
 
-/// What all counted runs come to.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct Stats {
-    /// How many runs something happened in.
+    /// Runs with any event in the period.
     pub runs: usize,
-    /// The steps of all agents.
     pub all: Figures,
-    /// The steps of each agent.
     pub agents: BTreeMap<String, Figures>,
-    /// The steps of each plan.
     pub plans: BTreeMap<String, Figures>,
-    /// What waited for a person.
     pub waiting: Waiting,
-    /// Every contract that was run, by plan and step.
+    /// Every contract that ran, by plan and step.
     pub contracts: Vec<ContractFigures>,
-    /// What plans need and nobody here has.
+    /// Missing tools, agents and programs.
     pub gaps: Vec<Gap>,
 }
 
-/// How steps went. A step that an agent tried is in exactly one of the four.
+/// Results of steps. A step that an agent tried is in exactly one of the four counts.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct Figures {
-    /// Steps that an agent tried and that were settled, or reached a person.
+    /// Steps that an agent tried and that are done, or led to a question.
     pub steps: usize,
-    /// Passed with the first attempt that was judged.
+    /// Passed with the first judged attempt.
     pub first_try: usize,
-    /// Passed with a later one, and nobody was asked.
+    /// Passed with a later one, without a question.
     pub retried: usize,
     /// A person was asked about them.
     pub reached_you: usize,
-    /// The run was over before they passed.
+    /// The run finished before they passed.
     pub failed: usize,
-    /// The median of the time that attempts and contracts took, in milliseconds, of steps that passed; `None`: none did.
+    /// The median time of attempts and contracts, for steps that passed; `None` if none did.
     pub median_ms: Option<u64>,
-    /// What they cost, in millionths of a dollar; `None`: no agent said.
+    /// In millionths of a dollar; `None` if unreported.
     pub micro_dollars: Option<u64>,
-    /// Of how many steps an agent said what they cost.
+    /// The number of steps with a reported cost.
     pub priced: usize,
-    /// The tokens that were used; `None`: no agent said.
+    /// `None` if unreported.
     pub tokens: Option<u64>,
 }
 
 impl Figures {
-    /// What a step cost on average, in millionths of a dollar; `None`: no agent said.
+    /// The average cost per step, in millionths of a dollar; `None` if unreported.
     pub fn micro_dollars_per_step(&self) -> Option<u64> {
         let steps = u64::try_from(self.priced).ok().filter(|&steps| steps > 0)?;
         self.micro_dollars.map(|total| total / steps)
     }
 
-    /// A count as a share of the steps, in percent, rounded; `None` where there are none.
+    /// A count as a rounded percentage of the steps; `None` without steps.
     pub fn percent(&self, count: usize) -> Option<usize> {
         (self.steps > 0).then(|| (count * 200 + self.steps) / (self.steps * 2))
     }
 }
 
-/// Counts runs, one after the other.
 #[derive(Debug, Default)]
 pub struct Counter {
     since_ms: u64,
@@ -109,7 +101,6 @@ struct Counted {
     used: Usage,
 }
 
-/// How a step ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     FirstTry,
@@ -118,7 +109,7 @@ enum End {
     Failed,
 }
 
-/// What is known of a step while a journal is read.
+/// What is known about a step while its journal is read.
 #[derive(Debug, Default)]
 struct Traced {
     agent: Option<String>,
@@ -130,7 +121,7 @@ struct Traced {
 }
 
 impl Counter {
-    /// Counts what happened at this time or later, in milliseconds since 1970.
+    /// Counts what happened at or after this time, in milliseconds since 1970.
     pub fn since(since_ms: u64) -> Self {
         Self { since_ms, ..Self::default() }
     }
@@ -139,7 +130,7 @@ impl Counter {
     pub fn count(&mut self, record: &Record<'_>, now_ms: u64) {
         let Some((last_ms, _)) = record.events.last() else { return };
         if *last_ms < self.since_ms {
-            // Old verdicts still tell whether a contract can fail.
+            // Old verdicts still show whether a contract can fail.
             self.contracts.count(record, self.since_ms);
             return;
         }
@@ -150,7 +141,7 @@ impl Counter {
         self.gaps.count(record, self.since_ms);
     }
 
-    /// Takes what contracts said before the work: one that failed there has failed.
+    /// Counts results before the work: a contract that failed there has failed.
     pub fn count_red(&mut self, red: &[Red]) {
         self.contracts.count_red(red);
     }
@@ -175,7 +166,7 @@ impl Counter {
         }
     }
 
-    /// What steps that passed took, for forecasts.
+    /// What passed steps took, for forecasts.
     pub fn samples(&self) -> Vec<Sample> {
         let passed = self.steps.iter().filter(|step| matches!(step.end, End::FirstTry | End::Retried));
         let sample = |step: &Counted| Sample {
@@ -187,7 +178,7 @@ impl Counter {
         passed.map(sample).collect()
     }
 
-    /// What it comes to; `has_tool` says whether somebody here has a tool.
+    /// `has_tool` says whether a tool is available here.
     pub fn stats(self, has_tool: impl Fn(&str) -> bool) -> Stats {
         let group = |name: fn(&Counted) -> &String| {
             let mut groups: BTreeMap<String, Vec<&Counted>> = BTreeMap::new();
@@ -226,13 +217,13 @@ fn figures(steps: &[&Counted]) -> Figures {
     }
 }
 
-/// The middle one; of two in the middle the lower. `None` where there is none.
+/// The median; the lower of two middle values.
 pub(crate) fn median(mut values: Vec<u64>) -> Option<u64> {
     values.sort_unstable();
     values.get(values.len().saturating_sub(1) / 2).copied()
 }
 
-/// How a step ended, should nothing come after it; `None` where it tells nothing: no agent tried it, a person is its judge, or
+/// How a step ended, if nothing follows; `None` if it doesn't count: no agent tried it, it is manual, or
 /// nothing was judged.
 fn end_of(step: &Step, known: &Traced) -> Option<End> {
     if known.agent.is_none() || step.contract == Contract::Manual {
@@ -279,7 +270,7 @@ fn trace(events: &[(u64, Event)]) -> BTreeMap<&str, Traced> {
     steps
 }
 
-/// What nobody says stays unsaid.
+/// Stays `None` if neither is known.
 fn add(total: &mut Usage, more: Usage) {
     let both = |one: Option<u64>, other: Option<u64>| match (one, other) {
         (None, None) => None,

@@ -1,5 +1,5 @@
-//! Where a run stands, small enough to be kept beside its journal: what lists of many runs show. Follows from the fold of the
-//! journal and knows no rule of its own; nothing is ever decided by it.
+//! A summary of a run, small enough to store beside its journal, for lists of many runs. Derived from the
+//! fold of the journal, without rules of its own; no decision is ever based on it.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,50 +8,44 @@ use crate::plan::verified::{Contract, Plan};
 use crate::run::event::Usage;
 use crate::run::state::{CLAIM, Phase, RunState, Status};
 
-/// Where a run stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    /// Whether it goes on.
     pub phase: Phase,
-    /// One letter for each step, in the order of the plan: see [`Tally::statuses`].
+    /// One letter per step, in plan order: see [`Tally::statuses`].
     pub steps: String,
-    /// Attempts that are under way.
+    /// Running attempts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<UnderWay>,
-    /// Open asks, by name.
+    /// Open questions, by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<OpenAsk>,
     pub spent: Usage,
-    /// Who stopped it, where it is stopped.
+    /// Who paused it, if it is paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped_by: Option<String>,
     #[serde(default, skip_serializing_if = "is_none")]
     pub findings: usize,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 const fn is_none(count: &usize) -> bool {
     *count == 0
 }
 
-/// An attempt that is under way.
+/// A running attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnderWay {
-    /// The number of the step.
     pub number: u32,
-    /// The id of the step.
     pub step: String,
     pub attempt: u32,
-    /// What kind of work it is.
     pub kind: WorkKind,
 }
 
-/// Something that was asked and not answered yet. Its text stands in the journal.
+/// An open question. Its text is in the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenAsk {
-    /// The name of the ask.
     pub ask: String,
-    /// Whether a person's word is all that there is to judge the step by.
+    /// Whether the step is manual, so that only a person can confirm it.
     pub is_manual: bool,
 }
 
@@ -59,7 +53,7 @@ pub struct OpenAsk {
 const LETTERS: &[(char, &str)] = &[
     ('o', "pending"),
     ('r', "running"),
-    // A mark in the file claims that the step is done; nobody has looked yet.
+    // A mark in the file claims that the step is done; this is not verified yet.
     ('c', "judging"),
     ('j', "judging"),
     ('p', "passed"),
@@ -80,7 +74,6 @@ const fn letter(status: &Status) -> char {
 }
 
 impl Tally {
-    /// The tally of a run of `plan`.
     pub fn of(plan: &Plan, state: &RunState) -> Self {
         let steps = || plan.steps.iter().zip(&state.steps);
         let attempts = steps().filter_map(|(step, now)| match now.status {
@@ -112,19 +105,19 @@ impl Tally {
         }
     }
 
-    /// The status of every step, in the order of the plan, in the word that people see.
+    /// The status of every step, in plan order, as people see it.
     pub fn statuses(&self) -> impl Iterator<Item = &'static str> {
         let word =
             |letter| LETTERS.iter().find(|(known, _)| *known == letter).map_or("pending", |(_, word)| word);
         self.steps.chars().map(word)
     }
 
-    /// How many steps are settled.
+    /// How many steps are done.
     pub fn settled(&self) -> usize {
         self.steps.chars().filter(|letter| matches!(letter, 'p' | 's')).count()
     }
 
-    /// Whether the contract of an attempt is under way.
+    /// Whether a contract is running.
     pub fn is_judging(&self) -> bool {
         self.steps.contains('j')
     }
@@ -134,7 +127,7 @@ impl Tally {
 mod tests {
     use super::*;
 
-    // Only the words of the fold are shown: a letter that no status has would be one of our own.
+    // Only statuses of the fold are shown: there must be no letter without a status.
     #[test]
     fn a_letter_is_the_word_of_its_status() {
         let attempt = 1;

@@ -1,5 +1,6 @@
-//! Which plan a session works on: the one that it was told, else the one that the marker of its worktree names, else the one without
-//! a name. Decides by what was found and never looks; a marker that leads to no plan is an error, and never another plan.
+//! Which plan a session works on: the one it names, else the one in the worktree's marker, else the unnamed
+//! one. Decides by what the caller found and never reads files. A marker that leads to no plan is an error
+//! and never falls back to another plan.
 
 pub mod lint;
 pub mod session_text;
@@ -11,26 +12,23 @@ use std::fmt;
 
 use crate::dialect::named::{BadSlug, Name, Slug, plan_file, plan_of, progress_file, slug};
 
-/// The folder of a project in which named plans lie, and the marker always.
+/// Holds the named plans of a project by default, and always the marker.
 pub const FOLDER: &str = ".harness";
 /// The file that binds a worktree to a plan.
 pub const MARKER: &str = ".harness/active-plan";
-/// The most bytes of a marker: the name of a plan, with room to spare.
+/// More than any plan name needs.
 pub const MARKER_BYTES_MAX: usize = 4096;
 
-/// What was found where the marker lies.
+/// What was found at the marker's path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Marker {
     Unset,
-    /// A file with these bytes.
     Bytes(Vec<u8>),
-    /// A file with more than [`MARKER_BYTES_MAX`] bytes.
     TooLong,
-    /// A link, or something behind one: no binding of this worktree alone.
+    /// A link, or behind one, so not a binding of this worktree alone.
     Link,
-    /// This, which is no file.
     NotAFile(Thing),
-    /// Something that can't be read, and why.
+    /// With the reason.
     Unreadable(String),
 }
 
@@ -42,35 +40,32 @@ pub enum Thing {
     Device,
 }
 
-/// Something in the harness folder.
+/// An entry of the `.harness` directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub name: String,
     pub kind: Kind,
 }
 
-/// What something in the harness folder is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A file that says something.
+    /// A file with content.
     File,
-    /// A file with nothing but blanks.
+    /// A file with only whitespace.
     Blank,
-    /// A folder, a link, a pipe or a device.
+    /// A directory, a link, a pipe or a device.
     Other,
 }
 
-/// By what a plan was chosen.
+/// How a plan was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
     Argument,
-    /// The marker names it.
     Marker,
     Default,
 }
 
 impl By {
-    /// The word for it.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Argument => "argument",
@@ -88,50 +83,47 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// The file of the plan.
     pub fn plan_file(&self) -> String {
         plan_file(self.plan.slug())
     }
 
-    /// The file of its progress.
     pub fn progress_file(&self) -> String {
         progress_file(self.plan.slug())
     }
 }
 
-/// Why no plan can be chosen. Never a reason to take another one.
+/// Why no plan can be chosen. Never a reason to fall back to another plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// What somebody names is no name.
+    /// The name that was passed is invalid.
     Argument(BadSlug),
-    /// What the marker says is no name.
+    /// The name in the marker is invalid.
     Marker(BadSlug),
-    /// The marker says more than one line.
+    /// The marker has more than one line.
     Lines,
-    /// The marker is no text.
+    /// The marker isn't text.
     NotText,
     /// The marker is longer than any name.
     TooLong,
-    /// The marker is a link, or lies behind one.
+    /// The marker is a link, or behind one.
     Link,
-    /// The marker is no file.
+    /// The marker isn't a file.
     NotAFile(Thing),
-    /// The marker can't be read, for this reason.
+    /// With the reason.
     Unreadable(String),
-    /// The plan is not there; perhaps another one was meant.
+    /// The plan doesn't exist; perhaps this one was meant.
     Absent(By, Slug, Option<String>),
-    /// The plan waits to be put in its place.
+    /// The plan is shelved.
     Staged(By, Slug),
-    /// The plan says nothing.
+    /// The plan file is empty.
     Blank(By, Slug),
-    /// What has the name of the plan is no file of its own.
+    /// Something with the plan's name exists, but isn't a regular file.
     Astray(By, Slug),
-    /// Several files could be the plan: some of the machines that share them can't tell their names apart.
+    /// Several files match, because some machines that share them can't distinguish their names.
     Ambiguous(By, Name, Vec<String>),
 }
 
 impl Fault {
-    /// By what the plan was to be chosen.
     fn by(&self) -> By {
         match self {
             Self::Argument(_) => By::Argument,
@@ -172,18 +164,18 @@ impl Fault {
     pub fn way_out(&self) -> String {
         let first = match self {
             Self::Ambiguous(_, Name::Unnamed, names) => return format!("rename one of {}", names.join(", ")),
-            // Neither is written over nor removed by us: nobody knows what else it is for.
+            // planwright neither overwrites nor removes it, because it could have another purpose.
             Self::NotAFile(Thing::Folder) => return format!("remove it: rmdir {MARKER}"),
             Self::NotAFile(Thing::Device) => return format!("remove it: rm {MARKER}"),
             Self::Link => {
                 return format!(
-                    "remove the link: `planwright use --clear`, or, where {FOLDER} itself is one, `rm {FOLDER}`; plans in a \
-                     shared folder are found by the setting `plans.harness`"
+                    "remove the link with `planwright use --clear` (or `rm {FOLDER}` if that is the link); to use plans in a \
+                     shared directory, set `plans.harness`"
                 );
             }
             Self::Ambiguous(_, _, names) => format!("rename one of {}; ", names.join(", ")),
             Self::Absent(_, _, Some(meant)) => format!("did you mean `{meant}`? "),
-            Self::Staged(_, slug) => format!("put it in its place (`planwright activate {slug}`), or "),
+            Self::Staged(_, slug) => format!("unshelve it (`planwright activate {slug}`), or "),
             Self::Argument(_)
             | Self::Marker(_)
             | Self::Lines
@@ -199,8 +191,8 @@ impl Fault {
                 format!("{first}name a plan by its slug, `PLAN-<slug>` or `PLAN-<slug>.md`")
             }
             By::Marker => format!(
-                "{first}bind this worktree to a plan that is there (`planwright use PLAN`), or to none \
-                 (`planwright use --clear`), which is PLAN.md"
+                "{first}bind this worktree to an existing plan (`planwright use PLAN`), or clear the marker \
+                 (`planwright use --clear`) to use PLAN.md"
             ),
         }
     }
@@ -210,38 +202,38 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = |by: &By, slug: &Slug| match by {
             By::Marker => format!("{MARKER} binds this worktree to `{slug}`"),
-            By::Argument | By::Default => format!("the plan `{slug}` was named"),
+            By::Argument | By::Default => format!("plan `{slug}` was requested"),
         };
         match self {
             Self::Argument(bad) => write!(f, "{bad}"),
-            Self::Marker(BadSlug::Empty) => write!(f, "{MARKER} is there and names no plan"),
-            Self::Marker(bad) => write!(f, "{MARKER} names no plan: {bad}"),
-            Self::Lines => write!(f, "{MARKER} names no plan: it has several lines"),
-            Self::NotText => write!(f, "{MARKER} names no plan: it is no text"),
+            Self::Marker(BadSlug::Empty) => write!(f, "{MARKER} does not name a plan"),
+            Self::Marker(bad) => write!(f, "invalid {MARKER}: {bad}"),
+            Self::Lines => write!(f, "invalid {MARKER}: it has more than one line"),
+            Self::NotText => write!(f, "invalid {MARKER}: it is not text"),
             Self::TooLong => {
-                write!(f, "{MARKER} names no plan: it is longer than {MARKER_BYTES_MAX} bytes")
+                write!(f, "invalid {MARKER}: it is larger than {MARKER_BYTES_MAX} bytes")
             }
-            Self::Link => write!(f, "{MARKER} leads elsewhere: a link binds more than this worktree"),
-            Self::NotAFile(Thing::Folder) => write!(f, "{MARKER} is no file: a folder lies there"),
-            Self::NotAFile(Thing::Device) => write!(f, "{MARKER} is no file: a pipe or a device lies there"),
-            Self::Unreadable(why) => write!(f, "{MARKER} can't be read: {why}"),
+            Self::Link => write!(f, "{MARKER} is a link: it would bind more than this worktree"),
+            Self::NotAFile(Thing::Folder) => write!(f, "{MARKER} is a directory, not a file"),
+            Self::NotAFile(Thing::Device) => write!(f, "{MARKER} is a pipe or a device, not a file"),
+            Self::Unreadable(why) => write!(f, "cannot read {MARKER}: {why}"),
             Self::Absent(by, slug, _) => {
-                write!(f, "{}, and there is no {}", names(by, slug), plan_file(Some(slug)))
+                write!(f, "{}, but {} does not exist", names(by, slug), plan_file(Some(slug)))
             }
             Self::Staged(by, slug) => {
-                write!(f, "{}, and {} is staged", names(by, slug), plan_file(Some(slug)))
+                write!(f, "{}, but {} is shelved", names(by, slug), plan_file(Some(slug)))
             }
             Self::Blank(by, slug) => {
-                write!(f, "{}, and {} is empty", names(by, slug), plan_file(Some(slug)))
+                write!(f, "{}, but {} is empty", names(by, slug), plan_file(Some(slug)))
             }
             Self::Astray(by, slug) => {
-                write!(f, "{}, and {} is no file of its own", names(by, slug), plan_file(Some(slug)))
+                write!(f, "{}, but {} is not a regular file", names(by, slug), plan_file(Some(slug)))
             }
             Self::Ambiguous(by, Name::Named(slug), all) => {
-                write!(f, "{}, and that could be any of {}", names(by, slug), all.join(", "))
+                write!(f, "{}, which is ambiguous: {}", names(by, slug), all.join(", "))
             }
             Self::Ambiguous(_, Name::Unnamed, all) => {
-                write!(f, "the plan without a name could be any of {}", all.join(", "))
+                write!(f, "the unnamed plan is ambiguous: {}", all.join(", "))
             }
         }
     }
@@ -249,7 +241,8 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// The plan that a text names: a slug, `PLAN-<slug>` or `PLAN-<slug>.md`; `PLAN` and `PLAN.md` are the one without a name.
+/// The plan that a text names: a slug, `PLAN-<slug>` or `PLAN-<slug>.md`; `PLAN` and `PLAN.md` are the
+/// unnamed plan.
 pub fn named(text: &str) -> Result<Name, Fault> {
     match slug(text) {
         Ok(slug) => Ok(Name::Named(slug)),
@@ -258,7 +251,7 @@ pub fn named(text: &str) -> Result<Name, Fault> {
     }
 }
 
-/// The plan that the marker names; `None` where there is no marker. Whether the plan is there is not asked.
+/// The plan that the marker names; `None` without a marker. Doesn't check that the plan exists.
 pub fn marked(marker: &Marker) -> Result<Option<Slug>, Fault> {
     let bytes = match marker {
         Marker::Unset => return Ok(None),
@@ -275,18 +268,17 @@ pub fn marked(marker: &Marker) -> Result<Option<Slug>, Fault> {
     slug(text).map(Some).map_err(Fault::Marker)
 }
 
-/// Whom a plan is chosen for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Want<'a> {
     Any,
-    /// This one, which may be yet to be written.
+    /// This plan, which may not exist yet.
     New(&'a str),
-    /// This one, which must be there.
+    /// This plan, which must exist.
     Old(&'a str),
 }
 
-/// The plan that is meant, before anybody looked whether it is there: what was said, else what the marker says, else the one
-/// without a name.
+/// The requested plan, before checking that it exists: what was passed, else what the marker names, else the
+/// unnamed plan.
 pub fn choose(want: Want<'_>, marker: &Marker) -> Result<Choice, Fault> {
     match want {
         Want::New(text) | Want::Old(text) => Ok(Choice { by: By::Argument, plan: named(text)? }),
@@ -297,8 +289,9 @@ pub fn choose(want: Want<'_>, marker: &Marker) -> Result<Choice, Fault> {
     }
 }
 
-/// Checks a choice against what lies in the harness folder. A plan that was named for a new one may be missing or empty; one that
-/// the marker names must be there, be a file and say something; and no plan may be mistaken for another.
+/// Checks a choice against the entries of the `.harness` directory. A plan that was passed for creation may
+/// be missing or empty; one that the marker names must be a file with content; and no plan may be mistaken
+/// for another.
 pub fn check(choice: &Choice, want: Want<'_>, entries: &[Entry]) -> Result<(), Fault> {
     let file = choice.plan_file();
     let folded = file.to_lowercase();
@@ -308,7 +301,7 @@ pub fn check(choice: &Choice, want: Want<'_>, entries: &[Entry]) -> Result<(), F
         names.sort();
         return Err(Fault::Ambiguous(choice.by, choice.plan.clone(), names));
     }
-    // The plan without a name is what is meant where there is no other: it need not be there.
+    // The unnamed plan is the default and need not exist.
     let Name::Named(slug) = &choice.plan else { return Ok(()) };
     let may_be_new = matches!(want, Want::New(_));
     match alike.first().filter(|entry| entry.name == file).map(|entry| entry.kind) {
@@ -320,23 +313,23 @@ pub fn check(choice: &Choice, want: Want<'_>, entries: &[Entry]) -> Result<(), F
     }
 }
 
-/// A plan with nearly this name.
+/// A plan with a similar name.
 fn meant(slug: &Slug, entries: &[Entry]) -> Option<String> {
     let names = plans(entries);
     let slugs = || names.iter().filter_map(Name::slug).map(Slug::as_str);
-    // Where only the case differs nothing is misspelt, and yet it is another file.
+    // A name that differs only in case isn't a typo, but still another file.
     let same = slugs().find(|known| known.to_lowercase() == slug.as_str().to_lowercase());
     same.or_else(|| crate::syntax::nearest::nearest(slug.as_str(), slugs())).map(str::to_owned)
 }
 
-/// Whether a file of the harness folder has to do with plans, or could be taken for one where case is not told apart.
+/// Whether a file is related to plans, or could be taken for a plan where case is ignored.
 pub fn is_like_plan(file_name: &str) -> bool {
     let small = file_name.to_lowercase();
     small.strip_suffix(".md").is_some_and(|stem| stem == "plan" || stem.starts_with("plan-"))
 }
 
-/// The plans of a harness folder: the one without a name first, then by name. Archives, conflict copies and what is no file are
-/// none.
+/// The plans of a `.harness` directory, the unnamed one first, then by name. Excludes archives, conflict
+/// copies and whatever isn't a file.
 pub fn plans(entries: &[Entry]) -> Vec<Name> {
     let files = entries.iter().filter(|entry| entry.kind != Kind::Other);
     let mut plans: Vec<Name> = files.filter_map(|entry| plan_of(&entry.name)).collect();
@@ -344,7 +337,7 @@ pub fn plans(entries: &[Entry]) -> Vec<Name> {
     plans
 }
 
-/// What the words behind a command name: a plan, and `task N` of it. The last two words are a task if the first of them is `task`.
+/// Splits off a trailing `task N` from the arguments of a command.
 pub fn task(words: &[String]) -> Option<(&[String], &str)> {
     match words {
         [rest @ .., word, task] if word == "task" => Some((rest, task)),

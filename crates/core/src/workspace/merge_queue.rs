@@ -1,110 +1,103 @@
-//! Which of several finished plans land together. Every set of plans can be tried on what is merged of them; this says which
-//! set to try next, and in the end who lands, who is evicted by which evidence, and who is held back because of that.
-//!
-//! Nothing is remembered but what trials came to: where the search stands follows from them, so it can be cut off anywhere.
+//! Which of several finished plans merge together. Any set of plans can be tried on the merged result; this
+//! decides which set to try next, and finally which plans merge, which are evicted on what evidence, and
+//! which are held back because of that. Remembers only trial results: the state of the search follows from
+//! them, so it can be interrupted anywhere.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A plan of a batch. Its place is its number in merge order.
+/// A plan of a batch. Its index is its position in merge order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
-    /// The places of the plans of the batch that it depends on; all of them come before it.
+    /// The indexes of the plans in the batch that it depends on; all come before it.
     pub after: Vec<usize>,
 }
 
-/// What trying some plans together came to.
+/// The result of trying some plans together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trial {
-    /// Their branches merge, and every contract of theirs passes on the result.
+    /// Their branches merge, and all their contracts pass on the result.
     Passes,
     /// A branch can't be merged with those before it.
     Conflicts(Conflict),
-    /// They merge, and a contract of theirs fails on the result.
+    /// They merge, but one of their contracts fails on the result.
     Fails(Evidence),
 }
 
 /// Two changes of the same lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
-    /// The place of the plan whose branch can't be merged.
+    /// The index of the plan whose branch can't be merged.
     pub place: usize,
-    /// The places of the plans that changed the same files; none: the branch that all of them go into did.
+    /// The indexes of the plans that changed the same files; empty if the target branch did.
     pub with: Vec<usize>,
     pub paths: Vec<String>,
 }
 
-/// What shows that plans do not work together.
+/// What shows that plans don't work together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
-    /// The plan whose contract it is.
+    /// The plan whose contract failed.
     pub plan: String,
-    /// The id of the step.
     pub step: String,
-    /// The command; empty where a sealed file is at fault.
+    /// Empty if a sealed file is the cause.
     pub contract: String,
-    /// How it failed: `exit 1`.
+    /// Such as `exit 1`.
     pub failure: String,
-    /// The end of what it printed.
+    /// The end of the contract's output.
     pub output: String,
 }
 
-/// What is to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
-    /// The plans at these places are to be tried together, in this order.
+    /// Try the plans at these indexes together, in this order.
     Try(Vec<usize>),
     /// Nothing is left to try.
     Settled(Settled),
 }
 
-/// Who lands, and who does not.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Settled {
-    /// The places of the plans that land, in order. They were tried together, exactly these, and passed.
+    /// The indexes of the plans that merge, in order. Exactly this set was tried together and passed.
     pub landed: Vec<usize>,
-    /// Who is evicted, in order, and why.
+    /// The evicted plans, in order, and why.
     pub evicted: Vec<(usize, Why)>,
-    /// Who would have to wait for a plan that is evicted or held back itself: the place, and that of the other.
+    /// Plans that depend on an evicted or held plan: the index of each, and of that other plan.
     pub held: Vec<(usize, usize)>,
 }
 
-/// Why a plan is evicted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
-    /// It fails without any other plan of the batch but those that it depends on.
+    /// It fails with only its dependencies from the batch.
     Alone(Evidence),
-    /// It is fine by itself and breaks together with these, which come before it.
+    /// It passes alone and fails together with these, which come before it.
     With(Vec<usize>, Evidence),
-    /// It can't be merged.
     Conflict(Conflict),
 }
 
-/// The search for the plans that can land.
+/// The search for the plans that can merge.
 #[derive(Debug, Clone)]
 pub struct Search {
     members: Vec<Member>,
     known: BTreeMap<Vec<usize>, Trial>,
 }
 
-/// A set of plans about which nothing is known yet.
+/// A set of plans that has not been tried yet.
 type Unknown = Vec<usize>;
 
 impl Search {
-    /// A search among plans in merge order.
-    ///
     /// # Panics
     ///
-    /// If a plan depends on one that does not come before it: then this is no merge order.
+    /// If a plan depends on one that doesn't come before it.
     pub fn new(members: Vec<Member>) -> Self {
         let is_ordered = |(place, member): (usize, &Member)| member.after.iter().all(|&other| other < place);
         assert!(members.iter().enumerate().all(is_ordered), "a plan comes after those that it depends on");
         Self { members, known: BTreeMap::new() }
     }
 
-    /// What is to be tried next, or what it all came to.
+    /// The next set to try, or the result.
     pub fn next(&self) -> Next {
         match self.settle() {
             Ok(settled) => Next::Settled(settled),
@@ -112,12 +105,11 @@ impl Search {
         }
     }
 
-    /// Takes over what a trial came to.
     pub fn learn(&mut self, plans: Vec<usize>, trial: Trial) {
         self.known.insert(plans, trial);
     }
 
-    /// How many sets were tried on whose result contracts ran.
+    /// The number of trials in which contracts ran.
     pub fn runs(&self) -> usize {
         self.known.values().filter(|trial| !matches!(trial, Trial::Conflicts(_))).count()
     }
@@ -126,8 +118,8 @@ impl Search {
         self.known.get(plans).ok_or_else(|| plans.to_vec())
     }
 
-    /// All plans first, since mostly all of them are fine. Where they are not, the first one whose addition breaks those before
-    /// it goes, and the rest is tried again together with all that are known to be fine.
+    /// Tries all plans first, since usually all are fine. If they aren't, evicts the first one whose addition
+    /// breaks those before it, and tries the rest again together with all that are known to pass.
     fn settle(&self) -> Result<Settled, Unknown> {
         let mut good: Vec<usize> = Vec::new();
         let mut out: BTreeMap<usize, Why> = BTreeMap::new();
@@ -140,7 +132,7 @@ impl Search {
                     break;
                 }
                 Trial::Conflicts(conflict) => {
-                    assert!(open.contains(&conflict.place), "what passed together can be merged");
+                    assert!(open.contains(&conflict.place), "plans that passed together can be merged");
                     out.insert(conflict.place, Why::Conflict(conflict.clone()));
                 }
                 Trial::Fails(_) => {
@@ -148,7 +140,7 @@ impl Search {
                     let culprit = open[count - 1];
                     good.extend(&open[..count - 1]);
                     let why = self.name(&good, culprit)?;
-                    // Whoever was in conflict with a plan that goes has another chance.
+                    // A plan in conflict with an evicted one gets another chance.
                     out.retain(|&place, why| place < culprit || !matches!(why, Why::Conflict(_)));
                     out.insert(culprit, why);
                 }
@@ -159,7 +151,7 @@ impl Search {
         Ok(Settled { landed: good, evicted: out.into_iter().collect(), held })
     }
 
-    /// Who may still land: not known to be fine yet, not out, and waiting for nobody who is.
+    /// The plans that may still merge: not known to pass, not evicted, and not dependent on an evicted plan.
     fn open(&self, good: &[usize], out: &BTreeMap<usize, Why>) -> Vec<usize> {
         let held = self.held(out);
         let is_held = |place: usize| held.iter().any(|&(one, _)| one == place);
@@ -167,7 +159,7 @@ impl Search {
         places.filter(|place| !good.contains(place) && !out.contains_key(place) && !is_held(*place)).collect()
     }
 
-    /// Who waits for a plan that is out, or for one that waits for such a plan.
+    /// The plans that depend on an evicted plan, directly or not.
     fn held(&self, out: &BTreeMap<usize, Why>) -> Vec<(usize, usize)> {
         let mut held: Vec<(usize, usize)> = Vec::new();
         for (place, member) in self.members.iter().enumerate() {
@@ -182,22 +174,22 @@ impl Search {
         held
     }
 
-    /// How many of these it takes, from the first on, until a set fails that passes with one less. None of them passes, all
-    /// of them fail.
+    /// Bisects to the number of these, from the first on, whose set fails while the set with one less passes.
+    /// Requires that the set passes without any of them and fails with all.
     fn first_break(&self, plans: &[usize], set: impl Fn(&[usize]) -> Vec<usize>) -> Result<usize, Unknown> {
         let (mut passes, mut fails) = (0, plans.len());
         while fails - passes > 1 {
             let middle = passes.midpoint(fails);
             match self.ask(&set(&plans[..middle]))? {
                 Trial::Fails(_) => fails = middle,
-                // A set that can't even be merged does not show what is looked for.
+                // A set that can't even be merged doesn't show the failure.
                 Trial::Passes | Trial::Conflicts(_) => passes = middle,
             }
         }
         Ok(fails)
     }
 
-    /// Why a plan breaks those that are fine without it: by itself, or together with whom.
+    /// Why a plan breaks those that pass without it: alone, or in combination with which.
     fn name(&self, good: &[usize], culprit: usize) -> Result<Why, Unknown> {
         let own = self.with_needs(&[culprit]);
         let whole = sorted([good, &[culprit]].concat());
@@ -219,11 +211,11 @@ impl Search {
         match (shown, self.ask(&whole)?) {
             (Some(evidence), _) => Ok(Why::With(some, evidence.clone())),
             (None, Trial::Fails(evidence)) => Ok(Why::With(others, evidence.clone())),
-            (None, Trial::Passes | Trial::Conflicts(_)) => panic!("the set that is taken apart fails"),
+            (None, Trial::Passes | Trial::Conflicts(_)) => panic!("the set being bisected fails"),
         }
     }
 
-    /// These plans and everything that they depend on, in order.
+    /// These plans and all their dependencies, in order.
     fn with_needs(&self, plans: &[usize]) -> Vec<usize> {
         let mut all = plans.to_vec();
         let mut next = 0;

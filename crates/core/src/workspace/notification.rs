@@ -1,5 +1,5 @@
-//! What those who listen are told: an event of a run or an entry of a plan's ledger, in one shape and with a name that stays.
-//! Owns which of them calls for somebody; tells nobody itself.
+//! What listeners receive: an event of a run or an entry of a plan's ledger, in one format and with a stable
+//! id. Decides which of them call for attention; never delivers them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,56 +10,49 @@ use crate::approval::status::{Said, Standing};
 use crate::plan::lifecycle::{Reason, State};
 use crate::run::event::{Event, Outcome};
 
-/// One thing that happened, as listeners get it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Notice {
-    /// Its name, which it keeps for good: `run/12/61`, or `plan/7/3` where it was said about a plan.
+    /// Stable: `run/12/61`, or `plan/7/3` for an entry about a plan.
     pub id: String,
-    /// The repository that it happened in; together with the id it is unique on a machine.
+    /// The repository; together with the id it is unique on a machine.
     pub project: String,
-    /// The name of the plan.
     pub plan: String,
-    /// The file of the plan, relative to the project.
+    /// Relative to the project.
     pub path: String,
-    /// The number of the run; `None`: it was said about the plan itself.
+    /// `None` for an entry about the plan itself.
     pub run: Option<i64>,
-    /// Its place in the journal of the run, or in the ledger of the plan.
+    /// The position in the run's journal or the plan's ledger.
     pub seq: u64,
-    /// When, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub at_ms: u64,
-    /// What it calls for, if it calls for somebody.
+    /// Why it calls for attention, if it does.
     pub occasion: Option<Occasion>,
-    /// What happened: its name under `event`, and everything that goes with it.
+    /// The name under `event`, and all its data.
     pub event: Value,
-    /// What else this tells, by name: `scope.violated` where an attempt changed files that it may not touch.
+    /// Further names: `scope.violated` if an attempt changed files outside its scope.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<String>,
 }
 
-/// Why somebody would want to hear of something at once.
+/// Why somebody would want to know immediately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Occasion {
-    /// Only a person can go on.
+    /// Blocked until a person answers.
     NeedsYou,
-    /// A run is done.
     Done,
-    /// A run has failed.
     Failed,
 }
 
-/// What a notice is about.
 #[derive(Debug, Clone, Copy)]
 pub struct About<'a> {
     pub project: &'a str,
-    /// The name of the plan.
     pub plan: &'a str,
-    /// The file of the plan, relative to the project.
+    /// Relative to the project.
     pub path: &'a str,
 }
 
 impl Notice {
-    /// The notice of an event of a run.
     pub fn of_event(about: About<'_>, run: i64, (seq, at_ms): (u64, u64), event: &Event) -> Self {
         let id = format!("run/{run}/{seq}");
         let also = also(event);
@@ -67,8 +60,8 @@ impl Notice {
         Self { run: Some(run), also, ..Self::new(about, id, (seq, at_ms), (occasion, event)) }
     }
 
-    /// The notice of the last of these entries, which are the beginning of the ledger of the plan with this number; `None`
-    /// where there are none. The id names the plan by its number: a plan that is moved keeps it.
+    /// The notice of the last of these entries, which start the ledger of the plan with this number; `None`
+    /// if there are none. The id contains the plan's number, which stays when the plan moves.
     pub fn of_last(about: About<'_>, plan: i64, ledger: &[Said]) -> Option<Self> {
         let said = ledger.last()?;
         let id = format!("plan/{plan}/{}", said.seq);
@@ -76,7 +69,7 @@ impl Notice {
         Some(Self::new(about, id, (said.seq, said.at_ms), told))
     }
 
-    /// The name of what happened: `ask.opened`.
+    /// Such as `ask.opened`.
     pub fn name(&self) -> &str {
         self.event.get("event").and_then(Value::as_str).unwrap_or_default()
     }
@@ -102,10 +95,9 @@ impl Notice {
     }
 }
 
-/// The name by which listeners know that an attempt changed files that it may not touch.
+/// The name that listeners get when an attempt changed files outside its scope.
 pub const SCOPE_VIOLATED: &str = "scope.violated";
 
-/// What an event tells beyond its name.
 fn also(event: &Event) -> Vec<String> {
     match event {
         Event::AttemptFinished { account, .. } if !account.outside.is_empty() => {
@@ -129,7 +121,6 @@ fn also(event: &Event) -> Vec<String> {
 impl Occasion {
     pub const ALL: [Self; 3] = [Self::NeedsYou, Self::Done, Self::Failed];
 
-    /// The word for it.
     pub const fn word(self) -> &'static str {
         match self {
             Self::NeedsYou => "needs-you",
@@ -138,7 +129,7 @@ impl Occasion {
         }
     }
 
-    /// What an event of a run calls for. A run that a person cancelled is no news to them.
+    /// Whether an event calls for attention. A run that a person cancelled is no news to them.
     const fn of_event(event: &Event) -> Option<Self> {
         match event {
             Event::AskOpened { .. } => Some(Self::NeedsYou),
@@ -158,8 +149,8 @@ impl Occasion {
         }
     }
 
-    /// What the last of these entries calls for: a review, a lapse, an end for age's sake, and the rejection after which
-    /// only a person can open the plan again.
+    /// Whether the last of these entries calls for attention: a proposal, a lapsed approval, a cancellation
+    /// by age, and the rejection after which only a person can reopen the plan.
     fn of_last(ledger: &[Said]) -> Option<Self> {
         match &ledger.last()?.entry {
             Entry::Proposed { .. } | Entry::Lapsed { .. } | Entry::Evicted { .. } => Some(Self::NeedsYou),
@@ -187,7 +178,7 @@ impl Occasion {
     }
 }
 
-/// An entry with its name where events have theirs, so that a listener looks in one place.
+/// An entry with its name in the same field as an event's, so that listeners look in one place.
 fn named_event(entry: &Entry) -> Value {
     let mut event = Map::from_iter([("event".to_owned(), Value::from(entry.name()))]);
     if let Ok(Value::Object(fields)) = serde_json::to_value(entry) {

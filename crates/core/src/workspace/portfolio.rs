@@ -1,5 +1,5 @@
-//! Many plans at once: which may begin, what holds the others back, which may run at the same time, and in which order their
-//! work lands. Knows plans as entries of a table; never believes a file that says "done".
+//! Several plans together: which may start, what blocks the others, which may run in parallel, and the order
+//! in which they merge. Works on a table of entries; never trusts a file that claims "done".
 
 mod similarity;
 mod circuit_breaker;
@@ -16,49 +16,46 @@ use crate::syntax::glob;
 use crate::syntax::glob::Glob;
 use crate::syntax::nearest;
 
-/// A step that failed so often in a row, in this run or in earlier ones, is not begun again without a person.
+/// A step that failed this often in a row, over all runs, doesn't start again without a person.
 pub const FAILURES_MAX: u32 = 3;
 
-/// A plan among others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// What other plans call it.
+    /// The name that other plans use for it.
     pub name: String,
     pub status: Status,
     /// The plans that must be done before it, by name, stem or file name.
     pub depends_on: Vec<String>,
-    /// Patterns of the files that it may change; `None` where it does not say.
+    /// Patterns of the files that it may change; `None` if undeclared.
     pub touches: Option<Vec<String>>,
-    /// How much it changes, in lines.
+    /// Changed lines.
     pub size: u64,
 }
 
-/// Where a plan stands, as far as other plans care.
+/// The status of a plan, as far as other plans are concerned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Status {
-    /// Nothing keeps it from going on but other plans.
+    /// Only other plans can block it.
     Open,
-    /// It lies where plans wait that nobody has put in their place yet.
+    /// It is shelved.
     Staged,
-    /// Somebody is at it.
     Running,
-    /// A person stopped it for now.
+    /// A person paused it.
     Stopped,
-    /// A person is asked; says what about.
+    /// A question is open; contains its subject.
     Waiting(String),
-    /// A step, or all of it, failed too often.
+    /// A step, or the whole plan, failed too often.
     Tripped(Trip),
-    /// Its last run failed.
     Failed,
-    /// Its text has to change before it can go on; says why.
+    /// Its text has to change before it can continue; contains the reason.
     Replanning(String),
-    /// Its file says that it is done, and nothing proves it.
+    /// Its file claims that it is done, without proof.
     Claimed,
     /// The journal proves that it is done.
     Done,
-    /// A person, or age, ended it.
+    /// A person, or its age, ended it.
     Cancelled,
-    /// It can't be read; says why.
+    /// With the reason.
     Unreadable(String),
 }
 
@@ -66,14 +63,14 @@ impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Open => f.write_str("not done"),
-            Self::Staged => f.write_str("only staged"),
+            Self::Staged => f.write_str("shelved"),
             Self::Running => f.write_str("running"),
             Self::Stopped => f.write_str("stopped"),
-            Self::Waiting(what) => write!(f, "waiting for a person: {what}"),
-            Self::Tripped(trip) => write!(f, "held until a person approves it again: {trip}"),
+            Self::Waiting(what) => write!(f, "waiting for an answer: {what}"),
+            Self::Tripped(trip) => write!(f, "blocked until you approve it again: {trip}"),
             Self::Failed => f.write_str("failed"),
-            Self::Replanning(why) => write!(f, "to be planned anew: {why}"),
-            Self::Claimed => f.write_str("said to be done, but nothing proves it"),
+            Self::Replanning(why) => write!(f, "waiting to be revised: {why}"),
+            Self::Claimed => f.write_str("marked as done without proof"),
             Self::Done => f.write_str("done"),
             Self::Cancelled => f.write_str("cancelled"),
             Self::Unreadable(why) => write!(f, "unreadable: {why}"),
@@ -81,20 +78,19 @@ impl fmt::Display for Status {
     }
 }
 
-/// What gets a plan going again that is held back. The later, the more it takes.
+/// What unblocks a plan, in order of effort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Recovery {
-    /// Nothing: it goes on once others are done.
+    /// Nothing: it continues once other plans are done.
     Waits,
-    /// One more run, as it is.
+    /// Another run, unchanged.
     Retry,
     Person,
-    /// Another text of the plan.
+    /// A revised plan.
     Replan,
 }
 
 impl Recovery {
-    /// The word for it.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Waits => "waits",
@@ -104,60 +100,55 @@ impl Recovery {
         }
     }
 
-    /// The same for a person who reads it the first time.
+    /// The same as a phrase for people.
     pub const fn sentence(self) -> &'static str {
         match self {
-            Self::Waits => "goes on by itself once others are done",
-            Self::Retry => "another run may do",
-            Self::Person => "needs a person",
-            Self::Replan => "needs another plan",
+            Self::Waits => "continues once other plans are done",
+            Self::Retry => "try another run",
+            Self::Person => "needs you",
+            Self::Replan => "needs a revised plan",
         }
     }
 }
 
-/// Why a plan is held back.
+/// Why a plan is blocked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reason {
-    /// It waits for a plan that is not done.
+    /// It depends on a plan that isn't done.
     Waits {
         plan: String,
-        /// Where that one stands.
+        /// The status of that plan.
         status: Status,
     },
-    /// It waits for a plan that is not there.
+    /// It depends on a plan that doesn't exist.
     Unknown {
-        /// What it waits for.
         plan: String,
-        /// A plan with nearly this name.
+        /// A plan with a similar name.
         meant: Option<String>,
     },
-    /// It waits for a name that several plans have.
-    Ambiguous {
-        plan: String,
-        /// How many have it.
-        count: usize,
-    },
-    /// It waits for itself.
+    /// It depends on a name that several plans have.
+    Ambiguous { plan: String, count: usize },
+    /// It depends on itself.
     Cycle(Cycle),
-    /// Something of its own.
+    /// Its own status.
     Own(Status),
 }
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Waits { plan, status } => write!(f, "waits for {plan}, which is {status}"),
-            Self::Unknown { plan, meant: None } => write!(f, "waits for {plan}, which is no plan here"),
+            Self::Waits { plan, status } => write!(f, "needs {plan}, which is {status}"),
+            Self::Unknown { plan, meant: None } => write!(f, "needs unknown plan {plan}"),
             Self::Unknown { plan, meant: Some(meant) } => {
-                write!(f, "waits for {plan}, which is no plan here; there is {meant}")
+                write!(f, "needs unknown plan {plan}; did you mean {meant}?")
             }
             Self::Ambiguous { plan, count } => {
-                write!(f, "waits for {plan}, and {count} plans are called so")
+                write!(f, "needs {plan}, which is ambiguous: {count} plans have this name")
             }
-            Self::Cycle(cycle) => write!(f, "waits for itself: {cycle}"),
-            Self::Own(Status::Waiting(what)) => write!(f, "waits for a person: {what}"),
+            Self::Cycle(cycle) => write!(f, "needs itself: {cycle}"),
+            Self::Own(Status::Waiting(what)) => write!(f, "needs you: {what}"),
             Self::Own(Status::Tripped(trip)) => {
-                write!(f, "{trip}: it is not begun again without a person")
+                write!(f, "{trip}; it won't start again without you")
             }
             Self::Own(Status::Failed) => f.write_str("its last run failed"),
             Self::Own(status) => write!(f, "is {status}"),
@@ -166,7 +157,6 @@ impl fmt::Display for Reason {
 }
 
 impl Reason {
-    /// What would settle it.
     pub fn recovery(&self) -> Recovery {
         match self {
             Self::Unknown { .. }
@@ -182,12 +172,12 @@ impl Reason {
                 | Status::Cancelled,
             )
             | Self::Waits { status: Status::Cancelled, .. } => Recovery::Person,
-            // What the other plan takes is said where that one is held back.
+            // The other plan reports what it needs itself.
             Self::Waits { .. } | Self::Own(Status::Open | Status::Running | Status::Done) => Recovery::Waits,
         }
     }
 
-    /// The command that settles it, or shows what would, for the plan `name`.
+    /// The command that unblocks it, or shows what would, for the plan `name`.
     pub fn command(&self, name: &str) -> Vec<String> {
         let words = |verb: &[&str], plan: &str| {
             let verb = std::iter::once("planwright").chain(verb.iter().copied());
@@ -199,8 +189,8 @@ impl Reason {
             Self::Own(status) => (status, name),
         };
         match status {
-            // A mark is a claim: a run begins with the contract of every step that is marked.
-            // What tripped asks a person before it begins.
+            // A mark is a claim: a run starts by verifying the contract of every marked step. A tripped plan
+            // asks a person before it starts.
             Status::Claimed | Status::Open | Status::Stopped | Status::Tripped(_) => words(&["run"], plan),
             Status::Failed => words(&["retry"], plan),
             Status::Staged => words(&["activate"], plan),
@@ -213,10 +203,10 @@ impl Reason {
     }
 }
 
-/// Plans that wait for each other in a circle: each for the next, the last for the first.
+/// A dependency cycle: each plan needs the next, the last needs the first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cycle {
-    /// Their names, beginning with the one that comes first in the table.
+    /// Starts with the plan that comes first in the table.
     pub plans: Vec<String>,
 }
 
@@ -231,34 +221,32 @@ impl fmt::Display for Cycle {
 
 impl std::error::Error for Cycle {}
 
-/// A plan that may not begin.
+/// A blocked plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldBack {
-    /// The plan, as a place in the table.
+    /// An index into the table.
     pub entry: usize,
     pub reasons: Vec<Reason>,
 }
 
 impl HeldBack {
-    /// What gets it going: the most that one of its reasons takes.
+    /// What unblocks it: the largest effort among its reasons.
     pub fn recovery(&self) -> Recovery {
         self.reasons.iter().map(Reason::recovery).max().unwrap_or(Recovery::Waits)
     }
 }
 
-/// What may begin and what may not. Plans that are done or cancelled are in none of the lists.
+/// Which plans may start. Done and cancelled plans are in none of the lists.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Readiness {
-    /// Plans that may begin or go on, as places in the table.
+    /// Plans that may start or continue, as indexes into the table.
     pub ready: Vec<usize>,
-    /// Plans that somebody is at.
     pub running: Vec<usize>,
-    /// Plans that may not.
     pub held_back: Vec<HeldBack>,
 }
 
-/// Sorts plans into those that may begin and those that may not, with every reason at once. A plan that somebody is at is not
-/// held back: what it waited for was settled when it began.
+/// Sorts plans into those that may start and those that may not, with every reason. A running plan isn't
+/// blocked: its dependencies were done when it started.
 pub fn readiness(entries: &[Entry]) -> Readiness {
     let roll = Roll::of(entries);
     let cycles = roll.graph(entries, |entry| entry.status != Status::Done).cycles();
@@ -282,7 +270,7 @@ pub fn readiness(entries: &[Entry]) -> Readiness {
         };
         let cycle = cycles.iter().find(|cycle| cycle.contains(&place));
         let cycle = cycle.map(|cycle| Reason::Cycle(named(entries, cycle)));
-        // What goes round in a circle is said once, as the circle.
+        // Report the plans of a cycle once, as the cycle.
         let is_said = |name: &str| match &cycle {
             Some(Reason::Cycle(cycle)) => cycle.plans.iter().any(|plan| plan == key(name)),
             Some(_) | None => false,
@@ -303,35 +291,35 @@ pub fn readiness(entries: &[Entry]) -> Readiness {
 /// Two plans that may change the same file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overlap {
-    /// The plans, as places in the table.
+    /// Indexes into the table.
     pub plans: (usize, usize),
     /// The pattern of each.
     pub patterns: (String, String),
-    /// A path that both mean.
+    /// A path that both match.
     pub path: String,
 }
 
-/// A plan of which nobody knows what it changes.
+/// A plan that may change any file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unbounded {
-    /// The plan, as a place in the table.
+    /// An index into the table.
     pub entry: usize,
     pub why: String,
 }
 
-/// Which plans may run at the same time.
+/// Which plans may run in parallel.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Together {
-    /// No two of these can change the same file. Whoever comes first in the question is taken first.
+    /// No two of these can change the same file. Earlier plans in `among` take precedence.
     pub plans: Vec<usize>,
-    /// Why others were left out: every pair that could change the same file.
+    /// Why others were excluded: every pair that could change the same file.
     pub overlaps: Vec<Overlap>,
-    /// Plans that run alone or not at all: never taken for safe.
+    /// Plans that must run alone, because they may change any file.
     pub unbounded: Vec<Unbounded>,
 }
 
-/// Which of `among` may run at the same time, by true intersection of what they touch. A plan that does not say what it
-/// touches, or not in patterns that can be read, is left out loudly.
+/// Which of `among` may run in parallel, by true intersection of what they touch. Excludes and reports a plan
+/// whose `touches` is missing or invalid.
 pub fn safe_together(entries: &[Entry], among: &[usize]) -> Together {
     let mut together = Together::default();
     let mut bounded: Vec<(usize, Vec<Glob>)> = Vec::new();
@@ -357,9 +345,10 @@ pub fn safe_together(entries: &[Entry], among: &[usize]) -> Together {
 }
 
 fn patterns(entry: &Entry) -> Result<Vec<Glob>, String> {
-    let Some(touches) = &entry.touches else { return Err("it does not say what it touches".to_owned()) };
-    let read =
-        |pattern: &String| Glob::new(pattern).map_err(|error| format!("it touches `{pattern}`: {error}"));
+    let Some(touches) = &entry.touches else { return Err("it declares no `touches`".to_owned()) };
+    let read = |pattern: &String| {
+        Glob::new(pattern).map_err(|error| format!("invalid `touches` pattern `{pattern}`: {error}"))
+    };
     touches.iter().map(read).collect()
 }
 
@@ -373,8 +362,8 @@ fn overlap((a, a_globs): (usize, &[Glob]), (b, b_globs): (usize, &[Glob])) -> Op
     })
 }
 
-/// The order in which finished plans land: each after those that it depends on, then the smaller one, then by name. Plans that
-/// are not among the entries are nobody's business here: who merges has looked whether they are done.
+/// The order in which finished plans merge: each after its dependencies, then the smaller one, then by name.
+/// Ignores dependencies outside the entries: the caller has checked that they are done.
 pub fn merge_order(entries: &[Entry]) -> Result<Vec<usize>, Cycle> {
     let graph = Roll::of(entries).graph(entries, |_| true);
     if let Some(cycle) = graph.cycles().first() {
@@ -394,18 +383,18 @@ pub fn merge_order(entries: &[Entry]) -> Result<Vec<usize>, Cycle> {
             }
         }
     }
-    assert_eq!(order.len(), entries.len(), "a graph without circles has an order of all");
+    assert_eq!(order.len(), entries.len(), "an acyclic graph orders all nodes");
     Ok(order)
 }
 
-/// The name that a reference means: a name, a stem (`PLAN-x`) or a file name (`PLAN-x.md`).
+/// The name in a reference: a name, a stem (`PLAN-x`) or a file name (`PLAN-x.md`).
 pub fn key(reference: &str) -> &str {
     let stem = reference.trim();
     let stem = stem.strip_suffix(".md").unwrap_or(stem);
     stem.strip_prefix("PLAN-").unwrap_or(stem)
 }
 
-/// Who is called what.
+/// Plans by name.
 struct Roll<'a> {
     places: BTreeMap<&'a str, Vec<usize>>,
 }
@@ -423,7 +412,7 @@ impl<'a> Roll<'a> {
         self.places.get(key(reference)).map_or(&[], Vec::as_slice)
     }
 
-    /// Who waits for whom among the entries that count.
+    /// The dependencies among the entries that count.
     fn graph(&self, entries: &[Entry], counts: impl Fn(&Entry) -> bool) -> Graph {
         let needs = |entry: &Entry| {
             let called = entry.depends_on.iter().flat_map(|name| self.called(name));
@@ -432,7 +421,7 @@ impl<'a> Roll<'a> {
         Graph::new(entries.iter().map(needs).collect())
     }
 
-    /// Why something that a plan depends on holds it back; `None` if that is done.
+    /// Why a dependency blocks a plan; `None` if the dependency is done.
     fn reason(&self, entries: &[Entry], name: &str) -> Option<Reason> {
         let plan = key(name).to_owned();
         match self.called(name) {

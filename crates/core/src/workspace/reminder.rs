@@ -1,67 +1,60 @@
-//! What a session of an agent is told of the plans that are active in its project: short, bounded, and the same whenever it is
-//! told. Plans that are over are no part of it; nothing in it is a verdict.
+//! What an agent's session is told about the active plans of its project: short, bounded and deterministic.
+//! Omits finished plans; nothing in it is a verdict.
 
 use crate::plan::verified::{Contract, Plan, Step};
 
-/// The most bytes of a reminder: what a session is told at every start must not push out what it works on.
+/// A session gets this at every start, so it must not displace the actual work from the context.
 pub const BYTES_MAX: usize = 8 * 1024;
-/// The most bytes of a task, and of everything else that a plan says at length.
+/// The limit for a task and any other long text.
 const TASK_BYTES_MAX: usize = 2048;
 const TEXT_BYTES_MAX: usize = 512;
-/// How many steps, criteria, asks and further plans are named.
+/// The limit for listed steps, criteria, questions and further plans.
 const LINES_MAX: usize = 12;
 
-/// A plan that is active.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Active {
     pub name: String,
-    /// Its file, relative to the root of the project.
+    /// Relative to the project root.
     pub path: String,
     pub title: String,
-    /// Where it stands, in words: `running, run 3; 1 of 3 steps settled`.
+    /// Such as `running, run 3; 1 of 3 steps settled`.
     pub state: String,
-    /// Who is at it.
     pub stage: Stage,
-    /// What was settled, a line each: `1 test: passed, attempt 2`.
+    /// Finished steps, one line each: `1 test: passed, attempt 2`.
     pub settled: Vec<String>,
-    /// The step that is to be done now.
+    /// The current step.
     pub now: Option<Now>,
-    /// What only a person can settle, a line each.
+    /// Open questions, one line each.
     pub asks: Vec<String>,
-    /// The command to type next.
+    /// The next command to type.
     pub next: String,
 }
 
-/// Who is at a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// planwright carries it out.
+    /// planwright is running it.
     Run,
-    /// A person said yes, and nobody has begun.
+    /// Approved, but not started.
     Approved,
-    /// A person is asked.
+    /// Pending approval.
     Proposed,
 }
 
-/// The step that is to be done now.
+/// The current step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Now {
     /// Number, id and title: `2 fix: Write the fix`.
     pub heading: String,
-    /// What is to be done.
     pub task: String,
-    /// What is expected besides.
     pub accept: Vec<String>,
-    /// What decides; `None`: a person.
+    /// `None` for a manual step.
     pub contract: Option<String>,
-    /// What it may change; `None`: nothing is said.
+    /// `None` if undeclared.
     pub touches: Option<Vec<String>>,
-    /// Files that nobody may change.
     pub sealed: Vec<String>,
 }
 
 impl Now {
-    /// What there is to say of a step.
     pub fn of(step: &Step) -> Self {
         Self {
             heading: heading(step),
@@ -77,19 +70,19 @@ impl Now {
     }
 }
 
-/// A step by number, id and title.
+/// Number, id and title of a step.
 pub fn heading(step: &Step) -> String {
     format!("{} {}: {}", step.number, step.id, step.title)
 }
 
-/// The first step of a plan that waits for none that is not settled; `settled` has a place for every step.
+/// The first step that needs no unfinished one; `settled` has an item for every step.
 pub fn first_open(plan: &Plan, settled: &[bool]) -> Option<usize> {
     let is_settled = |place: usize| settled.get(place).copied().unwrap_or(false);
     (0..plan.steps.len())
         .find(|&place| !is_settled(place) && plan.steps[place].needs.iter().all(|&need| is_settled(need)))
 }
 
-/// The reminder of a session whose worktree is bound to a plan: what binds it, in one line, and the plans as in [`reminder`].
+/// The reminder for a worktree that is bound to a plan: one line about the binding, then [`reminder`].
 pub fn reminder_bound(binding: &str, plans: &[Active]) -> String {
     let binding = short(binding);
     match within(plans, BYTES_MAX.saturating_sub(binding.len() + 2)) {
@@ -98,7 +91,7 @@ pub fn reminder_bound(binding: &str, plans: &[Active]) -> String {
     }
 }
 
-/// The reminder: the first plan in full, the others in a line each; `None` where no plan is active.
+/// The first plan in full, the others in one line each; `None` without an active plan.
 pub fn reminder(plans: &[Active]) -> Option<String> {
     within(plans, BYTES_MAX)
 }
@@ -118,7 +111,7 @@ fn within(plans: &[Active], bytes_max: usize) -> Option<String> {
         );
     }
     let rules = rules(first);
-    // The rules are the part that must survive.
+    // Truncate the rest, because the rules must survive.
     let text = cut(&text, bytes_max.saturating_sub(rules.len() + 1));
     Some(format!("{text}\n{rules}"))
 }
@@ -128,7 +121,7 @@ fn tell(plan: &Active, text: &mut String) {
     line("plan", &format!("{} ({}): {}", plan.name, plan.path, short(&plan.title)));
     line("state", &plan.state);
     if !plan.settled.is_empty() {
-        text.push_str("done, by receipts:\n");
+        text.push_str("done (verified):\n");
         list(&plan.settled, text);
     }
     if let Some(now) = &plan.now {
@@ -142,35 +135,35 @@ fn tell(plan: &Active, text: &mut String) {
             Some(contract) => {
                 text.push_str(&format!("contract:\n{}\n", indented(&cut(contract, TEXT_BYTES_MAX))));
             }
-            None => text.push_str("contract: a person confirms it\n"),
+            None => text.push_str("contract: manual, confirmed by a person\n"),
         }
         if let Some(touches) = &now.touches {
             text.push_str(&format!("may change: {}\n", short(&touches.join(", "))));
         }
         if !now.sealed.is_empty() {
-            text.push_str(&format!("must stay as they are: {}\n", short(&now.sealed.join(", "))));
+            text.push_str(&format!("must not change: {}\n", short(&now.sealed.join(", "))));
         }
     }
     if !plan.asks.is_empty() {
-        text.push_str("waits for a person:\n");
+        text.push_str("needs a person:\n");
         list(&plan.asks, text);
     }
 }
 
-/// What holds whatever the plan says, and the command to type next.
+/// The rules that always apply, and the next command.
 fn rules(plan: &Active) -> String {
     let who = match plan.stage {
         Stage::Run => {
-            "planwright starts the agents that do its steps. Don't do them in this session unless a person asks you to."
+            "planwright starts the agents that run its steps. Don't do the steps in this session unless a person asks you to."
         }
         Stage::Approved => {
-            "A person approved exactly this. If you work on it here, keep to its steps, their order and their files; its contracts judge your work."
+            "A person approved exactly this plan. If you work on it here, follow its steps, their order and their files; its contracts judge your work."
         }
-        Stage::Proposed => "It waits for a person's decision. Don't begin with it.",
+        Stage::Proposed => "It is pending approval by a person. Don't start it.",
     };
     format!(
-        "{who}\nYou cannot mark a step done: only planwright can, by running its contract. Approving, answering and skipping are for \
-         people. If the plan does not fit any more, say so.\nnext: {}\n",
+        "{who}\nYou cannot mark a step done: only planwright can, by running its contract. Only people may approve, answer and skip. \
+         If the plan no longer fits, say so.\nnext: {}\n",
         plan.next
     )
 }
@@ -188,12 +181,12 @@ fn indented(text: &str) -> String {
     text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }
 
-/// A text on one line, and not too long.
+/// A text on one line, truncated.
 fn short(text: &str) -> String {
     cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), TEXT_BYTES_MAX)
 }
 
-/// The beginning of a text, as much as fits; what is left out is said.
+/// The start of a text, with a mark if the rest is cut off.
 fn cut(text: &str, bytes_max: usize) -> String {
     const REST: &str = " […]";
     if text.len() <= bytes_max {
@@ -228,7 +221,7 @@ mod tests {
         }
     }
 
-    // P-10: what a session has to know, in one place.
+    // P-10: everything that a session has to know.
     #[test]
     fn a_reminder_says_where_the_plan_stands_and_what_nobody_but_planwright_may_do() {
         let text = reminder(&[active("Write `greet.sh`.")]).expect("a plan is active");
@@ -237,7 +230,7 @@ mod tests {
 
         plan      hello (plans/hello.md): Say hello
         state     running, run 1; 1 of 2 steps settled
-        done, by receipts:
+        done (verified):
           - 1 test: passed, attempt 2
         current step: 2 greeter: Write the greeter
         task:
@@ -247,12 +240,12 @@ mod tests {
         contract:
           sh test.sh   (must exit 0)
         may change: greet.sh
-        must stay as they are: test.sh
-        waits for a person:
+        must not change: test.sh
+        needs a person:
           - greeter: attempts spent
 
-        planwright starts the agents that do its steps. Don't do them in this session unless a person asks you to.
-        You cannot mark a step done: only planwright can, by running its contract. Approving, answering and skipping are for people. If the plan does not fit any more, say so.
+        planwright starts the agents that run its steps. Don't do the steps in this session unless a person asks you to.
+        You cannot mark a step done: only planwright can, by running its contract. Only people may approve, answer and skip. If the plan no longer fits, say so.
         next: planwright answer hello/greeter
         ");
         assert_eq!(reminder(&[]), None);
@@ -278,7 +271,7 @@ mod tests {
         assert!(text.ends_with("next: planwright answer hello/greeter\n"), "{text}");
     }
 
-    // D-14: the binding is the first thing that a session hears; without one nothing is said differently.
+    // D-14: the binding comes first; without one the text is unchanged.
     #[test]
     fn a_bound_session_is_told_so_first() {
         let plain = reminder(&[active("x")]).expect("a plan is active");

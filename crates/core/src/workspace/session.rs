@@ -1,6 +1,6 @@
-//! The desk of a planner, which document E and the commands call a session: one plan folder for the thread that it was asked in,
-//! further ones for further threads, all committed together. Says what each verb does to it and what a commit owes each thread;
-//! never looks into a folder.
+//! A planner's workspace, which the directory dialect and the commands call a session: one plan directory for
+//! the thread it was asked in, more for further threads, all committed together. Defines what each command
+//! does to it and what a commit has to do per thread; never reads a directory.
 
 pub mod prompt;
 
@@ -14,80 +14,77 @@ use crate::plan::lifecycle::{Reason, State};
 use crate::verify::is_hidden;
 use crate::workspace::session::prompt::TOPIC_CHARS_MAX;
 
-/// How many further threads a desk may have.
+/// Further threads, in addition to the current one.
 pub const THREADS_MAX: usize = 100;
-/// What the ids of threads begin with.
+/// The prefix of thread ids.
 const THREAD: &str = "thread_";
-/// The most characters of the name of a session.
 const NAME_CHARS_MAX: usize = 64;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Desk {
-    /// What it is about, in a line.
+    /// One line that describes the session.
     #[serde(default)]
     pub topic: Option<String>,
-    /// The thread that the planner was asked in. It can be cleared, and never dropped.
+    /// The thread that the planner was asked in. It can be cleared, but never dropped.
     pub current: Thread,
-    /// Further threads, in the order in which they were asked for.
+    /// Further threads, in the order of request.
     #[serde(default)]
     pub additional: Vec<Thread>,
-    /// Plans of threads that were dropped since the last commit: the next one takes them back.
+    /// Plans of threads that were dropped since the last commit; the next commit withdraws them.
     #[serde(default)]
     pub leaving: Vec<String>,
 }
 
-/// A thread: one folder, one plan.
+/// A thread: one directory, one plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Thread {
     pub id: String,
-    /// Its folder, outside of every repository.
+    /// Outside every repository.
     pub folder: PathBuf,
-    /// The name of the plan that was made of it by a commit.
+    /// The name of the plan that a commit made from it.
     #[serde(default)]
     pub plan: Option<String>,
-    /// Whether its planner said that it has no plan, and wrote none since.
+    /// Whether its planner declared that it has no plan, and wrote none since.
     #[serde(default)]
     pub is_cleared: bool,
 }
 
-/// Why a verb is refused.
+/// Why a command is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// No further thread has this id.
     Unknown {
         id: String,
-        /// Those that there are.
         known: Vec<String>,
     },
-    /// It is the current thread, which can't be dropped.
-    Current { id: String },
-    /// There are too many threads.
+    /// The current thread can't be dropped.
+    Current {
+        id: String,
+    },
     Full,
-    /// A topic without a word.
     EmptyTopic,
-    /// A topic that is too long.
     LongTopic {
-        /// How many characters it has.
         chars: usize,
     },
-    /// A topic that would not be one line.
+    /// The topic has line breaks or invisible characters.
     HiddenTopic,
-    /// Something that can't be the name of a session.
-    Name { name: String },
+    /// Not a valid session name.
+    Name {
+        name: String,
+    },
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unknown { id, .. } => write!(f, "there is no additional thread `{id}` in this session"),
-            Self::Current { id } => write!(f, "`{id}` is the current thread, and that can't be removed"),
-            Self::Full => write!(f, "this session has {THREADS_MAX} additional threads already"),
-            Self::EmptyTopic => f.write_str("the topic is empty"),
+            Self::Unknown { id, .. } => write!(f, "unknown additional thread `{id}`"),
+            Self::Current { id } => write!(f, "`{id}` is the current thread and cannot be removed"),
+            Self::Full => write!(f, "this session already has {THREADS_MAX} additional threads, the limit"),
+            Self::EmptyTopic => f.write_str("empty topic"),
             Self::LongTopic { chars } => {
-                write!(f, "the topic has {chars} characters, and {TOPIC_CHARS_MAX} is the most")
+                write!(f, "the topic has {chars} characters; the limit is {TOPIC_CHARS_MAX}")
             }
-            Self::HiddenTopic => f.write_str("the topic has line breaks or characters that can't be seen"),
-            Self::Name { name } => write!(f, "`{name}` can't be the name of a session"),
+            Self::HiddenTopic => f.write_str("the topic contains line breaks or invisible characters"),
+            Self::Name { name } => write!(f, "invalid session name `{name}`"),
         }
     }
 }
@@ -95,7 +92,6 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 impl Desk {
-    /// A desk with nothing on it.
     pub fn new(current: Thread) -> Self {
         Self { topic: None, current, additional: Vec::new(), leaving: Vec::new() }
     }
@@ -105,17 +101,15 @@ impl Desk {
         std::iter::once(&self.current).chain(&self.additional)
     }
 
-    /// The same, to be changed.
     pub fn threads_mut(&mut self) -> impl Iterator<Item = &mut Thread> {
         std::iter::once(&mut self.current).chain(&mut self.additional)
     }
 
-    /// Whether one more thread may be asked for.
     pub fn has_room(&self) -> Result<(), Refusal> {
         if self.additional.len() < THREADS_MAX { Ok(()) } else { Err(Refusal::Full) }
     }
 
-    /// Drops a further thread and returns it. A plan that was committed of it leaves with the next commit.
+    /// Drops a further thread and returns it. The next commit withdraws a plan that was committed from it.
     pub fn drop_thread(&mut self, id: &str) -> Result<Thread, Refusal> {
         if self.current.id == id {
             return Err(Refusal::Current { id: id.to_owned() });
@@ -129,7 +123,6 @@ impl Desk {
         Ok(thread)
     }
 
-    /// Says what the desk is about.
     pub fn set_topic(&mut self, topic: &str) -> Result<(), Refusal> {
         let topic = topic.trim();
         let chars = topic.chars().count();
@@ -148,13 +141,13 @@ impl Desk {
 }
 
 impl Thread {
-    /// A thread that nobody wrote a plan in yet; `chance` is what nobody else has.
+    /// A thread without a plan; `chance` must be unique.
     pub fn new(chance: &str, folder: PathBuf) -> Self {
         Self { id: format!("{THREAD}{chance}"), folder, plan: None, is_cleared: false }
     }
 }
 
-/// Takes a word for the name of a session: it becomes a part of a path.
+/// Validates a session name, because it becomes part of a path.
 pub fn session_name(name: &str) -> Result<&str, Refusal> {
     let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "-_.".contains(sign);
     let begins_well = name.starts_with(|sign: char| sign.is_ascii_alphanumeric());
@@ -164,48 +157,49 @@ pub fn session_name(name: &str) -> Result<&str, Refusal> {
     }
 }
 
-/// What was said about the plan that a thread became.
+/// The decisions about the plan that a thread became.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stand {
     pub state: State,
-    /// The digest of what was proposed last, and who proposed it; `None`: nothing was.
+    /// The digest of the last proposal and its author.
     pub proposed: Option<(String, Who)>,
-    /// The digest of the copy that is reviewed; `None`: there is none that could be read.
+    /// The digest of the copy under review; `None` if it is missing or unreadable.
     pub copy: Option<String>,
 }
 
-/// What a commit owes a thread.
+/// What a commit has to do for a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Due {
-    /// Its plan is proposed, as a new revision if it was before.
+    /// Propose its plan, as a new revision if it was proposed before.
     Propose,
-    /// Its plan is proposed as another one: the one before is over.
+    /// Propose its plan as a new one, because the previous one has finished.
     ProposeAnew,
-    /// Nothing in it changed, and nothing is said.
+    /// Nothing changed.
     Nothing,
-    /// It has no plan any more: what waits for a person is taken back.
+    /// It no longer has a plan: withdraw the pending proposal.
     Withdraw,
-    /// It has no plan any more, and what was made of it is for people to end.
+    /// It no longer has a plan; what was made from it is for people to end.
     LetGo,
-    /// It has no plan, and nobody said that it should not.
+    /// It has no plan, but wasn't cleared.
     Missing,
-    /// Somebody else has had a hand in its plan.
+    /// Somebody else changed or decided about its plan; contains the reason.
     Taken(&'static str),
 }
 
-/// What a commit by `by` owes a thread whose folder holds a plan with this digest (`None`: it holds none).
+/// What a commit by `by` has to do for a thread whose directory contains a plan with this digest (`None` if
+/// it contains none).
 ///
-/// | folder | said before | due |
+/// | directory | earlier decision | due |
 /// |---|---|---|
-/// | empty, not cleared | anything | `Missing` |
-/// | empty, cleared | proposed | `Withdraw`, by whoever proposed it |
-/// | empty, cleared | nothing, or anything else | `LetGo` |
-/// | a plan | nothing, or it was taken back | `Propose` |
-/// | the same plan | proposed | `Propose`, which says nothing where nothing moved |
-/// | the same plan | anything else | `Nothing` |
-/// | another plan | it is over | `ProposeAnew` |
-/// | another plan | somebody approved it, or edited or proposed it themselves | `Taken` |
-/// | another plan | anything else | `Propose` |
+/// | empty, not cleared | any | `Missing` |
+/// | empty, cleared | proposed | `Withdraw`, by the author of the proposal |
+/// | empty, cleared | none, or any other | `LetGo` |
+/// | a plan | none, or withdrawn | `Propose` |
+/// | the same plan | proposed | `Propose`, which records nothing if nothing changed |
+/// | the same plan | any other | `Nothing` |
+/// | another plan | finished | `ProposeAnew` |
+/// | another plan | approved, or edited or proposed by somebody else | `Taken` |
+/// | another plan | any other | `Propose` |
 pub fn due(thread: &Thread, digest: Option<&str>, stand: Option<&Stand>, by: &Who) -> Due {
     let said = stand.and_then(|stand| Some((stand, stand.proposed.as_ref()?)));
     match (digest, said) {
@@ -225,20 +219,20 @@ pub fn due(thread: &Thread, digest: Option<&str>, stand: Option<&Stand>, by: &Wh
         (Some(_), Some((stand, (known, author)))) => match stand.state {
             State::Done | State::Failed | State::Cancelled => Due::ProposeAnew,
             State::Waiting(Reason::RevisionsSpent) => Due::Taken("it was rejected too often"),
-            State::Approved | State::Running => Due::Taken("somebody has approved it"),
+            State::Approved | State::Running => Due::Taken("it is already approved"),
             State::Draft | State::Proposed | State::Rejected | State::Waiting(Reason::Lapsed) => {
                 match (is_own(author, by), stand.copy.as_ref().is_none_or(|copy| copy == known)) {
                     (false, _) => Due::Taken("a person proposed it"),
-                    (true, false) => Due::Taken("somebody changed it since it was proposed"),
+                    (true, false) => Due::Taken("it was changed after it was proposed"),
                     (true, true) => Due::Propose,
                 }
             }
-            State::Waiting(_) => Due::Taken("its run waits for a person"),
+            State::Waiting(_) => Due::Taken("its run needs an answer"),
         },
     }
 }
 
-/// What a commit by `by` owes the plan of a thread that has none any more.
+/// What a commit by `by` has to do with the plan of a thread that no longer has one.
 pub fn parting(stand: Option<&Stand>, by: &Who) -> Due {
     let author =
         stand.filter(|stand| stand.state == State::Proposed).and_then(|stand| stand.proposed.as_ref());
@@ -248,7 +242,7 @@ pub fn parting(stand: Option<&Stand>, by: &Who) -> Due {
     }
 }
 
-/// Whether a proposal is that of whoever commits now: agents of one desk are one author.
+/// Whether the committer is the proposal's author: agents of one session count as one author.
 fn is_own(author: &Who, by: &Who) -> bool {
     author.role == Role::Agent || author == by
 }
@@ -352,9 +346,9 @@ mod tests {
             (Some("new"), State::Rejected, Due::Propose),
             (Some("new"), State::Waiting(Lapsed), Due::Propose),
             (Some("new"), State::Waiting(RevisionsSpent), Due::Taken("it was rejected too often")),
-            (Some("new"), State::Waiting(Failed), Due::Taken("its run waits for a person")),
-            (Some("new"), State::Approved, Due::Taken("somebody has approved it")),
-            (Some("new"), State::Running, Due::Taken("somebody has approved it")),
+            (Some("new"), State::Waiting(Failed), Due::Taken("its run needs an answer")),
+            (Some("new"), State::Approved, Due::Taken("it is already approved")),
+            (Some("new"), State::Running, Due::Taken("it is already approved")),
             (Some("new"), State::Done, Due::ProposeAnew),
             (Some("new"), State::Failed, Due::ProposeAnew),
             (Some("new"), State::Cancelled, Due::ProposeAnew),
@@ -378,7 +372,7 @@ mod tests {
         assert_eq!(due(&cleared, Some("new"), Some(&theirs), &agent), Due::Taken("a person proposed it"));
         assert_eq!(due(&cleared, Some("new"), Some(&theirs), &ada), Due::Propose);
         let edited = stand(State::Proposed, agent.clone(), "edited");
-        let taken = Due::Taken("somebody changed it since it was proposed");
+        let taken = Due::Taken("it was changed after it was proposed");
         assert_eq!(due(&cleared, Some("new"), Some(&edited), &agent), taken);
     }
 }

@@ -1,22 +1,21 @@
-//! Trees of plans: what they are called, what state one is in, and what of them may be reclaimed. Decides by facts that others
-//! gathered; what is not known is never taken for nothing.
+//! Worktrees of plans: their names, their states, and which of them may be reclaimed. Decides by facts that
+//! the caller collected; what is unknown never counts as empty.
 
 use std::fmt;
 
 use crate::dialect::named::{self, BadSlug};
 use crate::plan::draft::Draft;
 
-/// What a reference of git must not end with.
+/// A git reference must not end with this.
 const LOCK_ENDING: &str = ".lock";
-/// How many files and commits a sentence names.
+/// How many files and commits a message lists.
 const NAMED_MAX: usize = 5;
 
-/// The name of a tree: one component of a path, and of the name of a branch.
+/// The name of a worktree: one path component, and part of a branch name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Name(String);
 
 impl Name {
-    /// The name that a text is, if it can be one.
     pub fn of(text: &str) -> Result<Self, BadName> {
         let slug = named::slug(text).map_err(BadName::Slug)?;
         let name = slug.as_str();
@@ -26,7 +25,7 @@ impl Name {
         }
     }
 
-    /// The name that the tree of a plan has where nobody says another: that of the plan, without what no name may have.
+    /// The default name for a plan's worktree: the plan's name without invalid characters.
     pub fn of_plan(plan: &str) -> Result<Self, BadName> {
         match named::slug(plan) {
             Ok(_) => Self::of(plan).or_else(|_| Self::of(&crate::plan::verified::slug(plan))),
@@ -48,22 +47,21 @@ impl fmt::Display for Name {
     }
 }
 
-/// Why a text is no name of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BadName {
-    /// It is no name of a plan either.
+    /// It isn't a valid plan name either.
     Slug(BadSlug),
-    /// Git has no branch of that name.
+    /// Not a valid branch name in git.
     Branch(String),
 }
 
 impl fmt::Display for BadName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Slug(bad) => write!(f, "a tree can't be called so: {bad}"),
+            Self::Slug(bad) => write!(f, "invalid worktree name: {bad}"),
             Self::Branch(name) => write!(
                 f,
-                "a tree can't be called {name:?}: no branch may have `..` in its name or end with `.lock`"
+                "invalid worktree name {name:?}: a branch name cannot contain `..` or end with `.lock`"
             ),
         }
     }
@@ -71,23 +69,21 @@ impl fmt::Display for BadName {
 
 impl std::error::Error for BadName {}
 
-/// The four states that a tree can be in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
     /// It is in use, or about to be.
     Active,
-    /// Its work has landed, and nobody has removed it.
+    /// Its work is merged, but it was not removed.
     Merged,
-    /// Its plan is gone, its folder is gone, or nobody knows it.
+    /// Its plan or its directory is missing, or it isn't registered.
     Orphaned,
-    /// The marker in it names a plan that is not there.
+    /// Its marker names a plan that doesn't exist.
     Dangling,
 }
 
 impl State {
     pub const ALL: [Self; 4] = [Self::Active, Self::Merged, Self::Orphaned, Self::Dangling];
 
-    /// The word for it.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Active => "active",
@@ -98,123 +94,119 @@ impl State {
     }
 }
 
-/// Who made a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Maker {
-    /// planwright: it has a git folder of its own.
+    /// planwright: it has its own git directory.
     Planwright,
     /// The user, with `git worktree`.
     Git,
 }
 
-/// What is at the place of a tree.
+/// What is at the path of a worktree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Folder {
     There,
     Absent,
-    /// A link or a file: something else than what was made.
+    /// A link or a file, not what was created.
     Other,
 }
 
-/// Whether the plan of a tree is there, in the workspace that the tree belongs to.
+/// Whether the plan of a worktree exists in the worktree's workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Plan {
     There,
     Gone,
-    /// The tree is for no plan, or nobody knows for which.
+    /// The worktree has no plan, or an unknown one.
     Unsaid,
 }
 
-/// How far the work of a tree has come in the user's repository.
+/// How much of a worktree's work is in the user's repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Landing {
-    /// There is none yet.
+    /// There is no work yet.
     Nothing,
-    /// It is on the branch of the plan.
+    /// On the plan's branch.
     OnBranch,
-    /// It is in what the user works with.
+    /// Merged into what the user works with.
     Landed,
 }
 
-/// What would be lost with a tree.
+/// What would be lost with a worktree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Work {
     /// Files that are in no commit of the user's repository.
     pub files: Vec<String>,
-    /// Commits that are not in the user's repository.
+    /// Commits that aren't in the user's repository.
     pub commits: Vec<String>,
-    /// Why that can't be told.
+    /// Why it can't be determined.
     pub unknown: Option<String>,
 }
 
 impl Work {
-    /// Whether nothing would be lost.
     pub fn is_nothing(&self) -> bool {
         self.files.is_empty() && self.commits.is_empty() && self.unknown.is_none()
     }
 }
 
-/// What was found out about a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
     pub maker: Maker,
-    /// Whether it is known: to the registry, or to git.
+    /// To the registry, or to git.
     pub is_known: bool,
-    /// What is at its place.
     pub folder: Folder,
     pub plan: Plan,
-    /// The name in its marker, where no plan has that name.
+    /// The name in its marker, if no plan has that name.
     pub dangling: Option<String>,
-    /// How far its work has come.
     pub landing: Landing,
     /// What would be lost with it.
     pub work: Work,
-    /// Who works in it now.
+    /// Who is working in it now.
     pub busy: Option<String>,
-    /// The project whose tree it lies beside, where that tree is there: it goes with that one.
+    /// The project whose worktree it was created with, if that exists: both are removed together.
     pub beside: Option<String>,
 }
 
-/// Whether a tree may be reclaimed by itself.
+/// Whether a worktree may be reclaimed automatically.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reclaim {
-    /// Nothing is lost with it.
+    /// Nothing would be lost.
     Safe,
     Kept {
         why: Why,
     },
 }
 
-/// Why a tree stays.
+/// Why a worktree is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
-    /// The user made it, with git.
+    /// The user created it with git.
     Yours,
-    /// Somebody works in it.
+    /// Somebody is working in it.
     Busy(String),
-    /// Something else is at its place.
+    /// Something else is at its path.
     Other,
     /// Work would be lost.
     Work(Work),
-    /// It is in use.
     Active,
-    /// Its marker names a plan that is not there, which may be a slip.
+    /// Its marker names a plan that doesn't exist, possibly by a typo.
     Dangling(String),
-    /// It lies beside the tree of a plan of this project, and goes with that.
+    /// It belongs to the worktree of a plan in this project, and is removed with that.
     Beside(String),
 }
 
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Yours => write!(f, "you made it with `git worktree`"),
-            Self::Busy(who) => write!(f, "{who} works in it"),
-            Self::Other => write!(f, "something else than a folder is in its place"),
-            Self::Active => write!(f, "it is in use: its plan is there, and its work has not landed"),
-            Self::Dangling(name) => write!(f, "its marker names the plan `{name}`, which is not there"),
-            Self::Beside(root) => write!(f, "it is for a plan of {root}, and goes with the tree of that"),
+            Self::Yours => write!(f, "you created it with `git worktree`"),
+            Self::Busy(who) => write!(f, "in use by {who}"),
+            Self::Other => write!(f, "its path is not a directory"),
+            Self::Active => write!(f, "in use: its plan exists and its work is not merged"),
+            Self::Dangling(name) => write!(f, "its marker names unknown plan `{name}`"),
+            Self::Beside(root) => {
+                write!(f, "it belongs to a plan of {root} and is removed with that plan's worktree")
+            }
             Self::Work(work) => match &work.unknown {
-                Some(unknown) => write!(f, "it can't be told what would be lost: {unknown}"),
+                Some(unknown) => write!(f, "cannot determine what would be lost: {unknown}"),
                 None => write!(f, "{}", lost(work)),
             },
         }
@@ -231,17 +223,16 @@ fn lost(work: &Work) -> String {
         1 => format!("1 {what}"),
         _ => format!("{count} {what}s"),
     };
-    let files = (!work.files.is_empty()).then(|| {
-        format!("{} that no commit holds: {}", counted(work.files.len(), "file"), named(&work.files))
-    });
+    let files = (!work.files.is_empty())
+        .then(|| format!("{}: {}", counted(work.files.len(), "uncommitted file"), named(&work.files)));
     let commits = (!work.commits.is_empty()).then(|| {
         let count = counted(work.commits.len(), "commit");
-        format!("{count} that your repository does not have: {}", named(&work.commits))
+        format!("{count} not in your repository: {}", named(&work.commits))
     });
     files.into_iter().chain(commits).collect::<Vec<_>>().join("; ")
 }
 
-/// The state of a tree. What has landed is merged, whatever became of its plan since.
+/// The state of a worktree. Merged work makes it merged, whatever happened to its plan since.
 pub fn state(facts: &Facts) -> State {
     if !facts.is_known || facts.folder == Folder::Absent {
         return State::Orphaned;
@@ -254,7 +245,7 @@ pub fn state(facts: &Facts) -> State {
     }
 }
 
-/// Whether a tree may be reclaimed without being named.
+/// Whether a worktree may be reclaimed without being named.
 pub fn reclaim(facts: &Facts) -> Reclaim {
     if let Err(why) = may_remove(facts) {
         return Reclaim::Kept { why };
@@ -266,7 +257,7 @@ pub fn reclaim(facts: &Facts) -> Reclaim {
     }
 }
 
-/// Whether a tree that somebody named may be removed: nothing may be lost with it.
+/// Whether a worktree that the user named may be removed: nothing may be lost.
 pub fn may_remove(facts: &Facts) -> Result<(), Why> {
     if let Some(root) = &facts.beside {
         return Err(Why::Beside(root.clone()));
@@ -283,7 +274,8 @@ pub fn may_remove(facts: &Facts) -> Result<(), Why> {
     }
 }
 
-/// Whether two texts of a plan say the same but for what the harness writes into one: marks, and where the plan stands.
+/// Whether two texts of a plan have the same meaning, apart from what planwright writes into one: marks and
+/// the status.
 pub fn says_the_same(one: &Draft, other: &Draft) -> bool {
     unmarked(one) == unmarked(other)
 }
@@ -298,16 +290,14 @@ fn unmarked(draft: &Draft) -> Draft {
     draft
 }
 
-/// What the file says by which people find back into a tree.
+/// The content of the file that helps people resume work in a worktree.
 #[derive(Debug, Clone, Copy)]
 pub struct Pointer<'a> {
-    /// What the tree is called.
     pub name: &'a str,
-    /// Its plan, as it is typed in the tree.
+    /// Its plan, as typed in the worktree.
     pub plan: &'a str,
-    /// The branch that its work goes to.
+    /// The branch that receives its work.
     pub branch: &'a str,
-    /// The commit that it began with.
     pub base: &'a str,
     /// The workspace that it belongs to.
     pub origin: &'a str,
@@ -315,24 +305,23 @@ pub struct Pointer<'a> {
 }
 
 impl Pointer<'_> {
-    /// The text of the file.
     pub fn text(&self) -> String {
         let Self { name, plan, branch, base, origin, ports } = self;
         let base = base.get(..12).unwrap_or(base);
         let ports = ports.iter().map(u16::to_string).collect::<Vec<_>>().join(", ");
         let ports = if ports.is_empty() { String::new() } else { format!("- ports: {ports}\n") };
         format!(
-            "# The tree `{name}`\n\n\
-             This folder is a working copy for one plan. Nothing in this file is committed.\n\n\
-             - plan: {plan}\n- branch: {branch}\n- began with: {base}\n- belongs to: {origin}\n{ports}\n\
-             To go on here:\n\n    planwright status\n    planwright run {}\n\n\
-             To find back here from {origin}:\n\n    cd \"$(planwright worktree path {name})\"\n",
+            "# Worktree `{name}`\n\n\
+             This directory is a working copy for one plan. This file is not committed.\n\n\
+             - plan: {plan}\n- branch: {branch}\n- base: {base}\n- belongs to: {origin}\n{ports}\n\
+             To resume work here:\n\n    planwright status\n    planwright run {}\n\n\
+             To get here from {origin}:\n\n    cd \"$(planwright worktree path {name})\"\n",
             typed(&[plan])
         )
     }
 }
 
-/// Words as they are typed into a shell.
+/// Quotes words for a shell.
 pub fn typed(words: &[&str]) -> String {
     let is_plain = |word: &str| {
         !word.is_empty()

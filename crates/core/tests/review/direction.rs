@@ -67,7 +67,7 @@ const PAIRS: &[(&str, &str, Direction)] = &[
     ("a\nb\nc", "a\nb || true\nc", WEAKER),
     ("{ a; b; }", "{ a; b; } || false", WEAKER),
     ("for f in a b; do test -s $f; done", "for f in a b; do test -s $f; done || true", WEAKER),
-    // Something that says how it fails forgives nothing.
+    // Something that only reports the failure forgives nothing.
     ("pytest", "pytest || exit 1", CHANGED),
     ("pytest", "pytest || { echo failed; exit 3; }", CHANGED),
     // A demand added and a failure forgiven.
@@ -200,12 +200,12 @@ fn another_exit_code_turns_no_demand_into_a_stricter_one() {
 #[test]
 fn a_direction_says_what_shows_it() {
     let because = |old: &str, new: &str| compare_commands(old, new, 0).because.join("; ");
-    assert_eq!(because("a", "a && b -c"), "`b -c` is asked, too");
-    assert_eq!(because("a && b", "a"), "`b` is no longer asked");
-    assert_eq!(because("a", "a || c"), "`|| c` forgives it");
-    assert_eq!(because("a; b", "set +e; a; b"), "`set +e` lets failures go by");
-    assert_eq!(because("pytest a b", "pytest a"), "`b` is no longer run");
-    assert_eq!(because("a", "exit 0"), "passes now, whatever happens");
+    assert_eq!(because("a", "a && b -c"), "`b -c` is also required");
+    assert_eq!(because("a && b", "a"), "`b` is no longer required");
+    assert_eq!(because("a", "a || c"), "`|| c` ignores a failure");
+    assert_eq!(because("a; b", "set +e; a; b"), "`set +e` ignores failures");
+    assert_eq!(because("pytest a b", "pytest a"), "`b` no longer runs");
+    assert_eq!(because("a", "exit 0"), "always passes now");
     assert_eq!(because("a", "b"), "");
 }
 

@@ -105,7 +105,7 @@ fn every_change_that_the_digest_sees_is_said() {
         ("**touches:** src/**", "**touches:** **", "extract touches: src/** -> **"),
         ("**touches:** src/**\n", "", "extract touches: src/** -> not declared"),
         ("**timeout:** 10 min", "**timeout:** 20 min", "extract timeout: 600 s -> 1200 s"),
-        ("**timeout:** 10 min", "**contract_timeout:** 5 s", "extract contract time-out: - -> 5 s"),
+        ("**timeout:** 10 min", "**contract_timeout:** 5 s", "extract contract timeout: - -> 5 s"),
         ("**timeout:** 10 min", "**timeout:** 10 min\n**needs:** none", "extract needs: map -> -"),
         ("**timeout:** 10 min", "**timeout:** 10 min\n**reads:** file:a.md", "extract reads: - -> file:a.md"),
         ("**timeout:** 10 min", "**timeout:** 10 min\n**accept:** it is", "extract accept: - -> it is"),

@@ -136,29 +136,19 @@ fn an_agent_is_suggested_or_known_or_any() {
         (choice.agent.unwrap_or_default(), choice.reasons[0].clone())
     };
     let cases = [
-        (agents("claude codex", &[]), "codex", "codex", "names `codex`, which is configured"),
-        (
-            agents("claude", &[("coder", "claude")]),
-            "coder",
-            "claude",
-            "the role `coder`, which `claude` plays",
-        ),
+        (agents("claude codex", &[]), "codex", "codex", "the step names `codex`"),
+        (agents("claude", &[("coder", "claude")]), "coder", "claude", "role `coder`, assigned to `claude`"),
         (
             agents("claude pi", &[("coder", "gone")]),
             "coder",
             "claude",
-            "nobody has a history; `claude` is the first",
+            "no agent has a history; `claude` is first",
         ),
-        (
-            known.clone(),
-            "coder",
-            "codex",
-            "of 2 attempts at CODE steps `codex` passed 1, the best share here",
-        ),
-        (known.clone(), "reviewer", "pi", "of 1 attempts at REVIEW steps `pi` passed 1"),
-        (agents("shell human", &[]), "coder", "", "no agent that is configured, and neither is any other"),
-        (agents("", &[]), "coder", "", "no agent that is configured"),
-        (known.clone(), "human", "", "a person's to do"),
+        (known.clone(), "coder", "codex", "`codex` has the best record at CODE steps: 1 of 2 passed"),
+        (known.clone(), "reviewer", "pi", "`pi` has the best record at REVIEW steps: 1 of 1 passed"),
+        (agents("shell human", &[]), "coder", "", "`coder` is not configured, and no other agent is"),
+        (agents("", &[]), "coder", "", "not configured"),
+        (known.clone(), "human", "", "the step is manual"),
         (known.clone(), "shell", "shell", "names `shell`"),
     ];
     for (agents, target, agent, reason) in cases {
@@ -281,10 +271,7 @@ fn an_agent_as_arbiter_is_held_to_the_table() {
                             (built_in.action, &built_in.agent),
                             "{said}"
                         );
-                        assert!(
-                            choice.reasons[0].contains("`sage` was asked as arbiter and not followed"),
-                            "{said}"
-                        );
+                        assert!(choice.reasons[0].contains("ignored the answer of arbiter `sage`"), "{said}");
                     }
                     by => drop(followed.insert((by.to_owned(), choice.action))),
                 }

@@ -49,10 +49,10 @@ fn a_prompt_says_which_files_must_stay_as_they_are() {
     let plan = sample();
     let mut step = plan.steps[1].clone();
     let bare = prompt(&step, &[], &Feedback::default());
-    assert!(!bare.contains("must stay"), "{bare}");
+    assert!(!bare.contains("Sealed files"), "{bare}");
     step.sealed = vec!["tests/**".to_owned(), "data/a.json".to_owned()];
     let text = prompt(&step, &[], &Feedback::default());
-    assert!(text.starts_with(&bare) && text.contains("# What must stay as it is"), "{text}");
+    assert!(text.starts_with(&bare) && text.contains("# Sealed files"), "{text}");
     assert!(text.ends_with("- tests/**\n- data/a.json\n"), "{text}");
 }
 
@@ -103,7 +103,7 @@ fn context_is_injected_with_its_cap_and_its_gaps_said() {
     ];
     let text = prompt(&sample().steps[1], &given, &Feedback::default());
     assert!(text.contains("## file:a.rs\n\nfn a() {}\n"), "{text}");
-    assert!(text.contains("head\n[12345 more bytes are left out here]"), "{text}");
+    assert!(text.contains("head\n[12345 more bytes not shown]"), "{text}");
     assert!(text.contains("## topic:auth\n\n[missing: no such topic]"), "{text}");
-    assert_eq!(text.matches("left out").count(), 1, "only what was cut is said to be");
+    assert_eq!(text.matches("not shown").count(), 1, "only what was cut is said to be");
 }

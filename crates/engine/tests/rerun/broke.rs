@@ -63,7 +63,7 @@ pub(crate) fn two_broke_at_seven_by_trying_commits() {
     run(&site, &[1, 2, 3, 4, 5, 6, 7]);
     let audit = site.audit(&Options::default());
     let said = sentence(&audit);
-    assert!(said.starts_with("step 2 broke at step 7 `seven`: it passes before commit "), "{said}");
+    assert!(said.starts_with("step 2 broke at step 7 `seven`: passes before commit "), "{said}");
     let Some(Broke::Commit { subject, .. }) = &audit.steps[1].broke else { panic!("{audit:#?}") };
     assert_eq!(subject, "work of seven");
     // Where the work was committed once, by somebody else, nothing can be tried; what is recorded still tells.
@@ -80,7 +80,7 @@ pub(crate) fn two_broke_at_seven_by_trying_commits() {
     site.commit_at("put right", at(8));
     site.write("app.txt", "by hand\n");
     let said = sentence(&site.audit(&Options::default()));
-    assert_eq!(said, "step 2 broke since the last commit, which it passes on");
+    assert_eq!(said, "step 2 broke after the last commit, on which it passes");
     // What the seventh did is in no commit, and the last commit is about something else.
     let site = seven();
     run(&site, &[1, 2, 3, 4, 5, 6]);

@@ -1,17 +1,17 @@
-//! The table of connections: which file of which agent says what. Facts about agents, and nothing that decides.
+//! The table of connections: which file of which agent contains what. Data only.
 
 use super::{Connection, Entry, Piece, SKILL, Spot, Wanted};
 
 const SERVER: &str = r#"{"command": "planwright", "args": ["mcp", "--role", "planner"]}"#;
 
-/// The file that agents share for skills.
+/// The skill directory that several agents share.
 const SHARED_SKILL: Piece = Piece { file: ".agents/skills/plan/SKILL.md", wanted: Wanted::Text(SKILL) };
 
 const START: &str = r#"{"hooks": [{"type": "command", "command": "planwright hook session-start"}]}"#;
 const COMPACT: &str = r#"{"hooks": [{"type": "command", "command": "planwright hook pre-compact"}]}"#;
-/// A contract may take its time; the gate ends long before this.
+/// A contract may take long; the gate ends long before this.
 const STOP: &str = r#"{"hooks": [{"type": "command", "command": "planwright hook stop", "timeout": 300}]}"#;
-/// The same for who counts in milliseconds.
+/// For agents that count in milliseconds.
 const STOP_MS: &str =
     r#"{"hooks": [{"type": "command", "command": "planwright hook stop", "timeout": 300000}]}"#;
 
@@ -23,14 +23,13 @@ const fn key(path: &'static [&'static str], json: &'static str) -> Entry {
     Entry { path, spot: Spot::Key, json }
 }
 
-/// The hooks of claude, and of all who took over its form.
+/// The hooks of Claude Code, and of agents that adopted its format.
 const HOOKS: &[Entry] = &[
     item(&["hooks", "SessionStart"], START),
     item(&["hooks", "PreCompact"], COMPACT),
     item(&["hooks", "Stop"], STOP),
 ];
 
-/// Every agent that can be connected.
 pub const CONNECTIONS: &[Connection] = &[
     Connection {
         agent: "claude",
@@ -54,7 +53,7 @@ pub const CONNECTIONS: &[Connection] = &[
             },
             SHARED_SKILL,
         ],
-        note: "codex reads .codex/ only in a project that you trust, and runs hooks only after you looked at them: type /hooks in codex",
+        note: "codex reads .codex/ only in a project that you trust, and runs hooks only after you reviewed them: type /hooks in codex",
     },
     Connection {
         agent: "gemini",
@@ -69,7 +68,7 @@ pub const CONNECTIONS: &[Connection] = &[
             },
             SHARED_SKILL,
         ],
-        note: "gemini runs hooks of a project only in a folder that you trust, and takes nothing in when it compresses a session",
+        note: "gemini runs project hooks only in a directory that you trust, and has no hook before it compresses a session",
     },
     Connection {
         agent: "qwen",
@@ -114,7 +113,7 @@ pub const CONNECTIONS: &[Connection] = &[
             },
             SHARED_SKILL,
         ],
-        note: "pi loads extensions of a project only if you trust it: type /trust in pi",
+        note: "pi loads project extensions only if you trust the project: type /trust in pi",
     },
     Connection {
         agent: "copilot",
@@ -142,6 +141,6 @@ pub const CONNECTIONS: &[Connection] = &[
             },
             SHARED_SKILL,
         ],
-        note: "copilot runs hooks only in a folder that you trust; it reads those of claude, too",
+        note: "copilot runs hooks only in a directory that you trust; it also reads the hooks of claude",
     },
 ];

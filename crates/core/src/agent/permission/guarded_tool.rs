@@ -1,17 +1,15 @@
-//! Tools that need an approved plan: by exact names, off where there are none.
+//! Tools that require an approved plan: by exact name, disabled if none are listed.
 
 use super::{Call, Mode, Ruling};
 
-/// Tools that nobody may call without a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guard {
     pub tools: Vec<String>,
-    /// What becomes of a call of one of them.
     pub mode: Mode,
 }
 
 impl Guard {
-    /// What is to become of a call that no plan stands behind.
+    /// The ruling for a call without an approved plan.
     pub fn ruling(&self, call: &Call) -> Ruling {
         let Some(name) = self.tools.iter().find(|name| call.is_exactly(name)) else { return Ruling::Allowed };
         let why = format!(

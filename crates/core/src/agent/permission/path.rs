@@ -1,21 +1,20 @@
-//! Where a path lies, seen from the workspace. Text alone: links are followed by whoever has a disk.
+//! Where a path is, relative to the workspace. Works on text alone: callers with a disk resolve links.
 
 use crate::syntax::shell::flat;
 
-/// Where a path lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// In the workspace: the path from its root.
+    /// Relative to the workspace root.
     Inside(String),
-    /// Elsewhere: the whole path.
+    /// Absolute.
     Outside(String),
 }
 
 impl Place {
-    /// Where `path` lies that somebody in `folder` names.
+    /// Resolves `path` as seen from `folder`.
     pub fn of(root: &str, folder: &str, path: &str) -> Self {
         let whole = match path {
-            // Whose home it is nobody knows here, but it is not in the workspace.
+            // The home directory is unknown here, but it isn't in the workspace.
             path if path.starts_with('~') => return Self::Outside(path.to_owned()),
             path if path.starts_with('/') => path.to_owned(),
             path if folder.starts_with('/') => format!("{folder}/{path}"),
@@ -30,7 +29,7 @@ impl Place {
         }
     }
 
-    /// Whether this is the file or folder `whole`, or lies below it.
+    /// Whether this is the file or directory `whole`, or below it.
     pub(super) fn is_at_or_below(&self, whole: &str, root: &str) -> bool {
         let own = match self {
             Self::Inside(path) => format!("{}/{path}", flat(root).trim_end_matches('/')),

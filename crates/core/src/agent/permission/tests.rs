@@ -1,4 +1,4 @@
-//! Tables of calls as the agents make them, and what is ruled.
+//! Tables of agents' tool calls, and their rulings.
 
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ fn call(tool: &str, input: &Value) -> Call {
         .expect("a call")
 }
 
-/// Why a call is denied; empty where it is not.
+/// Why a call is denied; empty if it isn't.
 fn why(scope: &Scope, call: &Call) -> String {
     match ruling(scope, call) {
         Ruling::Allowed => String::new(),
@@ -138,26 +138,23 @@ fn files_are_held_to_what_the_step_touches() {
         ("src/a.rs", ""),
         ("/project/repo/src/deep/a.rs", ""),
         ("./src/../Cargo.toml", ""),
-        ("docs/a.md", "`docs/a.md` lies outside of what this step may touch: src/**, Cargo.toml"),
-        ("src/../docs/a.md", "`docs/a.md` lies outside of what this step may touch: src/**, Cargo.toml"),
-        (
-            "../other/src/a.rs",
-            "`/project/other/src/a.rs` lies outside of what this step may touch: src/**, Cargo.toml",
-        ),
+        ("docs/a.md", "`docs/a.md` is outside this step's scope: src/**, Cargo.toml"),
+        ("src/../docs/a.md", "`docs/a.md` is outside this step's scope: src/**, Cargo.toml"),
+        ("../other/src/a.rs", "`/project/other/src/a.rs` is outside this step's scope: src/**, Cargo.toml"),
         (
             "/project/repository/src/a.rs",
-            "`/project/repository/src/a.rs` lies outside of what this step may touch: src/**, Cargo.toml",
+            "`/project/repository/src/a.rs` is outside this step's scope: src/**, Cargo.toml",
         ),
-        ("~/a", "`~/a` lies outside of what this step may touch: src/**, Cargo.toml"),
-        ("tests/x.rs", "`tests/x.rs` is sealed: it judges the work, and nobody may change it"),
-        ("src/judge.rs", "`src/judge.rs` is sealed: it judges the work, and nobody may change it"),
-        ("plans/a.md", "`plans/a.md` belongs to the harness, and no agent may change it"),
-        ("/state/planwright/x/journal.db", "`planwright` belongs to the harness, and no agent may change it"),
+        ("~/a", "`~/a` is outside this step's scope: src/**, Cargo.toml"),
+        ("tests/x.rs", "`tests/x.rs` is sealed: agents may not change it"),
+        ("src/judge.rs", "`src/judge.rs` is sealed: agents may not change it"),
+        ("plans/a.md", "`plans/a.md` belongs to planwright; agents may not change it"),
+        ("/state/planwright/x/journal.db", "`planwright` belongs to planwright; agents may not change it"),
     ];
     for (path, expected) in cases {
         assert_eq!(why(&scope(), &edit(path)), *expected, "{path}");
     }
-    assert_eq!(why(&scope(), &call("Write", &json!({}))), "it can't be told which file Write would change");
+    assert_eq!(why(&scope(), &call("Write", &json!({}))), "cannot determine which file Write would change");
     assert_eq!(
         why(&Scope::open(Mode::Block, ROOT), &edit("/anywhere")),
         "",
@@ -178,25 +175,25 @@ fn what_a_script_plainly_writes_is_held_to_it_too() {
     assert_eq!(bash("cargo test"), "");
     assert_eq!(bash("echo a > src/a.rs 2>/dev/null"), "");
     assert_eq!(bash("echo a > /tmp/x"), "");
-    assert!(bash("echo a > docs/a.md").starts_with("`docs/a.md` lies outside"));
-    assert!(bash("cd docs && echo a >> a.md").starts_with("`docs/a.md` lies outside"));
-    assert!(bash("true; cat > ../x <<EOF\na\nEOF").starts_with("`/project/x` lies outside"));
+    assert!(bash("echo a > docs/a.md").starts_with("`docs/a.md` is outside"));
+    assert!(bash("cd docs && echo a >> a.md").starts_with("`docs/a.md` is outside"));
+    assert!(bash("true; cat > ../x <<EOF\na\nEOF").starts_with("`/project/x` is outside"));
     assert!(bash("echo a > tests/x").starts_with("`tests/x` is sealed"));
-    assert!(bash("cd /project/repo && echo a > docs/a.md").starts_with("`docs/a.md` lies outside"));
+    assert!(bash("cd /project/repo && echo a > docs/a.md").starts_with("`docs/a.md` is outside"));
     assert!(bash("cd /project/repo && echo a > tests/x").starts_with("`tests/x` is sealed"));
-    assert!(bash("cd src && echo a > ../o.txt").starts_with("`o.txt` lies outside"));
-    assert!(bash("cd /var && echo a > o.txt").starts_with("`/var/o.txt` lies outside"));
-    assert!(bash("cd / && echo a > o.txt").starts_with("`/o.txt` lies outside"));
-    assert!(bash("echo a > /dev/../etc/x").starts_with("`/etc/x` lies outside"));
-    assert!(bash("echo a > /proc/self/cwd/docs/a.md").contains("lies outside"));
+    assert!(bash("cd src && echo a > ../o.txt").starts_with("`o.txt` is outside"));
+    assert!(bash("cd /var && echo a > o.txt").starts_with("`/var/o.txt` is outside"));
+    assert!(bash("cd / && echo a > o.txt").starts_with("`/o.txt` is outside"));
+    assert!(bash("echo a > /dev/../etc/x").starts_with("`/etc/x` is outside"));
+    assert!(bash("echo a > /proc/self/cwd/docs/a.md").contains("is outside"));
     assert_eq!(bash("cd /project/repo/src && echo a > a.rs && cd .. && echo a > Cargo.toml"), "");
     assert_eq!(bash("cd /tmp && echo a > x; cd \"$x\" && ls > /dev/null"), "");
     let adrift =
-        "it can't be told in which folder `x` would be written: name it from the workspace, without `cd`";
+        "cannot determine the directory of `x`: use a path relative to the workspace root, without `cd`";
     assert_eq!(bash("cd \"$DIR\" && echo a > x"), adrift);
     let open = Scope { touches: None, ..scope() };
     assert_eq!(why(&open, &call("Bash", &json!({"command": "cd \"$DIR\" && echo a > x"}))), "");
-    assert!(bash("echo a > /state/planwright/x").contains("belongs to the harness"));
+    assert!(bash("echo a > /state/planwright/x").contains("belongs to planwright"));
 }
 
 // C-16, C-30
@@ -300,7 +297,7 @@ fn the_registry_tells_reading_from_writing() {
 fn a_scope_that_only_notes_stops_nothing() {
     let noting = Scope { mode: Mode::Log, ..scope() };
     let noted = why(&noting, &call("Write", &json!({"file_path": "docs/a.md"})));
-    assert!(noted.starts_with("noted: `docs/a.md` lies outside"), "{noted}");
+    assert!(noted.starts_with("noted: `docs/a.md` is outside"), "{noted}");
     assert!(matches!(ruling_of_rubbish(Mode::Log, "x"), Ruling::Noted(_)));
     assert!(matches!(ruling_of_rubbish(Mode::Block, "x"), Ruling::Denied(_)));
     assert!(matches!(ruling_of_rubbish(Mode::Plan, "x"), Ruling::Denied(_)));

@@ -1,41 +1,40 @@
-//! One call of a tool, read from the JSON that an agent gives its hooks. Owns what the agents call their tools, and where in their
-//! arguments files and commands stand.
+//! One tool call, parsed from the JSON that an agent passes to its hooks. Knows the agents' tool names, and
+//! where their arguments contain files and commands.
 
 use serde_json::Value;
 
 use crate::syntax::shell;
 
-/// A call of a tool that an agent is about to make.
+/// A tool call that an agent is about to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// The tool, as the agent calls it.
+    /// The agent's name for the tool.
     pub tool: String,
     pub family: Family,
-    /// The files that it would change, as they were written.
+    /// The files that it would change, as written.
     pub paths: Vec<String>,
     /// The script that it would run.
     pub script: Option<String>,
-    /// The folder that the agent is in; empty where it does not say.
+    /// The agent's directory; empty if unknown.
     pub folder: String,
 }
 
 /// What a tool does, whatever an agent calls it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
-    /// Reads files or searches them.
+    /// Reads or searches files.
     Read,
     Edit,
     Shell,
-    /// Reads from the network.
     Web,
-    /// A tool of an MCP server.
     Mcp,
-    /// The agent's own notes, questions and helpers, whose calls are asked about, too; and planwright's tools.
+    /// The agent's own notes, questions and subagents, whose calls are checked separately; and planwright's
+    /// tools.
     Own,
     Other,
 }
 
-/// The words by which plans name a family.
+/// The words that plans use for a family.
 const WORDS: &[(&str, Family)] = &[
     ("read", Family::Read),
     ("edit", Family::Edit),
@@ -45,7 +44,7 @@ const WORDS: &[(&str, Family)] = &[
     ("web", Family::Web),
 ];
 
-/// What the agents call their tools, in lower case.
+/// The agents' tool names, in lowercase.
 const NAMES: &[(Family, &[&str])] = &[
     (
         Family::Read,
@@ -152,10 +151,10 @@ const NAMES: &[(Family, &[&str])] = &[
     ),
 ];
 
-/// The names that planwright's own tools have, whatever server they come from.
+/// The prefixes of planwright's own tools, whatever server they come from.
 const OURS: &[&str] = &["plan_", "step_"];
 
-/// Keys under which a file stands.
+/// Argument keys of a file.
 const PATH_KEYS: &[&str] = &[
     "file_path",
     "filePath",
@@ -169,25 +168,23 @@ const PATH_KEYS: &[&str] = &[
     "new_path",
     "move_path",
 ];
-/// Keys under which a command stands.
+/// Argument keys of a command.
 const SCRIPT_KEYS: &[&str] = &["command", "cmd", "script", "chars", "input"];
-/// Keys under which a patch stands.
+/// Argument keys of a patch.
 const PATCH_KEYS: &[&str] = &["input", "patch", "patchText", "patch_text", "diff", "command"];
 
 impl Family {
-    /// Every word by which a plan means what all agents have.
+    /// Every word that plans use for a family.
     pub fn words() -> impl Iterator<Item = &'static str> {
         WORDS.iter().map(|(word, _)| *word)
     }
 
-    /// The family that a plan means by a word.
     pub fn of_word(word: &str) -> Option<Self> {
         let word = word.to_lowercase();
         WORDS.iter().find(|(known, _)| *known == word).map(|(_, family)| *family)
     }
 }
 
-/// What a tool does, by its name.
 pub(super) fn family(tool: &str) -> Family {
     let name = tool.to_lowercase();
     if name.starts_with("mcp__") || name.starts_with("mcp_") {
@@ -198,41 +195,40 @@ pub(super) fn family(tool: &str) -> Family {
 }
 
 impl Call {
-    /// Reads what an agent gives its hook: claude, codex, qwen and gemini say `tool_name` and `tool_input`, copilot `toolName` and
-    /// `toolArgs`, and what planwright puts into pi and opencode says the same as claude.
+    /// Parses an agent's hook input: claude, codex, qwen and gemini send `tool_name` and `tool_input`,
+    /// copilot `toolName` and `toolArgs`, and our plugins for pi and opencode send the same as claude.
     pub fn read(input: &Value) -> Result<Self, String> {
         let text = |keys: &[&str]| keys.iter().find_map(|key| input[*key].as_str());
         let tool = text(&["tool_name", "toolName", "tool"]).filter(|tool| !tool.trim().is_empty());
-        let tool = tool.ok_or("it names no tool")?;
+        let tool = tool.ok_or("missing tool name")?;
         let arguments = ["tool_input", "toolArgs", "input", "args"].iter().find_map(|key| input.get(*key));
         let folder = text(&["cwd", "workspace_root"]).unwrap_or_default();
         Ok(Self::new(tool, &unfolded(arguments.unwrap_or(&Value::Null)), folder))
     }
 
-    /// A call of a tool with these arguments.
     pub fn new(tool: &str, arguments: &Value, folder: &str) -> Self {
         let mut family = family(tool);
-        // One tool for looking and changing: the command says which. To other tools it says nothing.
+        // One tool for viewing and editing: the command says which. Other tools ignore it.
         let is_both = tool.to_lowercase().starts_with("str_replace");
         if is_both && arguments["command"].as_str() == Some("view") {
             family = Family::Read;
         }
         let script = (family == Family::Shell).then(|| script(arguments)).flatten();
         let patches = PATCH_KEYS.iter().filter_map(|key| arguments[*key].as_str());
-        // codex applies patches by a command as well.
+        // codex also applies patches by a command.
         let patches = patches.chain(script.as_deref()).chain(arguments.as_str());
         let patched: Vec<String> = patches.filter_map(patched).flatten().collect();
         if family == Family::Shell && !patched.is_empty() && script.as_deref().is_some_and(only_patches) {
             family = Family::Edit;
         }
         let paths = match family {
-            // Nobody knows which of its arguments the tool goes by.
+            // It is unknown which of its arguments the tool uses.
             Family::Edit => named_once(patched.into_iter().chain(files(arguments))),
             Family::Read | Family::Shell | Family::Web | Family::Mcp | Family::Own | Family::Other => {
                 Vec::new()
             }
         };
-        // What runs elsewhere than the agent stands is judged from there.
+        // A call with its own working directory is judged from there.
         let own = ["workdir", "working_directory", "dir_path", "directory"]
             .iter()
             .find_map(|key| arguments[*key].as_str());
@@ -245,7 +241,8 @@ impl Call {
         Self { tool: tool.to_owned(), family, paths, script, folder }
     }
 
-    /// Reads what an agent asks permission for by the Agent Client Protocol: it says what the tool does, where, and with what.
+    /// Parses a permission request of the Agent Client Protocol, which states the kind of tool, the files and
+    /// the input.
     pub fn of_permission(request: &Value, folder: &str) -> Self {
         let asked = &request["toolCall"];
         let title = asked["title"].as_str().unwrap_or_default();
@@ -273,7 +270,7 @@ impl Call {
         Self { tool: tool.to_owned(), family, paths, script, folder: named.folder }
     }
 
-    /// Whether it is the agent's own business, or one of planwright's tools.
+    /// Whether it is an internal tool of the agent, or one of planwright's.
     pub fn is_own(&self) -> bool {
         let is_ours = |name: &str| OURS.iter().any(|front| name.starts_with(front));
         let last = self.operation();
@@ -282,7 +279,7 @@ impl Call {
             || (self.family == Family::Other && is_ours(&self.tool))
     }
 
-    /// The name of the operation, without the server that has it.
+    /// The name of the operation, without its server.
     fn operation(&self) -> &str {
         let tool = self.tool.as_str();
         match tool.strip_prefix("mcp__") {
@@ -293,7 +290,8 @@ impl Call {
         }
     }
 
-    /// Whether a plan that lists `name` means this tool: the same name, the word of its family, or the server that has it.
+    /// Whether a plan that lists `name` means this tool: by the same name, the word of its family, or its
+    /// server.
     pub(super) fn is_named(&self, name: &str) -> bool {
         let (own, name) = (self.tool.to_lowercase(), name.trim().to_lowercase());
         if own == name || Family::of_word(&name) == Some(self.family) {
@@ -311,8 +309,8 @@ impl Call {
             })
     }
 
-    /// Whether this is the tool with this name, whatever server has it. `mcp__server__name` tells where the name begins; agents that
-    /// put a server in front in another way (`server_name`, `server-name`) do not, so that any such border counts.
+    /// Whether this is the tool with this name, on any server. `mcp__server__name` marks where the name
+    /// starts; other prefixes (`server_name`, `server-name`) don't, so any such separator counts.
     pub(super) fn is_exactly(&self, name: &str) -> bool {
         if self.tool == name {
             return true;
@@ -327,7 +325,6 @@ impl Call {
     }
 }
 
-/// The same paths, each of them once.
 fn named_once(paths: impl Iterator<Item = String>) -> Vec<String> {
     let mut once = Vec::new();
     for path in paths {
@@ -338,14 +335,14 @@ fn named_once(paths: impl Iterator<Item = String>) -> Vec<String> {
     once
 }
 
-/// Arguments as an object: copilot gives them as text.
+/// Arguments as an object: copilot passes them as text.
 fn unfolded(arguments: &Value) -> Value {
     let inner =
         arguments.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok()).filter(Value::is_object);
     inner.unwrap_or_else(|| arguments.clone())
 }
 
-/// The files that arguments name, those of several edits in one call included.
+/// The files in the arguments, including those of several edits in one call.
 fn files(arguments: &Value) -> Vec<String> {
     let mut paths: Vec<String> = PATH_KEYS
         .iter()
@@ -380,7 +377,7 @@ fn script(arguments: &Value) -> Option<String> {
         Value::Array(words) => {
             let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
             Some(match words.as_slice() {
-                // The usual way to hand over a whole script.
+                // The usual way to pass a whole script.
                 [shell, flag, script]
                     if shell.ends_with("sh") && flag.starts_with('-') && flag.ends_with('c') =>
                 {
@@ -402,7 +399,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// Whether a script applies a patch and does nothing else.
+/// Whether a script only applies a patch.
 fn only_patches(script: &str) -> bool {
     let told = shell::analyse(script);
     let is_patch = |call: &shell::Call| matches!(call.name.as_str(), "apply_patch" | "applypatch");
@@ -414,7 +411,7 @@ fn only_patches(script: &str) -> bool {
         && told.paths.iter().all(|path| path.role != shell::Role::Written)
 }
 
-/// The files that a patch changes, read out of its text; `None` where it is no patch.
+/// The files that a patch changes, parsed from its text; `None` if it isn't a patch.
 fn patched(text: &str) -> Option<Vec<String>> {
     let fronts = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
     let ours =

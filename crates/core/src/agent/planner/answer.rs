@@ -1,5 +1,5 @@
-//! Finds the plan in what a planner says: one block of code, with the reasoning around it. Models fence badly, so every way in
-//! which a block may have been meant is tried, and the one that reads best as a plan is taken.
+//! Finds the plan in a planner's answer: one code block, surrounded by reasoning. Models fence badly, so
+//! every possible extent of a block is tried, and the one that parses best as a plan wins.
 
 use std::fmt;
 
@@ -7,60 +7,56 @@ use crate::dialect::{self, Dialect};
 use crate::plan::draft::{ContractDraft, Oddity};
 use crate::syntax::source::Source;
 
-/// What a planner answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// The text of the plan.
     pub plan: String,
-    /// Everything else, as far as it is not what changed.
+    /// Everything else, except the changes.
     pub reasoning: String,
-    /// What is different from the version before, where the answer says so.
+    /// What changed since the previous version, if the answer says so.
     pub changes: String,
 }
 
-/// Why there is no plan in an answer.
+/// Why an answer contains no usable plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
     Empty,
-    /// Something was said, and no plan is in it.
+    /// Text, but no plan.
     NoPlan,
-    /// There are several plans in it.
     Several(usize),
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Empty => f.write_str("the answer is empty"),
+            Self::Empty => f.write_str("empty answer"),
             Self::NoPlan => f.write_str(
-                "the answer has no plan in it: give the whole plan, frontmatter first, in one block of code",
+                "no plan in the answer: give the whole plan, frontmatter first, in one code block",
             ),
             Self::Several(count) if *count > PLANS_MAX => {
-                write!(f, "the answer has more than {PLANS_MAX} plans in it: give exactly one")
+                write!(f, "more than {PLANS_MAX} plans in the answer: give exactly one")
             }
-            Self::Several(count) => write!(f, "the answer has {count} plans in it: give exactly one"),
+            Self::Several(count) => write!(f, "{count} plans in the answer: give exactly one"),
         }
     }
 }
 
 impl std::error::Error for Fault {}
 
-/// The most fences of an answer that are looked at.
 const FENCES_MAX: usize = 2000;
-/// The most ends of a block that are tried, half of them the nearest and half the farthest: a plan ends at the fence that closes
-/// it, which is the last one but for a few asides, or it was closed too early.
+/// The most block ends that are tried, half of them the nearest and half the farthest: a plan ends at the
+/// fence that closes it, which is nearly always one of the last, or was closed too early.
 const ENDS_MAX: usize = 64;
-/// The most bytes that are read to find the end of a block, half for the nearest and half for the farthest.
+/// The most bytes that are parsed to find the end of a block, half for the nearest and half for the farthest.
 const READ_BYTES_MAX: usize = 8 << 20;
-/// The most plans that are looked for; who gives that many has not given one.
+/// Above this number, the answer has failed to give exactly one anyway.
 const PLANS_MAX: usize = 4;
 
 /// A line that may open or close a block.
 #[derive(Debug, Clone, Copy)]
 struct Fence<'a> {
-    /// Where the line begins.
+    /// The offset of the line.
     start: usize,
-    /// Where the line after it begins.
+    /// The offset of the next line.
     below: usize,
     mark: u8,
     length: usize,
@@ -70,12 +66,12 @@ struct Fence<'a> {
 /// A block of the answer that may be the plan.
 #[derive(Debug, Clone, Copy)]
 struct Block<'a> {
-    /// The block with its fences.
+    /// The range of the block including its fences.
     whole: (usize, usize),
     text: &'a str,
 }
 
-/// Reads an answer that holds a plan of this dialect.
+/// Parses an answer that contains a plan in this dialect.
 pub fn read(said: &str, dialect: &'static Dialect) -> Result<Answer, Fault> {
     if said.trim().is_empty() {
         return Err(Fault::Empty);
@@ -94,7 +90,7 @@ pub fn read(said: &str, dialect: &'static Dialect) -> Result<Answer, Fault> {
     match found.as_slice() {
         [] => bare(said, dialect).ok_or(Fault::NoPlan),
         [block] => Ok(around(said, *block)),
-        // Who repeats a plan word for word has still given one.
+        // A plan that is repeated verbatim still counts as one.
         [first, rest @ ..] if rest.iter().all(|other| other.text.trim() == first.text.trim()) => {
             Ok(around(said, *first))
         }
@@ -102,7 +98,7 @@ pub fn read(said: &str, dialect: &'static Dialect) -> Result<Answer, Fault> {
     }
 }
 
-/// Whether a text begins as a plan of this dialect does.
+/// Whether a text starts like a plan in this dialect.
 fn begins_plan(text: &str, dialect: &'static Dialect) -> bool {
     let head = &text[..text.floor_char_boundary(dialect::HEAD_BYTES)];
     let head = head.trim_start_matches(['\n', '\r', ' ']);
@@ -112,7 +108,7 @@ fn begins_plan(text: &str, dialect: &'static Dialect) -> bool {
     }
 }
 
-/// The block that the first of these fences opens, at the end that makes the best plan of it.
+/// The block that the first of these fences opens, with the end that makes the best plan.
 fn best<'a>(said: &'a str, fences: &[Fence<'a>], dialect: &'static Dialect) -> Option<Block<'a>> {
     let (opening, rest) = fences.split_first()?;
     let closes = |fence: &&Fence<'_>| {
@@ -123,13 +119,13 @@ fn best<'a>(said: &'a str, fences: &[Fence<'a>], dialect: &'static Dialect) -> O
         text: said.get(opening.below..end).unwrap_or_default(),
     };
     let closed = rest.iter().filter(closes).map(|fence| block(fence.start, fence.below));
-    // A model that was cut off, or forgot the last line, may have said everything.
+    // An answer that was cut off, or lacks the last fence, may still be complete.
     let open = std::iter::once(block(said.len(), said.len()));
     let blocks: Vec<Block<'_>> = closed.chain(open).collect();
     tried(&blocks).max_by_key(|block| rank(block.text, dialect))
 }
 
-/// The blocks that are worth a reading, of those that begin at one place and end at one after the other.
+/// The candidates that are worth parsing, of all blocks with the same start.
 fn tried<'b, 'a>(blocks: &'b [Block<'a>]) -> impl Iterator<Item = Block<'a>> + 'b {
     let (near, far) = blocks.split_at(blocks.len().saturating_sub(ENDS_MAX / 2));
     let is_affordable = |bytes: &mut usize, block: &Block<'_>| {
@@ -138,7 +134,7 @@ fn tried<'b, 'a>(blocks: &'b [Block<'a>]) -> impl Iterator<Item = Block<'a>> + '
     };
     let (mut near_bytes, mut far_bytes) = (0, 0);
     let near = near.iter().take(ENDS_MAX / 2).take_while(move |block| is_affordable(&mut near_bytes, block));
-    // The last two are read whatever they cost: the last fence, and the end of all.
+    // Always parse the last two, whatever they cost: the last fence, and the end of the text.
     let far = far
         .iter()
         .rev()
@@ -147,7 +143,8 @@ fn tried<'b, 'a>(blocks: &'b [Block<'a>]) -> impl Iterator<Item = Block<'a>> + '
     near.chain(far.map(|(_, block)| block)).copied()
 }
 
-/// How well a text reads as a plan: whole blocks first, then as many judged steps as there are, then as little as will do.
+/// How well a text parses as a plan: complete blocks first, then the most steps with a contract, then the
+/// shortest text.
 fn rank(text: &str, dialect: &'static Dialect) -> (bool, usize, std::cmp::Reverse<usize>) {
     let draft = Source::new("answer", text).written_in(dialect).draft();
     let is_whole = !draft.oddities.0.iter().any(|oddity| oddity.value == Oddity::UnclosedFence);
@@ -156,7 +153,7 @@ fn rank(text: &str, dialect: &'static Dialect) -> (bool, usize, std::cmp::Revers
     (is_whole, judged, std::cmp::Reverse(text.len()))
 }
 
-/// A plan that stands in no block: from its frontmatter to the end.
+/// A plan without a fence: from its frontmatter to the end.
 fn bare(said: &str, dialect: &'static Dialect) -> Option<Answer> {
     let mut at = 0;
     let mut rules = 0;
@@ -224,7 +221,7 @@ enum Part {
     Reasoning,
 }
 
-/// `Changes: …`, `**Reasoning:** …` or `## Changes` at the beginning of a line.
+/// `Changes: …`, `**Reasoning:** …` or `## Changes` at the start of a line.
 fn label(line: &str) -> Option<(Part, &str)> {
     let bare = line.trim_start_matches(['#', '*', ' ']);
     let is_heading = line.trim_start().starts_with('#');
@@ -243,7 +240,7 @@ fn label(line: &str) -> Option<(Part, &str)> {
     None
 }
 
-/// The lines as one text, as much of it as is kept.
+/// The lines as one text, truncated to the limit.
 fn kept(lines: &[&str]) -> String {
     let mut text = lines.join("\n");
     while text.contains("\n\n\n") {

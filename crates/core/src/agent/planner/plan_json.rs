@@ -1,5 +1,6 @@
-//! `plan-json` blocks: what agents of other harnesses print to plan, to say that they are done, or to call for somebody. Read as
-//! proposals: `plan` becomes the text of a plan, and the other two only say something. docs/planning.md describes the block.
+//! `plan-json` blocks, which agents of other harnesses print to plan, to report completion, or to escalate.
+//! Treated as proposals: `plan` becomes the text of a plan, and the other two are only messages.
+//! docs/planning.md describes the block.
 
 use std::fmt;
 
@@ -10,53 +11,52 @@ use crate::plan::draft::{ContractDraft, Draft, StepDraft, StepNumber};
 use crate::plan::verified;
 use crate::syntax::source::{Excerpt, Source, Span, Spanned};
 
-/// The word behind the fence.
+/// The info string of the fence.
 const LANGUAGE: &str = "plan-json";
-/// The most attempts that a step may ask for; the checker has its own limit below this.
+/// An upper bound; the checker's own limit is lower.
 const ATTEMPTS_MAX: u32 = 1000;
-/// Who does a step that names nobody.
+/// The default target.
 const AGENT: &str = "coder";
 
-/// What a block asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// A plan, or the rest of one.
     Plan(Box<Planned>),
-    /// The agent says that everything is done. Nobody takes its word for it.
+    /// The agent reports that everything is done. Only contracts decide that.
     Done { summary: String },
-    /// The agent wants somebody to look.
+    /// The agent asks for a person.
     Escalate {
-        /// The id or number of the step that it is about.
+        /// The id or number of the step concerned.
         step: Option<String>,
         reason: String,
     },
 }
 
-/// Steps that an agent wants, as a plan of their own or in the place of what is left of one.
+/// Steps from an agent, as a new plan or to replace the rest of an existing one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Planned {
-    /// The title, context and steps; numbers count from 1.
+    /// Title, context and steps, numbered from 1.
     pub draft: Draft,
-    /// The number of the first step of the present plan that these replace; `None`: they are a plan of their own.
+    /// The number of the first step of the current plan that these replace; `None` for a new plan.
     pub replace_from: Option<usize>,
-    /// The revision of the present plan that the agent had read.
+    /// The revision of the current plan that the agent had read.
     pub revision: Option<u32>,
 }
 
-/// Why a block can't be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// It is no JSON, or none of ours; says why and where.
+    /// Not JSON, or an unexpected structure; contains the position and the reason.
     Json(String),
-    /// A step lacks something, or says what does not go together.
-    Step { number: usize, why: String },
-    /// There are several blocks.
+    /// A step lacks a field, or combines incompatible ones.
+    Step {
+        number: usize,
+        why: String,
+    },
     Several(usize),
-    /// The steps that shall be replaced are not there, or not all to be replaced.
+    /// The steps to replace don't exist, or some must not be replaced.
     Place {
-        /// The number that was said.
+        /// The number in the block.
         said: usize,
-        /// Why it can't be.
         why: String,
     },
 }
@@ -64,9 +64,9 @@ pub enum Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Json(why) => write!(f, "the plan-json block can't be read: {why}"),
-            Self::Step { number, why } => write!(f, "step {number} of the plan-json block {why}"),
-            Self::Several(count) => write!(f, "there are {count} plan-json blocks: give exactly one"),
+            Self::Json(why) => write!(f, "invalid plan-json block: {why}"),
+            Self::Step { number, why } => write!(f, "step {number} of the plan-json block: {why}"),
+            Self::Several(count) => write!(f, "found {count} plan-json blocks: give exactly one"),
             Self::Place { said, why } => write!(f, "replace_from_step {said}: {why}"),
         }
     }
@@ -99,7 +99,7 @@ enum Wire {
     },
 }
 
-/// A step is named by its id or its number.
+/// Refers to a step by its id or its number.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Name {
@@ -140,13 +140,11 @@ struct WireStep {
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 enum Kind {
-    /// An agent does it.
     Spawn,
-    /// A script does it.
     Shell,
 }
 
-/// What must hold for a step to be done.
+/// The conditions for a step to be done.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Check {
@@ -165,7 +163,7 @@ struct Expect {
     files_exist: Vec<String>,
 }
 
-/// The block in what an agent said; `None` where there is none.
+/// The block in an agent's message; `None` if there is none.
 pub fn find(said: &str) -> Option<Result<Action, Fault>> {
     let blocks = blocks(said);
     match blocks.as_slice() {
@@ -175,7 +173,7 @@ pub fn find(said: &str) -> Option<Result<Action, Fault>> {
     }
 }
 
-/// What an agent said, without its block: why it wants what it wants.
+/// An agent's message without its block, which usually contains its reasons.
 pub fn around(said: &str) -> String {
     let rest = blocks(said).iter().fold(said.to_owned(), |text, block| text.replace(block, ""));
     let lines = rest.lines().filter(|line| !line.trim_start_matches(['`', '~']).trim().eq(LANGUAGE));
@@ -231,25 +229,25 @@ impl WireStep {
                 (agent.clone().unwrap_or_else(|| AGENT.to_owned()), task.clone())
             }
             (Kind::Spawn, Some(_), Some(_), _) => {
-                return Err(fault("is of kind `spawn` and has a `command`: what decides belongs in `check`"));
+                return Err(fault("kind `spawn` does not accept `command`; put the contract in `check`"));
             }
-            (Kind::Spawn, None, _, _) => return Err(fault("is of kind `spawn` and has no `task`")),
+            (Kind::Spawn, None, _, _) => return Err(fault("kind `spawn` requires `task`")),
             (Kind::Shell, None, Some(command), None) => ("shell".to_owned(), fenced(command)),
             (Kind::Shell, _, Some(_), _) => {
-                return Err(fault("is of kind `shell`: it has a `command`, no `task` and no `agent`"));
+                return Err(fault("kind `shell` accepts `command`, but not `task` or `agent`"));
             }
-            (Kind::Shell, _, None, _) => return Err(fault("is of kind `shell` and has no `command`")),
+            (Kind::Shell, _, None, _) => return Err(fault("kind `shell` requires `command`")),
         };
         let said = self.command.as_ref().or(self.task.as_ref()).and_then(|text| text.lines().next());
         let title = self.title.clone().or_else(|| said.map(|line| shortened(line.trim())));
         let title = title.filter(|title| !title.trim().is_empty() && !title.contains(['\n', '\r']));
-        let title = title.ok_or_else(|| fault("has no `title` of one line"))?;
+        let title = title.ok_or_else(|| fault("missing one-line `title`"))?;
         if self.id.as_ref().is_some_and(|id| verified::slug(id) != *id || id.is_empty()) {
-            return Err(fault("has an `id` that is not made of small letters, digits and dashes"));
+            return Err(fault("invalid `id`; use lowercase letters, digits and dashes"));
         }
         let attempts = self.attempts.unwrap_or(3);
         if attempts == 0 || attempts > ATTEMPTS_MAX {
-            return Err(fault("must have `attempts` from 1 to 1000"));
+            return Err(fault("invalid `attempts`: expected 1 to 1000"));
         }
         let on_fail = match attempts {
             1 => "escalate".to_owned(),
@@ -273,7 +271,7 @@ impl WireStep {
     }
 }
 
-/// What decides, as a contract. A step that expects nothing is for a person to confirm.
+/// The contract for a check. A step without one is manual.
 fn contract(check: Option<Check>, number: usize) -> Result<ContractDraft, Fault> {
     let expect = match check {
         None => return Ok(ContractDraft { is_manual: true, ..ContractDraft::default() }),
@@ -286,25 +284,30 @@ fn contract(check: Option<Check>, number: usize) -> Result<ContractDraft, Fault>
         expect.file_exists.iter().chain(&expect.files_exist).map(|path| format!("test -e {}", quoted(path)));
     let files: Vec<String> = files.collect();
     let command = match (expect.command, expect.stdout_contains) {
-        (None, Some(_)) => return fault("expects an output and has no command that prints one"),
-        (None, None) if files.is_empty() => return fault("has a `check` that expects nothing"),
+        (None, Some(_)) => return fault("expects output, but has no command"),
+        (None, None) if files.is_empty() => return fault("`check` is empty"),
         (None, None) if expect.exit_code.is_some() => {
-            return fault("expects an exit code and has no command");
+            return fault("expects an exit code, but has no command");
         }
         (None, None) => files.join(" && "),
         (Some(_), Some(_)) if code != 0 => {
-            return fault("expects an output of a command that fails; say it in the command itself");
+            return fault(
+                "cannot combine expected output with a nonzero exit code; check the output in the command",
+            );
         }
         (Some(command), Some(text)) => {
-            // bash leaves `-e` off in a substitution, and on the left of `&&`: so it is said again, and each demand is a line.
+            // bash turns `-e` off in a substitution and on the left of `&&`, so it is set again and each
+            // condition gets its own line.
             let said = format!("said=$(set -e\n{command}\n)\ngrep -qF -- {} <<<\"$said\"", quoted(&text));
             std::iter::once(said).chain(files).collect::<Vec<_>>().join("\n")
         }
         (Some(_), None) if code != 0 && !files.is_empty() => {
-            return fault("expects files of a command that fails; say it in the command itself");
+            return fault(
+                "cannot combine expected files with a nonzero exit code; check the files in the command",
+            );
         }
         (Some(command), None) if files.is_empty() => command,
-        // In a shell of its own: an `exit 0` or a `set +e` of the command must not skip what else is demanded.
+        // In a subshell: an `exit 0` or a `set +e` in the command must not skip the other conditions.
         (Some(command), None) => format!("(\n{command}\n)\n{}", files.join("\n")),
     };
     let mut excerpt = Excerpt::new(Span::default());
@@ -313,26 +316,26 @@ fn contract(check: Option<Check>, number: usize) -> Result<ContractDraft, Fault>
     Ok(ContractDraft { command: Some(excerpt), expect, ..ContractDraft::default() })
 }
 
-/// The text of a plan of its own.
+/// The text of a new plan.
 pub fn compose(planned: &Planned) -> String {
     NATIVE.compose(&planned.draft, &Birth { id: "plan", now: "" })
 }
 
-/// The text of a native plan in which these steps stand for everything from `replace_from` on. What stands before is the same,
-/// byte for byte.
+/// The text of a native plan with everything from `replace_from` on replaced by these steps. Earlier text
+/// stays, byte for byte.
 pub fn replace(old: &Source, planned: &Planned) -> Result<String, Fault> {
     let said = planned.replace_from.unwrap_or(1);
     let draft = old.draft();
     let fault = |why: String| Err(Fault::Place { said, why });
     if !old.dialect().is_native() {
         return fault(format!(
-            "a plan of the dialect {} can't be patched; give the whole plan",
+            "cannot replace steps of a plan in dialect {}; give the whole plan",
             old.dialect().name
         ));
     }
     let count = draft.steps.len();
     if said == 0 || said > count + 1 {
-        return fault(format!("the plan has {count} steps, counted from 1"));
+        return fault(format!("out of range, the plan has steps 1 to {count}"));
     }
     let end = draft.steps.last().map_or(old.text().len(), |last| last.whole.0.end);
     let start = draft.steps.get(said - 1).map_or(end, |step| step.whole.0.start);
@@ -349,7 +352,7 @@ pub fn replace(old: &Source, planned: &Planned) -> Result<String, Fault> {
     Ok(format!("{before}\n\n{}\n{gap}{behind}", composed[begin..].trim_end()))
 }
 
-/// A text as one word of a shell.
+/// Quotes a text as one shell word.
 fn quoted(text: &str) -> String {
     let is_plain = !text.is_empty()
         && !text.starts_with('-')

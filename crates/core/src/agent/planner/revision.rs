@@ -1,4 +1,5 @@
-//! What the next version of a plan owes the one before: another name, the finished steps, and something different.
+//! What the next version of a plan must satisfy: a new name, unchanged finished steps, and an actual
+//! difference.
 
 use std::collections::BTreeSet;
 
@@ -7,19 +8,18 @@ use crate::plan::draft::{Draft, StepDraft, StepNumber};
 use crate::plan::verified;
 use crate::syntax::source::{Source, Span, Spanned};
 
-/// How the next version of a plan is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Next {
-    /// Its id, which is also the name of its file.
+    /// Also the name of its file.
     pub id: String,
     pub version: usize,
 }
 
-/// How the version behind the plan `name` is called: `auth` and `auth-v2` are followed by `auth-v2` and `auth-v3`.
+/// The version after the plan `name`: `auth` and `auth-v2` are followed by `auth-v2` and `auth-v3`.
 pub fn next(name: &str, draft: &Draft) -> Next {
     let said = |key: &str| draft.frontmatter.value(key).map(|value| value.value.clone());
     let id = said("id").unwrap_or_else(|| name.to_owned());
-    // A version that somebody wrote by hand may say so in its name alone.
+    // A version written by hand may be identified by its name alone.
     let named = id
         .rsplit_once("-v")
         .and_then(|(_, digits)| digits.parse().ok())
@@ -29,7 +29,7 @@ pub fn next(name: &str, draft: &Draft) -> Next {
     Next { id, version: version.saturating_add(1) }
 }
 
-/// What a new version does to finished steps, a sentence each: they must stay what they were.
+/// How a new version changes finished steps, one sentence each; they must stay as they are.
 pub fn unkept(old: &Draft, finished: &BTreeSet<usize>, new: &Draft) -> Vec<String> {
     let (old_ids, new_ids) = (verified::ids(old), verified::ids(new));
     let (old_needs, new_needs) = (verified::needs(old, &old_ids), verified::needs(new, &new_ids));
@@ -39,7 +39,7 @@ pub fn unkept(old: &Draft, finished: &BTreeSet<usize>, new: &Draft) -> Vec<Strin
         let (id, title) = (&old_ids[place], &old.steps[place].title.value);
         let named = format!("step {} `{id}` ({title}) is finished", place + 1);
         let Some(now) = new_ids.iter().position(|known| known == id) else {
-            faults.push(format!("{named} and is missing: put it back as it was"));
+            faults.push(format!("{named}, but missing: restore it unchanged"));
             continue;
         };
         let needs = |needs: &[usize], ids: &[String]| -> BTreeSet<String> {
@@ -47,21 +47,21 @@ pub fn unkept(old: &Draft, finished: &BTreeSet<usize>, new: &Draft) -> Vec<Strin
         };
         let is_prefix = (0..=place).all(|before| finished.contains(&before));
         if is_prefix && now != place {
-            faults.push(format!("{named} and stood at place {}; now it stands at {}", place + 1, now + 1));
+            faults.push(format!("{named}, but moved from position {} to {}", place + 1, now + 1));
         } else if last.is_some_and(|last| now < last) {
-            faults.push(format!("{named} and stands in front of one that it stood behind"));
+            faults.push(format!("{named}, but moved before a step that it followed"));
         }
         last = Some(now);
         if let Some(part) = difference(&old.steps[place], &new.steps[now]) {
-            faults.push(format!("{named} and its {part} has changed: it must stay word for word"));
+            faults.push(format!("{named}, but its {part} changed: restore it word for word"));
         } else if needs(&old_needs[place], &old_ids) != needs(&new_needs[now], &new_ids) {
-            faults.push(format!("{named} and waits for other steps than before"));
+            faults.push(format!("{named}, but its needs changed"));
         }
     }
     faults
 }
 
-/// What is different between two steps, in a word. Numbers, marks and needs are told elsewhere.
+/// The first difference between two steps. Ignores numbers, marks and needs, which are compared elsewhere.
 fn difference(old: &StepDraft, new: &StepDraft) -> Option<&'static str> {
     let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.value.trim().to_owned());
     let target = text(&old.target) != text(&new.target);
@@ -76,7 +76,7 @@ fn difference(old: &StepDraft, new: &StepDraft) -> Option<&'static str> {
     parts.into_iter().find(|(differs, _)| *differs).map(|(_, part)| part)
 }
 
-/// A step without what is compared in another way.
+/// A step without the fields that are compared elsewhere.
 fn bare(step: &StepDraft) -> StepDraft {
     let nothing = Spanned::new(StepNumber::Counted(0), Span::default());
     StepDraft {
@@ -90,7 +90,7 @@ fn bare(step: &StepDraft) -> StepDraft {
     }
 }
 
-/// Whether two texts say the same, states and marks left out: then the second one is no new plan.
+/// Whether two texts have the same meaning, apart from states and marks; then the second isn't a new plan.
 pub fn says_the_same(one: &Source, other: &Source) -> bool {
     let meaning = |source: &Source| {
         let mut draft = source.dialect().meaning(source);
@@ -100,11 +100,11 @@ pub fn says_the_same(one: &Source, other: &Source) -> bool {
     meaning(one) == meaning(other)
 }
 
-/// What tells one version from another.
+/// Keys that differ between versions.
 const VERSION_KEYS: &[&str] = &["id", "version", "previousPlanId", "createdAt", "updatedAt", "status"];
 
-/// An error without what differs each time that the same thing goes wrong: times, throw-away folders, blanks. Numbers that stand
-/// alone stay: another exit code, or fewer failures, is another error.
+/// An error without what differs on every occurrence: times, temporary directories, whitespace. Standalone
+/// numbers stay: another exit code or a different number of failures is another error.
 pub fn fingerprint(error: &str) -> String {
     let words = error.split_whitespace().map(|word| {
         if word.contains("/tmp/") {

@@ -1,4 +1,4 @@
-//! What a planner is told, what is read out of its answer, and blocks of other harnesses.
+//! The planner's prompts, the parsing of its answers, and `plan-json` blocks of other harnesses.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ fn found(said: &str) -> Answer {
     read(said, NATIVE).unwrap_or_else(|fault| panic!("{fault}: {said}"))
 }
 
-// B-08, A-48: the plan is found however it was fenced, and the reasoning is what stands around it.
+// B-08, A-48: the plan is found however it was fenced, and the reasoning is the text around it.
 #[test]
 fn a_plan_is_found_however_it_was_fenced() {
     for (open, close) in [
@@ -34,7 +34,7 @@ fn a_plan_is_found_however_it_was_fenced() {
     }
     assert_eq!(found(PLAN).plan, PLAN);
     assert_eq!(found(&format!("Here:\n\n{PLAN}")).reasoning, "Here:");
-    // Cut off in the last line, and said twice.
+    // Cut off in the last line, and repeated.
     assert_eq!(found(&format!("```markdown\n{PLAN}")).plan, PLAN);
     let block = format!("`````markdown\n{PLAN}`````\n");
     assert_eq!(found(&format!("{block}\nAgain:\n{block}")).plan, PLAN);
@@ -55,12 +55,12 @@ fn an_answer_without_exactly_one_plan_is_a_fault() {
     }
 }
 
-// Every block of these may end at every fence behind it, and each end used to be read as a plan.
+// Every block of these may end at every later fence, and each end used to be parsed as a plan.
 #[test]
 fn an_answer_that_is_all_fences_is_given_up() {
     let flood = "```\n---\ntype: plan\nstatus: draft\n---\n# A\n\nxxxxxxxx\n".repeat(1000);
     let fault = read(&flood, NATIVE).expect_err("many plans");
-    assert_eq!(fault.to_string(), "the answer has more than 4 plans in it: give exactly one");
+    assert_eq!(fault.to_string(), "more than 4 plans in the answer: give exactly one");
 }
 
 #[test]
@@ -106,18 +106,18 @@ fn a_finished_step_that_changes_is_told() {
     assert_eq!(faults(&PLAN.replace("### 1. One", "### 1. ✅ One")), Vec::<String>::new());
     assert_eq!(faults(&PLAN.replace("test -s b", "test -s c")), Vec::<String>::new());
     for (text, word) in [
-        (PLAN.replace("test -s a", "test -e a"), "contract has changed"),
-        (PLAN.replace("Do it.", "Do it well."), "task has changed"),
-        (PLAN.replacen("coder", "other", 1), "target has changed"),
-        (PLAN.replace("### 1. One", "### 1. Uno"), "is missing"),
+        (PLAN.replace("test -s a", "test -e a"), "contract changed"),
+        (PLAN.replace("Do it.", "Do it well."), "task changed"),
+        (PLAN.replacen("coder", "other", 1), "target changed"),
+        (PLAN.replace("### 1. One", "### 1. Uno"), "but missing"),
         (
             PLAN.replacen("**target:** coder\n", "**target:** coder\n**timeout:** 5m\n", 1),
-            "other fields has changed",
+            "other fields changed",
         ),
         (
             PLAN.replace("### 1. One", "### 1. New\n\n**contract:** manual\n\n### 2. One")
                 .replace("### 2. Two", "### 3. Two"),
-            "stood at place 1",
+            "moved from position 1",
         ),
     ] {
         let said = faults(&text);
@@ -125,7 +125,7 @@ fn a_finished_step_that_changes_is_told() {
     }
 }
 
-// B-13: the same error is known again, another one is another.
+// B-13: the same error is recognized, another one is different.
 #[test]
 fn the_same_error_has_the_same_print() {
     let same = [
@@ -193,7 +193,7 @@ fn a_prompt_says_everything_that_is_known() {
         "keep the API",
         "the last fix broke x",
         "fn a() {}",
-        "7 bytes more",
+        "7 more bytes",
         "not there",
         "`cargo test`",
         "`coder`",
@@ -218,7 +218,6 @@ fn json(json: &str) -> Result<plan_json::Action, plan_json::Fault> {
     plan_json::find(&format!("Because.\n\n```plan-json\n{json}\n```\n")).expect("a block")
 }
 
-/// The text of the plan in a block.
 fn composed(steps: &str) -> String {
     match json(&format!("{{\"action\":\"plan\",\"title\":\"T\",\"steps\":[{steps}]}}")) {
         Ok(plan_json::Action::Plan(planned)) => plan_json::compose(&planned),
@@ -226,7 +225,7 @@ fn composed(steps: &str) -> String {
     }
 }
 
-// A-49: what each expectation becomes, word for word.
+// A-49: the contract for each expectation, word for word.
 #[test]
 fn a_check_becomes_a_contract() {
     for (check, contract) in [
@@ -249,25 +248,25 @@ fn a_check_becomes_a_contract() {
     assert!(text.contains("```shell\ntouch x\n```"), "{text}");
 }
 
-// A-49: what does not fit is refused, with the step and the reason.
+// A-49: invalid steps are refused, with the step and the reason.
 #[test]
 fn a_block_that_does_not_fit_is_refused() {
     let step = |fields: &str| json(&format!("{{\"action\":\"plan\",\"steps\":[{{{fields}}}]}}"));
     for (fields, words) in [
-        (r#""kind":"spawn","title":"x""#, "has no `task`"),
-        (r#""kind":"spawn","task":"x","command":"y""#, "belongs in `check`"),
-        (r#""kind":"shell","title":"x""#, "has no `command`"),
-        (r#""kind":"shell","command":"x","agent":"y""#, "no `agent`"),
+        (r#""kind":"spawn","title":"x""#, "requires `task`"),
+        (r#""kind":"spawn","task":"x","command":"y""#, "put the contract in `check`"),
+        (r#""kind":"shell","title":"x""#, "requires `command`"),
+        (r#""kind":"shell","command":"x","agent":"y""#, "but not `task` or `agent`"),
         (r#""kind":"think","task":"x""#, "unknown variant `think`"),
         (r#""kind":"spawn","task":"x","done":true"#, "unknown field `done`"),
-        (r#""kind":"spawn","task":"x","id":"Not An Id""#, "small letters"),
-        (r#""kind":"spawn","task":"x","attempts":0"#, "`attempts` from 1"),
-        (r#""kind":"spawn","task":"x","check":{}"#, "expects nothing"),
-        (r#""kind":"spawn","task":"x","check":{"stdout_contains":"y"}"#, "no command that prints one"),
-        (r#""kind":"spawn","task":"x","check":{"exit_code":1}"#, "expects nothing"),
+        (r#""kind":"spawn","task":"x","id":"Not An Id""#, "lowercase letters"),
+        (r#""kind":"spawn","task":"x","attempts":0"#, "`attempts`: expected 1"),
+        (r#""kind":"spawn","task":"x","check":{}"#, "`check` is empty"),
+        (r#""kind":"spawn","task":"x","check":{"stdout_contains":"y"}"#, "has no command"),
+        (r#""kind":"spawn","task":"x","check":{"exit_code":1}"#, "`check` is empty"),
         (
             r#""kind":"spawn","task":"x","check":{"command":"y","exit_code":1,"stdout_contains":"z"}"#,
-            "in the command itself",
+            "in the command",
         ),
     ] {
         let fault = step(fields).expect_err(fields).to_string();
@@ -285,7 +284,7 @@ fn a_block_that_does_not_fit_is_refused() {
     );
 }
 
-// A-49: what stands before the steps that are replaced stays, byte for byte, and so does what stands behind.
+// A-49: the text before and after the replaced steps stays, byte for byte.
 #[test]
 fn steps_are_replaced_from_a_number_on() {
     let planned = |from: usize| {
@@ -311,7 +310,7 @@ fn steps_are_replaced_from_a_number_on() {
     }
 }
 
-// P-29: the same words make the same plan, whatever stands in them.
+// P-29: the same input makes the same plan, whatever it contains.
 #[test]
 fn a_task_and_a_command_are_a_plan() {
     for (task, contract) in [

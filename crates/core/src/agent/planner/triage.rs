@@ -1,5 +1,5 @@
-//! Whether a task is worth a plan: a few rules in order, the first that fits decides. Looks at words alone, knows no project, and
-//! only advises: nothing is kept from anybody who does not ask.
+//! Whether a task is worth a plan: a few rules in order, of which the first match decides. Looks only at the
+//! words, knows no project, and only advises: it never blocks anything.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Advice {
@@ -8,20 +8,19 @@ pub enum Advice {
     Act,
 }
 
-/// A rule of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
     /// It can't be undone.
     Irreversible,
-    /// It reaches people or systems outside.
+    /// It affects people or systems outside.
     Outside,
-    /// It needs a tool that is guarded here.
+    /// It needs a guarded tool.
     Guarded,
-    /// A plan is asked for.
+    /// The user asks for a plan.
     Asked,
     /// It only asks or reads.
     Question,
-    /// It goes through several files.
+    /// It affects several files.
     Files,
     /// It has several steps.
     Steps,
@@ -29,49 +28,43 @@ pub enum Rule {
     Small,
 }
 
-/// A rule that fits, and by what.
+/// A rule that matches, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sign {
     pub rule: Rule,
-    /// The words of the task that it was told by.
+    /// The words of the task that matched.
     pub words: Vec<String>,
 }
 
-/// What is advised, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Worth {
     pub advice: Advice,
     /// The rule that decided.
     pub by: Rule,
-    /// Everything that was seen, in the order of the rules.
+    /// Everything that matched, in rule order.
     pub signs: Vec<Sign>,
 }
 
-/// Every rule, in the order in which they decide, with its name, what it advises and why.
+/// Every rule in order of precedence, with its name, its advice and the reason.
 pub const RULES: &[(Rule, &str, Advice, &str)] = &[
-    (Rule::Irreversible, "irreversible", Advice::Plan, "what can't be undone is decided by a person first"),
+    (Rule::Irreversible, "irreversible", Advice::Plan, "a person should decide before anything irreversible"),
     (
         Rule::Outside,
         "outside",
         Advice::Plan,
-        "what reaches people or systems outside is decided by a person first",
+        "a person should decide before anything affects other people or systems",
     ),
-    (Rule::Guarded, "guarded", Advice::Plan, "a tool that is guarded here is used on a plan only"),
-    (Rule::Asked, "asked", Advice::Plan, "a plan, or a look before the work, is asked for"),
-    (Rule::Question, "question", Advice::Act, "nothing is changed, so there is nothing to approve"),
-    (Rule::Files, "files", Advice::Plan, "work in several files is easier to judge step by step"),
-    (
-        Rule::Steps,
-        "steps",
-        Advice::Plan,
-        "several steps, each of which can be judged by a contract of its own",
-    ),
-    (Rule::Small, "small", Advice::Act, "one change that is as easily taken back as made"),
+    (Rule::Guarded, "guarded", Advice::Plan, "a guarded tool requires an approved plan"),
+    (Rule::Asked, "asked", Advice::Plan, "the task asks for a plan or a review first"),
+    (Rule::Question, "question", Advice::Act, "nothing changes, so there is nothing to approve"),
+    (Rule::Files, "files", Advice::Plan, "changes to several files are easier to verify step by step"),
+    (Rule::Steps, "steps", Advice::Plan, "several steps, each of which can have its own contract"),
+    (Rule::Small, "small", Advice::Act, "one small change that is easy to revert"),
 ];
 
-/// Files that are named before the work is worth a plan.
+/// From this many files on, the task is worth a plan.
 const FILES_MIN: usize = 3;
-/// Words that set steps apart before there are several.
+/// From this many step words on, the task has several steps.
 const STEPS_MIN: usize = 2;
 
 const IRREVERSIBLE: &[&str] = &[
@@ -98,7 +91,7 @@ const IRREVERSIBLE: &[&str] = &[
     "shred",
     "decommission",
 ];
-/// What makes a word of the list above harmless: the code is changed, and git has the old one.
+/// Words that make a match above harmless: only code is changed, and git has the old version.
 const CODE: &[&str] = &[
     "comment",
     "comments",
@@ -261,7 +254,7 @@ const SMALL: &[&str] = &[
     "wording",
 ];
 
-/// Looks at a task. `guarded` are the names of tools that are guarded here.
+/// Assesses a task. `guarded` are the names of guarded tools.
 pub fn worth(task: &str, guarded: &[String]) -> Worth {
     let text = Words::of(task);
     let signs: Vec<Sign> = RULES
@@ -273,7 +266,7 @@ pub fn worth(task: &str, guarded: &[String]) -> Worth {
     Worth { advice: advice(first), by: first, signs }
 }
 
-/// What a rule advises, and why.
+/// The name and the reason of a rule.
 pub fn said(rule: Rule) -> (&'static str, &'static str) {
     RULES.iter().find(|(known, ..)| *known == rule).map_or(("", ""), |(_, name, _, why)| (name, why))
 }
@@ -282,7 +275,7 @@ fn advice(rule: Rule) -> Advice {
     RULES.iter().find(|(known, ..)| *known == rule).map_or(Advice::Act, |(_, _, advice, _)| *advice)
 }
 
-/// The words by which a rule fits; none where it does not.
+/// The words that match a rule; empty if it doesn't match.
 fn seen(rule: Rule, text: &Words, guarded: &[String]) -> Vec<String> {
     match rule {
         Rule::Irreversible => {
@@ -323,15 +316,15 @@ fn seen(rule: Rule, text: &Words, guarded: &[String]) -> Vec<String> {
     }
 }
 
-/// A task as the rules see it.
+/// A task, as the rules see it.
 struct Words {
-    /// Small letters, one blank between words and at both ends, no signs around words.
+    /// Lowercase, with single spaces between words and at both ends, and no punctuation around words.
     text: String,
     first: Option<String>,
     ends_as_question: bool,
     /// What looks like a path.
     paths: Vec<String>,
-    /// The marks of a list: `1.`, `-`.
+    /// List markers: `1.`, `-`.
     items: Vec<String>,
 }
 
@@ -386,7 +379,8 @@ fn is_path(word: &str) -> bool {
 mod tests {
     use super::*;
 
-    // C-29: too many plans annoy, too few are dangerous; every rule with a task that it decides, and its near miss.
+    // C-29: too many plans annoy, too few are dangerous. Every rule with a task that it decides, and a near
+    // miss.
     #[test]
     fn the_first_rule_that_fits_decides() {
         let guarded = ["gmail_send".to_owned(), "odoo_create".to_owned()];

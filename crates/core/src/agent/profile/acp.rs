@@ -1,12 +1,12 @@
-//! Any agent that speaks the Agent Client Protocol, by the lines of our own bridge.
+//! Any agent that speaks the Agent Client Protocol, read through the output of our own bridge.
 
 use super::{Heard, Profile, Tokens, Trouble};
 use crate::agent::transcript::{count, json, micro};
 
-/// The command of ours that bridges to such an agent; its words follow.
+/// Our bridge command; the agent's own command line follows.
 pub const BRIDGE: &[&str] = &["planwright", "acp", "--"];
 
-/// The code with which the protocol has an agent say that nobody is signed in.
+/// The protocol's error code for "not signed in".
 const AUTH_REQUIRED: i64 = -32000;
 
 pub(super) const PROFILE: Profile = Profile {
@@ -19,10 +19,10 @@ pub(super) const PROFILE: Profile = Profile {
     credentials: &[],
     // The agent behind the bridge sets its own.
     signs: &[],
-    sign_in: "as the agent itself has it",
+    sign_in: "see the agent's documentation",
     read,
     leaves: None,
-    // The bridge answers every permission by the scope itself.
+    // The bridge answers every permission request by the scope itself.
     hold: super::loose,
 };
 
@@ -40,7 +40,7 @@ fn read(line: &str, heard: &mut Heard) {
                     output: count(&event["output"]),
                 });
             }
-            // The cost of the session so far.
+            // The cumulative cost of the session.
             heard.micro_dollars = micro(&event["dollars"]).or(heard.micro_dollars);
         }
         Some("error") => {

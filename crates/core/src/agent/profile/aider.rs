@@ -1,5 +1,5 @@
-//! aider: plain text, with its tokens and price in a sentence. It edits only files that it is given by name, has no tools, and
-//! ends with 0 whatever happens.
+//! aider: plain text, with tokens and price in one sentence. It edits only files named on its command line,
+//! has no tools, and exits with 0 whatever happens.
 
 use super::{Credential, Heard, Profile, Tokens, Trouble};
 
@@ -26,15 +26,15 @@ pub(super) const PROFILE: Profile = Profile {
         Credential::Variable("GEMINI_API_KEY"),
         Credential::File(".aider.conf.yml"),
     ],
-    // It sets none: it has no shell of its own.
+    // It sets none, because it has no shell of its own.
     signs: &[],
-    sign_in: "export the key of your model's provider",
+    sign_in: "export your model provider's API key",
     read,
     leaves: None,
     hold: super::loose,
 };
 
-/// What its library for models calls their troubles, each with the status of HTTP that means the same.
+/// The error classes of its model library, each with the HTTP status of the same meaning.
 const CLASSES: &[(&str, u64)] = &[
     ("RateLimitError", 429),
     ("AuthenticationError", 401),
@@ -51,7 +51,8 @@ const CLASSES: &[(&str, u64)] = &[
 fn read(line: &str, heard: &mut Heard) {
     let Some(told) = line.strip_prefix("Tokens: ") else {
         if let Some(fault) = line.strip_prefix("litellm.") {
-            // `RateLimitError: AnthropicException - …`: the class says what it is, whatever words the provider has for it.
+            // `RateLimitError: AnthropicException - …`: the class identifies the error however the provider
+            // words it.
             let class = fault.split(':').next().unwrap_or_default();
             let status = CLASSES.iter().find(|(known, _)| *known == class).map(|(_, status)| *status);
             heard.trouble = Trouble::with_status(status, line).or_else(|| Trouble::of(line));

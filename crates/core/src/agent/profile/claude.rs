@@ -1,4 +1,4 @@
-//! Claude Code, headless: one JSON object a line, the last of them the result.
+//! Claude Code, headless: one JSON object per line, the last of them the result.
 
 use serde_json::Value;
 
@@ -48,16 +48,16 @@ fn read(line: &str, heard: &mut Heard) {
     }
 }
 
-/// Whether what a provider remembered is counted among the input tokens.
+/// Whether the provider's input token count includes cache reads.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum CacheReads {
-    /// It is counted apart.
+    /// Counted separately.
     Apart,
-    /// It is among them.
+    /// Included.
     Among,
 }
 
-/// Takes one message. Others print the same shape.
+/// Reads one message. Other agents print the same format.
 pub(super) fn take(message: &Value, heard: &mut Heard, cache_reads: CacheReads) {
     heard.name_session(&message["session_id"]);
     match message["type"].as_str() {
@@ -89,7 +89,7 @@ fn take_result(result: &Value, heard: &mut Heard, cache_reads: CacheReads) {
     heard.micro_dollars = micro(&result["total_cost_usd"]).or(heard.micro_dollars);
     let text = result["result"].as_str().unwrap_or_default();
     heard.say(text);
-    // It calls an answer of the provider's that is an error a success as well: `is_error` tells.
+    // It reports `success` even for an error of the provider; only `is_error` is reliable.
     if result["is_error"] == true {
         let text =
             if text.is_empty() { result["error"]["message"].as_str().unwrap_or_default() } else { text };
@@ -100,15 +100,15 @@ fn take_result(result: &Value, heard: &mut Heard, cache_reads: CacheReads) {
     }
 }
 
-/// What it calls its tools, by what they do.
+/// Its tool names, by family.
 const TOOLS: &[(Family, &[&str])] = &[
     (Family::Edit, &["Edit", "Write", "MultiEdit", "NotebookEdit"]),
     (Family::Shell, &["Bash"]),
     (Family::Web, &["WebFetch", "WebSearch"]),
 ];
 
-/// A hook for every call, from a file of settings that is given on the command line. A hook that breaks lets everything through,
-/// so where something is out of scope nothing is allowed but by the hook's own word.
+/// A hook for every call, from a settings file passed on the command line. A broken hook lets every call
+/// through, so where something is out of scope, only the hook can grant permission.
 fn hold(scope: &Scope, rig: &Rig<'_>) -> Additions {
     let is_bound = scope.mode != Mode::Log && !scope.is_open();
     let command = if is_bound { format!("{} --grant", rig.command()) } else { rig.command() };

@@ -1,4 +1,4 @@
-//! Codex, headless: events of a thread, tokens at the end of each turn, never a price.
+//! Codex, headless: thread events, with token counts at the end of each turn and never a price.
 
 use super::{Additions, Credential, Heard, Profile, Rig, Tokens, Trouble};
 use crate::agent::permission::{Family, Mode, Scope};
@@ -46,8 +46,8 @@ fn read(line: &str, heard: &mut Heard) {
     }
 }
 
-/// A hook for every call, on the command line: its home is the user's, and nothing is written there. It passes over hooks that
-/// nobody has trusted, and says nothing of it, so this one is trusted for this process. Its sandbox holds whatever the hook does.
+/// A hook for every call, passed on the command line because its home directory is the user's. It silently
+/// ignores untrusted hooks, so this process trusts this one. Its sandbox holds even if the hook fails.
 fn hold(scope: &Scope, rig: &Rig<'_>) -> Additions {
     let command = serde_json::Value::from(rig.command());
     let hook = format!("hooks.PreToolUse=[{{matcher=\"*\",hooks=[{{type=\"command\",command={command}}}]}}]");

@@ -1,4 +1,4 @@
-//! GitHub Copilot CLI, headless: events of a session. Its tokens stand in a file that it leaves.
+//! GitHub Copilot CLI, headless: session events, with token counts in a separate file.
 
 use super::{Additions, Credential, Heard, Profile, Rig, Tokens, Trouble};
 use crate::agent::permission::{Family, Scope};
@@ -51,7 +51,7 @@ fn read(line: &str, heard: &mut Heard) {
     }
 }
 
-/// What it used, by model.
+/// Token usage, by model.
 fn read_usage(text: &str, heard: &mut Heard) {
     let Some(file) = json(text) else { return };
     for (model, metrics) in file["modelMetrics"].as_object().into_iter().flatten() {
@@ -67,7 +67,8 @@ fn read_usage(text: &str, heard: &mut Heard) {
 
 const TOOLS: &[(Family, &[&str])] = &[(Family::Edit, &["write"]), (Family::Shell, &["shell"])];
 
-/// Its own rules for whole tools. Its hooks are files of the workspace, where an agent could change them: it has none.
+/// Denies whole tools by its own rules. It gets no hook: its hooks are workspace files, which an agent could
+/// change.
 fn hold(scope: &Scope, _rig: &Rig<'_>) -> Additions {
     let words = scope.missing(TOOLS).into_iter().map(|name| format!("--deny-tool={name}"));
     Additions { words: words.collect(), ..Additions::default() }

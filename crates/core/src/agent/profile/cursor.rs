@@ -1,4 +1,4 @@
-//! Cursor's agent, headless: messages like those of Claude Code.
+//! Cursor's agent, headless: the message format of Claude Code.
 
 use super::claude::{self, CacheReads};
 use super::{Credential, Heard, Profile};

@@ -1,4 +1,4 @@
-//! Gemini CLI, headless: messages in pieces, a result with the tokens of all its models.
+//! Gemini CLI, headless: messages in chunks, then a result with the tokens of all its models.
 
 use super::{Additions, Credential, Heard, Profile, Rig, Tokens, Trouble};
 use crate::agent::permission::{Family, Scope};
@@ -31,7 +31,7 @@ fn read(line: &str, heard: &mut Heard) {
             heard.name_session(&event["session_id"]);
             heard.name_model(&event["model"]);
         }
-        // What it says comes in pieces; a tool ends a message.
+        // Messages arrive in chunks; a tool call ends one.
         Some("message") if event["role"] == "assistant" => {
             heard.add_to_said(event["content"].as_str().unwrap_or_default());
         }
@@ -65,7 +65,8 @@ const TOOLS: &[(Family, &[&str])] = &[
     (Family::Web, &["web_fetch", "google_web_search"]),
 ];
 
-/// A hook for every call, from a file of settings that lies below all others, and a policy that denies without asking anybody.
+/// A hook for every call, from a settings file with the lowest precedence, and a policy that denies without
+/// asking.
 fn hold(scope: &Scope, rig: &Rig<'_>) -> Additions {
     let mut files = vec![("gemini.json".to_owned(), super::hooks("BeforeTool", &rig.command(), 30_000))];
     let mut words = Vec::new();

@@ -1,4 +1,4 @@
-//! opencode, headless: parts of messages, tokens and price at the end of each step.
+//! opencode, headless: message parts, with tokens and price at the end of each step.
 
 use serde_json::Value;
 
@@ -54,24 +54,25 @@ fn read(line: &str, heard: &mut Heard) {
 const TOOLS: &[(Family, &[&str])] =
     &[(Family::Edit, &["edit"]), (Family::Shell, &["bash"]), (Family::Web, &["webfetch"])];
 
-/// The plugin that asks before a tool is called.
+/// The plugin that asks planwright before each tool call.
 const PLUGIN: &str = r#"import { spawnSync } from "node:child_process";
 export const Planwright = async ({ directory }) => ({
   "tool.execute.before": async (input, output) => {
     const call = { hook_event_name: "PreToolUse", tool_name: input.tool, tool_input: output.args, cwd: directory };
     const asked = spawnSync(HOOK, ["hook", "pre-tool"], { input: JSON.stringify(call), encoding: "utf8" });
-    if (asked.status !== 0) throw new Error((asked.stderr || "").trim() || "planwright could not be asked");
+    if (asked.status !== 0) throw new Error((asked.stderr || "").trim() || "cannot reach planwright");
   },
 });
 "#;
 
-/// A plugin that asks for every call, and its own permissions for what is out of scope whatever it is given.
+/// A plugin that asks planwright for every call, and opencode's own permissions for whole tools that are out
+/// of scope.
 fn hold(scope: &Scope, rig: &Rig<'_>) -> Additions {
     let mut permission = serde_json::Map::new();
     for name in scope.missing(TOOLS) {
         permission.insert(name.to_owned(), "deny".into());
     }
-    // Its patterns know no braces and no classes; the plugin knows ours.
+    // Its patterns support neither braces nor classes; for those, the plugin decides.
     let is_plain = |pattern: &String| !pattern.contains(['{', '[', '\\', '?']);
     if let Some(touches) = scope.touches.as_ref().filter(|touches| touches.iter().all(is_plain))
         && scope.mode == Mode::Block

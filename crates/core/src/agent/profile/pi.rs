@@ -1,4 +1,5 @@
-//! pi, headless: events of a session, tokens and price with each message. It ends with 0 even when its model can't be reached.
+//! pi, headless: session events, with tokens and price in each message. It exits with 0 even if its model is
+//! unreachable.
 
 use super::{Additions, Credential, Heard, Profile, Rig, Tokens, Trouble};
 use crate::agent::permission::{Family, Scope};
@@ -52,18 +53,19 @@ fn read(line: &str, heard: &mut Heard) {
 
 const TOOLS: &[(Family, &[&str])] = &[(Family::Edit, &["edit", "write"]), (Family::Shell, &["bash"])];
 
-/// The extension that asks before a tool is called. One that throws blocks the call, and one that can't be loaded ends pi.
+/// The extension that asks planwright before each tool call. pi blocks the call if it throws, and exits if it
+/// can't be loaded.
 const EXTENSION: &str = r#"import { spawnSync } from "node:child_process";
 export default function (pi: any) {
   pi.on("tool_call", async (event: any, context: any) => {
     const call = { hook_event_name: "PreToolUse", tool_name: event.toolName, tool_input: event.input, cwd: context.cwd };
     const asked = spawnSync(HOOK, ["hook", "pre-tool"], { input: JSON.stringify(call), encoding: "utf8" });
-    if (asked.status !== 0) return { block: true, reason: (asked.stderr || "").trim() || "planwright could not be asked" };
+    if (asked.status !== 0) return { block: true, reason: (asked.stderr || "").trim() || "cannot reach planwright" };
   });
 }
 "#;
 
-/// An extension that asks for every call; tools that are out of scope are not there.
+/// An extension that asks planwright for every call; tools that are out of scope are excluded.
 fn hold(scope: &Scope, rig: &Rig<'_>) -> Additions {
     let mut words = vec!["-e".to_owned(), rig.file("pi.ts")];
     let missing = scope.missing(TOOLS);

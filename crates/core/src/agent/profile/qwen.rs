@@ -1,4 +1,4 @@
-//! Qwen Code, headless: the messages of Claude Code, with the tokens of an `OpenAI` provider.
+//! Qwen Code, headless: the message format of Claude Code, with the token counts of an `OpenAI` provider.
 
 use super::claude::{self, CacheReads};
 use super::{Additions, Credential, Heard, Profile, Rig};
@@ -36,7 +36,8 @@ const TOOLS: &[(Family, &[&str])] = &[
     (Family::Web, &["web_fetch", "web_search"]),
 ];
 
-/// A hook for every call, from a file of settings that lies below all others; tools that are out of scope are not there.
+/// A hook for every call, from a settings file with the lowest precedence; tools that are out of scope are
+/// excluded.
 fn hold(scope: &Scope, rig: &Rig<'_>) -> Additions {
     let files = vec![("qwen.json".to_owned(), super::hooks("PreToolUse", &rig.command(), 30_000))];
     let environment = vec![("QWEN_CODE_SYSTEM_DEFAULTS_PATH".to_owned(), rig.file("qwen.json"))];

@@ -1,25 +1,25 @@
-//! Names of people. Who may do something is compared letter by letter; who must be somebody else is compared by what could be
-//! taken for the same, so that a capital, a space or a letter of another alphabet makes nobody a second person.
+//! Names of people. Permission compares letter by letter; "somebody else" compares what could look the same,
+//! so that a capital, a space or a letter of another alphabet doesn't make a second person.
 
 const NAME_CHARS_MAX: usize = 64;
-/// How many plain letters one other sign may stand for: a ligature has up to three.
+/// How many plain letters one other character may stand for: a ligature has up to three.
 const SIGN_CHARS_MAX: usize = 3;
 
-/// Whether a policy may name somebody so: letters, digits and `._@+-` of ASCII alone, which nothing else looks like.
+/// Whether a policy may use this name: only ASCII letters, digits and `._@+-`, which have no lookalikes.
 pub fn is_plain(name: &str) -> bool {
     let is_sign = |sign: char| sign.is_ascii_alphanumeric() || "._@+-".contains(sign);
     (1..=NAME_CHARS_MAX).contains(&name.len()) && name.chars().all(is_sign)
 }
 
-/// Whether two names could be the same person's: they differ in capitals and spaces alone, or in signs that are not ASCII and may
-/// look like anything, or like nothing.
+/// Whether two names could be the same person's: they differ only in case and spaces, or in non-ASCII
+/// characters, which may look like anything or nothing.
 pub fn is_same(one: &str, other: &str) -> bool {
     let folded = |name: &str| -> Vec<char> {
         let visible = name.chars().filter(|sign| !sign.is_whitespace() && !sign.is_control());
         visible.flat_map(char::to_lowercase).take(4 * NAME_CHARS_MAX).collect()
     };
     let (one, other) = (folded(one), folded(other));
-    // Which beginnings of `other` are like the part of `one` that was read.
+    // Which prefixes of `other` match the part of `one` read so far.
     let mut row = vec![false; other.len() + 1];
     row[0] = true;
     skip(&mut row, &other);
@@ -33,7 +33,7 @@ pub fn is_same(one: &str, other: &str) -> bool {
                 next[at..=(at + SIGN_CHARS_MAX).min(other.len())].fill(true);
             }
         }
-        // A sign of the other name that is not ASCII may be this one, or up to three of these.
+        // A non-ASCII character of the other name may stand for this one, or for up to three.
         for at in 0..other.len() {
             if row[at] && !other[at].is_ascii() {
                 next[at] = true;
@@ -46,7 +46,7 @@ pub fn is_same(one: &str, other: &str) -> bool {
     row[other.len()]
 }
 
-/// Signs that are not ASCII may be invisible.
+/// Non-ASCII characters may be invisible.
 fn skip(row: &mut [bool], other: &[char]) {
     for at in 0..other.len() {
         if row[at] && !other[at].is_ascii() {

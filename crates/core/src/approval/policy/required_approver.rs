@@ -1,5 +1,5 @@
-//! Whom a plan itself wants to be approved by: the key `approval_required_from` in front of it. It can only narrow what a policy
-//! says.
+//! The approvers that a plan itself requires, in the frontmatter key `approval_required_from`. It can only
+//! narrow a policy.
 
 use crate::dialect::frontmatter;
 use crate::plan::draft::Draft;
@@ -9,13 +9,13 @@ use crate::syntax::yaml::{Node, Value};
 
 pub const REQUIRED_FROM: &str = "approval_required_from";
 
-/// The names and groups that a plan says may approve it; `None`: it says nothing. A value that is no list of names is a list of
-/// nobody: what can't be read must not open a door.
+/// The names and groups that may approve; `None` if the plan doesn't say. An invalid value allows nobody, so
+/// that a typo never widens access.
 pub fn required_from(source: &Source, draft: &Draft) -> Option<Vec<String>> {
     let entry = draft.frontmatter.entry(REQUIRED_FROM)?;
     let count = draft.frontmatter.entries.iter().filter(|other| other.key.value == REQUIRED_FROM).count();
     match &entry.value {
-        // Said twice, it could mean either.
+        // A duplicate key could mean either.
         _ if count > 1 => Some(Vec::new()),
         Some(text) => Some(names(&text.value)),
         None => Some(list(source).unwrap_or_default()),
@@ -26,7 +26,7 @@ fn names(text: &str) -> Vec<String> {
     text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
-/// The list, which the draft does not hold.
+/// Parses the list, which the draft doesn't contain.
 fn list(source: &Source) -> Option<Vec<String>> {
     let parts = frontmatter::split(source.text());
     let keys = match parts.block {

@@ -1,5 +1,5 @@
-//! What an approval needs: the usual, what holds besides for some plans, and what the plan itself asks for. The strictest of all
-//! that apply holds.
+//! What an approval requires: the default, additional requirements for some plans, and those of the plan
+//! itself. The strictest of all that apply wins.
 
 use std::collections::BTreeSet;
 
@@ -8,22 +8,20 @@ use crate::plan::verified::{Plan, Step};
 use crate::syntax::glob;
 use crate::syntax::glob::Glob;
 
-/// What an approval needs. `None`: no more than by default.
+/// What an approval requires. `None` means the default.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Demand {
-    /// The people and groups who may approve; `None`: anybody.
+    /// The people and groups who may approve; `None` for anybody.
     pub from: Option<Vec<String>>,
-    /// How many of them have to.
     pub needed: Option<u32>,
-    /// Whether the one who proposed the plan may be one of them.
+    /// Whether the proposer may approve.
     pub planner_may_approve: Option<bool>,
-    /// How long an approval holds.
     pub expires_seconds: Option<u64>,
-    /// Whether only a signed approval counts.
+    /// Whether approvals must be signed.
     pub is_signed: Option<bool>,
 }
 
-/// What an approval needs besides, if the plan may do one of these things. What a plan does not say, it may do.
+/// Additional requirements if the plan may do one of these things. What a plan doesn't declare, it may do.
 #[derive(Debug, Clone, Default)]
 pub struct When {
     pub name: String,
@@ -31,9 +29,8 @@ pub struct When {
     pub paths: Option<Vec<Glob>>,
     /// A step may use one of these.
     pub tools: Option<Vec<String>>,
-    /// It may cost as much as this, in millionths of a dollar.
+    /// It may cost this much, in millionths of a dollar.
     pub micro_dollars: Option<u64>,
-    /// What it needs then.
     pub demand: Demand,
 }
 
@@ -49,7 +46,7 @@ impl When {
     }
 }
 
-/// A step that says nothing about what it touches, or nothing that can be read, may touch everything.
+/// A step whose `touches` is missing or invalid may touch everything.
 fn may_touch(step: &Step, paths: &[Glob]) -> bool {
     let Some(touches) = &step.touches else { return true };
     touches.iter().any(|touched| match Glob::new(touched) {
@@ -65,10 +62,10 @@ fn may_use(step: &Step, tools: &[String]) -> bool {
     step.tools.is_empty() || step.tools.iter().any(uses)
 }
 
-/// What all that applies comes to.
+/// The sum of all requirements.
 pub(super) struct Gathered {
     pub(super) ask: Ask,
-    /// Whether nothing but the usual applies.
+    /// Whether only the default applies.
     pub(super) is_usual: bool,
 }
 
@@ -99,7 +96,6 @@ pub(super) fn gather(policy: Option<&Policy>, plan: &Plan, facts: &Facts<'_>) ->
     Gathered { ask, is_usual: when.is_empty() && facts.required_from.is_none() }
 }
 
-/// The names of all rules that apply.
 fn rule(policy: Option<&Policy>, when: &[&When], facts: &Facts<'_>) -> String {
     let usual = if policy.is_some() { "approval" } else { BY_DEFAULT };
     let mut names = vec![usual.to_owned()];

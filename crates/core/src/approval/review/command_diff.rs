@@ -1,22 +1,20 @@
-//! What differs between two commands, as lines to show. Owns no judgement: [`super::strictness`] has that.
+//! The differing lines of two commands, for display. Judges nothing: [`super::strictness`] does.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 
-/// Commands with more lines are shown as two whole texts: a diff of them would take too long.
+/// Longer commands are shown as two whole texts: a diff would take too long.
 const LINES_MAX: usize = 1_000;
 
-/// A line of a command that was compared with another.
+/// A line of two compared commands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Piece {
-    /// Which of the two has it.
     pub sign: Sign,
-    /// The line, without its end.
+    /// Without its newline.
     pub text: String,
 }
 
-/// Which of two commands has a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sign {
@@ -25,7 +23,7 @@ pub enum Sign {
     Added,
 }
 
-/// What differs between two commands. Where one begins with the other, only the rest counts as a difference.
+/// If one command is a prefix of the other, only the rest counts as a difference.
 pub fn pieces(old: &str, new: &str) -> Vec<Piece> {
     let (old, new) = (old.trim_end(), new.trim_end());
     let lines = |text: &str, sign: Sign| -> Vec<Piece> {

@@ -1,5 +1,5 @@
-//! What changed between two plans, apart from the direction of their contracts: which step is which, what was added, removed or
-//! moved, and every field that says something else. A field that is forgotten here does not compile.
+//! What changed between two plans, apart from the direction of their contracts: which step corresponds to
+//! which, what was added, removed or moved, and every changed field. Leaving out a field is a compile error.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,79 +10,56 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 use crate::plan::budget::Budget;
 use crate::plan::verified::{Contract, Plan, Reference, Step};
 
-/// One thing that changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Difference {
-    /// The id of the step; `None`: the plan as a whole.
+    /// `None` for the plan as a whole.
     pub step: Option<String>,
-    /// The number of the step, in the plan that it is in.
+    /// The number of the step in the plan that contains it.
     pub number: Option<u32>,
     pub what: What,
-    /// What was said before; `None`: nothing.
+    /// `None` if it was empty.
     pub was: Option<String>,
-    /// What is said now; `None`: nothing.
+    /// `None` if it is empty now.
     pub now: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum What {
-    /// The step is new.
     Added,
-    /// The step is gone.
     Removed,
-    /// The step stands elsewhere.
     Moved,
-    /// The number of the step.
     Number,
-    /// The id of the step.
     Id,
     Title,
-    /// Who owns the plan.
     Owner,
-    /// Why the plan exists.
     Context,
-    /// How urgent it is.
     Priority,
-    /// What the plan may cost.
     Budget,
-    /// Who does the step.
     Target,
-    /// What the agent is told.
     Task,
     Contract,
-    /// What happens after a failure.
     OnFail,
-    /// What must be done first.
     Needs,
-    /// What the agent is given to read.
     Reads,
-    /// What the step may change.
     Touches,
-    /// Criteria for agent and reviewer.
     Accept,
-    /// How long an attempt may take.
     Timeout,
-    /// How long the contract may take.
     ContractTimeout,
-    /// Tools that the agent may use.
     Tools,
-    /// Environment of agent and contract.
     Env,
-    /// Whether the network may be used.
     Network,
-    /// What prepares the place where the contract runs.
+    /// The command that prepares the contract's checkout.
     Setup,
-    /// The files that judge and must not move.
     Sealed,
     /// Why the contract may pass before the work.
     Green,
-    /// What an agent is asked about the work.
+    /// The question for an agent about the work.
     Judge,
 }
 
 impl What {
-    /// The sign that lists of changes begin with.
+    /// The character that introduces it in a list of changes.
     pub fn sign(self) -> char {
         if self == Self::Added {
             return '+';
@@ -90,7 +67,6 @@ impl What {
         if self == Self::Removed { '-' } else { '~' }
     }
 
-    /// The word for it.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Added => "added",
@@ -112,7 +88,7 @@ impl What {
             Self::Touches => "touches",
             Self::Accept => "accept",
             Self::Timeout => "timeout",
-            Self::ContractTimeout => "contract time-out",
+            Self::ContractTimeout => "contract timeout",
             Self::Tools => "tools",
             Self::Env => "env",
             Self::Network => "network",
@@ -124,7 +100,8 @@ impl What {
     }
 }
 
-/// For every step of `new` the place in `old` of the step that it was: by its id, else by its title, else by its contract.
+/// For every step of `new`, the index of the same step in `old`: matched by id, else by title, else by
+/// contract.
 pub fn pairs(old: &Plan, new: &Plan) -> Vec<Option<usize>> {
     let mut pairs: Vec<Option<usize>> = vec![None; new.steps.len()];
     let mut taken: BTreeSet<usize> = BTreeSet::new();
@@ -150,7 +127,7 @@ pub fn pairs(old: &Plan, new: &Plan) -> Vec<Option<usize>> {
     pairs
 }
 
-/// Everything that changed from one plan to another, the plan first and then the steps in their new order.
+/// Everything that changed between two plans: first the plan, then the steps in their new order.
 pub fn differences(old: &Plan, new: &Plan, pairs: &[Option<usize>]) -> Vec<Difference> {
     let mut found = Vec::new();
     of_plan(old, new, &mut found);
@@ -199,7 +176,7 @@ impl Difference {
     }
 }
 
-/// Whether a number changed by more than the steps in front of it explain.
+/// Whether a number changed by more than the steps before it explain.
 fn is_renumbered((was, old_place): (u32, usize), (now, new_place): (u32, usize)) -> bool {
     i64::from(now) - i64::from(was) != distance(old_place, new_place)
 }
@@ -208,7 +185,7 @@ fn distance(from: usize, to: usize) -> i64 {
     i64::try_from(to).unwrap_or(i64::MAX) - i64::try_from(from).unwrap_or(i64::MAX)
 }
 
-/// The places of the steps that stand in another order than before.
+/// The indexes of the steps whose order changed.
 fn moved(pairs: &[Option<usize>]) -> BTreeSet<usize> {
     let order: Vec<usize> = pairs.iter().copied().flatten().collect();
     let mut sorted = order.clone();
@@ -240,7 +217,7 @@ impl Comparison<'_> {
 }
 
 fn of_plan(old: &Plan, new: &Plan, found: &mut Vec<Difference>) {
-    // Named one by one, so that a field that is new can't be left out.
+    // Destructured, so that a new field can't be forgotten.
     let Plan { title, owner, context, priority, budget, steps: _ } = new;
     let mut comparison = Comparison { step: None, found };
     comparison.field(What::Title, &old.title, title, String::clone);
@@ -301,7 +278,7 @@ fn contract_text(contract: &Contract) -> String {
     match contract {
         Contract::Shell { command, expect: 0 } => command.clone(),
         Contract::Shell { command, expect } => format!("{command}\nexpects exit {expect}"),
-        Contract::Manual => "a person confirms it".to_owned(),
+        Contract::Manual => "confirmed by a person".to_owned(),
     }
 }
 

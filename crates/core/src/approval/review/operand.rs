@@ -1,32 +1,33 @@
-//! Programs of which it is known what one more operand means. A closed list: for most programs a second file is neither more nor
-//! less (`cmp a b`), or means something else than the first (`bash -n a b`).
+//! Programs for which the effect of one more operand is known. A closed list: for most programs a second file
+//! is neither stricter nor weaker (`cmp a b`), or means something else than the first (`bash -n a b`).
 
-/// What other operands do to a call, and a sentence that says so.
+/// The effect of different operands on a call, with a sentence that describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Operands {
-    /// It asks for more.
+    /// Stricter.
     AskMore(String),
-    /// It asks for less.
+    /// Weaker.
     AskLess(String),
-    /// Fewer tests are run. More of them would prove nothing: what is found beside a test can change all others.
+    /// Fewer tests run. More of them would prove nothing: what is collected beside a test can change all
+    /// others.
     FewerTests(String),
 }
 
-/// What one more operand means to a program.
+/// The effect of one more operand on a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
-    /// It succeeds if all operands are well.
+    /// It succeeds if every operand is fine.
     All,
-    /// It succeeds if one operand after the pattern is well, whatever the others are.
+    /// It succeeds if one operand after the pattern matches, whatever the others are.
     AnyAfterPattern,
-    /// It runs what it finds there.
+    /// It runs the tests it finds there.
     Tests,
 }
 
 struct Family {
     lead: &'static [&'static str],
     rule: Rule,
-    /// The options that change nothing about the rule and take no value.
+    /// The options without a value that don't affect the rule.
     flags: fn(&str) -> bool,
 }
 
@@ -50,7 +51,7 @@ const FAMILIES: [Family; 15] = [
     Family { lead: &["rspec"], rule: Rule::Tests, flags: NONE },
 ];
 
-/// Words in front of a program that only say which copy of it is meant.
+/// Prefixes that only select which copy of a program runs.
 const RUNNERS: [&[&str]; 6] =
     [&["uv", "run"], &["poetry", "run"], &["pdm", "run"], &["python", "-m"], &["python3", "-m"], &["npx"]];
 
@@ -62,31 +63,33 @@ fn is_pytest_flag(option: &str) -> bool {
     matches!(option, "-x" | "-q" | "-qq" | "-v" | "-vv" | "-s" | "--exitfirst" | "--quiet" | "--verbose")
 }
 
-/// With `-q` one match is enough, even if another file can't be read.
+/// With `-q` one match is enough, even if another file is unreadable.
 fn is_quiet_grep(option: &str) -> bool {
     option.starts_with('-')
         && option.contains('q')
         && option.chars().skip(1).all(|letter| "qisxFEwvr".contains(letter))
 }
 
-/// What the difference between two calls means. `None` where they differ in more than operands, or nobody knows.
+/// The effect of the difference between two calls; `None` if they differ in more than operands, or the effect
+/// is unknown.
 pub(super) fn compare(old: &[String], new: &[String]) -> Option<Operands> {
     if let Some(gone) = removed(old, new) {
         return match rule(new)? {
-            Rule::All => Some(Operands::AskLess(format!("`{gone}` is no longer looked at"))),
-            Rule::AnyAfterPattern => Some(Operands::AskMore(format!("`{gone}` no longer counts as a find"))),
-            Rule::Tests => Some(Operands::FewerTests(format!("`{gone}` is no longer run"))),
+            Rule::All => Some(Operands::AskLess(format!("`{gone}` is no longer checked"))),
+            Rule::AnyAfterPattern => Some(Operands::AskMore(format!("a match in `{gone}` no longer counts"))),
+            Rule::Tests => Some(Operands::FewerTests(format!("`{gone}` no longer runs"))),
         };
     }
     let come = removed(new, old)?;
     match rule(old)? {
-        Rule::All => Some(Operands::AskMore(format!("`{come}` is looked at, too"))),
-        Rule::AnyAfterPattern => Some(Operands::AskLess(format!("`{come}` counts as a find, too"))),
+        Rule::All => Some(Operands::AskMore(format!("`{come}` is also checked"))),
+        Rule::AnyAfterPattern => Some(Operands::AskLess(format!("a match in `{come}` counts, too"))),
         Rule::Tests => None,
     }
 }
 
-/// The rule for a call, if all its options are known and enough operands are left. A runner of tests may have any option.
+/// The rule for a call, if all its options are known and it has enough operands. A test runner may have any
+/// option.
 fn rule(words: &[String]) -> Option<Rule> {
     let (family, lead) = family(words)?;
     let arguments = &words[lead..];
@@ -107,7 +110,7 @@ fn family(words: &[String]) -> Option<(&'static Family, usize)> {
     Some((family, from + family.lead.len()))
 }
 
-/// The words that can't be an option, nor the value of one.
+/// The arguments that can't be an option or its value.
 fn operands<'w>(family: &Family, arguments: &'w [String]) -> impl Iterator<Item = &'w String> {
     let flags = family.flags;
     let is_operand = move |at: usize| {
@@ -117,7 +120,8 @@ fn operands<'w>(family: &Family, arguments: &'w [String]) -> impl Iterator<Item 
     (0..arguments.len()).filter(move |&at| is_operand(at)).map(|at| &arguments[at])
 }
 
-/// The operands that `short` lacks, if it is `long` without some of its operands. The first of `grep` is its pattern.
+/// The operands that `short` lacks, if it equals `long` otherwise. The first operand of `grep` is its
+/// pattern.
 fn removed(long: &[String], short: &[String]) -> Option<String> {
     let (family, lead) = family(long)?;
     let is_shorter = short.len() < long.len() && short.get(..lead) == long.get(..lead);

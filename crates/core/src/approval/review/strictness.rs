@@ -1,5 +1,5 @@
-//! How the contract of a step changed: stricter, weaker, or just changed. A direction is said only where it is proven by the
-//! text; whoever reads `same` or `stricter` must not be wrong, so all doubts end in `changed`.
+//! How a step's contract changed: stricter, weaker, or just changed. A direction is only reported if the text
+//! proves it; `same` and `stricter` must never be wrong, so every doubt gives `changed`.
 
 use std::fmt;
 
@@ -12,7 +12,6 @@ use crate::plan::verified::{Contract, Step};
 use crate::syntax::shell;
 use crate::syntax::shell::{Demand, Nature, Outcome, Place, Single};
 
-/// How the contract of a step stands to the one that was read before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
@@ -22,16 +21,13 @@ pub enum Direction {
     Stricter,
     /// Whatever passed before passes now.
     Weaker,
-    /// Another one; nothing is proven about it.
+    /// Different, with no proof of a direction.
     Changed,
-    /// There was no such step.
     New,
-    /// There is no such step any more.
     Gone,
 }
 
 impl Direction {
-    /// The word that every face shows.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Same => "same",
@@ -50,15 +46,14 @@ impl fmt::Display for Direction {
     }
 }
 
-/// A direction and what shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     pub direction: Direction,
-    /// What shows it, in words: each is one difference.
+    /// Each is one difference, in prose.
     pub because: Vec<String>,
 }
 
-/// What one difference does to a contract.
+/// The effect of one difference on a contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Move {
     Stricter,
@@ -81,17 +76,17 @@ impl Move {
 
 type Proofs = Vec<(Move, String)>;
 
-/// Compares what judges a step with what judged it before: the command, the exit code that it expects, how long it may take, and
-/// what it is run with.
+/// Compares how a step is judged with how it was judged before: the command, the expected exit code, the time
+/// limit, and its environment.
 pub fn compare(old: &Step, new: &Step) -> Finding {
     let mut proofs = Proofs::new();
     match (&old.contract, &new.contract) {
         (Contract::Manual, Contract::Manual) => {}
         (Contract::Manual, Contract::Shell { .. }) => {
-            proofs.push((Move::Unproven, "a command decides, and no longer a person".to_owned()));
+            proofs.push((Move::Unproven, "a command decides instead of a person".to_owned()));
         }
         (Contract::Shell { .. }, Contract::Manual) => {
-            proofs.push((Move::Unproven, "a person decides, and no longer a command".to_owned()));
+            proofs.push((Move::Unproven, "a person decides instead of a command".to_owned()));
         }
         (Contract::Shell { command: was, expect: expected }, Contract::Shell { command, expect }) => {
             if expected != expect {
@@ -104,7 +99,7 @@ pub fn compare(old: &Step, new: &Step) -> Finding {
     combine(proofs)
 }
 
-/// Compares two commands of which both shall exit with `expect`.
+/// Compares two commands that both must exit with `expect`.
 pub fn compare_commands(old: &str, new: &str, expect: u8) -> Finding {
     combine(commands((old, expect), (new, expect)))
 }
@@ -123,40 +118,40 @@ fn combine(proofs: Proofs) -> Finding {
     }
 }
 
-/// What a contract is run with, beside its command.
+/// The conditions of a contract, besides its command.
 fn terms(old: &Step, new: &Step) -> Proofs {
     let mut proofs = Proofs::new();
-    // What the usual limit is depends on where it is run.
+    // The default limit depends on where it runs.
     match (old.contract_timeout_seconds, new.contract_timeout_seconds) {
         (Some(old), Some(new)) if old != new => {
             let moved = if new > old { Move::Weaker } else { Move::Stricter };
-            proofs.push((moved, format!("may take {new} s instead of {old} s")));
+            proofs.push((moved, format!("timeout {new} s instead of {old} s")));
         }
         (None, Some(new)) => {
-            proofs.push((Move::Unproven, format!("may take {new} s, and not the usual time")));
+            proofs.push((Move::Unproven, format!("timeout {new} s instead of the default")));
         }
         (Some(old), None) => {
-            proofs.push((Move::Unproven, format!("may take the usual time, and not {old} s")));
+            proofs.push((Move::Unproven, format!("default timeout instead of {old} s")));
         }
         (Some(_), Some(_)) | (None, None) => {}
     }
     proofs.extend(seals(&old.sealed, &new.sealed));
     let others = [
-        (old.env == new.env, "the environment that it runs in"),
-        (old.setup == new.setup, "the command that prepares its place"),
-        (old.network == new.network, "what it may reach by the network"),
+        (old.env == new.env, "its environment"),
+        (old.setup == new.setup, "its setup command"),
+        (old.network == new.network, "its network access"),
     ];
     let differing = others.into_iter().filter(|(is_same, _)| !is_same);
     proofs.extend(differing.map(|(_, what)| (Move::Unproven, format!("{what} differs"))));
     proofs
 }
 
-/// A file that judges and must not move is one more demand.
+/// A sealed file is one more requirement.
 fn seals(old: &[String], new: &[String]) -> Proofs {
     let without = |some: &[String], others: &[String]| -> Vec<String> {
         some.iter().filter(|glob| !others.contains(glob)).cloned().collect()
     };
-    let come = without(new, old).into_iter().map(|glob| (Move::Stricter, format!("`{glob}` is sealed, too")));
+    let come = without(new, old).into_iter().map(|glob| (Move::Stricter, format!("`{glob}` is now sealed")));
     let gone =
         without(old, new).into_iter().map(|glob| (Move::Weaker, format!("`{glob}` is no longer sealed")));
     come.chain(gone).collect()
@@ -172,12 +167,12 @@ fn commands((old, expected): (&str, u8), (new, expect): (&str, u8)) -> Proofs {
     }
     let always = |script: &str| matches!(shell::analyse(script).outcome, Outcome::Fixed { code, .. } if code == expect);
     match (always(old), always(new)) {
-        (false, true) => return vec![(Move::Weaker, "passes now, whatever happens".to_owned())],
-        (true, false) => return vec![(Move::Stricter, "passed before, whatever happened".to_owned())],
+        (false, true) => return vec![(Move::Weaker, "always passes now".to_owned())],
+        (true, false) => return vec![(Move::Stricter, "always passed before".to_owned())],
         (true, true) => return unproven(),
         (false, false) => {}
     }
-    // `a && b` exits with 1 if either does: more demands make a failure more likely, not less.
+    // `a && b` exits with 1 if either does: more commands make a failure more likely, not less.
     let proofs = if expect == 0 { edits(old, new) } else { None };
     match proofs {
         Some(proofs) if proofs.is_empty() => vec![(Move::Neutral, String::new())],
@@ -186,15 +181,15 @@ fn commands((old, expected): (&str, u8), (new, expect): (&str, u8)) -> Proofs {
     }
 }
 
-/// The differences between two scripts as steps from one to the other, each of which is proven. `None` where one is not.
+/// The differences between two scripts as a sequence of proven edits; `None` if one can't be proven.
 fn edits(old: &str, new: &str) -> Option<Proofs> {
     let (old, new) = (shell::demands(old)?, shell::demands(new)?);
     let mut proofs = Proofs::new();
     let old_singles = laid_open(&old, &new, &mut |moved, what| {
-        proofs.push((moved.reversed(), format!("`{what}` no longer forgives it")));
+        proofs.push((moved.reversed(), format!("`{what}` no longer ignores a failure")));
     });
     let new_singles = laid_open(&new, &old, &mut |moved, what| {
-        let effect = if moved == Move::Neutral { "says how it fails" } else { "forgives it" };
+        let effect = if moved == Move::Neutral { "only reports the failure" } else { "ignores a failure" };
         proofs.push((moved, format!("`{what}` {effect}")));
     });
     if old_singles.iter().chain(&new_singles).any(|single| single.nature == Nature::Steers) {
@@ -213,13 +208,13 @@ fn edits(old: &str, new: &str) -> Option<Proofs> {
             DiffOp::Insert { old_index, new_index, new_len } => {
                 for single in &new[new_index..new_index + new_len] {
                     let moved = added(single, Tail::at(old_index, &old))?;
-                    proofs.push((moved, format!("`{}` is asked, too", single.text)));
+                    proofs.push((moved, format!("`{}` is also required", single.text)));
                 }
             }
             DiffOp::Delete { old_index, old_len, new_index } => {
                 for single in &old[old_index..old_index + old_len] {
                     let moved = added(single, Tail::at(new_index, &new))?;
-                    proofs.push((moved.reversed(), format!("`{}` is no longer asked", single.text)));
+                    proofs.push((moved.reversed(), format!("`{}` is no longer required", single.text)));
                 }
             }
             DiffOp::Replace { old_index, old_len: 1, new_index, new_len: 1 } => {
@@ -232,11 +227,11 @@ fn edits(old: &str, new: &str) -> Option<Proofs> {
     Some(proofs)
 }
 
-/// Whether something of both scripts follows.
+/// Whether more commands of both scripts follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tail {
     End,
-    /// Something that might see what was done before it.
+    /// Commands that might observe earlier effects.
     More,
 }
 
@@ -246,7 +241,7 @@ impl Tail {
     }
 }
 
-/// What two commands must share to be the same one. What the failure of a compound command means depends on its place.
+/// What two commands must share to be the same. What a compound command's failure means depends on its place.
 fn key(single: &Single) -> (String, Option<Place>) {
     let place = match single.nature {
         Nature::Whole => Some(single.place),
@@ -255,7 +250,7 @@ fn key(single: &Single) -> (String, Option<Place>) {
     (single.text.clone(), place)
 }
 
-/// The commands of a script, without what forgives them, unless the other script has the same.
+/// The commands of a script, without a `||` that ignores their failure, unless the other script has the same.
 fn laid_open(demands: &[Demand], other: &[Demand], found: &mut dyn FnMut(Move, String)) -> Vec<Single> {
     let mut singles = Vec::new();
     for demand in demands {
@@ -270,7 +265,8 @@ fn laid_open(demands: &[Demand], other: &[Demand], found: &mut dyn FnMut(Move, S
                 });
             }
             Demand::Forgiven { stem, instead, .. } => {
-                // In front of `||` a compound command goes on where it would have ended: then even `|| exit 1` forgives.
+                // Before `||`, a compound command continues where it would have ended: then even `|| exit 1`
+                // ignores failures.
                 let is_plain = stem.iter().all(|single| single.nature != Nature::Whole);
                 let fails = |text: &String| matches!(shell::analyse(text).outcome, Outcome::Fixed { code, .. } if code != 0);
                 let moved = if is_plain && instead.iter().all(fails) { Move::Neutral } else { Move::Weaker };
@@ -282,14 +278,14 @@ fn laid_open(demands: &[Demand], other: &[Demand], found: &mut dyn FnMut(Move, S
     singles
 }
 
-/// What it means that one script lets failures go by and the other does not. `None` where both do, for then nothing in them
-/// is a demand, and where it can't be told.
+/// The effect if one script ignores failures and the other doesn't. `None` if both do, since then nothing in
+/// them is required, and if it can't be determined.
 fn loosened(old: &[Single], new: &[Single]) -> Option<Proofs> {
     let loose = |singles: &[Single]| {
         let at = singles.iter().position(|single| single.nature == Nature::Loosens)?;
         Some((singles[at].text.clone(), singles.len() - at - 1))
     };
-    // A script that asks for its own options sees the difference.
+    // A script that inspects its own options observes the difference.
     let asks = |single: &Single| single.text.split_whitespace().any(|word| word == "-o");
     let is_blind = || !old.iter().chain(new).any(|single| single.nature != Nature::Loosens && asks(single));
     let (moved, text, followers) = match (loose(old), loose(new)) {
@@ -298,12 +294,12 @@ fn loosened(old: &[Single], new: &[Single]) -> Option<Proofs> {
         (None, Some((text, followers))) => (Move::Weaker, text, followers),
         (Some((text, followers)), None) => (Move::Stricter, text, followers),
     };
-    let word = if moved == Move::Weaker { "lets" } else { "no longer lets" };
-    // The failure of the last command is that of the script in any case.
-    (is_blind() && followers > 1).then(|| vec![(moved, format!("`{text}` {word} failures go by"))])
+    let word = if moved == Move::Weaker { "ignores" } else { "no longer ignores" };
+    // The failure of the last command is the script's in any case.
+    (is_blind() && followers > 1).then(|| vec![(moved, format!("`{text}` {word} failures"))])
 }
 
-/// What one more command does to a script: at its end, or in front of something that might see what it did.
+/// The effect of one more command: at the end, or before something that might observe what it did.
 fn added(single: &Single, tail: Tail) -> Option<Move> {
     let can_fail = match shell::analyse(&single.text).outcome {
         Outcome::Fixed { code, .. } => code != 0,
@@ -323,7 +319,7 @@ fn added(single: &Single, tail: Tail) -> Option<Move> {
 /// The same program with more or fewer operands.
 fn replaced(old: &Single, new: &Single, tails: (Tail, Tail)) -> Option<(Move, String)> {
     let looks = old.nature == Nature::Looks && new.nature == Nature::Looks;
-    // What follows might see what else was done.
+    // What follows might observe the other effects.
     let is_unseen = looks || tails == (Tail::End, Tail::End);
     match operand::compare(&old.words, &new.words)? {
         Operands::FewerTests(why) => Some((Move::Weaker, why)),

@@ -1,4 +1,5 @@
-//! The record of a plan as a file beside the code: one JSON object a line. docs/audit.md has the format byte for byte.
+//! The record of a plan as a file: one JSON object per line. docs/audit.md specifies the format byte for
+//! byte.
 
 use std::fmt::Write as _;
 
@@ -11,7 +12,6 @@ use super::{Book, Bundle, Head, Kept, Link, RunBook};
 /// The name of the format, in the first line of every file.
 pub const SCHEMA: &str = "planwright.receipts/1";
 
-/// One line of the file.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Line {
@@ -59,7 +59,7 @@ struct RecordLine {
     at_ms: u64,
     prev: String,
     hash: String,
-    /// As it was recorded, byte for byte: the hash is made of these bytes.
+    /// As recorded, byte for byte: the hash covers these bytes.
     record: Box<RawValue>,
 }
 
@@ -77,7 +77,7 @@ struct BlobLine {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EndLine {
-    /// How many lines are above this one.
+    /// The number of lines above this one.
     lines: usize,
     /// The hash of every byte above this line.
     blake3: String,
@@ -96,20 +96,19 @@ impl From<Head> for HeadData {
     }
 }
 
-/// Why a record can't be written as a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unwritable(pub String);
 
 impl std::fmt::Display for Unwritable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} can't be written down as it is", self.0)
+        write!(f, "cannot export {}", self.0)
     }
 }
 
 impl std::error::Error for Unwritable {}
 
 impl Bundle {
-    /// The file: one JSON object a line, the same bytes for the same record.
+    /// The file: one JSON object per line, the same bytes for the same record.
     pub fn text(&self) -> Result<String, Unwritable> {
         let mut file = String::new();
         put(
@@ -162,7 +161,8 @@ impl Bundle {
         Ok(file)
     }
 
-    /// Reads a file. What can't be read is named by its line; the rest is read all the same, so that it can be checked, too.
+    /// Parses a file. Reports unreadable lines by number and parses the rest anyway, so that it can be
+    /// checked, too.
     pub fn read(bytes: &[u8]) -> (Self, Vec<Fault>) {
         let mut reader = Reader::default();
         let mut above = 0;
@@ -195,14 +195,14 @@ fn record(link: &Link) -> Option<RecordLine> {
     })
 }
 
-/// What is wrong with a file as such.
+/// Problems of a file as such.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// A line can't be read, or stands where none of its kind may; says why.
+    /// A line is invalid or misplaced; contains the reason.
     Line(usize, String),
     /// The bytes are not those that were exported.
     Seal,
-    /// There is no last line.
+    /// The last line is missing.
     Cut,
 }
 
@@ -210,7 +210,7 @@ pub enum Fault {
 struct Reader {
     bundle: Bundle,
     faults: Vec<Fault>,
-    /// Whether records that follow belong to the last run, and not to the ledger.
+    /// Whether the records that follow belong to the last run, not to the ledger.
     is_in_run: bool,
     is_ended: bool,
 }
@@ -220,10 +220,10 @@ impl Reader {
         let read = serde_json::from_slice::<Line>(line.strip_suffix(b"\n").unwrap_or(line));
         let taken = match read {
             Err(error) => Err(error.to_string()),
-            Ok(_) if self.is_ended => Err("it stands behind the end".to_owned()),
-            Ok(Line::Header(_)) if place != 1 => Err("a second beginning".to_owned()),
+            Ok(_) if self.is_ended => Err("it follows the end of the file".to_owned()),
+            Ok(Line::Header(_)) if place != 1 => Err("duplicate header".to_owned()),
             Ok(Line::Header(header)) if header.schema != SCHEMA => {
-                Err(format!("`{}` is not {SCHEMA}", header.schema))
+                Err(format!("unsupported format `{}`, expected {SCHEMA}", header.schema))
             }
             Ok(Line::Header(header)) => {
                 self.bundle.store = header.store;
@@ -231,7 +231,7 @@ impl Reader {
                 self.bundle.name = header.name;
                 Ok(())
             }
-            Ok(_) if place == 1 => Err(format!("the first line does not say {SCHEMA}")),
+            Ok(_) if place == 1 => Err(format!("expected a {SCHEMA} header")),
             Ok(read) => self.take_line(place, read, (above, line.ends_with(b"\n"))),
         };
         if let Err(why) = taken {
@@ -246,15 +246,15 @@ impl Reader {
         (above, is_whole): (&[u8], bool),
     ) -> Result<(), String> {
         match line {
-            // Told apart by the caller.
+            // The caller handles headers.
             Line::Header(_) => {}
-            Line::Ledger(_) if self.bundle.ledger.is_some() => return Err("a second ledger".to_owned()),
+            Line::Ledger(_) if self.bundle.ledger.is_some() => return Err("duplicate ledger".to_owned()),
             Line::Ledger(LedgerLine { number, head }) => {
                 self.bundle.ledger = Some(Book { number, links: Vec::new(), head: Some(head.read()?) });
             }
-            Line::Entry(_) if self.is_in_run => return Err("an entry behind a run".to_owned()),
+            Line::Entry(_) if self.is_in_run => return Err("ledger entry after a run".to_owned()),
             Line::Entry(record) => {
-                let ledger = self.bundle.ledger.as_mut().ok_or("an entry without a ledger")?;
+                let ledger = self.bundle.ledger.as_mut().ok_or("entry without a ledger")?;
                 ledger.links.push(record.link()?);
             }
             Line::Run(RunLine { number, name, digest, dialect, created_at_ms, head, text }) => {
@@ -263,17 +263,17 @@ impl Reader {
                 self.bundle.runs.push(RunBook { book, name, digest, text, dialect, created_at_ms });
             }
             Line::Event(record) => {
-                let run = self.bundle.runs.last_mut().ok_or("an event without a run")?;
+                let run = self.bundle.runs.last_mut().ok_or("event without a run")?;
                 run.book.links.push(record.link()?);
             }
             Line::Blob(BlobLine { hash, bytes, dropped_at_ms, text }) => {
                 let kept = Kept { bytes, content: text.map(String::into_bytes), dropped_at_ms };
                 if self.bundle.blobs.insert(hash.clone(), kept).is_some() {
-                    return Err(format!("{hash} stands twice"));
+                    return Err(format!("duplicate blob {hash}"));
                 }
             }
             Line::End(end) => {
-                // Without its line break even the last line is cut.
+                // Without its newline even the last line is truncated.
                 self.is_ended = is_whole;
                 if end.lines != place - 1 || end.blake3 != blake3::hash(above).to_hex().as_str() {
                     self.faults.push(Fault::Seal);
@@ -303,5 +303,5 @@ impl HeadData {
 }
 
 fn hash_of(text: &str) -> Result<Hash, String> {
-    Hash::from_hex(text).map_err(|_| format!("`{text}` is no hash"))
+    Hash::from_hex(text).map_err(|_| format!("invalid hash `{text}`"))
 }

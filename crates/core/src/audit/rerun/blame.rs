@@ -1,16 +1,15 @@
-//! Who broke a contract that passed once: told from what is recorded, or by looking at the contents in between.
+//! What broke a contract that once passed, according to the record or to a bisection of the commits in
+//! between.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{History, Proof, Work};
 
-/// The most suspects that are named.
 const NAMED_MAX: usize = 8;
-/// The most files of a suspect that are named.
 const FILES_MAX: usize = 5;
 
-/// Since when a contract fails that passed once.
+/// Since when a contract that once passed fails.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "broke")]
 pub enum Broke {
@@ -23,24 +22,25 @@ pub enum Broke {
     Commit {
         commit: String,
         subject: String,
-        /// The attempt that made it, as far as the times tell.
+        /// The attempt that made it, judging by the times.
         by: Option<Suspect>,
     },
-    /// Since one of these; which one can't be told.
+    /// One of several attempts; the record can't tell which.
     Among {
-        /// Those that changed files meanwhile, the earliest first.
+        /// Those that changed files since, the earliest first.
         suspects: Vec<Suspect>,
     },
-    /// Since the last commit, by nobody who is recorded.
+    /// Since the last commit, by no recorded attempt.
     Uncommitted,
-    /// The content is the one that passed: the contract hangs on something that is no part of it, like an ignored file.
+    /// The content is the one that passed: the contract depends on something outside it, such as an ignored
+    /// file.
     Outside,
-    /// Since its receipt; nothing is recorded that could have done it.
+    /// Since its receipt, with no recorded cause.
     Since,
 }
 
 impl Broke {
-    /// What is known, in words that go on after "step 2 ". `number` is the number of a step of the same plan.
+    /// In words that follow "step 2 ". `number` resolves a step of the same plan.
     pub fn sentence(&self, number: impl Fn(&str) -> Option<String>) -> String {
         let named = |suspect: &Suspect| match (&suspect.plan, number(&suspect.step)) {
             (Some(plan), _) => format!("step `{}` of {plan}", suspect.step),
@@ -52,27 +52,27 @@ impl Broke {
                 let files = suspect.files.join(", ");
                 let why = match known {
                     Known::NamedFile => format!("which changed {files}"),
-                    Known::OnlyChange => format!("the only one that changed anything since: {files}"),
+                    Known::OnlyChange => format!("the only change since: {files}"),
                 };
                 format!("broke at {}, {why}", named(suspect))
             }
             Self::Commit { commit, by: Some(by), .. } => {
-                format!("broke at {}: it passes before commit {} and fails after it", named(by), short(commit))
+                format!("broke at {}: passes before commit {} and fails after it", named(by), short(commit))
             }
             Self::Commit { commit, subject, by: None } => {
-                format!("broke at commit {} \"{subject}\": it passes before that and fails after it", short(commit))
+                format!("broke at commit {} \"{subject}\": passes before it and fails after it", short(commit))
             }
             Self::Among { suspects } => {
                 let names: Vec<String> = suspects.iter().map(named).collect();
-                format!("broke since its receipt, at one of these: {}", names.join(", "))
+                format!("broke after its receipt, at one of: {}", names.join(", "))
             }
-            Self::Uncommitted => "broke since the last commit, which it passes on".to_owned(),
+            Self::Uncommitted => "broke after the last commit, on which it passes".to_owned(),
             Self::Outside => {
-                "fails on the very content that its receipt is about: it hangs on something that is no part of the checkout, \
-                 like an ignored file, the network or the clock"
+                "fails on the same content that its receipt is for: it depends on something outside the checkout, \
+                 such as an ignored file, the network or the clock"
                     .to_owned()
             }
-            Self::Since => "broke since its receipt; nothing is recorded that could have done it".to_owned(),
+            Self::Since => "broke after its receipt; no recorded cause".to_owned(),
         }
     }
 }
@@ -81,13 +81,12 @@ fn short(commit: &str) -> &str {
     commit.get(..7).unwrap_or(commit)
 }
 
-/// How it is known who broke a contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Known {
-    /// It alone changed a file that the contract names.
+    /// Only it changed a file that the contract names.
     NamedFile,
-    /// It alone changed anything.
+    /// Only it changed anything.
     OnlyChange,
 }
 
@@ -96,14 +95,13 @@ pub enum Known {
 pub struct Suspect {
     pub step: String,
     pub attempt: u32,
-    /// The plan, where it is another one.
+    /// Set if it is another plan.
     pub plan: Option<String>,
-    /// Files that it changed, those first that the contract names.
+    /// Files that it changed, those named by the contract first.
     pub files: Vec<String>,
 }
 
 impl Suspect {
-    /// An attempt, before a contract that names these files.
     pub fn of(work: &Work, named: &[String]) -> Self {
         let (mut files, others): (Vec<String>, Vec<String>) =
             work.changed.iter().cloned().partition(|file| is_named(file, named));
@@ -113,13 +111,13 @@ impl Suspect {
     }
 }
 
-/// Who broke the contract of `proof`, as far as what is recorded tells. `named` are the files that the contract names,
-/// `tree` is the content that it fails on.
+/// What broke the contract of `proof`, according to the record. `named` are the files that the contract
+/// names, `tree` is the content that it fails on.
 pub fn suspect(history: &History, proof: &Proof, named: &[String], tree: &str) -> Broke {
     if !tree.is_empty() && proof.tree == tree {
         return Broke::Outside;
     }
-    // As long as receipts are about the content that passed, nothing was broken yet.
+    // While receipts are for the content that passed, nothing was broken yet.
     let same = history.trees.iter().filter(|(.., tree)| !proof.tree.is_empty() && *tree == proof.tree);
     let intact = same.map(|(seq, ..)| *seq).max().unwrap_or(0);
     let is_later = |work: &&Work| {
@@ -139,8 +137,8 @@ pub fn suspect(history: &History, proof: &Proof, named: &[String], tree: &str) -
     }
 }
 
-/// The place of the first bad one of `count` things that are good at first and bad at last, by as few questions as possible.
-/// All of them may be good: then it is `count`. `None` when a question has no answer.
+/// Bisects `count` items that are good first and bad later, and returns the index of the first bad one;
+/// `count` if all are good. `None` if a test has no result.
 pub fn first_bad(count: usize, mut is_bad: impl FnMut(usize) -> Option<bool>) -> Option<usize> {
     let (mut good, mut bad) = (0, count);
     while good < bad {
@@ -153,7 +151,7 @@ pub fn first_bad(count: usize, mut is_bad: impl FnMut(usize) -> Option<bool>) ->
     Some(bad)
 }
 
-/// Whether a file is one of those that a contract names, or lies in a folder that it names.
+/// Whether a contract names this file or a directory above it.
 fn is_named(file: &str, named: &[String]) -> bool {
     named.iter().any(|name| {
         let name = name.trim_start_matches("./").trim_end_matches('/');

@@ -1,5 +1,5 @@
-//! What a plan claims about its steps, in whatever way its dialect or its author says it. Claims are read generously: one that
-//! is none costs a run of a contract, and one that is missed stands for ever.
+//! What a plan claims about its steps, however its dialect or author expresses it. Read generously: a false
+//! positive costs one run of a contract, while a missed claim is never checked.
 
 use crate::plan::draft::{Draft, Mark, StepDraft, StepNumber};
 use crate::plan::lifecycle::State;
@@ -8,9 +8,9 @@ use crate::plan::verified::Step;
 use crate::syntax::source::Source;
 use crate::verify::step_as_read;
 
-/// Keys by which authors say how far something is, also in dialects that have no place for it.
+/// Keys that authors use for progress, also in dialects that don't define them.
 const KEYS: &[&str] = &["status", "state", "progress", "done", "complete", "completed"];
-/// Words that say that it is done.
+/// Values that mean done.
 const WORDS: &[&str] = &[
     "done",
     "complete",
@@ -27,38 +27,37 @@ const WORDS: &[&str] = &[
     "✓",
     "✔",
 ];
-/// Ticks that say the same in a title.
+/// Marks in a title that mean done.
 const TICKS: &[&str] = &["✅", "☑", "✔", "✓", "[x]", "[X]"];
 
-/// What a file claims about a step. It proves nothing.
+/// A file's claim about a step. Proves nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
-    /// That it is done.
     Done,
-    /// Nothing, or something else.
+    /// No claim that it is done.
     Nothing,
 }
 
-/// A step as its plan has it, faults of the plan or not: enough to say what its contract does, and no reason to run the plan.
+/// A step as parsed, even from an invalid plan: enough to run its contract, but not to run the plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AsRead {
-    /// The number in the heading, as people read it.
+    /// As in the heading.
     pub number: String,
-    /// The name that is unique in the plan.
+    /// Unique within the plan.
     pub id: String,
     pub title: String,
-    /// What the file says about it: by a mark, by how far the plan is said to be, or because all of it is said to be done.
+    /// The claim in the file: by a mark, by the plan's progress, or because the whole plan is marked as done.
     pub claim: Claim,
-    /// The step; `Err` says why nobody can tell what would judge it.
+    /// The error says why its contract is unknown.
     pub step: Result<Step, &'static str>,
 }
 
-/// The steps of a plan with what the file claims about them. Nothing is checked: a mark can be settled in a plan that has
-/// faults, and most plans that nobody checked have some.
+/// The steps of a plan with the file's claims. Checks nothing: claims can be verified in an invalid plan, and
+/// most unchecked plans are invalid.
 pub fn as_read(source: &Source, draft: &Draft) -> Vec<AsRead> {
     let said = draft.frontmatter.value("status").is_some_and(|status| is_done(&status.value));
     let is_all_done = said || draft.state.as_ref().is_some_and(|state| state.value == State::Done);
-    // Document B counts from 0 the step that is next: those before it are behind.
+    // The record dialect counts the next step from 0: the steps before it are done.
     let next =
         draft.frontmatter.value("currentStepIndex").and_then(|next| next.value.parse().ok()).unwrap_or(0);
     let read = draft.steps.iter().zip(verified::ids(draft)).enumerate().map(|(place, (step, id))| {
@@ -77,7 +76,7 @@ pub fn as_read(source: &Source, draft: &Draft) -> Vec<AsRead> {
     read.collect()
 }
 
-/// Whether a title or a field that the dialect does not know says that a step is done.
+/// Whether a title or an unknown field claims that a step is done.
 fn is_ticked(source: &Source, step: &StepDraft) -> bool {
     let is_said = |name: &str, value: &str| KEYS.contains(&name.to_lowercase().as_str()) && is_done(value);
     TICKS.iter().any(|tick| step.title.value.contains(tick))

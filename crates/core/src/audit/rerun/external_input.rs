@@ -1,11 +1,11 @@
-//! Whether a contract looks beyond the files of the project. What it says then is not settled by their content, so no earlier
-//! answer stands for the next one.
+//! Whether a contract depends on more than the project's files. If so, their content doesn't determine its
+//! result, and an earlier result can't be reused.
 
 use crate::plan::verified::{Contract, Step};
 use crate::syntax::shell;
 
-/// Words that stand for a look at the network, the clock, the machine or the repository's own records. A word is enough: who
-/// only mentions one pays with a run that was not needed.
+/// Words that hint at the network, the clock, the machine or the repository's metadata. A mention is enough:
+/// a false positive only costs an unnecessary run.
 const BEYOND: &[&str] = &[
     "EPOCHREALTIME",
     "EPOCHSECONDS",
@@ -62,19 +62,19 @@ const BEYOND: &[&str] = &[
     "uuidgen",
     "wget",
 ];
-/// Pieces of text that lead out of the folder.
+/// Text that leads out of the project directory.
 const OUTSIDE: &[&str] =
     &["~/", "$HOME", "${HOME", "$TMPDIR", "${TMPDIR", "$OLDPWD", "../", "/proc/", "/sys/", "/tmp"];
-/// Devices that say nothing about the machine.
+/// Devices that reveal nothing about the machine.
 const DEVICES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/zero"];
-/// How a step says that it uses no network.
+/// Values by which a step declares that it uses no network.
 const NONE: &[&str] = &["", "no", "none", "off", "false", "never"];
 
-/// Why what the contract of a step says does not hang on the project's files alone, as far as its text tells; `None` when
-/// nothing speaks for that.
+/// Why the result of a step's contract may depend on more than the project's files, judging by its text;
+/// `None` if nothing suggests it.
 pub fn beyond(step: &Step) -> Option<String> {
     let Contract::Shell { command, .. } = &step.contract else {
-        return Some("there is no contract".to_owned());
+        return Some("no contract".to_owned());
     };
     let network = step.network.as_deref().unwrap_or_default().trim().to_lowercase();
     if !NONE.contains(&network.as_str()) {
@@ -87,15 +87,15 @@ fn looks_out(script: &str) -> Option<String> {
     let is_word = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.');
     let mut words = script.split(|character| !is_word(character));
     if let Some(word) = words.find(|word| BEYOND.binary_search(word).is_ok()) {
-        return Some(format!("it says `{word}`"));
+        return Some(format!("it uses `{word}`"));
     }
     if let Some(piece) = OUTSIDE.iter().find(|piece| script.contains(**piece)) {
-        return Some(format!("it says `{piece}`"));
+        return Some(format!("it uses `{piece}`"));
     }
     let paths = shell::analyse(script).paths;
     let outside =
         paths.into_iter().find(|used| used.path.starts_with('/') && !DEVICES.contains(&used.path.as_str()));
-    outside.map(|used| format!("it looks at {}", used.path))
+    outside.map(|used| format!("it reads {}", used.path))
 }
 
 #[cfg(test)]

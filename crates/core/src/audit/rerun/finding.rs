@@ -1,9 +1,10 @@
-//! What an audit finds once contracts were run again.
+//! The findings of an audit that runs contracts again.
 
 use super::{Claim, Now, Recorded, Settled};
 use crate::audit::{Finding, Kind};
 
-/// What is found about a step, if anything is. `broke` says since when its contract fails, in words that go on after "step 2 ".
+/// The finding about a step, if any. `broke` says since when its contract fails, in words that follow "step 2
+/// ".
 pub fn finding(
     (plan, number, id): (&str, &str, &str),
     (claim, recorded): (Claim, &Recorded),
@@ -16,11 +17,9 @@ pub fn finding(
             let broke = broke.unwrap_or_else(|| "broke since its receipt".to_owned());
             (Kind::Broke, format!("{because}: step {number} {broke}"))
         }
-        Settled::False => {
-            (Kind::FalseMark, format!("the file says that it is done, but its contract fails ({because})"))
-        }
+        Settled::False => (Kind::FalseMark, format!("marked as done, but its contract fails ({because})")),
         Settled::Moved => {
-            (Kind::MovedContract, "its contract passes, but its receipt is about another one".to_owned())
+            (Kind::MovedContract, "its contract passes, but its receipt is for a different one".to_owned())
         }
         Settled::Unknown if recorded.proof().is_some() => {
             (Kind::NotRerun, format!("its contract could not be run again ({because})"))
@@ -32,7 +31,7 @@ pub fn finding(
                     format!("its contract could not be run ({because})")
                 }
             };
-            (Kind::UnprovenMark, format!("the file says that it is done, but {why}"))
+            (Kind::UnprovenMark, format!("marked as done, but {why}"))
         }
         Settled::Holds | Settled::Confirmed | Settled::Open | Settled::Unknown => return None,
     };

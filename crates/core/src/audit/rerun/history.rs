@@ -1,52 +1,50 @@
-//! What is recorded of the steps of a plan, as far as running contracts again needs it: which receipt a step has, and who
-//! changed which files when.
+//! The record of a plan's steps, as far as running contracts again needs it: which receipt a step has, and
+//! which attempt changed which files when.
 
 use std::collections::BTreeMap;
 
 use crate::run::event::{Answer, Event};
 
-/// What is recorded of the steps of one plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct History {
-    /// What is recorded of each step, by its id.
+    /// By step id.
     pub steps: BTreeMap<String, Recorded>,
-    /// Attempts that changed files, in the order in which they ended.
+    /// Attempts that changed files, in the order of their ends.
     pub work: Vec<Work>,
-    /// The content that receipts are about, in the order of the receipts: place, step and tree. Those without are left out.
+    /// The trees that receipts are for, in order: position, step and tree. Omits receipts without a tree.
     pub trees: Vec<(u64, String, String)>,
-    /// The digest that was approved; empty where nothing is recorded.
+    /// The approved digest; empty if nothing is recorded.
     pub digest: String,
 }
 
-/// What is recorded of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Recorded {
-    /// Nothing that says it is done.
+    /// Nothing that shows it is done.
     #[default]
     Nothing,
-    /// A receipt says that its contract passed.
     Passed(Proof),
-    /// A person confirmed it.
-    Confirmed { by: String },
-    /// A person left it out.
-    Skipped { by: String, reason: String },
+    Confirmed {
+        by: String,
+    },
+    Skipped {
+        by: String,
+        reason: String,
+    },
 }
 
 /// The receipt of a contract that passed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proof {
     pub step: String,
-    /// The attempt that was judged.
     pub attempt: u32,
-    /// The hash of the contract.
     pub contract: String,
-    /// The exit code that meant done; `None` where it was not recorded.
+    /// The exit code that meant done; `None` if not recorded.
     pub expect: Option<u8>,
-    /// What was judged; empty where it was not recorded.
+    /// The tree that was judged; empty if not recorded.
     pub tree: String,
-    /// The place of the receipt in the journal.
+    /// The position of the receipt in the journal.
     pub seq: u64,
-    /// When it was recorded, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub at_ms: u64,
 }
 
@@ -55,18 +53,17 @@ pub struct Proof {
 pub struct Work {
     pub step: String,
     pub attempt: u32,
-    /// The place of its end in the journal.
+    /// The position of its end in the journal.
     pub seq: u64,
-    /// When it began, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub began_ms: u64,
     pub ended_ms: u64,
     pub changed: Vec<String>,
-    /// The plan that it was made for, where that is another one.
+    /// The plan it belongs to, if that is another one.
     pub plan: Option<String>,
 }
 
 impl Recorded {
-    /// The receipt, if there is one.
     pub const fn proof(&self) -> Option<&Proof> {
         match self {
             Self::Passed(proof) => Some(proof),
@@ -74,7 +71,6 @@ impl Recorded {
         }
     }
 
-    /// Whether a person confirmed the step.
     pub const fn is_confirmed(&self) -> bool {
         match self {
             Self::Confirmed { .. } => true,
@@ -84,7 +80,8 @@ impl Recorded {
 }
 
 impl Work {
-    /// Whether it ended after a receipt was made. Another run counts from one, so there only the clock can tell.
+    /// Whether it ended after a receipt was recorded. Positions restart with each run, so across runs only
+    /// the clock can tell.
     pub fn is_after(&self, proof: &Proof) -> bool {
         match self.plan {
             None => self.seq > proof.seq,
@@ -94,7 +91,7 @@ impl Work {
 }
 
 impl History {
-    /// What the journal of a run says: place, time and event, in their order.
+    /// Reads the journal of a run: position, time and event, in order.
     pub fn of<'a>(events: impl IntoIterator<Item = (u64, u64, &'a Event)>) -> Self {
         let mut history = Self::default();
         let mut begun: BTreeMap<(&str, u32), u64> = BTreeMap::new();
@@ -127,7 +124,7 @@ impl History {
                         seq,
                         at_ms,
                     };
-                    // A later no takes an earlier yes back.
+                    // A later failure supersedes an earlier pass.
                     let recorded = match receipt.verdict.is_passed() {
                         true => Recorded::Passed(proof),
                         false => Recorded::Nothing,
@@ -157,14 +154,13 @@ impl History {
         history
     }
 
-    /// Adds what was done for another plan in the same workspace: that breaks things, too.
+    /// Adds the attempts of another plan in the same workspace, which can break things, too.
     pub fn beside(&mut self, plan: &str, other: Self) {
         let others = other.work.into_iter().map(|work| Work { plan: Some(plan.to_owned()), ..work });
         self.work.extend(others);
         self.work.sort_by_key(|work| work.ended_ms);
     }
 
-    /// What is recorded of a step.
     pub fn step(&self, id: &str) -> &Recorded {
         self.steps.get(id).unwrap_or(&Recorded::Nothing)
     }

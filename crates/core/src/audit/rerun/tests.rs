@@ -1,4 +1,4 @@
-//! What follows from claims, receipts and contracts, as tables.
+//! Conclusions from claims, receipts and contracts, as tables.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ fn proof(contract: &str, seq: u64) -> Proof {
     }
 }
 
-// P-20, A-03: what a mark and a receipt are worth once the contract was run.
+// P-20, A-03: the worth of a mark and a receipt once the contract was run.
 #[test]
 fn a_claim_is_settled_by_the_contract_and_nothing_else() {
     let receipt = || Recorded::Passed(proof("c", 1));
@@ -137,7 +137,7 @@ fn the_journal_tells_what_each_step_has() {
     assert_eq!(history.work, [], "an attempt that changed nothing breaks nothing");
 }
 
-/// Steps two to seven, each with the files that it changed and the content that its receipt is about.
+/// Steps two to seven, each with its changed files and the tree of its receipt.
 fn run_of(steps: &[(&str, &[&str], &str)]) -> History {
     let events: Vec<Event> = steps
         .iter()
@@ -161,7 +161,7 @@ fn who(history: &History, named: &[&str], tree: &str) -> String {
     }
 }
 
-// M-09: "step 2 broke at step 7", as far as what is recorded tells.
+// M-09: "step 2 broke at step 7", as far as the record shows.
 #[test]
 fn who_broke_a_contract_is_told_as_far_as_it_is_recorded() {
     let both = run_of(&[

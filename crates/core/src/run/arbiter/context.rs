@@ -1,4 +1,5 @@
-//! What an arbiter is told, in the layout of document B, with what happened so far behind it.
+//! What an arbiter is given to read, in the layout of the record dialect's reference, followed by the
+//! history.
 
 use std::collections::BTreeMap;
 
@@ -9,36 +10,33 @@ use crate::run::event::{AttemptEnd, Event};
 use crate::run::mirror;
 use crate::run::state::{CLAIM, RunState, Status};
 
-/// How many entries of the history are told, the newest.
+/// The newest entries of the history are kept.
 const HISTORY_MAX: usize = 50;
 
-/// What an arbiter is told about.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
     pub plan: &'a Plan,
-    /// Where its run stands; `None`: it was not run yet.
+    /// `None` if the plan has not been run.
     pub state: Option<&'a RunState>,
-    /// The step whose turn it is, as a place in the plan.
+    /// The index of the step to act on.
     pub current: Option<usize>,
-    /// What was tried so far, the oldest first.
+    /// The attempts so far, oldest first.
     pub history: &'a [Tried],
-    /// The last error, where one is not mended yet.
+    /// The last error that is not resolved.
     pub last_error: Option<&'a str>,
 }
 
-/// One attempt that was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tried {
-    /// The step, as a place in the plan.
+    /// The index of the step.
     pub step: usize,
     pub attempt: u32,
-    /// The agent that made it; empty: a person.
+    /// Empty for a person.
     pub agent: String,
-    /// What came of it.
     pub result: String,
 }
 
-/// What was tried in a run, the oldest first.
+/// The attempts of a run, oldest first.
 pub fn history<'a>(plan: &Plan, events: impl Iterator<Item = &'a Event>) -> Vec<Tried> {
     let places: BTreeMap<&str, usize> = plan.steps.iter().map(|step| step.id.as_str()).zip(0..).collect();
     let mut tried: Vec<Tried> = Vec::new();
@@ -46,7 +44,7 @@ pub fn history<'a>(plan: &Plan, events: impl Iterator<Item = &'a Event>) -> Vec<
         let place = event.step().and_then(|step| places.get(step).copied());
         let (Some(step), Some(attempt)) = (place, event.attempt()) else { continue };
         let (agent, result) = match event {
-            Event::AttemptStarted { agent, .. } => (agent.clone(), "under way".to_owned()),
+            Event::AttemptStarted { agent, .. } => (agent.clone(), "running".to_owned()),
             Event::AttemptFinished { end, .. } => (String::new(), ended(end)),
             Event::ContractFinished { receipt, .. } if attempt != CLAIM => {
                 let failure = receipt.verdict.failure().map(|failure| format!("failed: {failure}"));
@@ -77,11 +75,12 @@ fn ended(end: &AttemptEnd) -> String {
         AttemptEnd::TimedOut(seconds) => format!("failed: timed out after {seconds} s"),
         AttemptEnd::Lost => "lost".to_owned(),
         AttemptEnd::Stopped => "stopped".to_owned(),
-        AttemptEnd::Parked { why, .. } => format!("parked: {why}"),
+        AttemptEnd::Parked { why, .. } => format!("agent unavailable: {why}"),
     }
 }
 
-/// What an arbiter is told: the sections of document B in their order, then history and last error.
+/// The context as text: the sections of the record dialect's reference in their order, then history and last
+/// error.
 pub fn context(context: &Context<'_>) -> String {
     let Context { plan, state, current, history, last_error } = *context;
     let status = |place: usize| state.map(|state| &state.steps[place].status);
@@ -111,7 +110,7 @@ pub fn context(context: &Context<'_>) -> String {
         text.push_str("\n## History\n\n");
         let more = history.len().saturating_sub(HISTORY_MAX);
         if more > 0 {
-            text.push_str(&format!("- {more} earlier attempts\n"));
+            text.push_str(&format!("- earlier attempts not shown: {more}\n"));
         }
         for Tried { step, attempt, agent, result } in &history[more..] {
             let by = if agent.is_empty() { "a person" } else { agent };

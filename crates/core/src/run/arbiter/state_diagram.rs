@@ -1,26 +1,26 @@
-//! The machine of document B: planning, selecting, executing, evaluating and what comes of it. One table; the picture is drawn
-//! of it, and the tests hold every run on paper to it.
+//! The stages of work on a plan, as the record dialect names them: planning, selecting, executing, evaluating
+//! and their outcomes. One table, from which the diagram is drawn; the tests check every run against it.
 
 use crate::plan::lifecycle::State;
 use crate::run::event::Outcome;
 use crate::run::state::{Phase, RunState, Status};
 
-/// Where the work on a plan stands, as document B counts.
+/// The stage of the work on a plan, as the record dialect counts them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stage {
-    /// The plan is written, checked and approved.
+    /// The plan is being written, checked or approved.
     Planning,
-    /// What comes next is chosen.
+    /// planwright is choosing what to do next.
     Selecting,
-    /// An agent is at work.
+    /// An agent is running.
     Executing,
-    /// A contract is at work.
+    /// A contract is running.
     Evaluating,
-    /// Only a person can go on.
+    /// Blocked until a person answers.
     Waiting,
-    /// Every step is settled.
+    /// Every step is done.
     Complete,
-    /// The run is over, and not every step is.
+    /// The run finished before every step was done.
     Failed,
 }
 
@@ -35,7 +35,6 @@ pub const STAGES: [Stage; 7] = [
 ];
 
 impl Stage {
-    /// The word for it.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Planning => "planning",
@@ -48,7 +47,7 @@ impl Stage {
         }
     }
 
-    /// Where a run stands; without one the plan is still planned.
+    /// The stage of a run; without one, the plan is still being planned.
     pub fn of(run: Option<&RunState>) -> Self {
         let Some(run) = run else { return Self::Planning };
         let any = |is_it: fn(&Status) -> bool| run.steps.iter().any(|step| is_it(&step.status));
@@ -68,7 +67,7 @@ impl Stage {
         }
     }
 
-    /// Where it can go on from here, each with what leads there. This is the whole table.
+    /// The transitions from here, each with its cause. This is the whole table.
     pub const fn ways(self) -> &'static [(Self, &'static str)] {
         use Stage::{Complete, Evaluating, Executing, Failed, Planning, Selecting, Waiting};
         match self {
@@ -76,34 +75,34 @@ impl Stage {
             Selecting => &[
                 (Executing, "an attempt starts"),
                 (Waiting, "a person is asked"),
-                (Complete, "every step is settled"),
+                (Complete, "every step is done"),
                 (Planning, "a person sent it back"),
-                (Failed, "its policy says abort, or a person ends it"),
+                (Failed, "`on_fail` is abort, or a person ends it"),
             ],
             Executing => &[
-                (Evaluating, "the agent ends"),
-                (Selecting, "it ran out of time, was lost, or a person judges"),
+                (Evaluating, "the agent exits"),
+                (Selecting, "it timed out or was interrupted, or a person judges"),
                 (Failed, "a person ends it"),
             ],
             Evaluating => &[
-                (Selecting, "the contract passes: what comes next; it fails: retry"),
+                (Selecting, "the contract passed, or failed and is retried"),
                 (Executing, "another attempt starts meanwhile"),
                 (Waiting, "a person was asked meanwhile"),
                 (Failed, "a person ends it"),
             ],
             Waiting => &[
                 (Selecting, "a person answers"),
-                (Executing, "what waits for nobody starts"),
+                (Executing, "a step that is not blocked starts"),
                 (Evaluating, "a person did it by hand"),
                 (Planning, "a person sends it back: replan"),
                 (Failed, "a person ends it"),
             ],
-            Complete | Failed => &[(Planning, "its author takes it up again")],
+            Complete | Failed => &[(Planning, "its author revises it")],
         }
     }
 }
 
-/// The picture of both machines, as Mermaid draws them: the states of a plan, and the stages of the work on it.
+/// Both state machines as a Mermaid diagram: the states of a plan, and the stages of the work on it.
 pub fn diagram() -> String {
     let mut text = "stateDiagram-v2\n    direction LR\n    state \"the plan\" as plan {\n".to_owned();
     let id =
@@ -123,7 +122,7 @@ pub fn diagram() -> String {
     }
     for from in STAGES {
         for (to, why) in from.ways() {
-            // A colon ends the name of a way.
+            // In Mermaid, a colon ends the label of a transition.
             text.push_str(&format!(
                 "        {}_ --> {}_: {}\n",
                 from.word(),

@@ -1,4 +1,4 @@
-//! How often contracts said yes and no. One that has never said no may prove nothing.
+//! How often contracts passed and failed. A contract that never failed may prove nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,25 +10,21 @@ use crate::plan::verified::Contract;
 use crate::run::baseline::{Before, Red};
 use crate::run::event::Event;
 
-/// How often a contract said yes and no.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ContractFigures {
-    /// The name of the plan.
     pub plan: String,
-    /// The id of the step.
     pub step: String,
     pub command: String,
-    /// How often it passed.
     pub passed: usize,
-    /// How often it failed, whenever that was.
+    /// At any time, not just in the period.
     pub failed: usize,
-    /// Whether it was seen to fail before the work.
+    /// Whether it failed before the work.
     pub fails_before: bool,
-    /// Whether it was never seen to fail: then it may prove nothing.
+    /// If so, it may prove nothing.
     pub has_never_failed: bool,
 }
 
-/// What is known of one contract of a step, by its hash: another command is another contract.
+/// What is known about one contract of a step, by hash: a changed command is another contract.
 #[derive(Debug, Default)]
 struct Known {
     command: String,
@@ -71,7 +67,7 @@ impl Contracts {
         self.red.extend(failed.map(|red| red.contract.clone()));
     }
 
-    /// Those that were run in the time that is counted.
+    /// Those that ran in the period.
     pub(super) fn figures(self) -> Vec<ContractFigures> {
         let Self { known, red } = self;
         let recent = known.into_iter().filter(|(_, known)| known.is_recent);

@@ -1,4 +1,4 @@
-//! What plans need and nobody here has: tools, agents, programs.
+//! What plans need but is missing here: tools, agents, programs.
 
 use std::collections::BTreeMap;
 
@@ -9,32 +9,28 @@ use super::Record;
 use crate::run::event::{AttemptEnd, Event, Receipt};
 use crate::run::judge::Failure;
 
-/// Something that was needed and not there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Gap {
-    /// What kind of thing it is.
     pub kind: GapKind,
-    /// Its name, or why an agent could not be had.
+    /// Its name, or why an agent was unavailable.
     pub name: String,
-    /// How often it was missed.
     pub times: usize,
-    /// The steps that missed it, as `plan/step`.
+    /// As `plan/step`.
     pub steps: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GapKind {
-    /// A tool that a step lists and that no agent and no machine here has.
+    /// A tool that a step lists and that nobody here has.
     Tool,
-    /// An agent that could not be had, so that the attempt was put off.
+    /// An agent that was unavailable, so that the attempt was postponed.
     Agent,
-    /// A program that a contract calls and that is not there (exit 126 or 127).
+    /// A program that a contract calls and that isn't installed (exit 126 or 127).
     Program,
 }
 
 impl GapKind {
-    /// The word that people see.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Tool => "tool",
@@ -46,7 +42,7 @@ impl GapKind {
 
 #[derive(Debug, Default)]
 pub(super) struct Gaps {
-    /// How often and in which steps, by kind and name.
+    /// The steps, by kind and name.
     missed: BTreeMap<(GapKind, String), Vec<String>>,
 }
 
@@ -88,7 +84,7 @@ impl Gaps {
         self.missed.entry((kind, name.to_owned())).or_default().push(step);
     }
 
-    /// The gaps, those that were missed most often first; `has_tool` says whether somebody here has a tool.
+    /// The gaps, the most frequent first; `has_tool` says whether a tool is available here.
     pub(super) fn figures(self, has_tool: impl Fn(&str) -> bool) -> Vec<Gap> {
         let missed =
             self.missed.into_iter().filter(|((kind, name), _)| *kind != GapKind::Tool || !has_tool(name));
@@ -110,7 +106,7 @@ pub fn tool_name(written: &str) -> &str {
     written.split([':', '(']).next().unwrap_or_default().trim()
 }
 
-/// The program that bash did not find, in its own words; the exit code where they are not kept.
+/// The program that bash did not find, from its error message; the exit code if that isn't kept.
 fn missing_program(record: &Record<'_>, receipt: &Receipt) -> String {
     let output = record.outputs.get(&receipt.output).map(String::as_str).unwrap_or_default();
     let named = output.lines().rev().find_map(|line| {

@@ -1,4 +1,4 @@
-//! Time that runs stood still for a person.
+//! The time that runs spent waiting for a person.
 
 use std::collections::BTreeSet;
 
@@ -9,20 +9,17 @@ use super::median;
 use crate::run::event::{AttemptEnd, Event};
 use crate::run::state::CLAIM;
 
-/// What waited for a person.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct Waiting {
-    /// How long runs took from their beginning to their end, in milliseconds.
+    /// The total duration of runs.
     pub run_ms: u64,
-    /// How long of that something was asked and nothing was under way, in milliseconds.
+    /// The part of it with an open question and nothing running.
     pub waiting_ms: u64,
-    /// The same as a share of the time of the runs, in percent; `None`: no time went by.
+    /// The same as a percentage; `None` if no time passed.
     pub percent: Option<u64>,
-    /// How many asks were answered.
     pub answered: usize,
-    /// The median of the time until an answer, in milliseconds; `None`: nothing was answered.
+    /// The median time to an answer; `None` without answers.
     pub median_ms: Option<u64>,
-    /// How many asks are open.
     pub open: usize,
 }
 
@@ -35,7 +32,7 @@ pub(super) struct Waits {
 }
 
 impl Waits {
-    /// Counts the part of a run that lies between two times.
+    /// Counts the part of a run between two times.
     pub(super) fn count(&mut self, events: &[(u64, Event)], (since_ms, now_ms): (u64, u64)) {
         let mut asks: Vec<(&str, u64)> = Vec::new();
         let mut under_way: BTreeSet<String> = BTreeSet::new();
@@ -56,7 +53,7 @@ impl Waits {
                 Event::AttemptStarted { step, attempt, .. } => {
                     under_way.insert(format!("{step}/{attempt}"));
                 }
-                // What ended by itself is judged at once; the time of the contract is no waiting either.
+                // A finished attempt is judged immediately; the time of the contract isn't waiting either.
                 Event::AttemptFinished { end: AttemptEnd::Exited(_) | AttemptEnd::Signalled(_), .. } => {}
                 Event::AttemptFinished { step, attempt, .. } => {
                     under_way.remove(&format!("{step}/{attempt}"));
@@ -76,7 +73,7 @@ impl Waits {
         }
         if !is_over {
             self.open += asks.len();
-            // A run that nobody drives and that asks nothing takes no time.
+            // A run without a process and without a question takes no time.
             if !asks.is_empty() {
                 self.pass((before, now_ms), since_ms, &asks, &under_way);
             }

@@ -1,50 +1,46 @@
-//! The naming gate: what would lead a worker to the wrong plan again. Documents that speak of the plan as if there were one,
-//! session-start scripts that are not what this program makes, words of the program that are gone. Looks at texts and never at files.
+//! The naming gate: finds what would lead a worker to the wrong plan again. Reports documents that assume a
+//! single plan, session-start scripts that planwright did not generate, and missing resolver commands. Checks
+//! texts and never reads files.
 
 use std::fmt;
 
 use super::session_text::{PROGRAM, Shell, WORDS, script};
 
-/// The words that scripts resolve plans by. Without one of them they would have to guess.
+/// The commands that scripts resolve plans with. Without them, scripts would have to guess.
 pub const RESOLVERS: &[&str] = &["resolve-active-plan", "list-plans"];
 
-/// What the gate looks at.
 pub struct Evidence<'a> {
-    /// The words that the program knows.
+    /// The commands that this program has.
     pub words: &'a [String],
-    /// The session-start script for each shell.
     pub scripts: &'a [(Shell, Script)],
-    /// Documents with their names.
+    /// Texts by name.
     pub documents: &'a [(String, String)],
 }
 
-/// What was found in the place of a session-start script.
+/// What was found in place of a session-start script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Script {
     Missing,
-    /// Something that can't be read as text.
+    /// Not readable as text.
     Unreadable,
-    /// A file that says this.
     Text(String),
 }
 
-/// Something that the gate does not let through.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Breach {
-    /// A document says that there is one plan, in this line (from 1).
+    /// A document assumes a single plan, in this line (from 1).
     Singleton { document: String, line: usize, text: String },
-    /// The program has lost a word that scripts resolve plans by.
+    /// The program lacks a command that scripts resolve plans with.
     NoResolver(&'static str),
-    /// A script does not ask which plans there are.
+    /// A script doesn't ask which plans exist.
     Unasked(Shell),
-    /// A script is not what this program makes.
+    /// A script differs from the generated one.
     Drift(Shell),
-    /// A script is missing, and its twin is there.
+    /// A script is missing, but the other shell's is there.
     Missing(Shell),
 }
 
 impl Breach {
-    /// The word for its kind.
     pub const fn word(&self) -> &'static str {
         match self {
             Self::Singleton { .. } => "singleton",
@@ -58,9 +54,9 @@ impl Breach {
     pub fn way_out(&self) -> String {
         match self {
             Self::Singleton { .. } => {
-                "say that a plan is PLAN.md or PLAN-<name>.md, or which plan is meant".to_owned()
+                "write that a plan is PLAN.md or PLAN-<name>.md, or name the plan".to_owned()
             }
-            Self::NoResolver(_) => "use a planwright that has it".to_owned(),
+            Self::NoResolver(_) => "install a version of planwright that has it".to_owned(),
             Self::Unasked(shell) | Self::Drift(shell) | Self::Missing(shell) => {
                 format!("{PROGRAM} prompt session-start --shell {} >{}", shell.word(), shell.file())
             }
@@ -72,17 +68,18 @@ impl fmt::Display for Breach {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Singleton { document, line, text } => {
-                write!(f, "{document}:{line} speaks as if there were one plan: {text}")
+                write!(f, "{document}:{line} assumes a single plan: {text}")
             }
-            Self::NoResolver(word) => write!(f, "this planwright does not know `{word}`"),
-            Self::Unasked(shell) => write!(f, "{} does not ask `{PROGRAM} {WORDS}`", shell.file()),
-            Self::Drift(shell) => write!(f, "{} is not what planwright makes", shell.file()),
-            Self::Missing(shell) => write!(f, "{} is missing, and its twin is there", shell.file()),
+            Self::NoResolver(word) => write!(f, "this planwright has no command `{word}`"),
+            Self::Unasked(shell) => write!(f, "{} does not run `{PROGRAM} {WORDS}`", shell.file()),
+            Self::Drift(shell) => write!(f, "{} is not the script that planwright generates", shell.file()),
+            Self::Missing(shell) => {
+                write!(f, "{} is missing, but the script for the other shell exists", shell.file())
+            }
         }
     }
 }
 
-/// Everything that must not be let through.
 pub fn breaches(evidence: &Evidence<'_>) -> Vec<Breach> {
     let is_known = |word: &&&str| !evidence.words.iter().any(|known| known == **word);
     let mut breaches: Vec<Breach> =
@@ -106,17 +103,17 @@ pub fn breaches(evidence: &Evidence<'_>) -> Vec<Breach> {
     breaches
 }
 
-/// Whether a script asks which plans there are, in a line that is no comment.
+/// Whether a script asks which plans exist, outside of comments.
 fn asks(text: &str) -> bool {
     let lines = text.lines().map(str::trim_start).filter(|line| !line.starts_with('#'));
     lines.into_iter().any(|line| line.contains("list-plans") || line.contains("resolve-active-plan"))
 }
 
-/// Lines of prose that say that there is one plan. What stands in a fence is an example.
+/// Lines of prose that assume a single plan. Fenced blocks are examples and don't count.
 fn assertions(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    // What opened the fence that we are in; only as many of the same close it.
+    // The opening marks of the current fence; only as many of the same marks close it.
     let mut fence = "";
-    // The line before, if a sentence may go on from it.
+    // The previous line, if a sentence may continue from it.
     let mut before = "";
     text.lines().enumerate().filter_map(move |(index, line)| {
         let last = std::mem::take(&mut before);
@@ -138,12 +135,12 @@ fn assertions(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Whether a line may be part of a sentence that is longer than it.
+/// Whether a line may be part of a longer sentence.
 fn is_flowing(bare: &str) -> bool {
     !bare.is_empty() && !bare.starts_with(['#', '|'])
 }
 
-/// What comes before `PLAN.md` where it is taken for the one plan.
+/// Words before `PLAN.md` that make it the only plan.
 const BEFORE: &[&str] = &[
     "the ",
     "always ",
@@ -160,7 +157,7 @@ const BEFORE: &[&str] = &[
     "plan is at ",
 ];
 
-/// What says in the same breath as `PLAN.md` that it is the one plan.
+/// Words next to `PLAN.md` that make it the only plan.
 const BESIDE: &[&str] = &[
     "plan.md's",
     "plan.md’s",
@@ -173,15 +170,16 @@ const BESIDE: &[&str] = &[
     "one plan per repository",
 ];
 
-/// Whether a line says that there is one plan. Narrow on purpose: a gate that cries at any mention of `PLAN.md` is turned off.
+/// Whether a line assumes a single plan. Narrow on purpose: people turn off a check that reports every
+/// mention of `PLAN.md`.
 fn asserts(line: &str) -> bool {
     if !line.contains("PLAN.md") {
         return false;
     }
-    // Where the file lies makes no difference.
+    // The directory makes no difference.
     let bare = |word: &str| word.rfind("/PLAN.md").map_or(word, |at| &word[at + 1..]).to_owned();
     let plain = unmarked(line).split_whitespace().map(bare).collect::<Vec<_>>().join(" ");
-    // Whoever speaks of other plans in the same breath knows of them.
+    // A line that mentions other plans doesn't assume a single one.
     let knows =
         ["PLAN-", "PLAN*", "named plan", "PLAN.archive", ".PLAN.md"].iter().any(|word| plain.contains(word));
     if knows || !plain.contains("PLAN.md") {
@@ -196,7 +194,7 @@ fn asserts(line: &str) -> bool {
     is_before || BESIDE.iter().any(|words| small.contains(words))
 }
 
-/// A line without what only says how it looks: emphasis, tags, and where links lead.
+/// A line without markup: emphasis, tags and link targets.
 fn unmarked(line: &str) -> String {
     const MARKS: [char; 6] = ['`', '*', '_', '"', '“', '['];
     let mut plain = String::with_capacity(line.len());

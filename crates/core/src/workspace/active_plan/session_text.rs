@@ -1,21 +1,20 @@
-//! What a session is told of the plans in the harness folder, and the scripts by which agents have it told: one for each shell, made
-//! of the same source. Where no plan is named the text is locked: it stays byte for byte what it is.
+//! What a session is told about the plans in the `.harness` directory, and the session-start scripts, which
+//! both shells get from the same source. For projects without named plans the text is locked: it must not
+//! change by a byte.
 
 use super::{Fault, MARKER};
 use crate::dialect::named::{Name, Slug, plan_file, progress_file};
 
-/// The plans of a harness folder, as a session is told of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plans<'a> {
-    /// The folder, as text.
     pub folder: &'a str,
-    /// The plans, the one without a name first.
+    /// The unnamed plan first.
     pub plans: &'a [Name],
-    /// What the marker says: the plan, or why it leads to none; `None` where there is no marker.
+    /// The plan that the marker names, or why it leads to none; `None` without a marker.
     pub bound: Option<Result<&'a Slug, &'a Fault>>,
 }
 
-/// What a session is told when it begins; `None` where there is no plan.
+/// What a session is told at its start; `None` if there is no plan.
 pub fn block(plans: &Plans<'_>) -> Option<String> {
     let has_name = plans.plans.iter().any(|plan| plan.slug().is_some());
     match (has_name || plans.bound.is_some(), plans.plans) {
@@ -25,7 +24,7 @@ pub fn block(plans: &Plans<'_>) -> Option<String> {
     }
 }
 
-/// The locked text: whoever has one plan, and never named it, is told what they always were.
+/// The locked text, for projects that have only the unnamed plan.
 fn unnamed(folder: &str) -> String {
     let (plan, progress) = (plan_file(None), progress_file(None));
     format!(
@@ -51,7 +50,6 @@ fn named(plans: &Plans<'_>) -> String {
     text
 }
 
-/// The line about the binding.
 fn binding(plans: &Plans<'_>) -> String {
     match plans.bound {
         None => {
@@ -68,7 +66,6 @@ fn binding(plans: &Plans<'_>) -> String {
     }
 }
 
-/// A shell that a script is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shell {
     Bash,
@@ -78,7 +75,6 @@ pub enum Shell {
 impl Shell {
     pub const ALL: [Self; 2] = [Self::Bash, Self::PowerShell];
 
-    /// The word for it.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Bash => "bash",
@@ -86,7 +82,7 @@ impl Shell {
         }
     }
 
-    /// Where a project keeps the script for it.
+    /// Where a project keeps the script.
     pub const fn file(self) -> &'static str {
         match self {
             Self::Bash => ".harness/session-start.sh",
@@ -95,19 +91,18 @@ impl Shell {
     }
 }
 
-/// The program that knows which plan is meant, and the words that it is asked with.
+/// The program that resolves plans, and the arguments that scripts call it with.
 pub const PROGRAM: &str = "planwright";
-/// What the scripts ask it for.
 pub const WORDS: &str = "list-plans --session";
 
-/// One thing that a script does. Each shell spells it; which things are done, and in which order, is said once.
+/// One action of a script. Each shell spells it; the actions and their order are defined once.
 enum Act {
     Comment(&'static str),
-    /// Ends the script where the program is missing: a session begins all the same.
+    /// Ends the script if the program is missing, without failing the session.
     Require(&'static str),
-    /// Hands what the agent says on standard input to the program, whose output is that of the script.
+    /// Passes the agent's standard input to the program, whose output is the script's.
     Ask,
-    /// Ends the script well, whatever was answered.
+    /// Ends with success, whatever the program returned.
     End,
 }
 
@@ -121,7 +116,7 @@ const SCRIPT: &[Act] = &[
     Act::End,
 ];
 
-/// The script that an agent runs when a session begins. It never fails and never asks anybody.
+/// The script that an agent runs at session start. It never fails and never asks for input.
 pub fn script(shell: Shell) -> String {
     let head = match shell {
         Shell::Bash => "#!/usr/bin/env bash\n",

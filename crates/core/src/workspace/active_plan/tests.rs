@@ -1,4 +1,4 @@
-//! What markers mean, and which plan is meant.
+//! What markers mean, and which plan is chosen.
 
 use super::lint::{Breach, Evidence, RESOLVERS, Script, breaches};
 use super::session_text::{Plans, Shell, block, script};
@@ -20,14 +20,14 @@ fn bytes(text: &str) -> Marker {
     Marker::Bytes(text.as_bytes().to_vec())
 }
 
-/// What is chosen: by what, and the pair of files, or the complaint.
+/// The choice: how it was made and the pair of files, or the error.
 fn resolve(want: Want<'_>, marker: &Marker, entries: &[Entry]) -> Result<String, String> {
     let choice = choose(want, marker).map_err(|fault| fault.to_string())?;
     check(&choice, want, entries).map_err(|fault| fault.to_string())?;
     Ok(format!("{}: {} {}", choice.by.word(), choice.plan_file(), choice.progress_file()))
 }
 
-// D-09, D-11: the argument, else the marker, else the plan without a name; slug, stem and file name mean the same.
+// D-09, D-11: the argument, else the marker, else the unnamed plan; slug, stem and file name are equivalent.
 #[test]
 fn what_was_said_comes_before_the_marker_and_the_marker_before_nothing() {
     let entries = [entry("PLAN.md"), entry("PLAN-foo.md"), entry("PLAN-bar.md")];
@@ -50,7 +50,8 @@ fn what_was_said_comes_before_the_marker_and_the_marker_before_nothing() {
     assert_eq!(resolve(Want::Any, &Marker::Unset, &[]).as_deref(), Ok("default: PLAN.md progress.md"));
 }
 
-// D-10: whatever is wrong with a marker is said, and no other plan is taken. The plan without a name is there in every case.
+// D-10: every invalid marker is reported and never falls back to another plan. The unnamed plan exists in
+// every case.
 #[test]
 fn a_marker_that_leads_to_no_plan_is_loud() {
     let here = [
@@ -66,11 +67,11 @@ fn a_marker_that_leads_to_no_plan_is_loud() {
         entry("plan-low.md"),
     ];
     let cases = [
-        (bytes(""), "is there and names no plan"),
-        (bytes(" \n\t\r\n "), "is there and names no plan"),
-        (bytes("PLAN-.md"), "is there and names no plan"),
-        (bytes("foo\nbar\n"), "it has several lines"),
-        (bytes("foo\rbar"), "it has several lines"),
+        (bytes(""), "does not name a plan"),
+        (bytes(" \n\t\r\n "), "does not name a plan"),
+        (bytes("PLAN-.md"), "does not name a plan"),
+        (bytes("foo\nbar\n"), "it has more than one line"),
+        (bytes("foo\rbar"), "it has more than one line"),
         (bytes("PLAN.md"), "`PLAN.md` is the plan without a name"),
         (bytes("foo bar"), "has ' '"),
         (bytes("foo*"), "has '*'"),
@@ -83,19 +84,19 @@ fn a_marker_that_leads_to_no_plan_is_loud() {
         (bytes("foo\0"), "unsafe plan name"),
         (bytes(".."), "unsafe plan name"),
         (bytes(&"x".repeat(200)), "longer than 120 bytes"),
-        (Marker::Bytes(vec![b'f', 0xff]), "it is no text"),
-        (Marker::TooLong, "longer than 4096 bytes"),
-        (Marker::Link, "leads elsewhere"),
-        (Marker::NotAFile(Thing::Folder), "is no file: a folder"),
-        (Marker::NotAFile(Thing::Device), "is no file: a pipe or a device"),
-        (Marker::Unreadable("not allowed".to_owned()), "can't be read: not allowed"),
-        (bytes("gone"), "binds this worktree to `gone`, and there is no PLAN-gone.md"),
-        (bytes("loud"), "there is no PLAN-loud.md"),
+        (Marker::Bytes(vec![b'f', 0xff]), "it is not text"),
+        (Marker::TooLong, "larger than 4096 bytes"),
+        (Marker::Link, "is a link"),
+        (Marker::NotAFile(Thing::Folder), "is a directory, not a file"),
+        (Marker::NotAFile(Thing::Device), "is a pipe or a device, not a file"),
+        (Marker::Unreadable("not allowed".to_owned()), "cannot read .harness/active-plan: not allowed"),
+        (bytes("gone"), "binds this worktree to `gone`, but PLAN-gone.md does not exist"),
+        (bytes("loud"), "PLAN-loud.md does not exist"),
         (bytes("empty"), "PLAN-empty.md is empty"),
-        (bytes("folder"), "PLAN-folder.md is no file of its own"),
-        (bytes("twin"), "could be any of PLAN-Twin.md, PLAN-twin.md"),
-        (bytes("Twin"), "could be any of PLAN-Twin.md, PLAN-twin.md"),
-        (bytes("low"), "could be any of PLAN-low.md, plan-low.md"),
+        (bytes("folder"), "PLAN-folder.md is not a regular file"),
+        (bytes("twin"), "ambiguous: PLAN-Twin.md, PLAN-twin.md"),
+        (bytes("Twin"), "ambiguous: PLAN-Twin.md, PLAN-twin.md"),
+        (bytes("low"), "ambiguous: PLAN-low.md, plan-low.md"),
     ];
     for (marker, said) in cases {
         let fault = resolve(Want::Any, &marker, &here).expect_err("no plan is taken");
@@ -110,13 +111,13 @@ fn a_marker_that_leads_to_no_plan_is_loud() {
     assert!(fault.expect_err("another file").way_out().starts_with("did you mean `Loud`?"));
 }
 
-// D-11: the plan without a name is one file to machines that do not tell case apart, too.
+// D-11: the unnamed plan is a single file also where case is ignored.
 #[test]
 fn the_plan_without_a_name_is_not_taken_for_another() {
     let here = [entry("PLAN.md"), entry("plan.md"), entry("PLAN-foo.md")];
     for want in [Want::Any, Want::New("PLAN.md"), Want::Old("PLAN")] {
         let fault = resolve(want, &Marker::Unset, &here).expect_err("no plan is taken");
-        assert_eq!(fault, "the plan without a name could be any of PLAN.md, plan.md");
+        assert_eq!(fault, "the unnamed plan is ambiguous: PLAN.md, plan.md");
     }
     assert!(resolve(Want::New("foo"), &Marker::Unset, &here).is_ok());
     assert!(resolve(Want::Any, &Marker::Unset, &here[1..]).is_ok(), "it need not be there");
@@ -126,7 +127,7 @@ fn the_plan_without_a_name_is_not_taken_for_another() {
     assert!(!is_like_plan("planning.md") && !is_like_plan("PLAN.archive.1-x.md"));
 }
 
-// D-11: a name that somebody says is held to the same rules; only a plan that is yet to be written may be missing.
+// D-11: a name that was passed follows the same rules; only a plan to be created may be missing.
 #[test]
 fn a_name_that_was_said_is_one_component_of_a_path() {
     let here = [entry("PLAN-Twin.md"), entry("PLAN-twin.md"), other("PLAN-link.md"), blank("PLAN-empty.md")];
@@ -140,7 +141,8 @@ fn a_name_that_was_said_is_one_component_of_a_path() {
     }
 }
 
-// D-13: the plan without a name first, then by name; archives, conflict copies, folders and other files are no plans.
+// D-13: the unnamed plan first, then by name; archives, conflict copies, directories and other files are not
+// plans.
 #[test]
 fn plans_are_listed_in_one_order_whatever_the_folder_says() {
     let entries = [
@@ -166,7 +168,7 @@ fn plans_are_listed_in_one_order_whatever_the_folder_says() {
     assert_eq!(names(&turned), wanted);
 }
 
-// D-19: the last two words are a task of the plan in front of them; a plan may be called `task`.
+// D-19: the last two words are a task of the plan before them; a plan may be named `task`.
 #[test]
 fn a_task_is_the_last_two_words() {
     let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
@@ -183,7 +185,7 @@ fn told(names: &[&str], bound: Option<Result<&Slug, &Fault>>) -> Option<String> 
     block(&Plans { folder: "/p/.harness", plans: &plans(&entries), bound })
 }
 
-// D-14, D-04: the locked text. Whoever changes a byte of it changes what every project with one plan is told.
+// D-14, D-04: the locked text. Changing a byte of it changes what every project with one plan is told.
 #[test]
 fn without_a_name_a_session_is_told_what_it_always_was() {
     assert_eq!(
@@ -222,8 +224,8 @@ fn a_session_is_told_of_named_plans_and_of_the_binding() {
     let absent = Fault::Absent(By::Marker, gone, None);
     assert_eq!(
         line(Some(Err(&absent))),
-        "Active plan (.harness/active-plan -> gone): DANGLING - .harness/active-plan binds this worktree to `gone`, and there is \
-         no PLAN-gone.md; run planwright doctor"
+        "Active plan (.harness/active-plan -> gone): DANGLING - .harness/active-plan binds this worktree to `gone`, but \
+         PLAN-gone.md does not exist; run planwright doctor"
     );
     assert!(line(Some(Err(&Fault::Lines))).contains("-> ?): DANGLING"));
     // A marker names a plan, too: the locked text would lead its worker to another one.
@@ -260,7 +262,7 @@ fn gate(words: &[&str], scripts: &[(Shell, Script)], document: &str) -> Vec<&'st
     found.iter().map(Breach::word).collect()
 }
 
-// D-21: documents that say that there is one plan are found, and those that only mention it are let through.
+// D-21: documents that assume a single plan are reported, those that only mention it are not.
 #[test]
 fn a_document_that_says_there_is_one_plan_does_not_pass() {
     for line in [
@@ -313,10 +315,10 @@ fn a_document_that_says_there_is_one_plan_does_not_pass() {
         scripts: &[],
         documents: &[("a.md".to_owned(), "# A\n\nSee the PLAN.md\n".to_owned())],
     });
-    assert_eq!(found[0].to_string(), "a.md:3 speaks as if there were one plan: See the PLAN.md");
+    assert_eq!(found[0].to_string(), "a.md:3 assumes a single plan: See the PLAN.md");
 }
 
-// D-21: the resolver, and both scripts as they are made.
+// D-21: the resolver, and both scripts as generated.
 #[test]
 fn a_resolver_that_is_gone_and_scripts_that_drift_do_not_pass() {
     assert_eq!(gate(&["run", "list-plans"], &[], ""), ["no-resolver"]);
@@ -333,7 +335,7 @@ fn a_resolver_that_is_gone_and_scripts_that_drift_do_not_pass() {
     assert_eq!(gate(RESOLVERS, &[(bash, text(script(other))), made(other)], ""), ["drift"]);
     let edited = script(other).replace("--quiet ", "");
     assert_eq!(gate(RESOLVERS, &[made(bash), (other, text(edited))], ""), ["drift"]);
-    // A comment asks nobody.
+    // A comment doesn't count.
     let deaf = script(bash).replace("planwright --quiet list-plans", "# planwright list-plans");
     assert_eq!(gate(RESOLVERS, &[(bash, text(deaf)), made(other)], ""), ["unasked"]);
 }

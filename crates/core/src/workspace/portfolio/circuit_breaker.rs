@@ -1,5 +1,5 @@
-//! The tripwire: what failed too often in a row, over all runs of a plan, is not begun again on the strength of what was said
-//! before. Only a person's word lets it go on.
+//! The tripwire: a plan or step that failed too often in a row, over all runs, doesn't start again under an
+//! earlier approval. Only a person's decision resets it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,9 +12,9 @@ use crate::run::state::CLAIM;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trip {
-    /// The id of the step; `None` where whole runs failed.
+    /// `None` if whole runs failed.
     pub step: Option<String>,
-    /// How often in a row.
+    /// Consecutive failures.
     pub failures: u32,
 }
 
@@ -28,8 +28,8 @@ impl fmt::Display for Trip {
     }
 }
 
-/// Counts failures since a person last had their word. `events` are those of all runs of the plan, with their times, the oldest
-/// first. A step that passed, and a run that was done, begin anew.
+/// Counts failures since a person's last decision. `events` are those of all runs of the plan, with their
+/// times, oldest first. A passed step and a completed run reset the count.
 pub fn tripped<'a>(ledger: &[Said], events: impl IntoIterator<Item = (u64, &'a Event)>) -> Option<Trip> {
     let is_word = |said: &&Said| matches!(&said.entry, Entry::Approved { by, .. } if by.role == Role::Person);
     let last_word_ms = ledger.iter().filter(is_word).map(|said| said.at_ms).max();

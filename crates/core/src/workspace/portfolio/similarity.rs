@@ -1,47 +1,43 @@
-//! Whether two plans are about the same: people and agents who don't know of each other plan the same work twice. A likeness is a
-//! hint for whoever decides, never a verdict.
+//! Whether two plans describe the same work, since people and agents that don't know about each other plan
+//! work twice. Similarity is a hint for the person who decides, never a verdict.
 
 use std::collections::BTreeSet;
 
 use crate::plan::draft::Draft;
 use crate::syntax::source::text;
 
-/// Titles that share this much of their words say the same.
+/// Titles with this word overlap count as the same.
 const TITLE_PERCENT_MIN: usize = 80;
-/// Steps that share this much of their words say the same.
+/// Steps with this word overlap count as the same.
 const STEPS_PERCENT_MIN: usize = 80;
-/// How alike titles must be where the steps are: plans that were made of one template have the same steps.
+/// The title overlap required when the steps match: plans from one template share their steps.
 const TITLE_OF_STEPS_PERCENT_MIN: usize = 50;
-/// A title of one word says too little to be compared.
+/// A one-word title is too short to compare.
 const TITLE_WORDS_MIN: usize = 2;
 
-/// What a plan is about.
+/// The words that describe a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Gist {
     title: BTreeSet<String>,
     steps: BTreeSet<String>,
 }
 
-/// In which way two plans are alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Likeness {
-    /// Their titles say the same.
     Title,
     Steps,
 }
 
 impl Likeness {
-    /// What is alike, in words.
     pub const fn words(self) -> &'static str {
         match self {
-            Self::Title => "the titles say nearly the same",
-            Self::Steps => "the steps say nearly the same",
+            Self::Title => "the titles are nearly the same",
+            Self::Steps => "the steps are nearly the same",
         }
     }
 }
 
 impl Gist {
-    /// What a draft is about.
     pub fn of(draft: &Draft) -> Self {
         let steps = draft.steps.iter().flat_map(|step| {
             let task = words(&text(step.task.as_ref()));
@@ -50,7 +46,6 @@ impl Gist {
         Self { title: words(&text(draft.title.as_ref())), steps: steps.collect() }
     }
 
-    /// In which way another plan is like this one, if it is.
     pub fn likeness(&self, other: &Self) -> Option<Likeness> {
         let title = share(&self.title, &other.title);
         let is_long = self.title.len().min(other.title.len()) >= TITLE_WORDS_MIN;
@@ -62,13 +57,13 @@ impl Gist {
     }
 }
 
-/// The words of a text, without case and order.
+/// The words of a text, ignoring case and order.
 fn words(text: &str) -> BTreeSet<String> {
     let words = text.split(|character: char| !character.is_alphanumeric());
     words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
 }
 
-/// How much two sets share, in percent of both.
+/// The overlap of two sets, as a percentage of their union.
 fn share(one: &BTreeSet<String>, other: &BTreeSet<String>) -> usize {
     let both = one.intersection(other).count();
     both * 100 / (one.len() + other.len() - both).max(1)

@@ -1,4 +1,4 @@
-//! What holds for every table of plans, and the cases that people meet.
+//! Invariants of every table of plans, and common cases.
 
 use proptest::prelude::*;
 
@@ -38,50 +38,47 @@ fn a_plan_is_ready_when_all_that_it_waits_for_is_proven() {
         (vec![open("a", &[])], &["a: ready"]),
         (vec![entry("a", Status::Done, &[]), open("b", &["a"])], &["b: ready"]),
         (vec![entry("a", Status::Done, &[]), open("b", &["PLAN-a.md", " PLAN-a "])], &["b: ready"]),
-        (vec![open("a", &[]), open("b", &["a"])], &["a: ready", "b: waits for a, which is not done [waits]"]),
+        (vec![open("a", &[]), open("b", &["a"])], &["a: ready", "b: needs a, which is not done [waits]"]),
         (
             vec![entry("a", Status::Running, &[]), open("b", &["a"])],
-            &["a: running", "b: waits for a, which is running [waits]"],
+            &["a: running", "b: needs a, which is running [waits]"],
         ),
         (
             vec![entry("a", Status::Claimed, &[]), open("b", &["a"])],
             &[
-                "a: is said to be done, but nothing proves it [person]",
-                "b: waits for a, which is said to be done, but nothing proves it [waits]",
+                "a: is marked as done without proof [person]",
+                "b: needs a, which is marked as done without proof [waits]",
             ],
         ),
-        (
-            vec![open("auth", &["autth"])],
-            &["auth: waits for autth, which is no plan here; there is auth [replan]"],
-        ),
-        (vec![open("a", &["storage"])], &["a: waits for storage, which is no plan here [replan]"]),
+        (vec![open("auth", &["autth"])], &["auth: needs unknown plan autth; did you mean auth? [replan]"]),
+        (vec![open("a", &["storage"])], &["a: needs unknown plan storage [replan]"]),
         (
             vec![entry("x", Status::Cancelled, &[]), open("b", &["x"])],
-            &["b: waits for x, which is cancelled [person]"],
+            &["b: needs x, which is cancelled [person]"],
         ),
         (
             vec![entry("a", Status::Done, &[]), entry("PLAN-a", Status::Done, &[]), open("b", &["a"])],
-            &["b: waits for a, and 2 plans are called so [replan]"],
+            &["b: needs a, which is ambiguous: 2 plans have this name [replan]"],
         ),
-        (vec![open("a", &["a"])], &["a: waits for itself: a → a [replan]"]),
+        (vec![open("a", &["a"])], &["a: needs itself: a → a [replan]"]),
         (
             vec![open("a", &["b"]), open("b", &["c"]), open("c", &["a"]), open("d", &["a"])],
             &[
-                "a: waits for itself: a → b → c → a [replan]",
-                "b: waits for itself: a → b → c → a [replan]",
-                "c: waits for itself: a → b → c → a [replan]",
-                "d: waits for a, which is not done [waits]",
+                "a: needs itself: a → b → c → a [replan]",
+                "b: needs itself: a → b → c → a [replan]",
+                "c: needs itself: a → b → c → a [replan]",
+                "d: needs a, which is not done [waits]",
             ],
         ),
-        // A circle that is cut by something that is done holds nobody.
+        // A cycle that contains a done plan blocks nobody.
         (vec![open("a", &["b"]), entry("b", Status::Done, &["a"])], &["a: ready"]),
         (
             vec![entry("a", tripped(), &[])],
-            &["a: step `build` failed 3 times in a row: it is not begun again without a person [person]"],
+            &["a: step `build` failed 3 times in a row; it won't start again without you [person]"],
         ),
         (
             vec![entry("a", asked(), &["storage"])],
-            &["a: waits for a person: attempts spent; waits for storage, which is no plan here [replan]"],
+            &["a: needs you: attempts spent; needs unknown plan storage [replan]"],
         ),
         (vec![entry("a", Status::Failed, &[])], &["a: its last run failed [retry]"]),
         (vec![entry("a", Status::Stopped, &[])], &["a: is stopped [retry]"]),
@@ -129,10 +126,13 @@ fn plans_run_together_only_if_no_file_could_be_meant_by_both() {
         together.unbounded.iter().map(|one| format!("{}: {}", entries[one.entry].name, one.why)).collect();
     assert_eq!(
         unbounded,
-        ["d: it does not say what it touches", "e: it touches `src/[z-a]`: a range in `[…]` runs backwards"]
+        [
+            "d: it declares no `touches`",
+            "e: invalid `touches` pattern `src/[z-a]`: a range in `[…]` runs backwards"
+        ]
     );
     assert_eq!(safe_together(&entries, &[1, 0]).plans, [1], "the order of the question decides");
-    // A name may be a folder, and "all but" is no pattern.
+    // A name may be a directory, and "all but" isn't a pattern.
     let entries = [touching("a", &["docs"]), touching("b", &["docs/x.md"]), touching("c", &["!src/**"])];
     let together = safe_together(&entries, &[0, 1, 2]);
     assert_eq!(together.plans, [0]);

@@ -1,23 +1,20 @@
-//! The prompt of the overseer of document E, and the block that tells it where to write: text made of what is configured, so that
-//! neither names a command, a field or an agent that there is not. With nothing configured it is the document's own text.
+//! The prompt of the directory dialect's overseer, and the block that tells it where to write. Generated from
+//! the configuration, so that it never names a command, field or agent that doesn't exist. Without
+//! configuration it is the reference text, byte for byte.
 
 use crate::dialect::directory;
 use crate::workspace::session::Desk;
 
-/// The most characters of a topic.
 pub const TOPIC_CHARS_MAX: usize = 100;
-/// The program that an overseer calls.
 pub const PROGRAM: &str = "agentctl";
 
-/// What the prompt is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
     pub host: String,
     /// The program that an overseer calls.
     pub program: String,
-    /// The most characters of a topic.
     pub topic_chars_max: usize,
-    /// Names that the field `agent` of a task may have; empty: nothing is configured, so nothing is said.
+    /// The values allowed in a task's `agent` field; empty if none is configured, and then omitted.
     pub agents: Vec<String>,
 }
 
@@ -32,7 +29,6 @@ impl Default for Terms {
     }
 }
 
-/// The prompt of the overseer.
 pub fn prompt(terms: &Terms) -> String {
     let Terms { host, program, topic_chars_max, agents } = terms;
     let (plan_file, folder) = (directory::PLAN_FILE, directory::TASK_FOLDER.trim_end_matches('/'));
@@ -81,7 +77,6 @@ Output quality:
     )
 }
 
-/// The block that tells an overseer where to write.
 pub fn context(desk: &Desk) -> String {
     let mut text = format!("CURRENT_PLAN_DIR: {}\nADDITIONAL_PLAN_DIRS:", desk.current.folder.display());
     if desk.additional.is_empty() {
@@ -99,10 +94,10 @@ mod tests {
     use super::*;
     use crate::workspace::session::Thread;
 
-    /// The text of document E, byte for byte.
+    /// The reference text of the directory dialect, byte for byte.
     const DOCUMENT: &str = include_str!("../../../tests/overseer/document-e.txt");
 
-    // E-17: with nothing configured the prompt is the document's; only the name of who asks is another.
+    // E-17: without configuration the prompt is the reference text; only the host's name differs.
     #[test]
     fn with_nothing_configured_the_prompt_is_that_of_the_document() {
         let theirs = Terms { host: "Flowgentic".to_owned(), ..Terms::default() };
@@ -110,7 +105,7 @@ mod tests {
         assert_eq!(prompt(&Terms::default()), DOCUMENT.replace("Flowgentic", "planwright"));
     }
 
-    // E-16, E-17: what is configured is what it says.
+    // E-16, E-17: the prompt reflects the configuration.
     #[test]
     fn what_is_configured_stands_in_the_prompt() {
         let terms = Terms {
@@ -127,7 +122,7 @@ mod tests {
         ));
     }
 
-    // E-10: the block names every folder with its thread, those of a session that goes on included.
+    // E-10: the block lists every directory with its thread, including those of a resumed session.
     #[test]
     fn the_context_names_every_folder_with_its_thread() {
         let mut desk = Desk::new(Thread::new("a", "/plans/a".into()));

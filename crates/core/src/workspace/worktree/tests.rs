@@ -1,4 +1,4 @@
-//! The states of trees, and what may be reclaimed.
+//! The states of worktrees, and which may be reclaimed.
 
 use super::*;
 
@@ -20,7 +20,7 @@ fn files() -> Work {
     Work { files: vec!["a.rs".to_owned()], ..Work::default() }
 }
 
-// P-35: a tree that lies beside another goes with that one alone.
+// P-35: a worktree that belongs to another is only removed with that one.
 #[test]
 fn a_tree_beside_another_never_goes_by_itself() {
     let facts = Facts { landing: Landing::Landed, beside: Some("/web".to_owned()), ..facts() };
@@ -29,7 +29,7 @@ fn a_tree_beside_another_never_goes_by_itself() {
     assert_eq!(reclaim(&facts), Reclaim::Kept { why: Why::Beside("/web".to_owned()) });
 }
 
-// D-24: the four states, and what of them is safe to reclaim.
+// D-24: the four states, and which of them are safe to reclaim.
 #[test]
 fn each_state_follows_from_facts_and_only_what_loses_nothing_is_safe() {
     let lost = || Work { commits: vec!["abc".to_owned()], ..Work::default() };
@@ -101,7 +101,8 @@ fn each_state_follows_from_facts_and_only_what_loses_nothing_is_safe() {
     }
 }
 
-/// Every combination of facts: whatever else is true, nothing that holds work is reclaimed or removed.
+/// Every combination of facts: whatever else is true, a worktree that contains work is never reclaimed or
+/// removed.
 #[test]
 fn no_combination_of_facts_reclaims_work() {
     let works = [files(), Work { commits: vec!["c".to_owned()], ..Work::default() }];
@@ -141,8 +142,8 @@ fn what_would_be_lost_is_named() {
     let why = Why::Work(Work { files, commits: vec!["abc a fix".to_owned()], unknown: None });
     assert_eq!(
         why.to_string(),
-        "7 files that no commit holds: f1, f2, f3, f4, f5 and 2 more; \
-         1 commit that your repository does not have: abc a fix"
+        "7 uncommitted files: f1, f2, f3, f4, f5 and 2 more; \
+         1 commit not in your repository: abc a fix"
     );
 }
 
