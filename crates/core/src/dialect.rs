@@ -1,5 +1,5 @@
-//! The spellings in which a plan may be written. Each dialect is one entry in [`DIALECTS`] and one file in `dialect/`;
-//! nobody else knows how a plan is spelled.
+//! The file formats for plans. Each dialect is one entry in [`DIALECTS`] and one file in `dialect/`; no other module
+//! knows how a plan is written.
 
 pub mod convert;
 pub mod frontmatter;
@@ -25,101 +25,99 @@ use crate::plan::edit::{Change, Refusal};
 use crate::plan::lifecycle::State;
 use crate::syntax::source::{Edit, Source};
 
-/// One spelling of plans.
+/// One file format for plans.
 pub struct Dialect {
-    /// The name that people use.
     pub name: &'static str,
-    /// What plans of this dialect are, in a line that says how one is told from the others.
+    /// One line that describes the dialect and how it is detected.
     pub summary: &'static str,
-    /// Whether a plan at this place, with this beginning, is written in this dialect, and by what it is told:
-    /// `PLAN.md in .harness/`. Cheap: it sees the first [`HEAD_BYTES`] at most.
+    /// Whether a file with this path and start is in this dialect, and the evidence: `PLAN.md in .harness/`. Cheap: it
+    /// sees at most the first [`HEAD_BYTES`].
     pub recognises: fn(place: &str, head: &str) -> Option<String>,
-    /// Reads a plan. Never fails: what can't be read becomes an oddity or a hole of the draft.
+    /// Parses a plan. Never fails: invalid parts become oddities or gaps of the draft.
     pub parse: fn(&Source) -> Draft,
-    /// Reads only what a list shows: frontmatter, title, and which steps there are with which marks.
+    /// Parses only what a list shows: frontmatter, title, steps and their marks.
     pub skim: fn(&Source) -> Draft,
-    /// Every word for a state of a plan, the usual one first where a state has several.
+    /// Every spelling of a plan's state, the preferred one first.
     pub states: &'static [(&'static str, State)],
-    /// The word for a state; `None` where plans of this dialect say nothing of their state.
+    /// The spelling of a state; `None` if the dialect doesn't record it.
     pub spell: fn(State) -> Option<&'static str>,
-    /// The marks that a step can carry.
+    /// The marks that a step can have.
     pub marks: &'static [Mark],
-    /// Whether plans hold traces of the execution of their steps; see [`crate::plan::draft::Trace`].
+    /// Whether plans record the execution of their steps; see [`crate::plan::draft::Trace`].
     pub has_traces: bool,
-    /// The key of the frontmatter that holds the title, where one does.
+    /// The frontmatter key with the title, if any.
     pub title_key: Option<&'static str>,
-    /// The keys that the frontmatter may have.
+    /// The known frontmatter keys.
     pub keys: &'static [&'static str],
-    /// The fields that a step may have, with the names that each goes by, the usual one first.
+    /// The known fields of a step with their names, the preferred one first.
     pub fields: &'static [(Field, &'static [&'static str])],
-    /// Whether a key or a field that is not among them is an error, rather than kept with a warning.
+    /// Whether an unknown key or field is an error instead of a warning.
     pub is_strict: bool,
-    /// The keys that the harness writes: they are no part of what the author says.
+    /// The keys that planwright writes, which are not part of the author's text.
     pub owned: &'static [&'static str],
-    /// The edits that make a change; [`Dialect::patch`] is how they are asked for.
+    /// The edits for a change; call [`Dialect::patch`] instead.
     edits: fn(&Source, &Draft, &Change) -> Result<Vec<Edit>, Refusal>,
-    /// What every write adds to a text that is about to be written: versions, times, the step that is next.
+    /// Added on every write: versions, times, the next step.
     touch: fn(&Source, now: &str) -> Vec<Edit>,
-    /// Where a new plan with this name goes and what it is called there; `chance` are eight letters and digits that no other
-    /// plan has.
+    /// The path and name of a new plan; `chance` is eight letters and digits that no other plan has.
     pub home: fn(name: &str, chance: &str) -> Home,
-    /// The text in canonical form; [`Dialect::format`] is how it is asked for.
+    /// The canonical text; call [`Dialect::format`] instead.
     canonical: fn(&Source) -> String,
-    /// A new text that says what the draft says, as far as the dialect can.
+    /// A new text with the meaning of the draft, as far as the dialect supports it.
     compose: fn(&Draft, &Birth<'_>) -> String,
-    /// What is written beside the plan when something happens to it.
+    /// Records to write next to the plan after an event.
     beside: fn(&Source, &Draft, &Happening<'_>) -> Vec<Beside>,
 }
 
-/// The place of a new plan.
+/// The location of a new plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Home {
-    /// What the plan is called: the name that is not its path.
+    /// The name of the plan, which is not its path.
     pub id: String,
-    /// Its file or folder, below the root of the project.
+    /// File or directory, relative to the project root.
     pub path: String,
 }
 
-/// What a text that is made anew says of itself.
+/// Facts that a new text contains about itself.
 #[derive(Debug, Clone, Copy)]
 pub struct Birth<'a> {
-    /// A name that no other plan has: `PLAN-a1b2c3d4`, or the words that the file is called by.
+    /// Unique: `PLAN-a1b2c3d4`, or the words of the file name.
     pub id: &'a str,
-    /// The time, as RFC 3339 has it.
+    /// RFC 3339.
     pub now: &'a str,
 }
 
-/// Something that happened to a plan, for the files that some dialects keep beside it.
+/// An event in the life of a plan, for files that some dialects keep next to it.
 #[derive(Debug, Clone, Copy)]
 pub enum Happening<'a> {
     Noted {
         text: &'a str,
-        /// When, as RFC 3339 has it.
+        /// RFC 3339.
         at: &'a str,
     },
-    /// The contract of a step was run, or a person confirmed it.
+    /// A contract finished, or a person confirmed the step.
     Judged {
-        /// The place of the step.
+        /// The position of the step.
         step: usize,
         passed: bool,
-        /// What came out, in one line.
+        /// The outcome in one line.
         summary: &'a str,
         at: &'a str,
     },
-    /// The plan came to another state.
+    /// The plan changed its state.
     Became { state: State, at: &'a str },
 }
 
-/// Something to be written beside a plan. Paths are relative to the folder that the plan lies in.
+/// A write next to the plan. Paths are relative to the plan's directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Beside {
-    /// A line at the end of a file that only grows.
+    /// Appends a line to a file.
     Append {
         path: String,
-        /// The line, without its ending.
+        /// Without line ending.
         line: String,
     },
-    /// Keys at the top level of a YAML file; everything else in it stays.
+    /// Sets top-level keys of a YAML file; everything else in it stays.
     Set { path: String, values: Vec<(String, String)> },
 }
 
@@ -140,13 +138,13 @@ impl Eq for Dialect {}
 impl Dialect {
     /// The edits that make `change` and nothing else.
     ///
-    /// Whatever the dialect came up with is applied, read again and compared with what the change means: a file in which
-    /// the edit would be read in any other way is left alone.
+    /// The edits of the dialect are applied, parsed again and compared with the meaning of the change. If the result
+    /// differs, the change is refused and the file stays as it is.
     pub fn patch(&self, source: &Source, change: &Change) -> Result<Vec<Edit>, Refusal> {
         self.patch_all(source, std::slice::from_ref(change))
     }
 
-    /// The edits that make several changes at once, none of which may touch what another one does.
+    /// The edits for several changes, none of which may overlap.
     pub fn patch_all(&self, source: &Source, changes: &[Change]) -> Result<Vec<Edit>, Refusal> {
         let before = (self.parse)(source);
         let mut meant = before.clone();
@@ -171,14 +169,14 @@ impl Dialect {
         }
     }
 
-    /// A title that is the value of a key changes with it.
+    /// If the title is a frontmatter key, it changes with the key.
     fn retitle(&self, change: &Change, meant: &mut Draft) {
         if let Change::Set { key, value } = change
             && Some(key.as_str()) == self.title_key
         {
             meant.title = Some(crate::plan::edit::unplaced(value.clone()));
         }
-        // Some dialects have a key for what others say in a line of its own.
+        // Some dialects have a key for what others write on a separate line.
         if let Change::Set { key, value } = change
             && key == "priority"
             && self.keys.contains(&"priority")
@@ -187,7 +185,7 @@ impl Dialect {
         }
     }
 
-    /// Refuses a mark that steps of this dialect can't carry, and a key that is not the author's.
+    /// Refuses a mark that the dialect doesn't support, and a key that is not the author's.
     fn can_say(&self, change: &Change) -> Result<(), Refusal> {
         match change {
             Change::Mark { mark: Some(mark), .. } if !self.marks.contains(mark) => {
@@ -210,37 +208,36 @@ impl Dialect {
         }
     }
 
-    /// Whether this is the dialect of everything that does not say otherwise.
+    /// Whether this is the default dialect.
     pub fn is_native(&self) -> bool {
         self == NATIVE
     }
 
-    /// The state that is read where this one was written: several states may share a word.
+    /// The state that is read back after this one was written: several states may share a spelling.
     pub fn read_back(&self, state: State) -> Option<State> {
         self.state((self.spell)(state)?)
     }
 
-    /// The state that a word means.
     pub fn state(&self, word: &str) -> Option<State> {
         self.states.iter().find(|(known, _)| *known == word).map(|&(_, state)| state)
     }
 
-    /// What every write adds to a text that is about to be written.
+    /// The additions that belong to every write.
     pub fn touched(&self, source: &Source, now: &str) -> Source {
         source.edited(&(self.touch)(source, now))
     }
 
-    /// A new text that says what the draft says, as far as this dialect can.
+    /// A new text with the meaning of the draft, as far as this dialect supports it.
     pub fn compose(&self, draft: &Draft, birth: &Birth<'_>) -> String {
         (self.compose)(draft, birth)
     }
 
-    /// What is to be written beside the plan now that this has happened.
+    /// The records to write next to the plan after this event.
     pub fn beside(&self, source: &Source, draft: &Draft, happening: &Happening<'_>) -> Vec<Beside> {
         (self.beside)(source, draft, happening)
     }
 
-    /// What the author says: the draft without states, marks, notes and all else that the harness writes.
+    /// The draft without states, marks, notes and everything else that planwright writes.
     pub fn meaning(&self, source: &Source) -> Draft {
         let mut draft = (self.parse)(source);
         self.drop_owned(&mut draft);
@@ -254,7 +251,7 @@ impl Dialect {
         draft.frontmatter.entries.retain(|entry| !self.owned.contains(&entry.key.value.as_str()));
     }
 
-    /// The text of `source` in canonical form. It says the same, or it is refused.
+    /// The canonical text of `source`. Refused if its meaning would change.
     pub fn format(&self, source: &Source) -> Result<String, Refusal> {
         let text = (self.canonical)(source);
         let before = (self.parse)(source);
@@ -267,30 +264,34 @@ impl Dialect {
     }
 }
 
-/// Names the first part in which two drafts differ.
+/// Describes the first difference between two drafts.
 fn first_difference(meant: &Draft, found: &Draft) -> String {
     if meant.frontmatter != found.frontmatter {
-        return "the frontmatter would be read in another way".to_owned();
+        return "the frontmatter would be read differently".to_owned();
     }
     if meant.state != found.state {
-        return "the status would be read in another way".to_owned();
+        return "the status would be read differently".to_owned();
     }
     if meant.steps.len() != found.steps.len() {
-        return format!("{} steps would be read where {} are meant", found.steps.len(), meant.steps.len());
+        return format!(
+            "the number of steps would be {} instead of {}",
+            found.steps.len(),
+            meant.steps.len()
+        );
     }
     match meant.steps.iter().zip(&found.steps).position(|(meant, found)| meant != found) {
-        Some(place) => format!("the step at place {} would be read in another way", place + 1),
-        None if meant.notes != found.notes => "the notes would be read in another way".to_owned(),
-        None => "the text in front of the steps would be read in another way".to_owned(),
+        Some(place) => format!("step {} would be read differently", place + 1),
+        None if meant.notes != found.notes => "the notes would be read differently".to_owned(),
+        None => "the text before the steps would be read differently".to_owned(),
     }
 }
 
-/// How many bytes of a file are looked at to tell its dialect.
+/// How many bytes of a file are read to detect its dialect.
 pub const HEAD_BYTES: usize = 4096;
 
-/// The dialect of everything that does not say otherwise.
+/// The default dialect.
 pub const NATIVE: &Dialect = &native::DIALECT;
 
-/// Every dialect, in the order in which they are tried.
+/// Every dialect, in detection order.
 pub const DIALECTS: &[&Dialect] =
     &[NATIVE, &directory::DIALECT, &proposal::DIALECT, &record::DIALECT, &named::DIALECT];

@@ -1,6 +1,6 @@
-//! The checker: everything that can be said about a plan before it runs. One file a rule, one line in [`RULES`], one page
-//! in docs/rules. Rules are pure: what they need from the world is asked for by [`Study::questions`] and comes in as
-//! [`Facts`].
+//! The checker: every rule that a plan is held to before it runs. Each rule has one file, one line in [`RULES`] and one
+//! page in docs/rules. Rules are pure: [`Study::questions`] lists what they need to know about the world, and the
+//! answers come in as [`Facts`].
 
 pub mod suggest;
 mod subject;
@@ -13,11 +13,11 @@ use crate::plan::verified::Plan;
 use crate::syntax::diagnostic::{Diagnostic, Label, Severity};
 use crate::syntax::source::{Source, Span};
 
-/// Declares the modules of the rules and lists them in [`RULES`], in the order of their codes.
+/// Declares the rule modules and lists them in [`RULES`], ordered by code.
 macro_rules! rules {
     ($($module:ident),* $(,)?) => {
         $(mod $module;)*
-        /// Every rule, in the order of their codes.
+        /// Every rule, ordered by code.
         pub const RULES: &[Rule] = &[$($module::RULE),*];
     };
 }
@@ -92,18 +92,18 @@ pub use hidden_character::is_hidden;
 pub use unreadable_text::{Unreadable, read, too_large};
 pub use unsafe_env::is_obeyed;
 
-/// One thing that can be wrong with a plan.
+/// One problem that a plan can have.
 pub struct Rule {
-    /// The stable code: `PW` and four digits, of which the first two are the family.
+    /// The stable code: `PW` and four digits; the first two are the family.
     pub code: &'static str,
-    /// The name of the fault, so that "allow this" makes sense.
+    /// Names the problem, so that "allow this" makes sense.
     pub name: &'static str,
-    /// How bad it is, where the rule does not say otherwise.
+    /// The default; a rule may override it per diagnostic.
     pub severity: Severity,
-    /// One line for lists.
+    /// One line, for lists of rules.
     pub summary: &'static str,
     pub page: &'static str,
-    /// Finds every case of the fault.
+    /// Reports every case.
     check: fn(&Subject<'_>, &mut Vec<Diagnostic>),
 }
 
@@ -113,7 +113,6 @@ impl Rule {
         RULES.iter().find(|rule| rule.code.eq_ignore_ascii_case(wanted) || rule.name == wanted)
     }
 
-    /// A diagnostic of this rule.
     fn at(&self, span: Span, message: impl Into<String>) -> Diagnostic {
         Diagnostic {
             code: self.code,
@@ -129,10 +128,9 @@ impl Rule {
     }
 }
 
-/// The most characters of a message. What it quotes may be as long as the file.
+/// A message quotes the plan, and a quote can be as long as the file.
 const MESSAGE_CHARS_MAX: usize = 400;
 
-/// Cuts what no line can hold.
 fn shortened(mut message: String) -> String {
     if let Some((end, _)) = message.char_indices().nth(MESSAGE_CHARS_MAX) {
         message.truncate(end);
@@ -141,12 +139,12 @@ fn shortened(mut message: String) -> String {
     message
 }
 
-/// What the checker says about a plan.
+/// The result of a check.
 #[derive(Debug)]
 pub struct Checked {
     /// The plan, if it has no errors.
     pub plan: Option<Plan>,
-    /// Every complaint, in file order.
+    /// In file order.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -154,7 +152,8 @@ pub struct Checked {
 pub fn verify(study: &Study<'_>, facts: &Facts, limits: &Limits) -> Checked {
     let subject = Subject::new(study, facts, limits);
     let mut diagnostics = Vec::new();
-    // Of what is no plan, or was not read to its end, nothing else can be said.
+    // A file that is not a plan, or that was not parsed to its end, would only produce misleading follow-up
+    // diagnostics.
     let none = unknown_dialect::is_none(&subject).then_some(&unknown_dialect::RULE);
     let only = none.or(unreadable_record::is_unread(&subject).then_some(&unreadable_record::RULE));
     for rule in RULES.iter().filter(|rule| only.is_none_or(|only| rule.code == only.code)) {
@@ -166,8 +165,8 @@ pub fn verify(study: &Study<'_>, facts: &Facts, limits: &Limits) -> Checked {
     Checked { plan, diagnostics }
 }
 
-/// The plan in bytes that were checked and approved before. The world may have changed since: what the rules would ask of
-/// it is taken as given.
+/// Reads the plan from bytes that were checked and approved before. The world may have changed since, so everything the
+/// rules would ask about it is assumed to hold.
 pub fn trusted(source: &Source) -> Option<Plan> {
     let draft = (source.dialect().parse)(source);
     let study = Study::of(source, &draft);
@@ -188,16 +187,16 @@ pub fn trusted(source: &Source) -> Option<Plan> {
     verify(&study, &facts, &Limits { retries_max: u32::MAX, ..Limits::default() }).plan
 }
 
-/// Sorts by place, then by code, and drops what was said twice.
+/// Sorts by position, then by code, and drops duplicates.
 fn in_file_order(source: &Source, diagnostics: &mut Vec<Diagnostic>) {
     let end = source.text().len();
     for diagnostic in diagnostics.iter() {
-        assert!(diagnostic.primary.span.end <= end, "{} points behind the end of the file", diagnostic.code);
+        assert!(diagnostic.primary.span.end <= end, "{} points past the end of the file", diagnostic.code);
     }
     diagnostics.sort_by_key(|diagnostic| {
         (diagnostic.primary.span.start, diagnostic.code, diagnostic.primary.span.end)
     });
-    // What was said twice need not stand side by side: a rule may have something else to say of the same place in between.
+    // Duplicates need not be adjacent: another diagnostic of the same rule and position can sort between them.
     let mut said: HashSet<(&str, Span, String)> = HashSet::new();
     diagnostics.retain(|found| said.insert((found.code, found.primary.span, found.message.clone())));
 }

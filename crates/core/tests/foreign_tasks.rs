@@ -124,7 +124,7 @@ fn task_master_with_tags() {
     assert!(task(&draft, 0).contains("Test strategy: The crate builds."), "{}", task(&draft, 0));
     assert!(task(&draft, 0).contains("Priority: high"));
     assert!(task(&draft, 4).contains("Status: review"), "what a mark can't say is kept: {}", task(&draft, 4));
-    assert!(task(&draft, 5).contains("Waits for 9, which this file does not have."), "{}", task(&draft, 5));
+    assert!(task(&draft, 5).contains("Depends on 9, which is not in this file."), "{}", task(&draft, 5));
     assert!(task(&draft, 7).contains("Tag: search"));
     assert_eq!(draft.oddities.0, []);
     assert_eq!(draft.context.expect("it has one").value, "master: Tasks of the main branch");
@@ -230,7 +230,7 @@ fn codex() {
 fn claude_tasks() {
     let draft = fixture("tasks/a/2.json");
     assert_eq!(steps(&draft), ["task-2: Draw the chart (running)"]);
-    assert!(task(&draft, 0).contains("Waits for 1, which this file does not have."), "{}", task(&draft, 0));
+    assert!(task(&draft, 0).contains("Depends on 1, which is not in this file."), "{}", task(&draft, 0));
     let all = fixtures().into_iter().find(|fixture| fixture.place.ends_with("tasks/a/")).expect("it is one");
     let draft = read("claude-tasks", all.place, &all.text);
     assert_eq!(

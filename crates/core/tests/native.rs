@@ -430,11 +430,11 @@ fn a_change_that_would_make_a_need_mean_another_step_is_refused() {
     let twins = "### 1. Fix\n### 2. Fix\n### 3. Test\n**needs:** fix-2\n";
     assert_eq!(
         refusal(twins, &Change::Rename { step: 0, id: "mend".to_owned() }),
-        "the edit would change more than was asked for: `fix-2` would name another step"
+        "the edit would change more than requested: `fix-2` would refer to another step"
     );
     assert_eq!(
         refusal(twins, &Change::Move { step: 1, to: 0 }),
-        "the edit would change more than was asked for: `fix-2` would name another step"
+        "the edit would change more than requested: `fix-2` would refer to another step"
     );
 }
 

@@ -630,7 +630,7 @@ fn is_explained(draft: &Draft, change: &Change, refusal: &Refusal) -> bool {
         }
         // Numbers that stand twice can't all be followed.
         (Refusal::WouldChangeMore(why), Change::Move { .. } | Change::Renumber) => {
-            why.ends_with("would name another step")
+            why.ends_with("would refer to another step")
         }
         (Refusal::Owned { key }, Change::Set { .. }) => key == "status",
         (

@@ -93,7 +93,7 @@ const BAD: &[(&[u8], &str)] = &[
     (b" \t\n\r\n", "does not name a plan"),
     (b"foo\nbar\n", "it has more than one line"),
     (b"foo bar", "invalid .harness/active-plan"),
-    (b"PLAN.md", "`PLAN.md` is the plan without a name"),
+    (b"PLAN.md", "`PLAN.md` is reserved for the plan without a name"),
     (b"../PLAN-foo", "unsafe plan name"),
     (b"/etc/passwd", "unsafe plan name"),
     (b"..", "unsafe plan name"),

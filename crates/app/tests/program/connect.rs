@@ -88,7 +88,9 @@ fn what_the_user_has_stays() {
     assert_eq!(new.matches("planwright hook").count(), 3, "{new}");
     assert!(place.read(".mcp.json").contains("// my servers"));
     place.write(".mcp.json", "{\"mcpServers\": ");
-    place.run(&["init", "--agents", "claude", "--write"]).expect(0, &["by hand .mcp.json", "is no JSON"]);
+    place
+        .run(&["init", "--agents", "claude", "--write"])
+        .expect(0, &["by hand .mcp.json", "is not valid JSON"]);
     assert_eq!(place.read(".mcp.json"), "{\"mcpServers\": ");
     place.write(".codex/config.toml", "model = \"x\"\n[mcp_servers.planwright]\ncommand = \"mine\"\n");
     place.run(&["init", "--agents", "codex", "--write"]).expect(0, &["kept    .codex/config.toml"]);

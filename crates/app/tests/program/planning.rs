@@ -110,7 +110,7 @@ fn a_template_is_filled_in_or_says_what_is_missing() {
     place.run(&["new", "--templates"]).expect(0, &["bugfix", "--var bug=…", "migration", "--each FILE"]);
     place
         .run(&["new", "login", "--template", "bugfix"])
-        .expect(2, &["`bug` (line 9) is not said", "`test`", "nothing was written"]);
+        .expect(2, &["variable `bug` (line 9) is not set", "`test`", "nothing was written"]);
     assert!(!place.has("plans/login.md"));
     let words = [
         "new",
@@ -126,10 +126,7 @@ fn a_template_is_filled_in_or_says_what_is_missing() {
     ];
     place.run(&words).expect(0, &["plans/login.md"]);
     let text = place.read("plans/login.md");
-    assert!(
-        text.contains("# Login") && text.contains("There is a bug: it hangs") && !text.contains("{{"),
-        "{text}"
-    );
+    assert!(text.contains("# Login") && text.contains("Bug: it hangs") && !text.contains("{{"), "{text}");
     place.run(&["verify", "login"]).expect(0, &["no errors"]);
     let unknown: Vec<&str> = words
         .iter()

@@ -272,7 +272,7 @@ fn a_tool_that_is_not_there_is_named_before_anything_is_started() {
     place.run(&["tools"]).expect(0, &["Available executor tools:\n- go-easy\n- odoo-toolbox: read, write\n"]);
     place.write("plans/it.md", runnable(&[("a", "**tools:** odoo-tools", "true", "test -e x")]));
     for verb in ["verify", "propose"] {
-        place.run(&[verb, "it"]).expect(1, &["uses `odoo-tools`, which is no tool here"]);
+        place.run(&[verb, "it"]).expect(1, &["uses unknown tool `odoo-tools`"]);
     }
     place.run(&["verify", "it"]).expect(1, &["did you mean `odoo-toolbox`?"]);
     place.write("plans/it.md", runnable(&[("a", "**tools:** odoo-toolbox", "true", "test -e x")]));

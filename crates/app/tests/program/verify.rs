@@ -82,7 +82,7 @@ fn repairs_are_made_what_has_none_stays_and_no_other_byte_moves() {
     let old = place.read("plans/auth-timeout.md").replace('\n', "\r\n");
     place.write("plans/auth-timeout.md", &old);
     let ran = place.run(&["verify", "--fix", "auth-timeout"]);
-    ran.expect(1, &["repaired  plans/auth-timeout.md  let step 2 wait for step 4", "PW0301", "PW0307"]);
+    ran.expect(1, &["repaired  plans/auth-timeout.md  make step 2 need step 4", "PW0301", "PW0307"]);
     assert!(!ran.stdout.contains("PW0203"), "{ran:#?}");
     let expected = old.replacen(
         "**id:** fix\r\n**target:** coder\r\n",

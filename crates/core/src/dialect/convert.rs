@@ -1,5 +1,5 @@
-//! Carries what a plan of one dialect says over to another, and says what the other can't hold. Nothing is dropped in silence: what
-//! was written is read again and compared, field by field, and then word by word.
+//! Converts a plan to another dialect and reports what the other can't express. Nothing is dropped silently: the result
+//! is parsed again and compared field by field, then word by word.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,11 +11,11 @@ use crate::plan::verified;
 use crate::plan::view;
 use crate::syntax::source::{Source, Spanned, text, texts};
 
-/// Who does a step whose author did not say.
+/// The target of a step without one.
 const TARGET: &str = "coder";
-/// Shorter words are too common to tell whether a text was taken over.
+/// Shorter words are too common to tell whether a text was carried over.
 const WORD_CHARS_MIN: usize = 3;
-/// How much of a lost text is quoted.
+/// The length of quotes of lost text.
 const QUOTE_CHARS_MAX: usize = 60;
 
 const PROSE: &[&str] = &["title", "context", "notes", "task", "accept"];
@@ -23,18 +23,18 @@ const PROSE: &[&str] = &["title", "context", "notes", "task", "accept"];
 /// A plan in another dialect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Converted {
-    /// Its text; that of a folder where the dialect has folders.
+    /// Its text; that of a directory if the dialect uses directories.
     pub text: String,
-    /// What it does not say.
+    /// What is lost.
     pub losses: Vec<Loss>,
 }
 
-/// Something that the dialect can't say.
+/// Something that the dialect can't express.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loss {
     /// The number of the step; `None` for the plan as a whole.
     pub step: Option<usize>,
-    /// What it is: `contract`, `text in line 12`.
+    /// Such as `contract` or `text on line 12`.
     pub what: String,
     pub said: String,
 }
@@ -57,14 +57,14 @@ impl fmt::Display for Loss {
 
 impl std::error::Error for Loss {}
 
-/// What `source`, which was read as `draft`, becomes in another dialect.
+/// Converts `source`, parsed as `draft`, to another dialect.
 pub fn convert(source: &Source, draft: &Draft, to: &'static Dialect, birth: &Birth<'_>) -> Converted {
     let prepared = prepared(draft, to);
     let written = Source::new(source.name(), to.compose(&prepared, birth)).written_in(to);
     let read = written.draft();
     let kept: BTreeSet<String> = words(written.text()).collect();
     let mut losses = plan_losses(&prepared, &read);
-    // Prose may stand elsewhere, or in another form: only a word that is nowhere is lost.
+    // Prose may have moved or changed its form: only a word that is nowhere in the result is lost.
     losses.retain(|loss| {
         !PROSE.contains(&loss.what.as_str()) || words(&loss.said).any(|word| !kept.contains(&word))
     });
@@ -72,7 +72,7 @@ pub fn convert(source: &Source, draft: &Draft, to: &'static Dialect, birth: &Bir
     Converted { text: written.text().to_owned(), losses }
 }
 
-/// The draft with what every native step must say and other dialects leave open.
+/// The draft with the fields that every native step needs and other dialects leave out.
 fn prepared(draft: &Draft, to: &Dialect) -> Draft {
     let mut draft = draft.clone();
     for step in draft.steps.iter_mut().filter(|_| to == NATIVE) {
@@ -84,7 +84,7 @@ fn prepared(draft: &Draft, to: &Dialect) -> Draft {
     draft
 }
 
-/// What a plan as a whole says, each thing by its name.
+/// The plan-wide facts by name.
 fn facets(draft: &Draft) -> Vec<(String, String)> {
     let keys = draft.frontmatter.entries.iter().filter_map(|entry| {
         let value = entry.value.as_ref().filter(|value| !value.value.is_empty())?;
@@ -103,7 +103,7 @@ fn facets(draft: &Draft) -> Vec<(String, String)> {
     facets.into_iter().map(|(name, said)| (name.to_owned(), said)).chain(keys).collect()
 }
 
-/// What a step says, each thing by its name.
+/// The facts of a step by name.
 fn step_facets(step: &StepDraft) -> Vec<(&'static str, String)> {
     let list = |items: &[Spanned<String>]| texts(items).join("\n");
     let contract = step.contract.as_ref();
@@ -138,7 +138,7 @@ fn plan_losses(meant: &Draft, read: &Draft) -> Vec<Loss> {
     let known: BTreeSet<(String, String)> =
         facets(read).into_iter().map(|(name, said)| (name, words_of(&said))).collect();
     for (what, said) in facets(meant) {
-        // A key may have become a field of its own: the words tell, below.
+        // A key may have become a field; the comparison by words below covers it.
         let is_key = what.starts_with("key ");
         if !is_key && !said.is_empty() && !known.contains(&(what.clone(), words_of(&said))) {
             losses.push(Loss { step: None, what, said });
@@ -171,13 +171,13 @@ fn plan_losses(meant: &Draft, read: &Draft) -> Vec<Loss> {
     losses
 }
 
-/// Text with every run of blanks as one: how lines are broken says nothing.
+/// Text with normalized blanks: line breaks carry no meaning.
 fn words_of(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Lines that hold a word which the new text has nowhere: whatever a dialect does not read, such as a section of its own, is
-/// found here.
+/// Lines with a word that the new text has nowhere. This finds whatever a dialect doesn't parse, such as an additional
+/// section.
 fn text_losses(source: &Source, written: &str) -> Vec<Loss> {
     let kept: BTreeSet<String> = tokens(written).collect();
     let dialect = source.dialect();
@@ -189,9 +189,9 @@ fn text_losses(source: &Source, written: &str) -> Vec<Loss> {
             let is_lost = match label {
                 _ if is_frame(line) => false,
                 Some(label) if is_known(dialect, label) || tokens(value).next().is_none() => false,
-                // The words of a key that nobody knows are common ones: it is kept only together with its name.
+                // Unknown keys often have common words as values, so the key's name must survive as well.
                 Some(label) => tokens(label).chain(tokens(value)).any(|word| !kept.contains(&word)),
-                // In prose a number may be that of a step, which other dialects count in their own way.
+                // A number in prose may be a step number, which other dialects count differently.
                 None => words(value).any(|word| !kept.contains(&word)),
             };
             if is_lost {
@@ -199,7 +199,7 @@ fn text_losses(source: &Source, written: &str) -> Vec<Loss> {
                 let file = if part.path.is_empty() { String::new() } else { format!(" of {}", part.path) };
                 losses.push(Loss {
                     step: None,
-                    what: format!("text in line {number}{file}"),
+                    what: format!("text on line {number}{file}"),
                     said: line.trim().to_owned(),
                 });
             }
@@ -209,7 +209,7 @@ fn text_losses(source: &Source, written: &str) -> Vec<Loss> {
     losses
 }
 
-/// The lines of a text; those of data that stands on one line are cut at its commas.
+/// The lines of a text; data on one line is split at its commas.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive('\n').flat_map(|line| {
         let ends: &[char] = if line.starts_with(['{', '[']) { &[',', '\n'] } else { &['\n'] };
@@ -217,7 +217,7 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a label is one that the dialect reads: what became of its value was compared above, or is the harness's.
+/// Whether the dialect parses this label: its value was compared above, or planwright writes it.
 fn is_known(dialect: &Dialect, label: &str) -> bool {
     let names = dialect.fields.iter().flat_map(|(_, names)| names.iter());
     let compared = ["type", "owner", "context", "budget", "priority"];
@@ -225,12 +225,12 @@ fn is_known(dialect: &Dialect, label: &str) -> bool {
     known.any(|known| known.eq_ignore_ascii_case(label))
 }
 
-/// Whether a line only frames what others say: a fence, or the code that a contract exits with.
+/// Whether a line is only a frame: a fence, or the exit code of a contract.
 fn is_frame(line: &str) -> bool {
     ["```", "~~~", "exit_code"].iter().any(|frame| line.trim_start().starts_with(frame))
 }
 
-/// The label in front of a value, as in `key: value` and `- **label:** value`, and the rest of the line.
+/// The label before a value, as in `key: value` and `- **label:** value`, and the rest of the line.
 fn labelled(line: &str) -> (Option<&str>, &str) {
     // A heading names what follows it; the title was compared.
     if line.starts_with('#') {
@@ -284,7 +284,7 @@ mod tests {
         let losses = converted(PLAN, |_| ());
         assert_eq!(
             losses,
-            ["text in line 5: team: rockets", "text in line 30: Nobody reads elephants."],
+            ["text on line 5: team: rockets", "text on line 30: Nobody reads elephants."],
             "{losses:?}"
         );
     }

@@ -1,21 +1,21 @@
-//! Tells in which dialect a plan is written, by what it says and where it lies. Never guesses: what looks like none is told
-//! what it lacks for each.
+//! Detects the dialect of a plan by its content and path. Never guesses: for an undetected file, PW0116 lists what each
+//! dialect requires.
 
 use super::{DIALECTS, Dialect, HEAD_BYTES};
 
-/// A dialect and by what it was told.
+/// A dialect and the evidence for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detected {
     pub dialect: &'static Dialect,
-    /// By what: `PLAN.md in .harness/`.
+    /// Such as `PLAN.md in .harness/`.
     pub because: String,
 }
 
-/// A text that looks like no dialect.
+/// No dialect was detected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unlike;
 
-/// The dialect of a plan at this place with this text.
+/// The dialect of a plan with this path and text.
 pub fn detect(place: &str, text: &str) -> Result<Detected, Unlike> {
     let head = &text[..text.floor_char_boundary(HEAD_BYTES)];
     let recognised =
@@ -23,7 +23,6 @@ pub fn detect(place: &str, text: &str) -> Result<Detected, Unlike> {
     DIALECTS.iter().find_map(recognised).ok_or(Unlike)
 }
 
-/// The dialect with this name.
 pub fn named(name: &str) -> Option<&'static Dialect> {
     DIALECTS.iter().copied().find(|dialect| dialect.name == name)
 }

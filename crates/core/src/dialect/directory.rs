@@ -1,5 +1,5 @@
-//! The directory dialect of document E: a folder with `plan.md` and a file `tasks/NN-slug.md` for every task. Owns the names
-//! of those files and what they say; the folder comes as one text, see [`Source::bundle`].
+//! The directory dialect: a directory with `plan.md` and one file `tasks/NN-slug.md` per task. Owns the names of those
+//! files and their content; the directory comes as one text, see [`Source::bundle`].
 
 mod compose;
 mod patch;
@@ -14,10 +14,9 @@ use crate::plan::draft::{Draft, Field, Layout, Oddity};
 use crate::syntax::markdown::{Blocks, Heading};
 use crate::syntax::source::{FILE_SEPARATOR, Part, Source, Span, Spanned};
 
-/// How the table of dialects knows this one.
 pub(crate) const DIALECT: Dialect = Dialect {
     name: "directory",
-    summary: "a folder with `plan.md` and a file `tasks/NN-slug.md` for every task",
+    summary: "a directory with `plan.md` and one file `tasks/NN-slug.md` per task",
     recognises,
     parse,
     skim,
@@ -38,16 +37,16 @@ pub(crate) const DIALECT: Dialect = Dialect {
     beside: |_, _, _| Vec::new(),
 };
 
-/// The file that tells what the plan is for.
+/// The file with the title and the context of the plan.
 pub const PLAN_FILE: &str = "plan.md";
 
-/// Where the files of the tasks lie.
+/// The directory of the task files.
 pub const TASK_FOLDER: &str = "tasks/";
 
-/// Fields that document E names for later versions: allowed, kept, and read by nobody but for `timeout`.
+/// Fields that the dialect reserves for later versions: allowed and kept, but ignored except for `timeout`.
 pub const RESERVED: &[&str] = &["priority", "estimated_effort", "tags", "timeout"];
 
-/// The fields of a task and how they are written, the one that is needed first.
+/// The fields of a task and their names, the preferred one first.
 pub const FIELDS: &[(Field, &[&str])] = &[
     (Field::Id, &["id"]),
     (Field::Needs, &["depends_on"]),
@@ -56,10 +55,10 @@ pub const FIELDS: &[(Field, &[&str])] = &[
     (Field::Timeout, &["timeout"]),
 ];
 
-/// The heading below which notes are kept in [`PLAN_FILE`].
+/// The heading of the notes in [`PLAN_FILE`].
 const NOTES: &str = "Notes";
 
-/// Whether a file in [`TASK_FOLDER`] has a name of a task: `^\d{2}-[a-z0-9]+(-[a-z0-9]+)*\.md$`.
+/// Whether a file in [`TASK_FOLDER`] has a valid task name: `^\d{2}-[a-z0-9]+(-[a-z0-9]+)*\.md$`.
 pub fn is_task_file(name: &str) -> bool {
     let parts = name.strip_suffix(".md").and_then(|stem| stem.split_once('-'));
     parts.is_some_and(|(index, slug)| {
@@ -67,13 +66,13 @@ pub fn is_task_file(name: &str) -> bool {
     })
 }
 
-/// Whether a text can be the id of a task: `^[a-z0-9]+(-[a-z0-9]+)*$`.
+/// Whether a text is a valid task id: `^[a-z0-9]+(-[a-z0-9]+)*$`.
 pub fn is_id(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     text.split('-').all(|word| !word.is_empty() && word.bytes().all(is_plain))
 }
 
-/// A name that is one of a task and as near to this one as can be; `None` where nothing of it can be kept.
+/// The nearest valid task name; `None` if nothing of the name can be kept.
 pub fn task_file_name(name: &str) -> Option<String> {
     let stem = if is_markdown(name) { &name[..name.len() - 3] } else { name };
     let digits = stem.bytes().take_while(u8::is_ascii_digit).count();
@@ -82,7 +81,7 @@ pub fn task_file_name(name: &str) -> Option<String> {
     (!slug.is_empty()).then(|| format!("{index:02}-{slug}.md"))
 }
 
-/// The folder of the plan to which a file belongs by its name: the one that holds `plan.md`, or the one above `tasks/`.
+/// The directory of the plan that a file belongs to by its path: the one with `plan.md`, or the one above `tasks/`.
 pub fn folder_of(path: &str) -> Option<&str> {
     let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
     if name == PLAN_FILE {
@@ -95,25 +94,25 @@ pub fn folder_of(path: &str) -> Option<&str> {
     is_task_file(name).then_some(above)
 }
 
-/// Where a file stands in the text of its folder: `plan.md` first, then the tasks by their numbers.
+/// The position of a file in the joined text: `plan.md` first, then the tasks by number.
 pub fn reading_order(path: &str) -> (bool, u64, &str) {
     let name = path.strip_prefix(TASK_FOLDER).unwrap_or(path);
     let digits = name.bytes().take_while(u8::is_ascii_digit).count();
     (path != PLAN_FILE, name[..digits].parse().unwrap_or(u64::MAX), path)
 }
 
-/// The text of a folder, or one that is not even there: nothing else begins with a separator.
+/// Whether this is the text of a directory, even an empty one: nothing else starts with a separator.
 fn recognises(place: &str, head: &str) -> Option<String> {
     let first = head.strip_prefix(FILE_SEPARATOR).and_then(|file| file.lines().next());
     match first {
         Some(PLAN_FILE) => Some("plan.md with tasks/".to_owned()),
-        Some(_) => Some("a folder with tasks/".to_owned()),
-        None if head.is_empty() && place.ends_with('/') => Some("a folder".to_owned()),
+        Some(_) => Some("a directory with tasks/".to_owned()),
+        None if head.is_empty() && place.ends_with('/') => Some("a directory".to_owned()),
         None => None,
     }
 }
 
-/// The file that tells what the plan is for. A text that is no folder is taken for it.
+/// The span of [`PLAN_FILE`]. A text without files counts as it.
 fn plan_part(source: &Source) -> Option<&Part> {
     source.parts().iter().find(|part| part.path.is_empty() || part.path == PLAN_FILE)
 }
@@ -138,7 +137,7 @@ fn parse(source: &Source) -> Draft {
     draft
 }
 
-/// Reads what a list shows: the title of the plan and of every task.
+/// Parses what a list shows: the titles of the plan and of every task.
 fn skim(source: &Source) -> Draft {
     let mut draft = Draft::default();
     if let Some(part) = plan_part(source) {
@@ -149,19 +148,19 @@ fn skim(source: &Source) -> Draft {
     draft
 }
 
-/// The files that tell what to do. One with another name than it must have is read all the same: a step is never lost.
+/// The task files. One with an invalid name is read anyway: a step must never get lost.
 fn task_parts(source: &Source) -> impl Iterator<Item = &Part> {
     let plan = plan_part(source).map(|part| part.span);
     source.parts().iter().filter(move |part| Some(part.span) != plan && is_markdown(&part.path))
 }
 
-/// Whether a file is a text that may be a task, by its name.
+/// Whether a file may be a task, by its name.
 pub(crate) fn is_markdown(path: &str) -> bool {
     let ending = path.len().checked_sub(3).and_then(|at| path.get(at..));
     ending.is_some_and(|ending| ending.eq_ignore_ascii_case(".md"))
 }
 
-/// What is wrong with the names of the files.
+/// Reports invalid file names.
 fn names(source: &Source, plan: Option<&Part>) -> Vec<Spanned<Oddity>> {
     let mut oddities = Vec::new();
     let mut indices: HashMap<&str, Span> = HashMap::new();
@@ -182,13 +181,13 @@ fn names(source: &Source, plan: Option<&Part>) -> Vec<Spanned<Oddity>> {
     oddities
 }
 
-/// The first line of a file, or the place where it would be.
+/// The first line of a file, or where it would be.
 fn first_line(source: &Source, part: Span) -> Span {
     let line = source.line_at(part.start);
     Span::new(part.start, line.end.clamp(part.start, part.end))
 }
 
-/// Takes over what the frontmatter of [`PLAN_FILE`] says.
+/// Copies the frontmatter of [`PLAN_FILE`] into the draft.
 fn read_head(source: &Source, part: Span, draft: &mut Draft, oddities: &mut Vec<Spanned<Oddity>>) -> Parts {
     let parts = frontmatter::split_part(source, part);
     draft.frontmatter = frontmatter::read(source, &parts).0;
@@ -199,7 +198,7 @@ fn read_head(source: &Source, part: Span, draft: &mut Draft, oddities: &mut Vec<
     parts
 }
 
-/// Takes over the text of [`PLAN_FILE`].
+/// Copies the text of [`PLAN_FILE`] into the draft.
 fn read_narrative(source: &Source, body: Span, draft: &mut Draft, oddities: &mut Vec<Spanned<Oddity>>) {
     let blocks = Blocks::read_in(source, body);
     oddities.extend(blocks.unclosed.iter().map(|&span| Spanned::new(Oddity::UnclosedFence, span)));
@@ -215,7 +214,7 @@ struct Notes {
     items: Vec<Spanned<String>>,
 }
 
-/// The notes: the last section, if it is called so and has nothing but items. Anything else is what the author says.
+/// The notes: the last section, if it has that heading and only list items. Anything else is the author's text.
 fn notes(source: &Source, blocks: &Blocks, body: Span) -> Option<Notes> {
     let heading = *blocks.headings.iter().max_by_key(|heading| heading.span.start)?;
     let is_notes = task::heading_text(source, &heading).eq_ignore_ascii_case(NOTES) && !heading.is_underlined;

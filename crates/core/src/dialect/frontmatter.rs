@@ -1,5 +1,5 @@
-//! The YAML block in front of a plan's text: where it is, what it says, how a value in it is replaced.
-//! Never looks at the text behind it.
+//! The YAML block at the top of a plan: finds it, parses it, and replaces values in it. Never looks at the text after
+//! it.
 
 use crate::plan::draft::{Entry, Frontmatter, Layout, Oddity};
 use crate::syntax::source::{Edit, Source, Span, Spanned};
@@ -17,11 +17,11 @@ pub struct Parts {
     pub yaml: Option<Span>,
     /// Whether the block is never closed.
     pub is_unclosed: bool,
-    /// Where the text behind the block begins.
+    /// Where the text after the block starts.
     pub body: usize,
 }
 
-/// Finds the block. It begins at the first line that is not blank, and that line is `---`.
+/// Finds the block. It starts at the first line that is not blank, and that line is `---`.
 pub fn split(text: &str) -> Parts {
     let start = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
     let none = Parts { block: None, yaml: None, is_unclosed: false, body: start };
@@ -46,7 +46,7 @@ pub fn split(text: &str) -> Parts {
         at = end;
     }
     match opened {
-        // A block that is never closed would swallow the plan. The steps are worth more than the keys.
+        // An unclosed block would swallow the plan, and the steps are worth more than the keys.
         Some((open, inner)) => {
             Parts { block: Some(Span::new(open, inner)), yaml: None, is_unclosed: true, body: inner }
         }
@@ -54,27 +54,27 @@ pub fn split(text: &str) -> Parts {
     }
 }
 
-/// Finds the block of one file of a folder.
+/// Finds the block of one file of a directory.
 pub fn split_part(source: &Source, part: Span) -> Parts {
     let parts = split(source.slice(part));
     let shifted = |span: Option<Span>| span.map(|span| span.shifted(part.start));
     Parts { block: shifted(parts.block), yaml: shifted(parts.yaml), body: parts.body + part.start, ..parts }
 }
 
-/// Reads the keys, and what is out of order among them.
+/// Parses the keys and reports irregularities.
 pub fn read(source: &Source, parts: &Parts) -> (Frontmatter, Vec<Spanned<Oddity>>) {
     let (entries, oddities) = nodes(source, parts);
     let entries = entries.into_iter().filter_map(entry).collect();
     (Frontmatter { block: Layout(parts.block), entries }, oddities)
 }
 
-/// Reads the keys with all that stands below them, and what is out of order among them.
+/// Parses the keys with everything below them, and reports irregularities.
 pub(crate) fn nodes(source: &Source, parts: &Parts) -> (Vec<(Node, Node)>, Vec<Spanned<Oddity>>) {
     let mut oddities = Vec::new();
     if parts.is_unclosed
         && let Some(block) = parts.block
     {
-        let why = "the frontmatter is never closed by a line `---`".to_owned();
+        let why = "the frontmatter has no closing `---` line".to_owned();
         oddities.push(Spanned::new(Oddity::Frontmatter(why), source.line_at(block.start)));
     }
     let Some(span) = parts.yaml else { return (Vec::new(), oddities) };
@@ -84,7 +84,7 @@ pub(crate) fn nodes(source: &Source, parts: &Parts) -> (Vec<(Node, Node)>, Vec<S
         Some((_, Value::Map(entries))) => entries,
         Some((_, Value::Scalar { text, .. })) if text.is_empty() => Vec::new(),
         Some((span, Value::Scalar { .. } | Value::List(_))) => {
-            let why = "the frontmatter is no list of `key: value` lines".to_owned();
+            let why = "the frontmatter is not a list of `key: value` lines".to_owned();
             oddities.push(Spanned::new(Oddity::Frontmatter(why), span));
             Vec::new()
         }
@@ -93,7 +93,7 @@ pub(crate) fn nodes(source: &Source, parts: &Parts) -> (Vec<(Node, Node)>, Vec<S
     (entries, oddities)
 }
 
-/// The list below a key, inline or one item a line; a single value is a list of one.
+/// The list of a key, inline or one item per line; a single value is a list of one.
 pub fn list(source: &Source, parts: &Parts, key: &str) -> Vec<Spanned<String>> {
     let (entries, _) = nodes(source, parts);
     let scalar = |node: Node| match node.value {
@@ -108,7 +108,7 @@ pub fn list(source: &Source, parts: &Parts, key: &str) -> Vec<Spanned<String>> {
     }
 }
 
-/// The lines that say lists, those that are empty left out.
+/// The lines for the non-empty lists.
 pub fn lists(lists: &[(&str, &[Spanned<String>])]) -> String {
     let lists = lists.iter().filter(|(_, items)| !items.is_empty());
     let lines = lists.map(|(key, items)| {
@@ -133,10 +133,10 @@ fn oddity(kind: FaultKind) -> Oddity {
     let why = match kind {
         FaultKind::DuplicateKey { key, first } => return Oddity::DuplicateKey { key, first },
         FaultKind::Syntax(message) => format!("the frontmatter is not valid YAML: {message}"),
-        FaultKind::Anchor => "the frontmatter has an anchor (`&name`), which plans may not use".to_owned(),
-        FaultKind::Alias => "the frontmatter has an alias (`*name`), which plans may not use".to_owned(),
-        FaultKind::Tag => "the frontmatter has a tag (`!name`), which plans may not use".to_owned(),
-        FaultKind::MergeKey => "the frontmatter has a merge key (`<<`), which plans may not use".to_owned(),
+        FaultKind::Anchor => "anchors (`&name`) are not allowed in frontmatter".to_owned(),
+        FaultKind::Alias => "aliases (`*name`) are not allowed in frontmatter".to_owned(),
+        FaultKind::Tag => "tags (`!name`) are not allowed in frontmatter".to_owned(),
+        FaultKind::MergeKey => "merge keys (`<<`) are not allowed in frontmatter".to_owned(),
         FaultKind::SecondDocument => "the frontmatter has a second YAML document".to_owned(),
         FaultKind::TooDeep => format!("the frontmatter is nested deeper than {} levels", yaml::DEPTH_MAX),
         FaultKind::TooManyNodes => format!("the frontmatter has more than {} values", yaml::NODES_MAX),
@@ -144,12 +144,12 @@ fn oddity(kind: FaultKind) -> Oddity {
     Oddity::Frontmatter(why)
 }
 
-/// The edit that sets `key` to `value`; `None` where the present value is no plain text on one line.
+/// The edit that sets `key` to `value`; `None` if the present value is not plain text on one line.
 pub fn set(source: &Source, key: &str, value: &str) -> Option<Edit> {
     set_part(source, source.parts()[0].span, key, value)
 }
 
-/// The edit that sets `key` to `value` in one file of a folder.
+/// The edit that sets `key` to `value` in one file of a directory.
 pub fn set_part(source: &Source, part: Span, key: &str, value: &str) -> Option<Edit> {
     let parts = split_part(source, part);
     let (frontmatter, _) = read(source, &parts);
@@ -164,15 +164,15 @@ pub fn set_part(source: &Source, part: Span, key: &str, value: &str) -> Option<E
     };
     let present = entry.value.as_ref()?;
     if present.span.is_empty() {
-        // `key:` has no value to replace: it goes behind the colon, whatever blanks or comment follow.
+        // `key:` has no value to replace: insert it after the colon, whatever blanks or comment follow.
         let colon = entry.key.span.end + source.text()[entry.key.span.end..].find(':')? + 1;
         return Some(Edit::insert(colon, format!(" {quoted}")));
     }
     Some(Edit::replace(present.span, quoted))
 }
 
-/// The text of a YAML file of keys with `key` set to `value`; everything else in it stays. `None` where the present value is
-/// no plain text on one line.
+/// The text of a YAML file of keys with `key` set to `value`; everything else in it stays. `None` if the present value
+/// is not plain text on one line.
 pub fn set_in_yaml(yaml: &str, key: &str, value: &str) -> Option<String> {
     const FENCE: &str = "---\n";
     let start = if yaml.starts_with(FENCE) { "" } else { FENCE };

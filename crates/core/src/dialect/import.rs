@@ -1,5 +1,6 @@
-//! The plan files of other tools, read as drafts. Each format is one entry in [`FOREIGN`] and one file in `foreign/`.
-//! Reading never fails and loses no task: what has no place in a draft is kept in the text of a task. Nothing here writes.
+//! Importers: plan files of other tools, parsed as drafts. Each format is one entry in [`FOREIGN`] and one file in
+//! `foreign/`. Parsing never fails and loses no task: whatever a draft can't represent stays in the text of a task.
+//! Writes nothing.
 
 mod backlog;
 mod beads;
@@ -35,16 +36,16 @@ use crate::plan::verified;
 use crate::syntax::markdown;
 use crate::syntax::source::{Source, Span, Spanned};
 
-/// One format of another tool.
+/// One importer.
 pub struct Foreign {
-    /// The name that people use on the command line: `spec-kit`.
+    /// The name on the command line: `spec-kit`.
     pub name: &'static str,
-    /// What the tool is called, and which of its files: `spec-kit tasks.md`.
+    /// The tool and its file: `spec-kit tasks.md`.
     pub tool: &'static str,
-    /// Whether a file at this place, with this beginning, is of this format, and by what it is told.
-    /// It sees the first [`HEAD_BYTES`] at most.
+    /// Whether a file with this path and start has this format, and the evidence. It sees at most the first
+    /// [`HEAD_BYTES`].
     pub recognises: fn(place: &str, head: &str) -> Option<String>,
-    /// Reads a file, or the files of a folder. Never fails.
+    /// Parses a file, or the files of a directory. Never fails.
     pub parse: fn(&Source) -> Draft,
 }
 
@@ -62,10 +63,10 @@ impl PartialEq for Foreign {
 
 impl Eq for Foreign {}
 
-/// How many bytes of a file are looked at to tell its format: the tasks of some begin behind pages of prose.
+/// How many bytes of a file are read to detect its format: some have pages of prose before the tasks.
 pub const HEAD_BYTES: usize = 1 << 16;
 
-/// Every format, in the order in which they are tried: the one that takes any list comes last.
+/// Every importer, in detection order: the one that accepts any list comes last.
 pub const FOREIGN: &[&Foreign] = &[
     &backlog::FOREIGN,
     &beads::FOREIGN,
@@ -86,30 +87,29 @@ pub const FOREIGN: &[&Foreign] = &[
     &generic::FOREIGN,
 ];
 
-/// The format of a file at this place with this text, and by what it is told.
+/// The format of a file with this path and text, and the evidence.
 pub fn detect(place: &str, text: &str) -> Option<(&'static Foreign, String)> {
     let head = &text[..text.floor_char_boundary(HEAD_BYTES)];
     let place = place.replace('\\', "/");
     FOREIGN.iter().find_map(|&foreign| Some((foreign, (foreign.recognises)(&place, head)?)))
 }
 
-/// The format with this name.
 pub fn named(name: &str) -> Option<&'static Foreign> {
     FOREIGN.iter().copied().find(|foreign| foreign.name == name)
 }
 
-/// Whether a file is called like one that holds markdown.
+/// Whether a file name is that of a Markdown file.
 pub(crate) fn is_markdown(place: &str) -> bool {
     let place = place.to_ascii_lowercase();
     [".md", ".markdown", ".mdc", ".txt"].iter().any(|ending| place.ends_with(ending))
 }
 
-/// A contract that a person confirms.
+/// A manual contract.
 pub(crate) fn manual() -> ContractDraft {
     ContractDraft { is_manual: true, ..ContractDraft::default() }
 }
 
-/// A step of an imported plan: it waits for nothing and a person confirms it, until the file says more.
+/// A step of an imported plan: without needs, and confirmed by a person, until the file says more.
 pub(crate) fn step(title: Spanned<String>, whole: Span) -> StepDraft {
     let number = Spanned::new(StepNumber::Counted(0), Span::at(whole.start));
     let mut step = StepDraft::empty(number, title);
@@ -120,8 +120,8 @@ pub(crate) fn step(title: Spanned<String>, whole: Span) -> StepDraft {
     step
 }
 
-/// A name that a step can go by, made of another tool's: `T001` is `t001`, `1.2` is `task-1-2`, which no number is.
-/// `None` where nothing of the name is left.
+/// A step id derived from another tool's id: `T001` is `t001`, `1.2` is `task-1-2`, which can't be a number. `None` if
+/// nothing is left.
 pub(crate) fn legal(name: &str) -> Option<String> {
     let slug = verified::slug(name);
     match slug.bytes().any(|byte| byte.is_ascii_lowercase()) {
@@ -131,11 +131,11 @@ pub(crate) fn legal(name: &str) -> Option<String> {
     }
 }
 
-/// The files that a step may change, as patterns. `None` where one of them is no path: a limit that is wrong is worse than
+/// The files that a step may change, as patterns. `None` if one of them is not a path: a wrong limit is worse than
 /// none, and the text of the task has them all.
 pub(crate) fn files(paths: Vec<Spanned<String>>) -> Option<Vec<Spanned<String>>> {
     let pattern = |path: Spanned<String>| {
-        // `src/a.rs:10-20` says where in the file.
+        // `src/a.rs:10-20` includes a line range.
         let name =
             path.value.split_once(':').map_or(path.value.as_str(), |(name, _)| name).trim_end_matches('/');
         let is_path = !name.is_empty()
@@ -156,8 +156,8 @@ pub(crate) fn files(paths: Vec<Spanned<String>>) -> Option<Vec<Spanned<String>>>
     (!patterns.is_empty()).then_some(patterns)
 }
 
-/// Settles what an importer leaves open: numbers count the places, every step has an id that no other one has, and a need
-/// that names no step goes into the text of the task, where it is not lost.
+/// Completes an imported draft: numbers the steps, makes every id unique, and moves unknown needs into the text of the
+/// task, so that they are not lost.
 pub(crate) fn settle(draft: &mut Draft) {
     for (place, step) in draft.steps.iter_mut().enumerate() {
         step.number.value = StepNumber::Counted(u32::try_from(place + 1).unwrap_or(u32::MAX));
@@ -176,12 +176,12 @@ pub(crate) fn settle(draft: &mut Draft) {
             .map(|need| need.value)
             .collect();
         if !lost.is_empty() {
-            tell(step, &format!("Waits for {}, which this plan does not have.", lost.join(", ")));
+            tell(step, &format!("Depends on {}, which is not in this plan.", lost.join(", ")));
         }
     }
 }
 
-/// Adds what another file of a folder says of the plan as a whole; its steps are left alone.
+/// Adds plan-wide information from another file of the directory, without its steps.
 pub(crate) fn join(draft: &mut Draft, file: Draft) {
     draft.title = draft.title.take().or(file.title);
     if draft.frontmatter.entries.is_empty() {
@@ -195,7 +195,7 @@ pub(crate) fn join(draft: &mut Draft, file: Draft) {
     }
 }
 
-/// Gives steps whose id another one has an id of their own. The first one keeps it: whoever waits for it means that one.
+/// Makes duplicate ids unique. The first step keeps the id, because needs refer to it.
 pub(crate) fn unrepeated(steps: &mut [StepDraft]) {
     let mut taken: BTreeSet<String> =
         steps.iter().filter_map(|step| step.id.as_ref()).map(|id| id.value.clone()).collect();
@@ -222,8 +222,8 @@ pub(crate) fn tell(step: &mut StepDraft, line: &str) {
     }
 }
 
-/// Takes the words away that a tool puts in front of every title, `Plan: Add caching`. A plan with no title, or with only
-/// the one that the tool gives to all of them, is called by its file, or by its folder where all files have the same name.
+/// Removes words that a tool puts before every title, as in `Plan: Add caching`. A plan without a title, or with the
+/// tool's generic one, is named after its file, or after its directory if all files have the same name.
 pub(crate) fn entitle(draft: &mut Draft, place: &str, usual: &str) {
     const NAMES: &[&str] = &["tasks", "plan", "todo", "readme", "roadmap", "work-packages"];
     const WORDS: &[&str] =
@@ -250,8 +250,8 @@ pub(crate) fn entitle(draft: &mut Draft, place: &str, usual: &str) {
     }
 }
 
-/// Text that can stand in a plan of any dialect and is still read as text: headings become bold, labels lose their stars,
-/// and where code or a comment is never closed the whole is a quotation.
+/// Text that is safe in a plan of any dialect: headings become bold, labels lose their stars, and text with unclosed
+/// code or comments becomes a block quote.
 pub(crate) fn prose(text: &str) -> String {
     let mut fence: Option<String> = None;
     let lines = undivided(text).lines().map(|line| {
@@ -277,7 +277,7 @@ pub(crate) fn prose(text: &str) -> String {
     }
 }
 
-/// The text without the lines at its end that only divide it from the next.
+/// The text without trailing dividing lines.
 fn undivided(text: &str) -> &str {
     let mut kept = text.trim_end();
     while let Some((before, last)) = kept.rsplit_once('\n') {
@@ -297,7 +297,7 @@ fn plain(line: &str) -> String {
     let marks = bare.bytes().take_while(|&byte| byte == b'#').count();
     if (1..=6).contains(&marks) && bare[marks..].starts_with([' ', '\t']) {
         let title = bare[marks..].trim().trim_end_matches(['#', ':']).trim_end().replace("**", "");
-        // Bold words with a colon would be a label.
+        // Bold words with a colon would be parsed as a label.
         let is_bold = !title.is_empty() && !title.contains(':');
         return if is_bold { format!("**{title}**") } else { title };
     }

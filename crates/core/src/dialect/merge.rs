@@ -1,9 +1,9 @@
-//! Three-way merge of plan files by what they say, for Git. Pure: three texts in, one text out.
+//! Semantic three-way merge of plan files, for git. Pure: three texts in, one text out.
 //!
-//! Every text is divided into units (`unit`): keys of the frontmatter, sections, steps, their fields, list items. Units are
-//! merged by what they are called, so that two changes clash only where both sides say something else of the same thing. What
-//! one side alone changed is taken byte for byte. In the end the merged text is read again and has to say what both sides said
-//! (`fact`); otherwise the merge is no clean one, whatever it looks like.
+//! Every text is divided into units (`unit`): keys of the frontmatter, sections, steps, their fields, list items. Units
+//! are merged by name, so that two changes conflict only if both sides change the same thing differently. Changes of
+//! only one side are taken byte for byte. In the end the merged text is parsed again and must mean what both sides
+//! meant (`fact`); otherwise the merge is not clean, whatever it looks like.
 
 mod append;
 mod split;
@@ -24,23 +24,23 @@ use sequence::Stretch;
 use split::Side;
 use unit::{Kind, Unit};
 
-/// A text that was made of two.
+/// A merged text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Merged {
-    /// The text, with marks around every conflict.
+    /// With markers around every conflict.
     pub text: String,
-    /// How many conflicts there are.
+    /// The number of conflicts.
     pub conflicts: usize,
 }
 
-/// How a conflict is set off.
+/// The style of conflict markers.
 #[derive(Debug, Clone, Copy)]
 pub struct Markers<'a> {
-    /// How many characters a marker has; Git's own have 7.
+    /// The length of a marker; git uses 7.
     pub size: usize,
-    /// What our side is called.
+    /// The label of our side.
     pub ours: &'a str,
-    /// What their side is called.
+    /// The label of their side.
     pub theirs: &'a str,
 }
 
@@ -67,9 +67,9 @@ impl Markers<'_> {
     }
 }
 
-/// Merges what both sides made of a plan, by what it says.
+/// Merges both sides' changes to a plan.
 ///
-/// It does not matter which side is ours but for the order inside of a conflict.
+/// Swapping the sides only changes the order inside conflicts.
 pub fn merge(base: &Source, ours: &Source, theirs: &Source) -> Merged {
     merge_marked([base, ours, theirs], &Markers::default())
 }
@@ -92,7 +92,7 @@ pub fn merge_marked([base, ours, theirs]: [&Source; 3], markers: &Markers<'_>) -
     Merged { text: spelling.restore(&merged.text), ..merged }
 }
 
-/// Merges texts of which nothing is known but their lines.
+/// Merges texts line by line.
 pub fn merge_lines([base, ours, theirs]: [&str; 3], markers: &Markers<'_>) -> Merged {
     together(sequence::lines(base, ours, theirs), markers)
 }
@@ -110,14 +110,14 @@ fn together(stretches: Vec<Stretch>, markers: &Markers<'_>) -> Merged {
     merged
 }
 
-/// Merges the units of the texts; `None` where the result would not say what both sides said.
+/// Merges the units of the texts; `None` if the result would not mean what both sides meant.
 fn by_meaning(texts: [(Source, Draft); 3], markers: &Markers<'_>) -> Option<Merged> {
     let drafts = texts.each_ref().map(|(_, draft)| draft);
     let names = step::names(drafts);
-    // What each side says is read before its needs are made to follow: in its own text they name its own steps.
+    // The facts of each side are read before its needs are renumbered: in its own text they refer to its own steps.
     let said: [_; 3] = std::array::from_fn(|side| check::facts(&texts[side].0, drafts[side], &names[side]));
     let are_counted = drafts.into_iter().all(step::are_counted);
-    // First the same number for the same step, whatever it is: only then is it seen who changed what, and what comes where.
+    // First give the same step the same number everywhere: only then can changes and moves be compared.
     let provisional = step::counted(names.iter().flatten());
     let alike = step::follow(texts, &names, are_counted.then_some(&provisional))?;
     let order = step_order(&alike, &names)?;
@@ -151,7 +151,7 @@ fn step_order(texts: &[(Source, Draft); 3], names: &[Vec<String>; 3]) -> Option<
     let count = |units: &[Unit<'_>]| units.iter().filter(|unit| unit.kind == Kind::Step).count();
     let are_here = (0..3).all(|side| count(&units[side]) == names[side].len());
     if !are_here {
-        // They stand further inside: in a list of a record, or in files of their own.
+        // They are nested: in a list of a record, or in separate files.
         units = std::array::from_fn(|side| {
             let (source, draft) = &texts[side];
             let unit = |(step, name): (&StepDraft, &String)| {
@@ -170,7 +170,8 @@ fn step_order(texts: &[(Source, Draft); 3], names: &[Vec<String>; 3]) -> Option<
     Some(steps.filter_map(|unit| unit.name.clone()).collect())
 }
 
-/// The last resort: lines, and where even those would say something that nobody said, everything is shown twice.
+/// The fallback: a line merge, or if even that would mean something that neither side wrote, one conflict around
+/// everything.
 fn by_lines(texts: &[(Source, Draft); 3], markers: &Markers<'_>) -> Merged {
     let (sources, drafts) = (texts.each_ref().map(|text| &text.0), texts.each_ref().map(|text| &text.1));
     let [base, ours, theirs] = sources.map(Source::text);
@@ -185,14 +186,14 @@ fn by_lines(texts: &[(Source, Draft); 3], markers: &Markers<'_>) -> Merged {
         let read = sources[0].with(merged.text.as_str());
         let draft = read.draft();
         let facts = |side: usize| check::facts(sources[side], drafts[side], &names[side]);
-        // Without a step that came, went or moved the names are those of the base.
+        // If no step was added, removed or moved, the names are those of the base.
         (0..3).all(|side| says_the_same(side, &draft))
             && check::are_merged([&facts(0), &facts(1), &facts(2)], &check::facts(&read, &draft, &names[0]))
     };
     if is_sound { merged } else { apart(ours, theirs, markers) }
 }
 
-/// Both texts with one conflict around all that is not the same at their beginning and end.
+/// Both texts with one conflict around everything but their common start and end.
 fn apart(ours: &str, theirs: &str, markers: &Markers<'_>) -> Merged {
     let [ours, theirs] = [ours, theirs].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
     let front = ours.iter().zip(&theirs).take_while(|(left, right)| left == right).count();
@@ -261,7 +262,7 @@ impl<'l, 'a> Known<'l, 'a> {
         self.unit(id, 1).or(self.unit(id, 2)).or(self.unit(id, 0))
     }
 
-    /// What is in the merged list, in its order. What one side took away goes unless the other one changed it.
+    /// The merged list in order. A unit that one side removed is dropped unless the other one changed it.
     fn order(&self) -> Option<Vec<usize>> {
         let is_kept = |id: usize| match [0, 1, 2].map(|side| self.unit(id, side)) {
             [Some(_), None, None] => false,
@@ -273,7 +274,7 @@ impl<'l, 'a> Known<'l, 'a> {
         sequence::order([base, ours, theirs], is_kept, comes_first)
     }
 
-    /// Steps come before all else that was put at the same place: a section may end where no step follows it.
+    /// Steps come before anything else inserted at the same position: a section may end where no step follows it.
     fn rank(&self, run: &[usize]) -> Vec<(bool, &'l str, &'l str)> {
         let units = run.iter().filter_map(|&id| self.any(id));
         units.map(|unit| (unit.kind != Kind::Step, unit.rank.as_str(), unit.text)).collect()
@@ -332,7 +333,7 @@ fn pair(base: &[Unit<'_>], side: &[Unit<'_>]) -> Vec<Option<usize>> {
         pairs[side_places[new]] = Some(base_places[old]);
     }
     for (old, new) in sequence::changes(&same, base_texts.len(), side_texts.len()) {
-        // As many as there were: each is the one that stood at its place. Otherwise nobody can tell.
+        // If the count is unchanged, each corresponds to the one at its position. Otherwise the mapping is unknown.
         if old.len() == new.len() {
             for (old, new) in old.zip(new) {
                 let (old, new) = (base_places[old], side_places[new]);
@@ -348,7 +349,7 @@ struct Merger<'m> {
 }
 
 impl Merger<'_> {
-    /// Merges lists of units; `None` where both sides brought them into an order of their own.
+    /// Merges lists of units; `None` if both sides reordered them differently.
     fn units(&self, base: &[Unit<'_>], ours: &[Unit<'_>], theirs: &[Unit<'_>]) -> Option<Merged> {
         let known = Known::of(base, ours, theirs);
         let order = known.order()?;
@@ -405,7 +406,7 @@ impl Merger<'_> {
         self.leaf(base, ours, theirs)
     }
 
-    /// Two texts of one thing that both sides changed.
+    /// Two versions of a unit that both sides changed.
     fn leaf(&self, base: Option<&Unit<'_>>, ours: &Unit<'_>, theirs: &Unit<'_>) -> Merged {
         let settled = match (base.map(|base| &base.kind), &ours.kind, &theirs.kind) {
             (Some(Kind::Value(was)), Kind::Value(us), Kind::Value(them)) => match (us == was, them == was) {
@@ -430,8 +431,8 @@ impl Merger<'_> {
     }
 }
 
-/// The claim that holds where both sides changed it: what somebody is at yields to what came of it. A step that is done for
-/// one side and has failed for the other is a conflict.
+/// The claim that wins if both sides changed it: "running" yields to a result. Done on one side and failed on the other
+/// is a conflict.
 fn claim<'k>(ours: &'k Kind, theirs: &'k Kind) -> Option<&'k Kind> {
     match (ours, theirs) {
         (Kind::Claim(Some(Mark::Running)), Kind::Claim(Some(_))) => Some(theirs),
@@ -441,8 +442,8 @@ fn claim<'k>(ours: &'k Kind, theirs: &'k Kind) -> Option<&'k Kind> {
     }
 }
 
-/// What the harness wrote on both sides: of two states the one further along, of two times the later one. A version that
-/// both sides counted up is counted once more, so that it stands for no text but this one.
+/// Values that planwright wrote on both sides: the further state, the later time. A version that both sides incremented
+/// is incremented once more, so that it identifies only this text.
 fn owned(base: Option<&Unit<'_>>, ours: &Unit<'_>, theirs: &Unit<'_>) -> Option<String> {
     let (Kind::Owned { key, value: us }, Kind::Owned { value: them, .. }) = (&ours.kind, &theirs.kind) else {
         return None;

@@ -1,5 +1,5 @@
-//! The dialect of document D: `PLAN.md` and `PLAN-<name>.md`, tasks `### N.` with What, Verification and Status, and all
-//! that people make of it. Reads anything, writes only the bytes that a change needs. See docs/dialects/named.md.
+//! The named dialect: `PLAN.md` and `PLAN-<name>.md`, tasks `### N.` with What, Verification and Status, and the many
+//! variants that people write. Reads anything, writes only the bytes that a change needs. See docs/dialects/named.md.
 
 mod compose;
 mod conflict_copy;
@@ -26,10 +26,9 @@ use crate::syntax::source::{FILE_SEPARATOR, Source, Span, Spanned};
 use outline::Outline;
 use task_reference::Roll;
 
-/// How the table of dialects knows this one.
 pub(super) const DIALECT: Dialect = Dialect {
     name: "named",
-    summary: "`PLAN.md` or `PLAN-<name>.md`, or markdown tasks `### N.` with What, Verification and Status",
+    summary: "`PLAN.md` or `PLAN-<name>.md`, or Markdown tasks `### N.` with What, Verification and Status",
     recognises,
     parse,
     skim: parse,
@@ -58,7 +57,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     beside: progress::beside,
 };
 
-/// The states of a plan. Document D has planning, in-progress and done; for what it has no word, the plain one is taken.
+/// The states of a plan. The dialect itself has planning, in-progress and done; the others use their plain names.
 const STATES: &[(&str, State)] = &[
     ("planning", State::Draft),
     ("draft", State::Draft),
@@ -107,9 +106,9 @@ const fn spell(state: State) -> Option<&'static str> {
     })
 }
 
-/// A plan is told by its name, or by tasks in the form of document D.
+/// Detected by file name, or by tasks with at least two of the typical fields.
 fn recognises(place: &str, head: &str) -> Option<String> {
-    // A plan that is a folder is another dialect's, and so are the files of its folder.
+    // Directories and their files belong to the directory dialect.
     if head.starts_with(FILE_SEPARATOR) {
         return None;
     }
@@ -125,7 +124,7 @@ fn recognises(place: &str, head: &str) -> Option<String> {
     has_tasks(head).then(|| "tasks with What, Verification and Status".to_owned())
 }
 
-/// Whether some numbered heading has two of the three fields.
+/// Whether a numbered heading has two of the three fields.
 fn has_tasks(head: &str) -> bool {
     let source = Source::new("head", head);
     let blocks = Blocks::read(&source, frontmatter::split(head).body);
@@ -166,7 +165,7 @@ fn parse(source: &Source) -> Draft {
     draft
 }
 
-/// Reads what is said of the plan as a whole: its status, why it exists, what it may cost.
+/// Parses what concerns the whole plan: status, context, budget.
 fn read_header(source: &Source, blocks: &Blocks, outline: &Outline, draft: &mut Draft) {
     let status = draft.frontmatter.value("status").map(|status| status.span);
     let mut status = status;
@@ -190,7 +189,7 @@ fn read_header(source: &Source, blocks: &Blocks, outline: &Outline, draft: &mut 
     let goal = ["goal", "context", "background", "overview", "summary"].iter().find_map(|name| {
         let section =
             outline.sections.iter().find(|section| section.name.value.eq_ignore_ascii_case(name))?;
-        // Tasks may stand below it; they are no part of it.
+        // Tasks below this section are not part of it.
         let first = outline
             .tasks
             .iter()
@@ -204,7 +203,7 @@ fn read_header(source: &Source, blocks: &Blocks, outline: &Outline, draft: &mut 
     draft.context = goal.or(draft.context.take());
 }
 
-/// The word at the beginning of a plan's status; a note may follow it.
+/// The first word of a plan's status; a note may follow it.
 fn said(source: &Source, status: Span) -> Spanned<String> {
     let text = source.slice(status);
     let bare = text.trim_start_matches(|character: char| !character.is_alphanumeric());
@@ -239,7 +238,7 @@ fn notes(source: &Source, blocks: &Blocks, outline: &Outline) -> Vec<Spanned<Str
         .collect()
 }
 
-/// The plan with a last line ending. Everything else is as its author wants it.
+/// Only adds a missing line ending at the end; the author decides about the rest.
 fn canonical(source: &Source) -> String {
     let text = source.text();
     if text.is_empty() || text.ends_with('\n') {

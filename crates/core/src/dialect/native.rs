@@ -1,5 +1,5 @@
-//! The native dialect: one markdown file with frontmatter, `### N.` steps, `**field:**` lines and fenced contracts.
-//! Reads anything, writes only the bytes that a change needs. The format is described in docs/formats.md.
+//! The native dialect: one Markdown file with frontmatter, `### N.` steps, `**field:**` lines and fenced contracts.
+//! Reads anything, writes only the bytes that a change needs. docs/formats.md describes the format.
 
 mod compose;
 mod field;
@@ -18,10 +18,9 @@ use heading::StepHeading;
 
 pub(super) use compose::fenced;
 
-/// How the table of dialects knows this one.
 pub(super) const DIALECT: Dialect = Dialect {
     name: "native",
-    summary: "a markdown file whose frontmatter says `type: plan`",
+    summary: "a Markdown file with `type: plan` in its frontmatter",
     recognises,
     parse,
     skim,
@@ -51,7 +50,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     beside: |_, _, _| Vec::new(),
 };
 
-/// The states of a plan, as document A spells them.
+/// The spellings of a plan's states.
 const STATES: &[(&str, State)] = &[
     ("draft", State::Draft),
     ("verified", State::Proposed),
@@ -73,7 +72,7 @@ const fn spell(state: State) -> Option<&'static str> {
     })
 }
 
-/// A native plan says `type: plan` in its frontmatter.
+/// A native plan has `type: plan` in its frontmatter.
 fn recognises(_: &str, head: &str) -> Option<String> {
     let parts = frontmatter::split(head);
     let yaml = parts
@@ -86,10 +85,10 @@ fn recognises(_: &str, head: &str) -> Option<String> {
     says_so.then(|| "`type: plan` in its frontmatter".to_owned())
 }
 
-/// Takes over what the frontmatter says of the plan as a whole.
+/// Copies plan-wide frontmatter keys into the draft.
 fn read_keys(source: &Source, parts: &frontmatter::Parts, draft: &mut Draft) {
     for (key, list) in [("depends_on", &mut draft.depends_on), ("touches", &mut draft.touches)] {
-        // Few plans say so, and thousands are listed at once.
+        // A fast path: few plans have these keys, and a list may parse thousands of plans.
         if draft.frontmatter.entry(key).is_some() {
             *list = frontmatter::list(source, parts, key);
         }
@@ -122,8 +121,7 @@ fn parse(source: &Source) -> Draft {
     draft
 }
 
-/// Reads what a list shows: the frontmatter, the title and the marks. Fields are read only where a step may be marked in
-/// one.
+/// Parses what a list shows: frontmatter, title and marks. Fields are parsed only if a step may be marked in one.
 fn skim(source: &Source) -> Draft {
     let parts = frontmatter::split(source.text());
     let (frontmatter, mut oddities) = frontmatter::read(source, &parts);
@@ -141,23 +139,23 @@ fn skim(source: &Source) -> Draft {
     draft
 }
 
-/// The headings of a plan and what they divide it into.
+/// The headings of a plan and the parts that they delimit.
 struct Outline {
     title: Option<Spanned<String>>,
-    /// What stands in front of the first step.
+    /// The text before the first step.
     preamble: Span,
-    /// The usual level of a step's heading.
+    /// The level of step headings.
     level: u8,
     steps: Vec<Section>,
     /// The text below the heading "Notes".
     notes: Option<Span>,
 }
 
-/// A step's heading and its reach.
+/// A step's heading and extent.
 struct Section {
     heading: Heading,
     read: StepHeading,
-    /// From the heading to the next step, the next heading of the same rank, or the end.
+    /// From the heading to the next step, the next heading of the same level, or the end.
     whole: Span,
 }
 
@@ -208,9 +206,9 @@ impl Outline {
     }
 }
 
-/// The headings of a plan. Text above a line of dashes is meant as text more often than as a heading: it is one only if
-/// it is a single line and no field, and behind the first step only if it is a heading that we look for. Else the task
-/// in front of a dividing line would be lost.
+/// The headings of a plan. Text above a line of dashes is usually text and not a setext heading. It counts as a heading
+/// only if it is a single line and not a field, and after the first step only if it is a heading we look for. Otherwise
+/// the task before a dividing line would be lost.
 fn headings(source: &Source, blocks: &Blocks) -> Vec<Heading> {
     let is_step = |heading: &Heading| heading::read(source, heading).is_some();
     let first_step = blocks.headings.iter().position(is_step).unwrap_or(blocks.headings.len());

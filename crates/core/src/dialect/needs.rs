@@ -1,27 +1,27 @@
-//! Edits of names that several dialects make in the same way: those of steps, and of what they wait for.
+//! Edits of step names and needs that several dialects share.
 
 use crate::plan::draft::Draft;
 use crate::plan::edit;
 use crate::plan::edit::Refusal;
 use crate::syntax::source::{Edit, Source};
 
-/// The edits that let every step which waits for this one wait for its new name.
+/// The edits that rename a step in the needs of all others.
 pub(super) fn followed(draft: &Draft, step: usize, id: &str) -> Vec<Edit> {
     let old = crate::plan::verified::ids(draft).swap_remove(step);
     let needs = draft.steps.iter().filter_map(|step| step.needs.as_ref()).flatten();
     needs.filter(|need| need.value == old).map(|need| Edit::replace(need.span, id)).collect()
 }
 
-/// How one more name comes to what a step waits for.
+/// How to add a name to a step's needs.
 pub(super) enum Added {
     Already,
-    /// Behind the last one on its line.
+    /// After the last name on the line.
     Behind(Edit),
-    /// The step declares nothing yet: these are all the names.
+    /// The step has no needs field yet: these are all the names.
     First(String),
 }
 
-/// Adds a name to what a step waits for, where names stand on one line.
+/// Adds a need to a step whose needs are on one line.
 pub(super) fn added(source: &Source, draft: &Draft, place: usize, on: &str) -> Result<Added, Refusal> {
     let names = edit::declared_needs(draft, place)?;
     if names.iter().any(|name| name == on) {

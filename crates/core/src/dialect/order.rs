@@ -1,19 +1,19 @@
-//! Edits that put steps in another order, for the dialects that keep them one behind the other in a text.
+//! Edits that reorder steps, for dialects that keep them one after the other in a text.
 
 use crate::plan::draft::{Draft, StepDraft, StepNumber};
 use crate::plan::edit;
 use crate::syntax::source;
 use crate::syntax::source::{Edit, Source, Span, Spanned};
 
-/// The step without the blank lines behind it; blanks at the end of its heading are part of it.
+/// The step without trailing blank lines; blanks at the end of its heading are part of it.
 pub(super) fn slot(source: &Source, step: &StepDraft) -> Span {
     let whole = step.whole.0;
     let end = whole.start + source.slice(whole).trim_end().len();
     Span::new(whole.start, end.max(step.heading.0.end))
 }
 
-/// Numbers the steps by their place in `order`, which lists where each stood. Needs that name a number follow, if they are
-/// spelled as they are read; a step that begins with a dash has no number to write.
+/// Numbers the steps by their position in `order`, which lists where each was. Numeric needs follow, if they are
+/// written as they are parsed; a step that starts with a dash has no number to write.
 pub(super) fn renumber(
     draft: &Draft,
     order: &[usize],
@@ -39,7 +39,7 @@ pub(super) fn renumber(
     edits
 }
 
-/// The order of so many steps once one of them moved.
+/// The order of `count` steps after one of them moved.
 pub(super) fn moved(count: usize, step: usize, to: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     let place = order.remove(step);
@@ -47,7 +47,7 @@ pub(super) fn moved(count: usize, step: usize, to: usize) -> Vec<usize> {
     order
 }
 
-/// Lets the texts in `slots` change places as `order` says, with their new numbers; what stands between them stays where it is.
+/// Rearranges the texts in `slots` according to `order`, with new numbers; the text between them stays in place.
 pub(super) fn relocate(source: &Source, slots: &[Span], order: &[usize], renumbered: &[Edit]) -> Vec<Edit> {
     let is_moved = |place: &usize| order[*place] != *place;
     let range = (0..order.len()).find(is_moved).zip((0..order.len()).rfind(is_moved));

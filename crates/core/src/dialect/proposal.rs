@@ -1,6 +1,6 @@
-//! Proposals, the dialect of document C: `.pi/plans/PLAN-<8 characters>.md` with thirteen keys in front, numbered steps that
-//! name their tools, and a context. Progress is kept in `sessions/`, large data in `artifacts/`. The format is described in
-//! docs/dialects/proposal.md.
+//! The proposal dialect: `.pi/plans/PLAN-<8 characters>.md` with thirteen frontmatter keys, numbered steps that name
+//! their tools, and a context. Progress is in `sessions/`, large data in `artifacts/`. docs/dialects/proposal.md
+//! describes the format.
 
 mod compose;
 mod config;
@@ -36,16 +36,15 @@ use crate::syntax::yaml::{Node, Value};
 use operation::Suffix;
 use outline::Outline;
 
-/// How the table of dialects knows this one.
 pub(super) const DIALECT: Dialect = Dialect {
     name: "proposal",
-    summary: "a file PLAN-<8 characters>.md in .pi/plans/, or one whose frontmatter says `id: PLAN-…` and a `status`",
+    summary: "a file PLAN-<8 characters>.md in .pi/plans/, or one with `id: PLAN-…` and `status` in its frontmatter",
     recognises,
     parse,
     skim,
     states: STATES,
     spell,
-    // Steps of a proposal carry no marks: what became of them stands in `sessions/`.
+    // Steps of a proposal have no marks: `sessions/` records their results.
     marks: &[],
     has_traces: false,
     title_key: Some("title"),
@@ -73,7 +72,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     beside: session::beside,
 };
 
-/// The keys of the frontmatter: those of the document, in its order, and the one that it puts off.
+/// The frontmatter keys: the thirteen of the dialect in order, and the one that it reserves.
 const ALL_KEYS: &[&str] = &[
     "id",
     "title",
@@ -91,10 +90,10 @@ const ALL_KEYS: &[&str] = &[
     crate::approval::policy::REQUIRED_FROM,
 ];
 
-/// The keys of the document, which every plan has.
+/// The keys that every plan has.
 const KEYS: &[&str] = ALL_KEYS.split_at(ALL_KEYS.len() - 1).0;
 
-/// The states of a plan, as document C spells them.
+/// The spellings of a plan's states.
 const STATES: &[(&str, State)] = &[
     ("proposed", State::Proposed),
     ("approved", State::Approved),
@@ -107,13 +106,13 @@ const STATES: &[(&str, State)] = &[
     ("needs_review", State::Waiting(Reason::RevisionsSpent)),
 ];
 
-/// Whatever stops an execution is `stalled`; what waits for a yes is in review.
+/// Anything that stops a run is `stalled`; a plan pending approval is in review.
 #[expect(clippy::unnecessary_wraps, reason = "other dialects have no word for some states")]
 const fn spell(state: State) -> Option<&'static str> {
     Some(match state {
         State::Draft | State::Proposed => "proposed",
         State::Approved => "approved",
-        // A plan that waits for an answer goes on as it is.
+        // A plan that waits for an answer continues unchanged afterwards.
         State::Running | State::Waiting(Reason::Question) => "executing",
         State::Waiting(Reason::RevisionsSpent | Reason::Lapsed) => "needs_review",
         State::Waiting(
@@ -126,15 +125,14 @@ const fn spell(state: State) -> Option<&'static str> {
     })
 }
 
-/// Whether a plan is written in this dialect.
 pub(crate) fn wrote(source: &Source) -> bool {
     *source.dialect() == DIALECT
 }
 
-/// What every id begins with.
+/// The prefix of every id.
 const ID_PREFIX: &str = "PLAN-";
 
-/// How many characters follow.
+/// The number of characters after the prefix.
 const ID_CHARS: usize = 8;
 
 /// A new id: `PLAN-` and eight digits of the number.
@@ -149,8 +147,7 @@ pub fn is_id(text: &str) -> bool {
     text.strip_prefix(ID_PREFIX).is_some_and(is_rest)
 }
 
-/// The version of a plan, which grows by one with every write; 1 where the plan has none, `None` where that is no positive
-/// whole number.
+/// The version of a plan, incremented on every write; 1 if missing, `None` if it is not a positive whole number.
 pub fn version(source: &Source) -> Option<u64> {
     let parts = frontmatter::split(source.text());
     let (frontmatter, _) = frontmatter::read(source, &parts);
@@ -163,12 +160,12 @@ pub fn version(source: &Source) -> Option<u64> {
     }
 }
 
-/// The edits that write down in one line what an execution came to.
+/// The edits that record the result of a run in one line.
 pub fn summarise(source: &Source, summary: &str) -> Vec<Edit> {
     patch::summarise(source, summary)
 }
 
-/// The tool of a step, what it does and to what, where the step says so.
+/// Tool, operation and target of a step, if it names them.
 pub fn operation(step: &StepDraft) -> Option<Operation> {
     let task = &step.task.as_ref()?.value;
     let found = |line: &str| match operation::divide(line).1 {
@@ -180,19 +177,19 @@ pub fn operation(step: &StepDraft) -> Option<Operation> {
     step.tools.iter().any(|tool| tool.value == operation.tool).then_some(operation)
 }
 
-/// The id of a plan: what it says, or what its file is called.
+/// The id of a plan: the written one, or its file name.
 fn id_of(source: &Source, draft: &Draft) -> String {
     let said = draft.frontmatter.value("id").map(|id| id.value.clone());
     said.unwrap_or_else(|| file_stem(source.place()).to_owned())
 }
 
-/// The name of a file without folders and extension.
+/// The file name without directory and extension.
 pub(crate) fn file_stem(place: &str) -> &str {
     let name = place.rsplit(['/', '\\']).next().unwrap_or(place);
     name.strip_suffix(".md").unwrap_or(name)
 }
 
-/// A proposal lies in `.pi/plans/` or in its archive, or says so in its frontmatter.
+/// A proposal is in `.pi/plans/` or its archive, or has the frontmatter of one.
 fn recognises(place: &str, head: &str) -> Option<String> {
     let folders: Vec<&str> =
         place.split(['/', '\\']).filter(|folder| !folder.is_empty() && *folder != ".").collect();
@@ -224,7 +221,7 @@ fn parse(source: &Source) -> Draft {
     draft
 }
 
-/// Reads what a list shows: all but the context.
+/// Parses what a list shows: everything except the context.
 fn skim(source: &Source) -> Draft {
     let parts = frontmatter::split(source.text());
     read(source, &parts, &Outline::of(source, &parts))
@@ -244,7 +241,7 @@ fn read(source: &Source, parts: &Parts, outline: &Outline) -> Draft {
     draft
 }
 
-/// The title of a plan whose frontmatter has none: the first heading of the first rank in front of the steps.
+/// The title of a plan without a `title` key: the first level-1 heading before the steps.
 fn first_heading(draft: &Draft, outline: &Outline) -> Option<Spanned<String>> {
     let first_step = draft.steps.first().map_or(outline.body.end, |step| step.whole.0.start);
     let is_title = |titled: &&outline::Titled| {
@@ -261,7 +258,7 @@ fn first_heading(draft: &Draft, outline: &Outline) -> Option<Spanned<String>> {
         .filter(|name| !name.value.is_empty())
 }
 
-/// The tools that the plan may use: a list, or names with commas between them.
+/// The tools that the plan may use: a list, or names separated by commas.
 pub fn tools_required(source: &Source) -> Vec<Spanned<String>> {
     let Some(span) = frontmatter::split(source.text()).yaml else { return Vec::new() };
     let (Some(Node { value: Value::Map(entries), .. }), _) = yaml::read(source.slice(span), span.start)

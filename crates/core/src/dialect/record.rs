@@ -1,5 +1,5 @@
-//! The record dialect: one map of keys in YAML or JSON, as document B has it, with steps that count from 0. Reads anything,
-//! writes only the bytes that a change needs. docs/dialects/record.md describes it.
+//! The record dialect: one map in YAML or JSON, with steps counted from 0. Reads anything, writes only the bytes that a
+//! change needs. docs/dialects/record.md describes the format.
 
 mod compose;
 mod event;
@@ -24,7 +24,6 @@ use crate::syntax::source::Source;
 use crate::syntax::yaml;
 use crate::syntax::yaml::Value;
 
-/// How the table of dialects knows this one.
 pub(super) const DIALECT: Dialect = Dialect {
     name: "record",
     summary: "a YAML or JSON file in `.rawko/plans/`, or one with the keys `task`, `steps` and `currentStepIndex`",
@@ -48,13 +47,12 @@ pub(super) const DIALECT: Dialect = Dialect {
     beside: pointer::beside,
 };
 
-/// The most scalars, lists and maps of a plan: 10,000 steps have some 300,000.
+/// The limit of scalars, lists and maps in a plan: 10,000 steps have about 300,000.
 const NODES_MAX: usize = 1_000_000;
 
-/// The most steps of a plan.
 const STEPS_MAX: usize = 20_000;
 
-/// The states of a plan, as document B spells them.
+/// The spellings of a plan's states.
 const STATES: &[(&str, State)] = &[
     ("draft", State::Draft),
     ("in_progress", State::Running),
@@ -63,7 +61,6 @@ const STATES: &[(&str, State)] = &[
     ("replanning", State::Waiting(Reason::Replanning)),
 ];
 
-/// The word for a state.
 pub(crate) const fn spelled(state: State) -> &'static str {
     match spell(state) {
         Some(word) => word,
@@ -75,7 +72,7 @@ pub(crate) const fn spelled(state: State) -> &'static str {
 const fn spell(state: State) -> Option<&'static str> {
     Some(match state {
         State::Draft | State::Proposed | State::Approved => "draft",
-        // A plan that waits for an answer goes on as it is: nobody makes another one of it.
+        // A plan that waits for an answer continues unchanged afterwards; it is not replanned.
         State::Running | State::Waiting(Reason::Question) => "in_progress",
         State::Waiting(_) | State::Rejected => "replanning",
         State::Done => "complete",
@@ -83,10 +80,10 @@ const fn spell(state: State) -> Option<&'static str> {
     })
 }
 
-/// The words for the state of a step.
+/// The spellings of a step's state.
 pub(crate) const STEP_WORDS: &[&str] = &["pending", "in_progress", "complete", "failed", "skipped"];
 
-/// The word for what is claimed of a step.
+/// The spelling of a mark.
 const fn word(mark: Option<Mark>) -> &'static str {
     match mark {
         None => "pending",
@@ -97,7 +94,7 @@ const fn word(mark: Option<Mark>) -> &'static str {
     }
 }
 
-/// The keys of a plan, in their usual order.
+/// In canonical order.
 const PLAN_KEYS: &[&str] = &[
     "id",
     "task",
@@ -112,7 +109,7 @@ const PLAN_KEYS: &[&str] = &[
     "metadata",
 ];
 
-/// The keys of a step, in their usual order. Those behind `acceptanceCriteria` are our own.
+/// In canonical order. The dialect defines those up to `acceptanceCriteria`; planwright adds the others.
 const STEP_KEYS: &[&str] = &[
     "index",
     "id",
@@ -144,11 +141,11 @@ const STEP_KEYS: &[&str] = &[
     "onFail",
 ];
 
-/// The keys of the metadata, in their usual order. The last three are our own.
+/// In canonical order. planwright adds the last three.
 const METADATA_KEYS: &[&str] =
     &["complexity", "tags", "constraints", "informedByMemories", "priority", "budget", "notes"];
 
-/// The keys of a step that the author writes, and what each is.
+/// The keys of a step that the author writes, and the fields they map to.
 const FIELDS: &[(Field, &[&str])] = &[
     (Field::Id, &["id"]),
     (Field::Status, &["status"]),
@@ -172,10 +169,10 @@ const FIELDS: &[(Field, &[&str])] = &[
     (Field::OnFail, &["onFail"]),
 ];
 
-/// The folder that plans lie in.
+/// The directory of plans.
 const FOLDER: &str = ".rawko/plans/";
 
-/// Told by its place, whatever it holds, or by keys that nothing else has together.
+/// Detected by path, whatever the content, or by a combination of keys that no other format has.
 fn recognises(place: &str, head: &str) -> Option<String> {
     let place = place.replace('\\', "/");
     let name = place.rsplit('/').next().unwrap_or_default();
@@ -200,7 +197,7 @@ fn recognises(place: &str, head: &str) -> Option<String> {
     let says_state =
         status.and_then(|(_, word)| read::text(word)).is_some_and(|word| DIALECT.state(word).is_some());
     let counts = value("currentStepIndex").is_some();
-    // The steps may begin behind the part that was looked at.
+    // The steps may start after the part of the file that was read.
     let is_cut = head.len() + 4 > super::HEAD_BYTES;
     match (has_task, has_steps, counts) {
         (true, true, true) => Some("`task`, `steps` and `currentStepIndex`".to_owned()),
@@ -210,13 +207,13 @@ fn recognises(place: &str, head: &str) -> Option<String> {
     }
 }
 
-/// Whether a plan lies right in the folder that document B keeps plans in.
+/// Whether a plan is directly in the plan directory of this dialect.
 fn lies_in_folder(place: &str) -> bool {
     let folder = place.rsplit_once('/').map_or("", |(folder, _)| folder);
     format!("/{folder}/").ends_with(&format!("/{FOLDER}"))
 }
 
-/// Whether the whole text is JSON, or YAML that is written like it.
+/// Whether the whole text is JSON, or YAML in JSON style.
 fn is_json(source: &Source) -> bool {
     source.text().trim_start_matches('\u{feff}').trim_start().starts_with('{')
 }

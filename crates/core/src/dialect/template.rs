@@ -1,19 +1,19 @@
-//! Plans with holes: templates in which `{{name}}` stands for a text that is still to be said. Fills them, or says what is
-//! missing; what comes out is a plan like any other and is checked like one.
+//! Plan templates with variables `{{name}}`. Fills them or reports what is missing; the result is an ordinary plan and
+//! verified like one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// A template that comes along.
+/// A built-in template.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Template {
     pub name: &'static str,
-    /// What it is for, in a line.
+    /// Its purpose, in one line.
     pub summary: &'static str,
     pub text: &'static str,
 }
 
-/// The templates that come along.
+/// The built-in templates.
 pub const TEMPLATES: &[Template] = &[
     Template {
         name: "bugfix",
@@ -22,43 +22,44 @@ pub const TEMPLATES: &[Template] = &[
     },
     Template {
         name: "feature",
-        summary: "a test for the feature, the feature, a page about it",
+        summary: "a test for the feature, the feature, its documentation",
         text: include_str!("template/feature.md"),
     },
     Template {
         name: "refactor",
-        summary: "a change of shape that no test notices",
+        summary: "a restructuring that keeps all tests passing",
         text: include_str!("template/refactor.md"),
     },
     Template {
         name: "migration",
-        summary: "the same change in many files: one step for each line of --each",
+        summary: "the same change in many files: one step per line of --each",
         text: include_str!("template/migration.md"),
     },
 ];
 
-/// Variables that every template has without being told: what `new` knows anyway.
+/// Variables that `planwright new` sets in every template.
 pub const GIVEN: &[&str] = &["name", "title", "owner", "target"];
 
-/// The longest that may stand between the braces of a hole, with the end of it: a file full of braces is not searched to its end
-/// from each of them.
+/// The longest variable, with its closing braces. Keeps a file full of braces from being searched to its end from each
+/// of them.
 const HOLE_BYTES_MAX: usize = 256;
 
 /// Why a template can't be filled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unfilled {
-    /// Variables that nobody said, each with the line of its first place.
+    /// Missing variables, each with the line of its first use.
     pub missing: Vec<(String, usize)>,
-    /// Variables that somebody said and the template does not have.
+    /// Given variables that the template doesn't have.
     pub unknown: Vec<String>,
-    /// Variables whose text is not one line.
+    /// Variables whose value is not one line.
     pub long: Vec<String>,
 }
 
 impl fmt::Display for Unfilled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
-        let missing = self.missing.iter().map(|(name, line)| format!("`{name}` (line {line}) is not said"));
+        let missing =
+            self.missing.iter().map(|(name, line)| format!("variable `{name}` (line {line}) is not set"));
         parts.extend(missing);
         parts.extend(self.unknown.iter().map(|name| format!("the template has no variable `{name}`")));
         parts.extend(self.long.iter().map(|name| format!("`{name}` is not one line of text")));
@@ -75,13 +76,13 @@ struct Hole<'a> {
     name: &'a str,
 }
 
-/// The variables of a template, in the order of their first places.
+/// The variables of a template, in order of first use.
 pub fn variables(text: &str) -> Vec<String> {
     let mut seen = BTreeSet::new();
     holes(text).into_iter().filter(|hole| seen.insert(hole.name)).map(|hole| hole.name.to_owned()).collect()
 }
 
-/// The template with every hole filled. `given` may name what the template does not need; `said` may not.
+/// Fills the template. `given` may contain unused variables; `said` may not.
 pub fn fill(
     text: &str,
     said: &BTreeMap<String, String>,
@@ -91,7 +92,7 @@ pub fn fill(
     let value = |name: &str| said.get(name).or_else(|| given.get(name));
     let mut seen = BTreeSet::new();
     let missing = holes.iter().filter(|hole| value(hole.name).is_none() && seen.insert(hole.name));
-    // Holes come in their order, so that each line is counted once.
+    // Variables are in order, so that each line is counted once.
     let (mut counted, mut line) = (0, 1);
     let missing = missing.map(|hole| {
         line += text[counted..hole.start].matches('\n').count();
@@ -123,7 +124,7 @@ fn is_line(text: &str) -> bool {
     !text.trim().is_empty() && !text.contains(['\n', '\r']) && !text.chars().any(crate::verify::is_hidden)
 }
 
-/// Every `{{name}}`. What stands in double braces and is no name (`{{.State}}`) is text: other programs have such braces too.
+/// Every `{{name}}`. Double braces without a name (`{{.State}}`) are text: other programs use them too.
 fn holes(text: &str) -> Vec<Hole<'_>> {
     let mut holes = Vec::new();
     let mut at = 0;
@@ -168,7 +169,7 @@ mod tests {
             fill("1\n{{x}} {{y}} {{x}}", &map(&[("z", "1"), ("y", "a\nb")]), &map(&[])).expect_err("holes");
         assert_eq!(
             unfilled.to_string(),
-            "`x` (line 2) is not said; the template has no variable `z`; `y` is not one line of text"
+            "variable `x` (line 2) is not set; the template has no variable `z`; `y` is not one line of text"
         );
         assert_eq!(fill("{{name}}", &map(&[]), &map(&[("name", "n"), ("title", "t")])).as_deref(), Ok("n"));
     }

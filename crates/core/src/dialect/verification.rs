@@ -1,13 +1,13 @@
-//! The contract in the prose of a dialect that has no field for one: commands in fences or in backticks. Only what is
-//! clearly nothing but commands is run; where anything else must be looked at, all of it is for a person, so that no step is
-//! ever judged by half of what its author asked for.
+//! Finds contracts in the prose of dialects that have no contract field: commands in fences or backticks. Accepts only
+//! text that is clearly nothing but commands. If anything else must be checked, the whole contract is manual, so that
+//! no step passes on half of its criteria.
 
 use crate::plan::draft::ContractDraft;
 use crate::syntax::markdown::{Blocks, Code};
 use crate::syntax::shell;
 use crate::syntax::source::{Excerpt, Source, Span, Spanned};
 
-/// Words around commands that ask for nothing but that they pass.
+/// Words around commands that ask for nothing except that they pass.
 const NEUTRAL: &[&str] = &[
     "run",
     "runs",
@@ -88,19 +88,19 @@ const NEUTRAL: &[&str] = &[
     "✓",
 ];
 
-/// Words that two commands may not be joined by: any of them alone would do, or one would not be run.
+/// Words that must not join two commands: either one would do, or one would not run.
 const CHOICES: &[&str] = &["or"];
 
-/// Languages of fences that a shell can run. `console` is one as long as no prompt stands in it.
+/// Fence languages that a shell can run. `console` counts as long as it has no prompt.
 const SHELLS: &[&str] = &["bash", "sh", "shell", "zsh", "console", "terminal"];
 
-/// Programs that say all by their name.
+/// Programs that need no arguments.
 const ALONE: &[&str] = &[
     "ant", "bats", "ctest", "eslint", "gradle", "jest", "just", "make", "mypy", "mvn", "ninja", "nox",
     "phpunit", "pytest", "rake", "rspec", "tox", "tsc", "vitest",
 ];
 
-/// First words of code that is no shell.
+/// First words of code that is not shell.
 const FOREIGN: &[&str] = &[
     "import",
     "from",
@@ -127,8 +127,7 @@ const FOREIGN: &[&str] = &[
     "type",
 ];
 
-/// The contract that the text of `region` says; manual where it says none in a way that can be run, `None` where it says
-/// nothing.
+/// The contract in `region`; manual if it can't be run, `None` if there is none.
 pub(super) fn contract(source: &Source, blocks: &Blocks, region: Span) -> Option<ContractDraft> {
     if source.slice(region).trim().is_empty() {
         return None;
@@ -141,7 +140,7 @@ pub(super) fn contract(source: &Source, blocks: &Blocks, region: Span) -> Option
     Some(contract.unwrap_or(ContractDraft { is_manual: true, ..ContractDraft::default() }))
 }
 
-/// The commands of all fences, one behind the other, if nothing but them is asked for.
+/// The commands of all fences in order, if the text asks for nothing else.
 fn fenced(source: &Source, region: Span, fences: &[&Code]) -> Option<ContractDraft> {
     let mut around = Around::default();
     let mut at = region.start;
@@ -175,7 +174,7 @@ fn fenced(source: &Source, region: Span, fences: &[&Code]) -> Option<ContractDra
     })
 }
 
-/// The commands in backticks, if nothing but them is asked for.
+/// The commands in backticks, if the text asks for nothing else.
 fn quoted(source: &Source, region: Span) -> Option<ContractDraft> {
     let text = source.slice(region);
     let mut around = Around::default();
@@ -196,7 +195,7 @@ fn quoted(source: &Source, region: Span) -> Option<ContractDraft> {
     }
     around.read(&text[at..])?;
     let is_choice = around.has_choice && commands.len() > 1;
-    // A code that is expected of several commands is expected of one of them, and nobody says which.
+    // With several commands, it is unclear which one the expected exit code belongs to.
     let is_vague = around.code.is_some() && commands.len() > 1;
     let command = joined(source, &commands)?;
     let expect = around.expected(region);
@@ -207,16 +206,16 @@ fn quoted(source: &Source, region: Span) -> Option<ContractDraft> {
     })
 }
 
-/// What stands around the commands.
+/// The text around the commands.
 #[derive(Default)]
 struct Around {
-    /// The exit code that is expected, if it is not 0.
+    /// The expected exit code, if not 0.
     code: Option<String>,
     has_choice: bool,
 }
 
 impl Around {
-    /// Reads some text; `None` if it asks for more than that the commands pass.
+    /// Parses the text; `None` if it asks for more than that the commands pass.
     fn read(&mut self, text: &str) -> Option<()> {
         let mut before = String::new();
         for word in text.split([' ', '\t', '\n', '\r', ',', ';', ':', '(', ')', '|']) {
@@ -246,7 +245,7 @@ impl Around {
     }
 }
 
-/// Whether code is a command that a shell can run, rather than a file, a value or a piece of a program.
+/// Whether code is a shell command, rather than a file, a value or a snippet of a program.
 fn is_command(code: &str) -> bool {
     let is_assignment = |word: &&str| word.split_once('=').is_some_and(|(name, _)| is_variable(name));
     let mut words = code
@@ -272,8 +271,7 @@ fn is_variable(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
-/// Several commands as one that passes when all do. Each begins where the contract begins: what one does to its shell is
-/// none of the next one's business.
+/// Joins commands into one that passes when all do. Each runs in a subshell, so that none affects the next.
 fn joined(source: &Source, commands: &[Span]) -> Option<Excerpt> {
     let (first, last) = commands.first().zip(commands.last())?;
     let mut joined = Excerpt::new(Span::new(first.start, last.end));

@@ -1,24 +1,24 @@
-//! What a plan may cost, read out of prose such as "max 200k tokens, $1.50, 20 minutes wall clock".
+//! Budgets, parsed from prose such as "max 200k tokens, $1.50, 20 minutes wall clock".
 
-/// Limits of a plan. What the author did not name is `None`: not limited.
+/// The limits of a plan. `None` means unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Budget {
     pub tokens: Option<u64>,
-    /// Money, in millionths of a dollar.
+    /// Millionths of a dollar.
     pub micro_dollars: Option<u64>,
-    /// Time by the clock on the wall, in seconds.
+    /// Wall-clock time.
     pub seconds: Option<u64>,
 }
 
 impl Budget {
-    /// Reads every amount in `text` whose unit is known; the first of each kind counts.
+    /// Parses every amount in `text` with a known unit; the first of each kind counts.
     pub fn read(text: &str) -> Self {
         let mut budget = Self::default();
         for amount in amounts(text) {
             match amount {
                 Amount::Tokens(tokens) => budget.tokens = budget.tokens.or(Some(tokens)),
                 Amount::MicroDollars(money) => budget.micro_dollars = budget.micro_dollars.or(Some(money)),
-                // "1 hour 30 minutes" is one time.
+                // "1 hour 30 minutes" is one duration.
                 Amount::Seconds(seconds) => {
                     budget.seconds = Some(budget.seconds.unwrap_or(0).saturating_add(seconds));
                 }
@@ -27,8 +27,8 @@ impl Budget {
         budget
     }
 
-    /// Reads amounts that a person adds: `+1.50`, `$1.50`, `50k tokens`, `10 min`. A bare number is money; what is nothing, or
-    /// less, is no amount.
+    /// Parses amounts that a person adds: `+1.50`, `$1.50`, `50k tokens`, `10 min`. A bare number is money; zero and
+    /// negative amounts are invalid.
     pub fn addition(text: &str) -> Option<Self> {
         let amount = text.trim().trim_start_matches('+').trim_start();
         let is_bare = amount.chars().all(|character| character.is_ascii_digit() || character == '.');
@@ -37,13 +37,12 @@ impl Budget {
         (!amount.starts_with('-') && amounts != [0; 3]).then_some(budget)
     }
 
-    /// Whether nothing is limited.
     pub fn is_unlimited(self) -> bool {
         self == Self::default()
     }
 }
 
-/// Reads a length of time such as `10 min`, `90s` or `1 hour 30 minutes`; a bare number is seconds.
+/// Parses a duration such as `10 min`, `90s` or `1 hour 30 minutes`; a bare number is seconds.
 pub fn seconds(text: &str) -> Option<u64> {
     if let Ok(seconds) = text.trim().parse() {
         return Some(seconds);
@@ -60,7 +59,7 @@ enum Amount {
     Seconds(u64),
 }
 
-/// A number with what stands right around it.
+/// A number with its adjacent text.
 struct Number<'a> {
     value: f64,
     is_money: bool,

@@ -1,23 +1,23 @@
-//! The name of one exact meaning of a plan. The encoding is specified in docs/formats.md; a change of it is a new version.
+//! The digest that identifies the exact meaning of a plan. docs/formats.md specifies the encoding; any change to it
+//! needs a new version.
 
 use std::fmt;
 
 use crate::plan::verified::{Contract, Plan, Reference, Step};
 
-/// The first record of every encoding: digests of other versions never collide with this one.
+/// The first record of every encoding, so that digests of different versions never collide.
 const VERSION: &str = "planwright digest 1";
 
-/// Names what a plan says and the exact text of its contracts. Marks, status and spelling are left out.
+/// Covers the meaning of a plan and the exact text of its contracts, but not marks, status and formatting.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// The digest of a plan.
     pub fn of(plan: &Plan) -> Self {
         Self(blake3::hash(encoding(plan).as_bytes()).into())
     }
 
-    /// The first eight digits: enough for people to compare.
+    /// The first 8 digits, enough for people to compare.
     pub fn short(&self) -> String {
         let mut full = self.to_string();
         full.truncate(8);
@@ -37,7 +37,7 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// The text whose hash is the digest: one record for everything that the plan says.
+/// The hashed text: one record per fact of the plan.
 pub fn encoding(plan: &Plan) -> String {
     let mut records = Records(String::new());
     records.add("version", VERSION);
@@ -54,8 +54,8 @@ pub fn encoding(plan: &Plan) -> String {
     records.0
 }
 
-/// Records of the form `NAME LENGTH\nVALUE\n`. The length makes every encoding readable in one way only: no text in a
-/// plan can pass for the beginning of another record.
+/// Records of the form `NAME LENGTH\nVALUE\n`. The length makes every encoding unambiguous: no text in a plan can
+/// imitate the start of another record.
 struct Records(String);
 
 impl Records {

@@ -1,12 +1,12 @@
-//! What a dialect reads from a file: everything that is there, with its place, and holes where something is missing.
-//! A draft is never refused and never executed: [`crate::verify`] makes a [`crate::plan::verified::Plan`] of it or says why not.
+//! What a dialect parses from a file: everything that is present, with its span, and gaps where something is missing. A
+//! draft is never rejected and never run: [`crate::verify`] turns it into a [`crate::plan::verified::Plan`] or reports why not.
 //!
-//! Two drafts are equal when they say the same: places ([`Spanned`]) and spelling ([`Layout`]) do not count.
+//! Two drafts are equal if they mean the same: spans ([`Spanned`]) and formatting ([`Layout`]) don't count.
 
 use crate::plan::lifecycle::State;
 use crate::syntax::source::{Excerpt, Span, Spanned};
 
-/// A fact about how something is laid out or spelled. Never part of what a draft says, so all of them are equal.
+/// A detail of layout or spelling. Not part of a draft's meaning, so all values compare equal.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Layout<T>(pub T);
 
@@ -18,53 +18,49 @@ impl<T> PartialEq for Layout<T> {
 
 impl<T> Eq for Layout<T> {}
 
-/// A plan as it was read.
+/// A parsed plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Draft {
-    /// The keys in front of the text.
     pub frontmatter: Frontmatter,
-    /// Where the plan is said to stand: a mirror, no proof. `None` where nothing is said, or in a word that nobody knows.
+    /// The state that the file claims, which proves nothing. `None` if absent or unknown.
     pub state: Option<Spanned<State>>,
-    /// The word that says so.
+    /// The state as written.
     pub status: Layout<Option<Spanned<String>>>,
-    /// Who owns the execution: the value of a key of the frontmatter.
+    /// Who owns the execution; a frontmatter key.
     pub owner: Layout<Option<Spanned<String>>>,
-    /// What the plan is called.
     pub title: Option<Spanned<String>>,
     /// Why the plan exists.
     pub context: Option<Spanned<String>>,
     /// How urgent it is, in the author's words.
     pub priority: Option<Spanned<String>>,
-    /// What it may cost, as written; [`crate::plan::budget`] reads numbers out of it.
+    /// As written; [`crate::plan::budget`] parses it.
     pub budget: Option<Spanned<String>>,
-    /// The steps in file order.
+    /// In file order.
     pub steps: Vec<StepDraft>,
-    /// What was noted about the plan, oldest first.
+    /// Oldest first.
     pub notes: Vec<Spanned<String>>,
-    /// The slugs of plans that must be done before this one.
+    /// Slugs of plans that must be done first.
     pub depends_on: Vec<Spanned<String>>,
     /// Globs of the files that the plan as a whole may change.
     pub touches: Vec<Spanned<String>>,
-    /// Things that were read but are out of order; rules turn them into diagnostics.
+    /// Irregularities that rules turn into diagnostics.
     pub oddities: Layout<Vec<Spanned<Oddity>>>,
 }
 
-/// The keys in front of the text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Frontmatter {
-    /// The block with its fences; `None` when the file has no such block.
+    /// The block with its fences; `None` if the file has none.
     pub block: Layout<Option<Span>>,
-    /// Every key with its value, in file order.
+    /// In file order.
     pub entries: Vec<Entry>,
 }
 
 impl Frontmatter {
-    /// The entry with this key, the first if there are several.
+    /// The first entry with this key.
     pub fn entry(&self, key: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.key.value == key)
     }
 
-    /// The plain value of this key, if it has one.
     pub fn value(&self, key: &str) -> Option<&Spanned<String>> {
         self.entry(key)?.value.as_ref().filter(|value| !value.value.is_empty())
     }
@@ -74,7 +70,7 @@ impl Frontmatter {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub key: Spanned<String>,
-    /// Its value where that is a scalar on one line; `None` for anything else.
+    /// Set if the value is a scalar on one line.
     pub value: Option<Spanned<String>>,
 }
 
@@ -83,27 +79,22 @@ pub struct Entry {
 pub enum StepNumber {
     /// `3.`
     Counted(u32),
-    /// `3–N.` or `N+1.`: stands for steps that are still to be written.
+    /// `3–N.` or `N+1.`: a template for steps that don't exist yet.
     Template(String),
 }
 
-/// What a heading or a status line claims about a step. A mark proves nothing.
+/// What a heading or status line claims about a step. A mark proves nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mark {
-    /// The work is said to be done.
     Done,
-    /// Somebody is said to be at it.
     Running,
-    /// The work is said to have failed.
     Failed,
-    /// The step is said to be left out.
     Skipped,
 }
 
 impl Mark {
     pub const ALL: [Self; 4] = [Self::Done, Self::Running, Self::Failed, Self::Skipped];
 
-    /// The word for it.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -114,24 +105,23 @@ impl Mark {
     }
 }
 
-/// What some dialects write down of the execution of a step. It proves nothing and is no part of what the author says.
+/// What some dialects record about the execution of a step. It proves nothing and is not part of what the author wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Trace {
-    /// The agent that did it.
     pub executed_by: Option<String>,
-    /// When it began, as RFC 3339 has it.
+    /// RFC 3339.
     pub started_at: Option<String>,
     pub completed_at: Option<String>,
-    /// The end of what the agent said.
+    /// The last part of the agent's output.
     pub output: Option<String>,
-    /// Why it failed; an empty text takes away what stands there.
+    /// Why it failed; an empty string removes the recorded reason.
     pub error: Option<String>,
-    /// Files that changed meanwhile.
+    /// Files that changed during the step.
     pub affected_files: Option<Vec<String>>,
 }
 
 impl Trace {
-    /// Whether `said` has all that is known here.
+    /// Whether `said` contains everything that is set here.
     pub fn is_said_by(&self, said: &Self) -> bool {
         let has = |known: &Option<String>, said: &Option<String>| {
             known.as_ref().is_none_or(|known| said.as_deref().unwrap_or_default() == known)
@@ -145,48 +135,46 @@ impl Trace {
     }
 }
 
-/// One step as it was read.
+/// A parsed step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepDraft {
-    /// The heading and everything below it that belongs to the step.
+    /// The heading and everything that belongs to the step.
     pub whole: Layout<Span>,
     /// The heading, without the line ending.
     pub heading: Layout<Span>,
-    /// The level of the heading: 3 for `###`.
+    /// 3 for `###`.
     pub level: Layout<u8>,
-    /// The number in the heading.
     pub number: Spanned<StepNumber>,
-    /// What heading and status line claim; normally at most one.
+    /// From heading and status line; normally at most one.
     pub marks: Vec<Spanned<Mark>>,
-    /// The heading without number and mark.
+    /// Without number and mark.
     pub title: Spanned<String>,
-    /// The name that the author gave.
+    /// As written by the author; [`crate::plan::verified::ids`] derives the others.
     pub id: Option<Spanned<String>>,
-    /// The role or agent that does the step.
+    /// Role or agent.
     pub target: Option<Spanned<String>>,
-    /// What the agent is told, its lines ended by LF.
+    /// The instructions for the agent, with LF line endings.
     pub task: Option<Spanned<String>>,
-    /// What decides whether the step is done.
     pub contract: Option<ContractDraft>,
-    /// What happens after a failure, as written.
+    /// As written.
     pub on_fail: Option<Spanned<String>>,
-    /// Steps that must be done first; `None` when the author did not say (then all earlier ones).
+    /// Steps that must be done first; `None` if not declared, which means all earlier ones.
     pub needs: Option<Vec<Spanned<String>>>,
-    /// `file:` and `topic:` references whose content the agent is given.
+    /// `file:` and `topic:` references; the agent gets their content.
     pub reads: Vec<Spanned<String>>,
-    /// Globs of the files that the step may change; `None` when the author did not say.
+    /// Globs of the files that the step may change; `None` if not declared.
     pub touches: Option<Vec<Spanned<String>>>,
-    /// Paths and globs of the files that judge the work and must not change.
+    /// Paths and globs of files that the contract depends on and that must not change.
     pub sealed: Vec<Spanned<String>>,
-    /// Criteria that agent and reviewer see; they judge nothing.
+    /// Criteria shown to agent and reviewer; they decide nothing.
     pub accept: Vec<Spanned<String>>,
-    /// Why the contract may pass before the work.
+    /// The reason why the contract may pass before the work.
     pub green: Option<Spanned<String>>,
-    /// What an agent is asked about the work once the contract has passed: advice, unless a policy says otherwise.
+    /// A question to an agent about the work after the contract passed: advisory, unless a policy requires it.
     pub judge: Option<Spanned<String>>,
-    /// How long an attempt may take, as written.
+    /// Time limit of an attempt, as written.
     pub timeout: Option<Spanned<String>>,
-    /// How long the contract may take, as written.
+    /// Time limit of the contract, as written.
     pub contract_timeout: Option<Spanned<String>>,
     /// Tools that the agent may use.
     pub tools: Vec<Spanned<String>>,
@@ -194,20 +182,19 @@ pub struct StepDraft {
     pub env: Vec<Spanned<String>>,
     /// Whether the network may be used, as written.
     pub network: Option<Spanned<String>>,
-    /// A command that prepares the place where the contract runs.
+    /// A command that prepares the checkout in which the contract runs.
     pub setup: Option<Excerpt>,
-    /// The items that a template step is expanded over.
+    /// The items over which a template step is expanded.
     pub each: Vec<Spanned<String>>,
-    /// What is written down of its execution.
     pub trace: Layout<Trace>,
-    /// Every field of the step, known or not, in file order.
+    /// All fields, known or not, in file order.
     pub fields: Layout<Vec<FieldDraft>>,
-    /// Text of the step that no field holds, so that no agent will ever read it.
+    /// Text outside any field, which no agent receives.
     pub stray: Vec<Spanned<String>>,
 }
 
 impl StepDraft {
-    /// A step with a heading and nothing below it.
+    /// A step with only a heading.
     pub fn empty(number: Spanned<StepNumber>, title: Spanned<String>) -> Self {
         Self {
             whole: Layout::default(),
@@ -241,7 +228,7 @@ impl StepDraft {
         }
     }
 
-    /// Every text that the author wrote below the heading, for changes that go through all of them.
+    /// All texts below the heading, for changes that apply to each of them.
     pub fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let lists = [
             &mut self.reads,
@@ -274,7 +261,7 @@ impl StepDraft {
             .chain(commands.into_iter().flatten().map(|excerpt| &mut excerpt.value))
     }
 
-    /// What the marks claim together: done only if none says otherwise.
+    /// The combined claim of all marks: done only if none says otherwise.
     pub fn mark(&self) -> Option<Mark> {
         self.marks.iter().map(|mark| mark.value).max()
     }
@@ -285,22 +272,21 @@ impl StepDraft {
     }
 }
 
-/// The label of a field and its reach.
+/// A field label and its extent.
 #[derive(Debug, Clone)]
 pub struct FieldDraft {
-    /// The name as written, without the stars and the colon.
+    /// As written, without stars and colon.
     pub name: Spanned<String>,
-    /// The field that it is, if it is one that we know.
+    /// `None` if unknown.
     pub kind: Option<Field>,
-    /// The label with stars and colon.
+    /// With stars and colon.
     pub label: Span,
-    /// The first line of its value, blanks and stars left out; empty where a value would be put.
+    /// The first line of the value, trimmed of blanks and stars; empty where a value would be inserted.
     pub value: Span,
-    /// From the label to the end of its value, the last line ending left out.
+    /// From the label to the end of the value, without the last line ending.
     pub whole: Span,
 }
 
-/// The fields that a step may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "each is documented at its place in StepDraft and in docs/formats.md")]
 pub enum Field {
@@ -327,68 +313,73 @@ pub enum Field {
     Status,
 }
 
-/// What decides whether a step is done, as it was read.
+/// A parsed contract.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ContractDraft {
-    /// The command; `None` when nothing stands below the label, or the author wrote `manual`.
+    /// `None` if nothing follows the label, or the author wrote `manual`.
     pub command: Option<Excerpt>,
-    /// Whether the author wrote `manual`: a person confirms the step.
+    /// The author wrote `manual`: a person confirms the step.
     pub is_manual: bool,
-    /// The language of the fence, if it names one.
+    /// The language of the code fence.
     pub language: Option<Spanned<String>>,
-    /// The exit code that means done, as written after `==`; `None` when not said.
+    /// The expected exit code as written after `==`.
     pub expect: Option<Spanned<String>>,
 }
 
-/// Something that was read but is out of order.
+/// An irregularity found while parsing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Oddity {
-    /// The frontmatter is not the YAML that we take; says why.
+    /// The frontmatter is invalid, with the reason.
     Frontmatter(String),
-    /// A key stands twice in the frontmatter.
-    DuplicateKey { key: String, first: Span },
-    /// A field stands twice in a step.
-    DuplicateField { name: &'static str, first: Span },
-    /// A second block below `contract:`.
-    SecondContract { first: Span },
-    /// A fenced block that is never closed.
+    /// A duplicate key in the frontmatter.
+    DuplicateKey {
+        key: String,
+        first: Span,
+    },
+    /// A duplicate field in a step.
+    DuplicateField {
+        name: &'static str,
+        first: Span,
+    },
+    /// A second code block below `contract:`.
+    SecondContract {
+        first: Span,
+    },
     UnclosedFence,
-    /// A numbered heading that is not at the level of the other steps.
+    /// A step heading at a different level than the others.
     HeadingLevel {
         /// The level of the others.
         usual: u8,
     },
-    /// A step's status is no word that we know.
+    /// An unknown status of a step.
     UnknownMark(String),
-    /// A place in another tool's file that can't be read as its format has it; says why.
+    /// An invalid place in another tool's file, with the reason.
     Unreadable(String),
-    /// A label in running text that is nearly the name of a field.
+    /// A label in running text that resembles a field.
     NearlyField {
-        /// What it nearly is.
+        /// The field that it resembles.
         meant: &'static str,
     },
-    /// A folder lacks a file that every plan of its kind has.
+    /// A directory plan lacks a required file.
     MissingFile {
-        /// Its path below the folder.
+        /// Relative to the directory.
         path: &'static str,
     },
-    /// A file lies where tasks are, and its name is none of a task.
+    /// A file among the tasks whose name is not a task name.
     MisnamedTask {
-        /// Its path below the folder.
+        /// Relative to the directory.
         path: String,
     },
-    /// Two files of a folder have the same number in front of their names.
+    /// Two task files with the same number.
     SameIndex {
         index: String,
-        /// The first of them.
         first: Span,
     },
-    /// A key holds another kind of value than it may.
+    /// A key with the wrong type of value.
     WrongType {
         key: String,
-        /// What it may hold.
         expected: &'static str,
     },
-    /// A plan record that breaks a rule of its dialect.
+    /// A plan record that violates its dialect.
     Record(crate::dialect::record::Fault),
 }

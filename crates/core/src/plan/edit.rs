@@ -1,95 +1,75 @@
-//! The edits that planwright makes to a plan file, as data. What each does to the meaning stands here, once, for all
-//! dialects; which bytes it takes is the dialect's business.
+//! The changes that planwright makes to a plan file, as data. Defines once, for all dialects, what each change means;
+//! the dialect decides which bytes change.
 
 use crate::plan::draft::{ContractDraft, Draft, Entry, Mark, StepDraft, StepNumber, Trace};
 use crate::plan::lifecycle::State;
 use crate::syntax::source::{Span, Spanned};
 
-/// One change to a plan. Steps are named by their place in the file, counted from 0.
+/// One change to a plan. Steps are given by their position in the file, counted from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// Sets what a step's heading claims, or takes the claim away.
+    /// Sets or removes the mark of a step.
     Mark { step: usize, mark: Option<Mark> },
-    /// Says where the plan stands, in the dialect's own word; nothing where it has none.
+    /// Sets the status of the plan in the dialect's spelling; does nothing if the dialect has none.
     Become { state: State },
-    /// Writes down what is known of the execution of a step, where the dialect keeps such things. What is `None` stays.
+    /// Records the execution of a step, if the dialect has a place for it. `None` values stay unchanged.
     Trace { step: usize, trace: Trace },
-    /// Sets a key of the frontmatter to a one-line value.
+    /// Sets a frontmatter key to a one-line value.
     Set { key: String, value: String },
     /// Adds a one-line note to the end of the plan.
     Note { text: String },
-    /// Gives a step another id; everything that needs it follows.
+    /// Changes the id of a step and updates everything that needs it.
     Rename { step: usize, id: String },
-    /// Lets a step wait for one more. A step that declared nothing goes on waiting for all that it waited for; one that
-    /// waits for it already stays as it is.
+    /// Adds a need to a step. A step without declared needs keeps its implied ones; an existing need stays unchanged.
     Need {
         step: usize,
-        /// The id of the step to wait for.
+        /// The id of the needed step.
         on: String,
     },
-    /// Moves a step to another place; the numbers follow.
+    /// Moves a step and renumbers.
     Move {
         step: usize,
-        /// The place where it will be.
+        /// The new position.
         to: usize,
     },
-    /// Numbers the steps 1, 2, 3; numeric needs follow.
+    /// Renumbers the steps from 1, and numeric needs with them.
     Renumber,
-    /// Adds a step behind the last one. A person confirms it, until somebody gives it a contract.
+    /// Appends a step without a contract, which a person must confirm.
     Append {
         title: String,
-        /// What its agent is told.
+        /// The instructions for the agent.
         task: String,
         target: String,
-        /// The id of the step that it waits for.
+        /// The id of the step that it needs.
         after: String,
     },
-    /// Writes a template step out, once for each item.
-    Expand {
-        step: usize,
-        /// What it is written out for.
-        items: Vec<String>,
-    },
+    /// Expands a template step, once per item.
+    Expand { step: usize, items: Vec<String> },
 }
 
-/// Why a change was not made. Nothing was changed.
+/// Why a change was refused. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// There is no such step.
     NoStep {
-        /// The step that was asked for.
         step: usize,
-        /// How many there are.
+        /// The number of steps.
         count: usize,
     },
-    /// The text can't be written on one line.
+    /// The text doesn't fit on one line.
     NotOneLine(String),
-    /// The step stands for no list.
-    NotATemplate {
-        /// The step that was asked for.
-        step: usize,
-    },
-    /// There is nothing to write the step out for.
-    NoItems {
-        /// The step that was asked for.
-        step: usize,
-    },
-    /// The key holds more than one line of plain text.
+    /// The step is not a template.
+    NotATemplate { step: usize },
+    /// The list of items is empty.
+    NoItems { step: usize },
+    /// The value of the key is more than one line of plain text.
     NotPlain { key: String },
-    /// The harness alone writes this key.
+    /// Only planwright writes this key.
     Owned { key: String },
-    /// The dialect has no word for it.
-    NoWord {
-        /// What was to be said.
-        what: String,
-        dialect: &'static str,
-    },
-    /// What was to change is the name of a file, which no edit of a text can give.
-    FileName {
-        /// The file, as its dialect calls it.
-        path: String,
-    },
-    /// The edit would have changed more than was asked for; says where it stands in the way.
+    /// The dialect doesn't support it.
+    NoWord { what: String, dialect: &'static str },
+    /// The change requires renaming a file, which a text edit can't do.
+    FileName { path: String },
+    /// The edit would have changed more than requested, with the reason.
     WouldChangeMore(String),
 }
 
@@ -97,24 +77,24 @@ impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NoStep { step, count } => {
-                write!(f, "there is no step at place {}; the plan has {count}", step + 1)
+                write!(f, "step {} not found: the plan has {count}", step + 1)
             }
             Self::NotOneLine(text) => write!(f, "{text:?} is not one line of text"),
             Self::NotATemplate { step } => {
-                write!(f, "the step at place {} is no template: its heading has a number", step + 1)
+                write!(f, "step {} is not a template: its heading has a number", step + 1)
             }
             Self::NoItems { step } => {
-                write!(f, "the step at place {} can't be written out for an empty list", step + 1)
+                write!(f, "cannot expand step {} over an empty list", step + 1)
             }
-            Self::NotPlain { key } => write!(f, "`{key}` holds more than one line of plain text"),
+            Self::NotPlain { key } => write!(f, "`{key}` has more than one line of plain text"),
             Self::Owned { key } => {
-                write!(f, "`{key}` says what planwright has seen, and only planwright writes it")
+                write!(f, "`{key}` records observed results; only planwright writes it")
             }
-            Self::NoWord { what, dialect } => write!(f, "plans of the dialect {dialect} can't say `{what}`"),
+            Self::NoWord { what, dialect } => write!(f, "the {dialect} dialect does not support `{what}`"),
             Self::FileName { path } => {
-                write!(f, "the order of these steps is in the names of their files: rename `{path}`")
+                write!(f, "file names set the order of these steps; rename `{path}`")
             }
-            Self::WouldChangeMore(why) => write!(f, "the edit would change more than was asked for: {why}"),
+            Self::WouldChangeMore(why) => write!(f, "the edit would change more than requested: {why}"),
         }
     }
 }
@@ -122,7 +102,7 @@ impl std::fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 impl Change {
-    /// Does to `draft` what the change means. The places in it are no longer true afterwards.
+    /// Applies the change to `draft`. Its spans are invalid afterwards.
     pub fn apply(&self, draft: &mut Draft) -> Result<(), Refusal> {
         match self {
             Self::Mark { step, mark } => {
@@ -130,7 +110,7 @@ impl Change {
                 step.marks = mark.iter().map(|&mark| Spanned::new(mark, Span::default())).collect();
             }
             Self::Become { state } => draft.state = Some(unplaced(*state)),
-            // What is written down of an execution says nothing about what shall be done.
+            // Recorded executions are not part of the plan's meaning.
             Self::Trace { step, .. } => drop(step_mut(draft, *step)?),
             Self::Set { key, value } => set(draft, one_line(key)?, one_line(value)?),
             Self::Note { text } => draft.notes.push(unplaced_text(one_line(text)?)),
@@ -161,7 +141,7 @@ impl Change {
     }
 }
 
-/// The step that is added at a place.
+/// The step to insert at a position.
 pub(crate) fn appended(place: usize, (title, task): (&str, &str), target: &str, after: &str) -> StepDraft {
     StepDraft {
         target: Some(unplaced_text(target)),
@@ -172,7 +152,7 @@ pub(crate) fn appended(place: usize, (title, task): (&str, &str), target: &str, 
     }
 }
 
-/// Something that stands nowhere yet.
+/// A value that is not in any file yet.
 pub(crate) fn unplaced<T>(value: T) -> Spanned<T> {
     Spanned::new(value, Span::default())
 }
@@ -181,8 +161,7 @@ fn unplaced_text(text: &str) -> Spanned<String> {
     unplaced(text.to_owned())
 }
 
-/// Text that can stand on one line: none of the characters that end one, none that nobody sees, and something besides
-/// blanks.
+/// Text that fits on one line: no line breaks, no invisible characters, and not only blanks.
 fn one_line(text: &str) -> Result<&str, Refusal> {
     let is_one_line = !text.trim().is_empty()
         && text.trim() == text
@@ -217,26 +196,26 @@ fn rename(draft: &mut Draft, step: usize, id: &str) -> Result<(), Refusal> {
     keep_references(&before, draft, |place| place)
 }
 
-/// Refuses a change after which a declared need means another step than before. Ids that are made of titles and
-/// numbers move with the steps around them, and nobody asked for that.
+/// Refuses a change after which a declared need refers to another step. Derived ids and numbers shift with the steps
+/// around them, which nobody asked for.
 fn keep_references(before: &Draft, after: &Draft, place_of: impl Fn(usize) -> usize) -> Result<(), Refusal> {
     let (old_ids, new_ids) = (crate::plan::verified::ids(before), crate::plan::verified::ids(after));
     for (place, step) in before.steps.iter().enumerate() {
         let now = after.steps[place_of(place)].needs.iter().flatten();
         for (had, has) in step.needs.iter().flatten().zip(now) {
-            // A name that meant no step may come to mean one: numbering anew is how such a plan is mended.
+            // An unknown name may become known: renumbering is how such a plan gets fixed.
             let Some(meant) = crate::plan::verified::find_step(before, &old_ids, &had.value) else {
                 continue;
             };
             if crate::plan::verified::find_step(after, &new_ids, &has.value) != Some(place_of(meant)) {
-                return Err(Refusal::WouldChangeMore(format!("`{}` would name another step", has.value)));
+                return Err(Refusal::WouldChangeMore(format!("`{}` would refer to another step", has.value)));
             }
         }
     }
     Ok(())
 }
 
-/// The names that a step waits for, those included that it waits for without saying so.
+/// The names that a step needs, including implied needs.
 pub(crate) fn declared_needs(draft: &Draft, step: usize) -> Result<Vec<String>, Refusal> {
     let count = draft.steps.len();
     let declared = &draft.steps.get(step).ok_or(Refusal::NoStep { step, count })?.needs;
@@ -266,7 +245,7 @@ fn relocate(draft: &mut Draft, step: usize, to: usize) -> Result<(), Refusal> {
     keep_references(&before, draft, |place| order.iter().position(|&stood| stood == place).unwrap_or(place))
 }
 
-/// Numbers the counted steps by their place. A need that names a number follows the step that had it.
+/// Numbers the counted steps by position. A numeric need follows the step that had the number.
 fn renumber(draft: &mut Draft) {
     let old: Vec<Option<u32>> = draft
         .steps
@@ -289,7 +268,7 @@ fn renumber(draft: &mut Draft) {
     }
 }
 
-/// What a need that names a number (`3` or `#3`) says once the step with that number stands at `place_of` it.
+/// The new text of a numeric need (`3` or `#3`) after its step moved to `place_of`.
 pub(crate) fn followed(need: &str, place_of: impl Fn(u32) -> Option<usize>) -> Option<String> {
     let digits = need.trim_start_matches('#');
     let place = place_of(digits.parse().ok()?)?;
@@ -297,13 +276,12 @@ pub(crate) fn followed(need: &str, place_of: impl Fn(u32) -> Option<usize>) -> O
     Some(format!("{signs}{}", number_at(place)))
 }
 
-/// The number of the step at a place.
 pub(crate) fn number_at(place: usize) -> u32 {
     u32::try_from(place + 1).unwrap_or(u32::MAX)
 }
 
-/// Puts `item` where the text of a template step has a place for it: `{item}`, or a remark in brackets that ends in
-/// "here", as in "[batch list here]".
+/// Inserts `item` into the placeholder of a template step: `{item}`, or brackets that end in "here", as in "[batch list
+/// here]".
 pub(crate) fn fill(text: &str, item: &str) -> String {
     const BRACES: &str = "{item}";
     const REMARK: &str = " here]";
@@ -325,8 +303,8 @@ pub(crate) fn fill(text: &str, item: &str) -> String {
     filled + rest
 }
 
-/// Writes the template out. Steps that need it need all that were written. Later steps that count on from it (`N+1`)
-/// are counted too, once nothing in front of them stands for a list any more.
+/// Expands the template. Steps that need it need all new steps. Later templates such as `N+1` get their number once no
+/// template precedes them.
 pub(crate) fn expand(draft: &mut Draft, step: usize, items: &[String]) -> Result<(), Refusal> {
     if items.is_empty() {
         return Err(Refusal::NoItems { step });
@@ -359,7 +337,7 @@ pub(crate) fn expand(draft: &mut Draft, step: usize, items: &[String]) -> Result
     Ok(())
 }
 
-/// The step that the template at place `step` becomes for one of its items.
+/// The step for one item of the template.
 fn written_out(template: &StepDraft, step: usize, (index, item): (usize, &str)) -> StepDraft {
     let mut written = template.clone();
     written.each.clear();
@@ -370,13 +348,13 @@ fn written_out(template: &StepDraft, step: usize, (index, item): (usize, &str)) 
     written
 }
 
-/// The id of a step that was written out for `item`: the item is put in its place, or the ids are counted.
+/// The id of the step for `item`: with the item inserted, or numbered.
 pub(crate) fn expanded_id(id: &str, item: &str, index: usize) -> String {
     let filled = fill(id, item);
     if filled == id { format!("{id}-{}", index + 1) } else { filled }
 }
 
-/// The title of a step that was written out for `item`: the item is put in its place, or behind the title.
+/// The title of the step for `item`: with the item inserted, or appended.
 pub(crate) fn expanded_title(title: &str, item: &str) -> String {
     let filled = fill(title, item);
     if filled == title { format!("{title}: {item}") } else { filled }

@@ -1,13 +1,13 @@
-//! The order of steps: what must come first, what may run at the same time, what goes round in circles.
-//! Knows indices only; never sees a plan, and has no recursion that a long plan could exhaust.
+//! The dependency graph of steps: order, parallelism, cycles. Knows indices only, never a plan, and never recurses,
+//! because a long plan could exhaust the stack.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// Which of the steps `0..n` need which others.
 ///
-/// Invariant: `needs` and `dependents` have the same length, each list is ascending without repetition and holds indices below
-/// that length, and `dependents` is exactly `needs` turned round.
+/// Invariant: `needs` and `dependents` have the same length, each list is ascending without duplicates and has indices
+/// below that length, and `dependents` is exactly `needs` inverted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Graph {
     needs: Vec<Vec<usize>>,
@@ -15,16 +15,16 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// A graph in which `needs[i]` must be done before `i`; repetitions are dropped, circles are kept.
+    /// A graph in which `needs[i]` must be done before `i`; duplicates are dropped, cycles are kept.
     ///
-    /// An index that is no step is a bug of the caller and panics.
+    /// Panics on an index out of range, which is a bug of the caller.
     pub fn new(mut needs: Vec<Vec<usize>>) -> Self {
         let mut dependents = vec![Vec::new(); needs.len()];
         for (step, list) in needs.iter_mut().enumerate() {
             list.sort_unstable();
             list.dedup();
             for &need in list.iter() {
-                assert!(need < dependents.len(), "step {step} needs {need}, which is no step");
+                assert!(need < dependents.len(), "step {step} needs unknown step {need}");
                 dependents[need].push(step);
             }
         }
@@ -41,20 +41,20 @@ impl Graph {
         self.needs.is_empty()
     }
 
-    /// The steps that must be done right before `step`, ascending.
+    /// The direct needs of `step`, ascending.
     pub fn needs(&self, step: usize) -> &[usize] {
         &self.needs[step]
     }
 
-    /// The steps that wait for `step`, ascending.
+    /// The steps that need `step`, ascending.
     pub fn dependents(&self, step: usize) -> &[usize] {
         &self.dependents[step]
     }
 
-    /// One shortest circle of every knot of steps that need each other; each step in it needs the next, the last needs the first.
+    /// One shortest cycle of every strongly connected component; each step in it needs the next, the last needs the first.
     ///
-    /// A circle begins at its smallest index; circles are ordered by the smallest index of their knot. A step that needs itself
-    /// is a circle of one.
+    /// A cycle starts at its smallest index; cycles are ordered by the smallest index of their component. A step that
+    /// needs itself is a cycle of one.
     pub fn cycles(&self) -> Vec<Vec<usize>> {
         let mut knots: Vec<Vec<usize>> = self.components();
         knots.retain(|knot| self.is_knot(knot));
@@ -66,13 +66,13 @@ impl Graph {
         knots.iter().map(|knot| search.shortest(knot)).collect()
     }
 
-    /// All steps, each after those that it needs, the smallest index first where there is a choice; `None` if there is a circle.
+    /// All steps, each after its needs, smallest index first on ties; `None` if there is a cycle.
     pub fn order(&self) -> Option<Vec<usize>> {
         let settled = self.settled();
         (settled.len() == self.len()).then_some(settled)
     }
 
-    /// The steps by the earliest time that each can start; steps in a circle or behind one never can and are left out.
+    /// The steps by the wave in which each can start; steps in or after a cycle never can and are omitted.
     pub fn waves(&self) -> Vec<Vec<usize>> {
         let mut wave_of = vec![0; self.len()];
         let mut waves: Vec<Vec<usize>> = Vec::new();
@@ -90,9 +90,9 @@ impl Graph {
         waves
     }
 
-    /// A longest chain of steps that each need the one before; of several the one with the smallest indices.
+    /// A longest chain of steps that each need the previous one; of several, the one with the smallest indices.
     ///
-    /// Steps in a circle or behind one take no part.
+    /// Omits steps in or after a cycle.
     pub fn critical_path(&self) -> Vec<usize> {
         let chain = self.chains();
         let mut rest = chain.iter().copied().max().unwrap_or(0);
@@ -106,8 +106,8 @@ impl Graph {
         path
     }
 
-    /// The number of steps in the longest chain that begins with each: how much waits for it, one after the other. 0 for
-    /// steps in a circle or behind one.
+    /// The length of the longest chain that starts at each step, which is how much depends on it. 0 for steps in or
+    /// after a cycle.
     pub fn chains(&self) -> Vec<usize> {
         let mut chain = vec![0; self.len()];
         for step in self.settled().into_iter().rev() {
@@ -117,7 +117,7 @@ impl Graph {
         chain
     }
 
-    /// The same order with the fewest needs: those that follow from others are dropped. A graph with a circle stays as it is.
+    /// The transitive reduction: the same order with the fewest needs. A graph with a cycle is returned unchanged.
     #[must_use]
     pub fn reduced(&self) -> Graph {
         let Some(order) = self.order() else { return self.clone() };
@@ -130,7 +130,7 @@ impl Graph {
         let reduce = |list: &Vec<usize>| {
             implied.fill(0);
             let mut latest_first = list.clone();
-            // A need can follow only from one that comes later in the order, so those must be looked at before it.
+            // A need can only be implied by one that is later in the order, so those must be processed first.
             latest_first.sort_unstable_by_key(|&need| Reverse(place[need]));
             latest_first.retain(|&need| {
                 let is_kept = implied[need / 64] & (1 << (need % 64)) == 0;
@@ -146,12 +146,12 @@ impl Graph {
         Graph::new(self.needs.iter().map(reduce).collect())
     }
 
-    /// Who comes before whom, near and far. Takes n²/8 bytes.
+    /// The transitive closure. Takes n²/8 bytes.
     pub fn reach(&self) -> Reach {
         let words = self.len().div_ceil(64);
         let mut reach = Reach { words, bits: vec![0; words * self.len()] };
         let mut row = vec![0_u64; words];
-        // Components come with everything that they need in front of them, so the rows used here are complete.
+        // Components come after everything that they need, so the rows used here are complete.
         for component in self.components() {
             row.fill(0);
             for &step in &component {
@@ -204,7 +204,7 @@ impl Graph {
             if entered[root] != UNSEEN {
                 continue;
             }
-            // Pairs of a step and the number of its needs that were already followed.
+            // Pairs of a step and the number of its needs already followed.
             let mut visits = vec![(root, 0)];
             while let Some((step, followed)) = visits.pop() {
                 if followed == 0 {
@@ -214,7 +214,7 @@ impl Graph {
                     open.push(step);
                     is_open[step] = true;
                 } else {
-                    // The need followed last has returned: what it can go back to, this step can too.
+                    // The last followed need has returned: this step can reach back as far as it can.
                     let need = self.needs[step][followed - 1];
                     if is_open[need] {
                         lowest[step] = lowest[step].min(lowest[need]);
@@ -242,9 +242,9 @@ impl Graph {
     }
 }
 
-/// Who comes before whom: the needs of every step, and theirs, and so on.
+/// The transitive needs of every step.
 ///
-/// Invariant: row `i` holds `words` words; bit `j` of it says that `j` comes before `i`.
+/// Invariant: row `i` has `words` words; bit `j` of it means that `j` comes before `i`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reach {
     words: usize,
@@ -252,12 +252,13 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Whether `earlier` must be done before `later`. In a circle every step comes before every other, and before itself.
+    /// Whether `earlier` must be done before `later`. In a cycle every step comes before every other, and before
+    /// itself.
     pub fn is_before(&self, earlier: usize, later: usize) -> bool {
         self.row(later)[earlier / 64] & (1 << (earlier % 64)) != 0
     }
 
-    /// Whether one of the two must be done before the other, so that they never run at the same time.
+    /// Whether one of the two must be done before the other, so that they never run in parallel.
     pub fn are_ordered(&self, a: usize, b: usize) -> bool {
         self.is_before(a, b) || self.is_before(b, a)
     }
@@ -267,9 +268,9 @@ impl Reach {
     }
 }
 
-/// The search for a shortest circle inside one knot at a time.
+/// Searches for a shortest cycle in one component at a time.
 ///
-/// Between searches every step is dead, and `parent` is only read where `seen_by` names the step that the search began at.
+/// Between searches every step is dead, and `parent` is only read where `seen_by` is the start of the current search.
 struct CycleSearch<'a> {
     graph: &'a Graph,
     is_alive: Vec<bool>,
@@ -283,7 +284,7 @@ impl<'a> CycleSearch<'a> {
         Self { graph, is_alive: vec![false; count], seen_by: vec![usize::MAX; count], parent: vec![0; count] }
     }
 
-    /// A shortest circle of `knot`, whose steps are ascending.
+    /// A shortest cycle of `knot`, whose steps are ascending.
     fn shortest(&mut self, knot: &[usize]) -> Vec<usize> {
         if let Some(&step) = knot.iter().find(|step| self.graph.needs[**step].contains(step)) {
             return vec![step];
@@ -297,7 +298,7 @@ impl<'a> CycleSearch<'a> {
                 continue;
             }
             let length_max = best.as_ref().map_or(knot.len(), |cycle| cycle.len() - 1);
-            // Nothing is shorter than two now that no step needs itself.
+            // With self-loops handled, no cycle is shorter than two.
             if length_max < 2 {
                 break;
             }
@@ -310,7 +311,7 @@ impl<'a> CycleSearch<'a> {
         best.unwrap_or_default()
     }
 
-    /// A shortest circle through `start` among the living steps, unless it is longer than `length_max`.
+    /// A shortest cycle through `start` among the living steps, unless it is longer than `length_max`.
     fn shortest_through(&mut self, start: usize, length_max: usize) -> Option<Vec<usize>> {
         let mut queue = VecDeque::from([(start, 1)]);
         while let Some((step, length)) = queue.pop_front() {
@@ -339,7 +340,8 @@ impl<'a> CycleSearch<'a> {
         path
     }
 
-    /// Takes `step` out, and every step that is in no circle without it: else a plain ring would be searched once a step.
+    /// Removes `step`, and every step that is in no cycle without it: otherwise a plain ring would be searched once per
+    /// step.
     fn bury(&mut self, step: usize) {
         let graph = self.graph;
         self.is_alive[step] = false;

@@ -1,47 +1,45 @@
-//! The states of a plan and the ways between them. One state and one reason, never two columns. How a dialect spells a
-//! state is the dialect's business; which state may follow which stands here, once, for all of them.
+//! The states of a plan and the allowed transitions, one table for all dialects. A dialect only decides how it spells a
+//! state.
 
 use std::fmt;
 
-/// Where a plan stands.
+/// The state of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
-    /// Its author works on it.
+    /// The author is working on it.
     Draft,
-    /// It is clean, and somebody is asked to approve it.
+    /// Free of errors and pending review.
     Proposed,
-    /// A person, or a written policy, said yes.
+    /// Approved by a person or a policy.
     Approved,
-    /// Its steps are being done.
+    /// Its steps are running.
     Running,
-    /// Something only a person or the planner can settle.
+    /// Blocked on something that only a person or the planner can resolve.
     Waiting(Reason),
     Done,
-    /// It can't be done.
     Failed,
-    /// A person said no.
     Rejected,
-    /// A person, or age, ended it.
+    /// Ended by a person, or because it was too old.
     Cancelled,
 }
 
-/// What a plan waits for.
+/// Why a plan is waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reason {
     Question,
-    /// What shall become of a step that failed.
+    /// A decision about a failed step.
     Failed,
     /// More money or time.
     Budget,
-    /// Somebody to look why nothing happens.
+    /// Someone to check why there is no progress.
     Stalled,
     /// An approval of what changed since the last one.
     Lapsed,
-    /// Somebody to settle a conflict.
+    /// Someone to resolve a conflict.
     Conflict,
-    /// A person: it was rejected too often.
+    /// A person, because it was rejected too often.
     RevisionsSpent,
-    /// Its planner, who makes another plan of it.
+    /// Its planner, to replan it.
     Replanning,
 }
 
@@ -56,29 +54,27 @@ pub const REASONS: [Reason; 8] = [
     Reason::Replanning,
 ];
 
-/// Who moves a plan on.
+/// Who causes a transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Actor {
     Planner,
     Verifier,
-    /// Who may say yes and no.
+    /// Who approves or rejects.
     Person,
     Harness,
 }
 
-/// A step from one state to another that is not in the table.
+/// A transition that is not in the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forbidden {
-    /// Where the plan stands.
     pub from: State,
-    /// Where it was to go.
     pub to: State,
-    /// Where it may go, and by whom.
+    /// The allowed transitions, with their actors.
     pub allowed: Vec<(State, Actor)>,
 }
 
 impl State {
-    /// Every state, each reason to wait included.
+    /// Every state, including each reason for waiting.
     pub fn all() -> impl Iterator<Item = State> {
         [Self::Draft, Self::Proposed, Self::Approved, Self::Running]
             .into_iter()
@@ -86,7 +82,7 @@ impl State {
             .chain([Self::Done, Self::Failed, Self::Rejected, Self::Cancelled])
     }
 
-    /// Where a plan that stands here may go, and who moves it. This is the whole table.
+    /// The allowed next states and their actors. This is the whole table.
     pub fn ways(self) -> Vec<(State, Actor)> {
         use Actor::{Harness, Person, Planner, Verifier};
         use Reason::{Lapsed, Replanning, RevisionsSpent};
@@ -123,19 +119,19 @@ impl State {
                 (Self::Failed, Person),
                 (Self::Cancelled, Person),
             ],
-            // The third rejection of a plan waits for a person instead.
+            // After the third rejection, the plan waits for a person instead.
             Self::Rejected => vec![
                 (Self::Draft, Planner),
                 (Self::Waiting(RevisionsSpent), Harness),
                 (Self::Cancelled, Person),
             ],
-            // What ended may be taken up again by its author, as a draft that needs a new approval.
+            // The author may reopen an ended plan as a draft, which needs a new approval.
             Self::Done | Self::Cancelled => vec![(Self::Draft, Planner)],
             Self::Failed => vec![(Self::Draft, Planner), (Self::Running, Person)],
         }
     }
 
-    /// Refuses every way that is not in the table, with the list of those that are.
+    /// Refuses every transition that is not in the table, listing the allowed ones.
     pub fn to(self, to: State) -> Result<Actor, Forbidden> {
         let allowed = self.ways();
         let way = allowed.iter().find(|(state, _)| *state == to).map(|&(_, actor)| actor);
@@ -189,7 +185,7 @@ impl fmt::Display for Forbidden {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ways: Vec<String> =
             self.allowed.iter().map(|(state, actor)| format!("{state} (by the {actor})")).collect();
-        write!(f, "a plan that is {} can't become {}; it can become {}", self.from, self.to, ways.join(", "))
+        write!(f, "cannot change a plan from {} to {}; allowed: {}", self.from, self.to, ways.join(", "))
     }
 }
 
@@ -216,7 +212,7 @@ mod tests {
         let refused = State::Draft.to(State::Approved).expect_err("nobody checked it");
         assert_eq!(
             refused.to_string(),
-            "a plan that is draft can't become approved; it can become proposed (by the verifier), cancelled (by the person)"
+            "cannot change a plan from draft to approved; allowed: proposed (by the verifier), cancelled (by the person)"
         );
     }
 

@@ -1,5 +1,5 @@
-//! A plan that verified: every step judged or confirmed by a person, every reference resolved, no cycle.
-//! Only [`crate::verify`] makes one.
+//! A verified plan: every step has a contract or is confirmed by a person, every reference is resolved, and there is
+//! no cycle. Only [`crate::verify`] creates one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,12 +7,11 @@ use crate::plan::budget::Budget;
 use crate::plan::draft::{Draft, Mark, StepNumber};
 use crate::plan::graph::Graph;
 
-/// A plan that verified.
+/// A verified plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Plan {
     pub title: String,
-    /// Who owns the execution.
     pub owner: String,
     /// Why the plan exists.
     pub context: String,
@@ -20,79 +19,74 @@ pub struct Plan {
     pub priority: String,
     /// What it may cost.
     pub budget: Budget,
-    /// The steps in file order.
+    /// In file order.
     pub steps: Vec<Step>,
 }
 
 impl Plan {
-    /// Which step waits for which, as places in [`Plan::steps`].
+    /// The dependencies, as positions in [`Plan::steps`].
     pub fn graph(&self) -> Graph {
         Graph::new(self.steps.iter().map(|step| step.needs.clone()).collect())
     }
 }
 
-/// One step of a plan that verified.
+/// A step of a verified plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Step {
-    /// The number in the heading.
     pub number: u32,
-    /// The name that is unique in the plan.
+    /// Unique in the plan.
     pub id: String,
     pub title: String,
-    /// What the file claims; nothing is proven by it.
+    /// What the file claims, which proves nothing.
     pub mark: Option<Mark>,
-    /// The role or agent that does the step.
+    /// Role or agent.
     pub target: String,
-    /// What the agent is told.
+    /// The instructions for the agent.
     pub task: String,
-    /// What decides whether the step is done.
     pub contract: Contract,
-    /// What happens after a failure.
     pub on_fail: OnFail,
-    /// Places of the steps that must be done first.
+    /// Positions of the steps that must be done first.
     pub needs: Vec<usize>,
-    /// What the agent is given to read.
+    /// References whose content the agent gets.
     pub reads: Vec<Reference>,
-    /// Globs of the files that the step may change; `None`: not declared, so the step runs alone.
+    /// Globs of the files that the step may change; `None` if not declared, so that the step runs alone.
     pub touches: Option<Vec<String>>,
-    /// Paths and globs of the files that judge the work: nobody may change them.
+    /// Paths and globs of files that the contract depends on and that must not change.
     pub sealed: Vec<String>,
     /// Criteria for agent and reviewer.
     pub accept: Vec<String>,
-    /// Why the contract may pass before the work; `None`: it may not.
+    /// The reason why the contract may pass before the work; `None` if it may not.
     pub green: Option<String>,
-    /// What an agent is asked about the work once the contract has passed; `None`: nothing.
+    /// A question to an agent about the work after the contract passed.
     pub judge: Option<String>,
-    /// How long an attempt may take, in seconds; `None`: the usual limit.
+    /// Time limit of an attempt; `None` for the default.
     pub timeout_seconds: Option<u64>,
-    /// How long the contract may take, in seconds; `None`: the usual limit.
+    /// Time limit of the contract; `None` for the default.
     pub contract_timeout_seconds: Option<u64>,
     /// Tools that the agent may use.
     pub tools: Vec<String>,
     /// Environment of agent and contract.
     pub env: Vec<String>,
-    /// Whether the network may be used, in the author's words.
+    /// Whether the network may be used, as written.
     pub network: Option<String>,
-    /// A command that prepares the place where the contract runs.
+    /// A command that prepares the checkout in which the contract runs.
     pub setup: Option<String>,
 }
 
-/// What decides whether a step is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Contract {
-    /// A command and the exit code that means done.
     Shell {
-        /// The command, exactly as it is run.
+        /// Exactly as it runs.
         command: String,
-        /// The exit code that means done.
+        /// The expected exit code.
         expect: u8,
     },
     /// A person confirms the step.
     Manual,
 }
 
-/// Something that an agent is given to read.
+/// Something that the agent gets to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reference {
     /// `file:PATH`
@@ -102,7 +96,7 @@ pub enum Reference {
 }
 
 impl Reference {
-    /// Reads `file:PATH` or `topic:NAME`.
+    /// Parses `file:PATH` or `topic:NAME`.
     pub fn read(text: &str) -> Option<Self> {
         let (kind, name) = text.split_once(':')?;
         let name = name.trim();
@@ -118,25 +112,25 @@ impl Reference {
 /// What happens when a contract fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OnFail {
-    /// How many more attempts are made.
+    /// The number of further attempts.
     pub retries: u32,
-    /// What happens after the last of them.
+    /// What happens after the last attempt.
     pub then: Last,
 }
 
-/// What happens when all attempts are spent.
+/// What happens when all attempts failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Last {
-    /// A person is asked.
+    /// Ask a person.
     Escalate,
     Abort,
 }
 
 impl OnFail {
-    /// What happens where a step does not say.
+    /// The policy of a step without `on_fail`.
     pub const DEFAULT: Self = Self { retries: 2, then: Last::Escalate };
 
-    /// Reads `retry(N)`, `escalate`, `abort`, `retry(N), then escalate` and `retry(N), then abort`.
+    /// Parses `retry(N)`, `escalate`, `abort`, `retry(N), then escalate` and `retry(N), then abort`.
     pub fn read(text: &str) -> Option<Self> {
         let normal = text.to_lowercase().replace([',', '.', ';', '(', ')', '`'], " ");
         let words: Vec<&str> = normal.split_whitespace().filter(|&word| word != "then").collect();
@@ -169,7 +163,7 @@ impl std::fmt::Display for OnFail {
 
 pub const ID_CHARS_MAX: usize = 64;
 
-/// Makes a name of a text: lower-case letters and digits with single dashes between words.
+/// Turns a text into a name: lowercase letters and digits with single dashes between words.
 pub fn slug(text: &str) -> String {
     let mut slug = String::new();
     for character in text.chars().flat_map(char::to_lowercase) {
@@ -183,11 +177,11 @@ pub fn slug(text: &str) -> String {
     slug.trim_end_matches('-').to_owned()
 }
 
-/// The id of every step: the one that the author gave, or one made of the title. Those that are made never clash.
+/// The id of every step: the written one, or one derived from the title. Derived ids never clash.
 pub fn ids(draft: &Draft) -> Vec<String> {
     let written = draft.steps.iter().filter_map(|step| step.id.as_ref()).map(|id| id.value.clone());
     let mut taken: BTreeSet<String> = written.collect();
-    // Where to go on counting for each name: thousands of steps may share a title.
+    // The next suffix per name: thousands of steps may share a title, so counting must not start over each time.
     let mut counts: BTreeMap<String, u32> = BTreeMap::new();
     let mut ids = Vec::with_capacity(draft.steps.len());
     for (place, step) in draft.steps.iter().enumerate() {
@@ -212,7 +206,7 @@ pub fn ids(draft: &Draft) -> Vec<String> {
     ids
 }
 
-/// Finds the step that `name` means: an id, or a number. `None` when there is no such step.
+/// Finds a step by id or number.
 pub fn find_step(draft: &Draft, ids: &[String], name: &str) -> Option<usize> {
     let by_number =
         |number: u32| draft.steps.iter().position(|step| step.number.value == StepNumber::Counted(number));
@@ -221,8 +215,8 @@ pub fn find_step(draft: &Draft, ids: &[String], name: &str) -> Option<usize> {
         .or_else(|| name.trim_start_matches('#').parse().ok().and_then(by_number))
 }
 
-/// Which step waits for which. A step that declares nothing waits for all earlier ones: listed are those among them
-/// that no other earlier step waits for. Names that mean no step are left out.
+/// The dependencies of every step. A step that declares none depends on all earlier ones, of which only those are
+/// listed that no other earlier step depends on. Unknown names are skipped.
 pub fn needs(draft: &Draft, ids: &[String]) -> Vec<Vec<usize>> {
     let mut needs: Vec<Vec<usize>> = Vec::with_capacity(draft.steps.len());
     let mut last: BTreeSet<usize> = BTreeSet::new();

@@ -1,5 +1,5 @@
-//! Plain data for every face: what a plan says, ready to be shown or serialised. Works on drafts, so that a plan with
-//! faults can be looked at; what is a hole in the draft is empty here.
+//! Plain data about plans for all front ends, ready to be shown or serialized. Works on drafts, so that plans with
+//! errors can be shown; missing values are empty.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,30 +13,29 @@ use crate::plan::verified;
 use crate::plan::verified::{OnFail, Plan};
 use crate::syntax::source::{Source, text, texts};
 
-/// A plan in one line.
+/// A plan in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
-    /// The name of the file, without the extension.
+    /// The file name without extension.
     pub name: String,
     /// The path, relative to the project.
     pub path: String,
-    /// The dialect that it is written in; empty where it can't be read.
+    /// Empty if unreadable.
     pub dialect: String,
-    /// The title; empty where there is none.
+    /// Empty if missing.
     pub title: String,
-    /// The status that the file says, in its own word: a mirror, no proof.
+    /// The status as written in the file, which proves nothing.
     pub status: String,
     pub owner: String,
-    /// How many steps it has.
+    /// The number of steps.
     pub steps: usize,
-    /// How many of them are marked as done: claims, no proofs.
+    /// The number of steps marked as done, which proves nothing.
     pub marked_done: usize,
-    /// Why the file could not be read as a plan, if it could not.
+    /// Why the file could not be read as a plan.
     pub fault: Option<String>,
 }
 
 impl Summary {
-    /// The summary of a plan that was read.
     pub fn of(name: String, path: String, (dialect, draft): (&str, &Draft)) -> Self {
         Self {
             name,
@@ -51,23 +50,22 @@ impl Summary {
         }
     }
 
-    /// The summary of a file that can't be read.
+    /// A summary of an unreadable file.
     pub fn unreadable(name: String, path: String, fault: String) -> Self {
         Self { fault: Some(fault), ..Self::of(name, path, ("", &Draft::default())) }
     }
 }
 
-/// A plan with everything that it says.
+/// A plan in full.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PlanView {
-    /// The name of the file, without the extension.
+    /// The file name without extension.
     pub name: String,
-    /// The path as the user gave it.
+    /// As the user gave it.
     pub path: String,
-    /// The dialect that it is written in.
     pub dialect: String,
     pub title: String,
-    /// The status that the file says, in its own word: a mirror, no proof.
+    /// The status as written in the file, which proves nothing.
     pub status: String,
     pub owner: String,
     pub context: String,
@@ -75,68 +73,65 @@ pub struct PlanView {
     pub priority: String,
     /// What it may cost.
     pub budget: BudgetView,
-    /// What names exactly this plan; `None` while it has errors.
+    /// `None` while the plan has errors.
     pub digest: Option<String>,
-    /// The steps in file order.
+    /// In file order.
     pub steps: Vec<StepView>,
-    /// Ids of the steps that can run at the same time, wave after wave.
+    /// Step ids by wave; the steps of a wave can run in parallel.
     pub waves: Vec<Vec<String>>,
-    /// Ids of a longest chain of steps that wait for each other.
+    /// Step ids of a longest dependency chain.
     pub critical_path: Vec<String>,
-    /// What was noted about it.
     pub notes: Vec<String>,
 }
 
-/// What a plan may cost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct BudgetView {
-    /// As the author wrote it.
+    /// As written.
     pub text: String,
     pub tokens: Option<u64>,
-    /// Money, in millionths of a dollar.
+    /// Millionths of a dollar.
     pub micro_dollars: Option<u64>,
     pub seconds: Option<u64>,
 }
 
-/// A step with everything that it says.
+/// A step in full.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StepView {
     /// The number in the heading; `3–N` for a template.
     pub number: String,
-    /// The id, written or made of the title.
+    /// Written, or derived from the title.
     pub id: String,
     pub title: String,
-    /// The line of the heading.
+    /// Line of the heading.
     pub line: usize,
     /// What the file claims: `done`, `running`, `failed` or `skipped`.
     pub mark: Option<String>,
     pub target: String,
-    /// What the agent is told.
+    /// The instructions for the agent.
     pub task: String,
-    /// The command that decides; `None`: a person does.
+    /// The contract's command; `None` if a person confirms the step.
     pub contract: Option<String>,
-    /// The exit code that means done.
+    /// The expected exit code.
     pub exit_code: String,
-    /// What happens after a failure.
     pub on_fail: String,
-    /// Ids of the steps that must be done first.
+    /// Step ids.
     pub needs: Vec<String>,
-    /// What the agent is given to read.
+    /// References whose content the agent gets.
     pub reads: Vec<String>,
-    /// Files that the step may change; `None`: not declared.
+    /// Files that the step may change; `None` if not declared.
     pub touches: Option<Vec<String>>,
-    /// Files that judge the work and must not change.
+    /// Sealed files.
     pub sealed: Vec<String>,
     /// Criteria for agent and reviewer.
     pub accept: Vec<String>,
-    /// Why the contract may pass before the work.
+    /// The reason why the contract may pass before the work.
     pub green: Option<String>,
-    /// What an agent is asked about the work once the contract has passed.
+    /// A question to an agent about the work after the contract passed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judge: Option<String>,
-    /// How long an attempt may take, in seconds.
+    /// Time limit of an attempt.
     pub timeout_seconds: Option<u64>,
-    /// How long the contract may take, in seconds.
+    /// Time limit of the contract.
     pub contract_timeout_seconds: Option<u64>,
     /// Tools that the agent may use.
     pub tools: Vec<String>,
@@ -144,12 +139,12 @@ pub struct StepView {
     pub env: Vec<String>,
     /// Whether the network may be used.
     pub network: Option<String>,
-    /// A command that prepares the place where the contract runs.
+    /// A command that prepares the checkout in which the contract runs.
     pub setup: Option<String>,
 }
 
 impl PlanView {
-    /// The view of a plan file: what was read, and the plan if it verified.
+    /// Builds the view from the draft, and from the plan if it verified.
     pub fn of(name: String, source: &Source, draft: &Draft, plan: Option<&Plan>) -> Self {
         let ids = verified::ids(draft);
         let graph = graph(draft);
@@ -183,7 +178,7 @@ impl PlanView {
     }
 }
 
-/// Which step waits for which, as places, without what follows from the rest.
+/// The dependencies as positions, without implied ones.
 pub fn graph(draft: &Draft) -> Graph {
     Graph::new(verified::needs(draft, &verified::ids(draft))).reduced()
 }

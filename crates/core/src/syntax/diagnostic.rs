@@ -1,18 +1,16 @@
-//! One shape for every complaint about a plan. Owns no text of its own: messages are written by the rules.
+//! The common form of every diagnostic about a plan. Contains no message texts: the rules write them.
 
 use crate::syntax::source::{Edit, Span};
 
-/// How bad a diagnostic is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// The plan can be run, but something about it is doubtful.
+    /// The plan can run, but something about it is doubtful.
     Warning,
-    /// The plan must not be run as it is.
+    /// The plan must not run.
     Error,
 }
 
 impl Severity {
-    /// The word that people see.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Warning => "warning",
@@ -21,56 +19,58 @@ impl Severity {
     }
 }
 
-/// Some bytes of the plan and what is to be said of them (which may be nothing).
+/// A span of the plan with an optional text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Label {
-    /// The bytes to underline.
     pub span: Span,
-    /// A few words beside the underline.
+    /// Shown next to the underline; may be empty.
     pub text: String,
 }
 
-/// Changes that repair the fault.
+/// Edits that fix the problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fix {
-    /// What the repair does, as an imperative: "let step 2 wait for step 4".
+    /// An imperative: "make step 2 need step 4".
     pub title: String,
-    /// The changes, none of which overlap.
+    /// Must not overlap.
     pub edits: Vec<Edit>,
 }
 
-/// One complaint: where, what, why, and the way out.
+/// One problem: where it is, what it is, and how to fix it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// The stable code of the rule, such as `PW0203`.
+    /// The code of the rule, such as `PW0203`.
     pub code: &'static str,
     /// The name of the rule, such as `unmade-file`.
     pub rule: &'static str,
-    /// How bad it is.
     pub severity: Severity,
-    /// One line that names the thing and the fault.
+    /// One line that names the object and the problem.
     pub message: String,
-    /// Where the fault is.
     pub primary: Label,
-    /// Other places that explain it.
+    /// Related places.
     pub secondary: Vec<Label>,
-    /// Facts that explain it.
+    /// Further explanation.
     pub notes: Vec<String>,
-    /// The way out, in words. A fix brings its own.
+    /// What to do. A fix has its own title.
     pub help: Option<String>,
-    /// The way out, ready to be applied.
+    /// What `verify --fix` applies.
     pub fix: Option<Fix>,
 }
 
+/// A number with its noun: `1 step`, `2 steps`.
+pub fn quantity(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
 impl Diagnostic {
-    /// Underlines `span` and says nothing beside it.
+    /// Sets the text next to the underline.
     #[must_use]
     pub fn label(mut self, text: impl Into<String>) -> Self {
         self.primary.text = text.into();
         self
     }
 
-    /// Underlines a second place.
+    /// Adds a related place.
     #[must_use]
     pub fn also(mut self, span: Span, text: impl Into<String>) -> Self {
         self.secondary.push(Label { span, text: text.into() });
@@ -83,14 +83,12 @@ impl Diagnostic {
         self
     }
 
-    /// Says the way out.
     #[must_use]
     pub fn help(mut self, text: impl Into<String>) -> Self {
         self.help = Some(text.into());
         self
     }
 
-    /// Offers the way out.
     #[must_use]
     pub fn fix(mut self, title: impl Into<String>, edits: Vec<Edit>) -> Self {
         self.fix = Some(Fix { title: title.into(), edits });

@@ -1,5 +1,5 @@
-//! Patterns of paths, as `touches` has them, and whether two of them can mean the same file.
-//! Works on text alone: never looks whether a path exists, and takes the same care of every platform: the separator is `/`.
+//! Path patterns as in `touches`, and whether two of them can match the same file. Works on text only: never checks
+//! whether a path exists. The separator is `/` on every platform.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ mod inclusion;
 
 use automaton::{Automaton, Set};
 
-/// How many patterns the braces of one pattern may stand for.
+/// How many patterns the braces of one pattern may expand to.
 pub const ALTERNATIVES_MAX: usize = 64;
 
-/// How many states the automaton of one pattern may have: about one a character of every alternative.
+/// How many states the automaton of one pattern may have: about one per character of every alternative.
 pub const STATES_MAX: usize = 1_024;
 
 /// A pattern of paths, relative to the top of the repository.
@@ -27,35 +27,35 @@ pub const STATES_MAX: usize = 1_024;
 /// | `\*` | the character itself |
 /// | `src/` | everything below `src` |
 ///
-/// A `!` in front is refused: where it means "all but", what it stands for would be taken for the opposite.
+/// A leading `!` is rejected: where it means "all but", the pattern would be read as its opposite.
 ///
-/// A name without a slash behind it is that path alone, since only the disk knows whether it is a directory. Paths are those
-/// that a file can have: no `/` in front, behind or twice in a row, no `.` or `..` between them. A leading `./` is dropped.
+/// A name without a trailing slash is only that path, because the text doesn't show whether it is a directory. Paths
+/// are those of files: no leading, trailing or double `/`, and no `.` or `..` segments. A leading `./` is dropped.
 #[derive(Debug, Clone)]
 pub struct Glob {
     pattern: String,
     automaton: Automaton,
-    /// What every match begins with.
+    /// The common prefix of all matches.
     prefix: String,
-    /// What every match ends with.
+    /// The common suffix of all matches.
     suffix: String,
-    /// The names that every match begins with, and those that it ends with, last first; empty where there are alternatives.
+    /// The leading path segments of all matches, and the trailing ones, last first; empty if there are alternatives.
     first_names: Vec<Name>,
     last_names: Vec<Name>,
-    /// Some path that matches, for a literal the only one; `None` if nothing does.
+    /// A matching path, for a literal the only one; `None` if nothing matches.
     example: Option<String>,
     is_literal: bool,
 }
 
-/// Why a text is no pattern.
+/// Why a text is not a valid pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Error {
     Empty,
-    /// It begins with `/`, or has two in a row.
+    /// It starts with `/`, or has two in a row.
     EmptySegment,
     /// A name is `.` or `..`.
     DotSegment,
-    /// It begins with `!`: there is no "all but".
+    /// It starts with `!`: there is no "all but".
     Negation,
     /// A `{` without its `}`.
     UnclosedBrace,
@@ -63,7 +63,7 @@ pub enum Error {
     UnclosedClass,
     /// A range such as `z-a`.
     ReversedRange,
-    /// A `\` with nothing behind it.
+    /// A `\` with nothing after it.
     TrailingEscape,
     /// More than [`ALTERNATIVES_MAX`] alternatives.
     TooManyAlternatives,
@@ -75,17 +75,17 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty => f.write_str("the pattern is empty"),
-            Self::EmptySegment => f.write_str("a name is missing in front of a `/`"),
-            Self::DotSegment => f.write_str("`.` and `..` are not taken inside a pattern"),
-            Self::Negation => {
-                f.write_str("a `!` in front is not taken: say what is meant, or `\\!` for the character")
-            }
-            Self::UnclosedBrace => f.write_str("a `{` has no `}`"),
-            Self::UnclosedClass => f.write_str("a `[` has no `]`"),
-            Self::ReversedRange => f.write_str("a range in `[…]` runs backwards"),
-            Self::TrailingEscape => f.write_str("a `\\` has nothing behind it"),
+            Self::EmptySegment => f.write_str("missing name before a `/`"),
+            Self::DotSegment => f.write_str("`.` and `..` are not allowed in a pattern"),
+            Self::Negation => f.write_str(
+                "a leading `!` is not supported: list the files you want, or write `\\!` for the character",
+            ),
+            Self::UnclosedBrace => f.write_str("unclosed `{`"),
+            Self::UnclosedClass => f.write_str("unclosed `[`"),
+            Self::ReversedRange => f.write_str("reversed range in `[…]`"),
+            Self::TrailingEscape => f.write_str("nothing follows the last `\\`"),
             Self::TooManyAlternatives => {
-                write!(f, "the braces stand for more than {ALTERNATIVES_MAX} patterns")
+                write!(f, "the braces expand to more than {ALTERNATIVES_MAX} patterns")
             }
             Self::TooLong => write!(f, "the pattern is longer than {STATES_MAX} characters"),
         }
@@ -133,7 +133,7 @@ impl Glob {
         Ok(Glob { pattern, automaton, prefix, suffix, first_names, last_names, example, is_literal })
     }
 
-    /// Whether `path` is meant.
+    /// Whether `path` matches.
     pub fn matches(&self, path: &str) -> bool {
         let path = without_dot(path);
         if self.is_literal {
@@ -145,7 +145,7 @@ impl Glob {
             && self.automaton.accepts(path)
     }
 
-    /// Whether exactly one path is meant: no wildcard, no choice, no directory.
+    /// Whether exactly one path matches: no wildcard, no choice, no directory.
     pub fn is_literal(&self) -> bool {
         self.is_literal
     }
@@ -156,10 +156,10 @@ impl Glob {
     }
 }
 
-/// Returns a short path that both patterns mean, or `None` if no path could ever be meant by both.
+/// A short path that both patterns match, or `None` if no path can match both.
 pub fn intersection(a: &Glob, b: &Glob) -> Option<String> {
-    // Most pairs of a plan part ways in a directory or an extension, and most others are settled by a path that is at hand; the
-    // automata are for the rest.
+    // Most pairs differ in a directory or an extension, and most others share a known example; the automata are for the
+    // rest.
     let (from_a, from_b) = (a.example.as_ref()?, b.example.as_ref()?);
     let is_apart = part_in_front(&a.prefix, &b.prefix)
         || part_behind(&a.suffix, &b.suffix)
@@ -185,13 +185,13 @@ pub fn intersection(a: &Glob, b: &Glob) -> Option<String> {
     below(a, from_b).or_else(|| below(b, from_a)).or_else(|| a.automaton.meet(&b.automaton))
 }
 
-/// Returns a short path that work on both patterns comes down to, or `None` if the work can't meet: a path that both mean, or one
-/// that the one means in a folder that the other names. Of a name alone only the disk knows which it is.
+/// A short path where work on both patterns can collide, or `None`: a path that both match, or one that one pattern
+/// matches in a directory that the other names. A plain name may be a file or a directory.
 pub fn collision(a: &Glob, b: &Glob) -> Option<String> {
     intersection(a, b).or_else(|| below(a, b)).or_else(|| below(b, a))
 }
 
-/// A path that `other` means below the one that `name` means, if that is one alone.
+/// A path that `other` matches below the single path that `name` matches.
 fn below(name: &Glob, other: &Glob) -> Option<String> {
     if !name.is_literal || part_in_front(&name.prefix, &other.prefix) {
         return None;
@@ -202,13 +202,13 @@ fn below(name: &Glob, other: &Glob) -> Option<String> {
     }
     match Glob::new(&format!("{}/**", name.pattern)) {
         Ok(folder) => intersection(&folder, other),
-        // One that is too long for that is not known to be apart.
+        // A pattern that is too long for this check is not known to be separate.
         Err(_) => Some(name.prefix.clone()),
     }
 }
 
-/// Whether every path that `inner` means is meant by one of `outer`: proven, not guessed. A pattern that means no path at all is
-/// in none, and one that would take too long to prove is not either.
+/// Whether every path that `inner` matches is matched by one of `outer`: proven, not guessed. False for a pattern
+/// without matches, and if the proof would take too long.
 pub fn is_within(inner: &Glob, outer: &[Glob]) -> bool {
     match &inner.example {
         None => false,
@@ -220,7 +220,7 @@ pub fn is_within(inner: &Glob, outer: &[Glob]) -> bool {
     }
 }
 
-/// What every match has in front and behind in one of its names.
+/// The prefix and suffix of each path segment that all matches share.
 #[derive(Debug, Clone)]
 struct Name {
     front: String,
@@ -238,7 +238,7 @@ impl Name {
     }
 }
 
-/// Whether no text can begin with both.
+/// Whether no text can start with both.
 fn part_in_front(a: &str, b: &str) -> bool {
     let length = a.len().min(b.len());
     a.as_bytes()[..length] != b.as_bytes()[..length]
@@ -250,7 +250,7 @@ fn part_behind(a: &str, b: &str) -> bool {
     a.as_bytes()[a.len() - length..] != b.as_bytes()[b.len() - length..]
 }
 
-/// The whole names in front of the first part that may read a `/`.
+/// The complete segments before the first part that may match a `/`.
 fn first_names(parts: &[Part]) -> Vec<Name> {
     let end = parts.iter().position(is_deep);
     let mut names: Vec<Name> = parts[..end.unwrap_or(parts.len())].split(is_slash).map(Name::new).collect();
@@ -260,7 +260,7 @@ fn first_names(parts: &[Part]) -> Vec<Name> {
     names
 }
 
-/// The whole names behind the last part that may read a `/`, last first.
+/// The complete segments after the last part that may match a `/`, last first.
 fn last_names(parts: &[Part]) -> Vec<Name> {
     let start = parts.iter().rposition(is_deep);
     let mut names: Vec<Name> =
@@ -288,7 +288,7 @@ enum Part {
     Star,
     /// `**`
     Deep,
-    /// `**/` at the beginning of a name.
+    /// `**/` at the start of a name.
     Directories,
 }
 
@@ -299,7 +299,7 @@ fn without_dot(mut path: &str) -> &str {
     path
 }
 
-/// The characters that `parts` begins with and that leave no choice.
+/// The characters that `parts` starts with and that leave no choice.
 fn literal<'a>(parts: impl Iterator<Item = &'a Part>) -> Vec<char> {
     let single = |part: &Part| match part {
         Part::One(Set::Single(character)) => Some(*character),
@@ -310,7 +310,7 @@ fn literal<'a>(parts: impl Iterator<Item = &'a Part>) -> Vec<char> {
     parts.map_while(single).collect()
 }
 
-/// What all of `texts` begin with.
+/// What all of `texts` start with.
 fn shared(mut texts: impl Iterator<Item = Vec<char>>) -> Vec<char> {
     let mut shared = texts.next().unwrap_or_default();
     for text in texts {
@@ -320,7 +320,7 @@ fn shared(mut texts: impl Iterator<Item = Vec<char>>) -> Vec<char> {
     shared
 }
 
-/// All patterns without braces that `pattern` stands for.
+/// Expands the braces of `pattern`.
 fn expand(pattern: &str) -> Result<Vec<String>, Error> {
     let mut open = vec![pattern.to_owned()];
     let mut done = Vec::new();
@@ -330,7 +330,7 @@ fn expand(pattern: &str) -> Result<Vec<String>, Error> {
             continue;
         };
         let (before, after) = (&text[..group.start], &text[group.end..]);
-        // The last is pushed first, so that alternatives come out in the order that they were written.
+        // The last is pushed first, so that alternatives come out in written order.
         for choice in group.choices.iter().rev() {
             open.push(format!("{before}{choice}{after}"));
         }
@@ -378,7 +378,7 @@ fn first_group(text: &str) -> Result<Option<Group<'_>>, Error> {
     if depth > 0 { Err(Error::UnclosedBrace) } else { Ok(None) }
 }
 
-/// One past the `]` of the class that begins at `start`.
+/// One past the `]` of the class that starts at `start`.
 fn class_end(text: &str, start: usize) -> Result<usize, Error> {
     let bytes = text.as_bytes();
     let mut at = start + 1;
@@ -438,7 +438,7 @@ fn parse(text: &str) -> Result<Vec<Part>, Error> {
             _ => parts.push(Part::One(Set::Single(character))),
         }
     }
-    // Asked of the parts and not of the text: `\.` is a dot too.
+    // Checks the parts and not the text: `\.` is a dot too.
     let is_dot = |part: &Part| *part == Part::One(Set::Single('.'));
     let mut names = parts.split(|part| is_slash(part) || *part == Part::Directories);
     if names.any(|name| matches!(name.len(), 1 | 2) && name.iter().all(is_dot)) {
@@ -450,7 +450,7 @@ fn parse(text: &str) -> Result<Vec<Part>, Error> {
     Ok(parts)
 }
 
-/// The ranges of a class, given what stands between its brackets; `/` is in none.
+/// The ranges of a class, given the text between its brackets; `/` is in none.
 fn class(body: &str) -> Result<Vec<(char, char)>, Error> {
     let members = body.strip_prefix(['!', '^']);
     let mut ranges = Vec::new();

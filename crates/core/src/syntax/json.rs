@@ -1,14 +1,14 @@
-//! JSON as a tree in which every node knows its bytes, read as far as it can be. What other tools wrote is often torn,
-//! commented or merged by hand: all of it that makes sense is kept, and everything that is no JSON is a fault with its place.
+//! A lenient JSON parser whose nodes know their spans. Files of other tools are often truncated, commented or merged by
+//! hand: everything that makes sense is kept, and everything that is not JSON is a fault with its position.
 
 pub(crate) mod edit;
 
 use crate::syntax::source::{Span, Spanned};
 
-/// How many lists and maps may stand inside each other; what is deeper stays text.
+/// The nesting limit; deeper values stay text.
 pub(crate) const DEPTH_MAX: usize = 64;
 
-/// How many faults are told. A file with more of them is no JSON at all, and the first ones say enough.
+/// The limit of reported faults. A file with more is not JSON at all.
 const FAULTS_MAX: usize = 50;
 
 /// A value and the bytes that it was written with, quotes and brackets included.
@@ -18,12 +18,11 @@ pub(crate) struct Node {
     pub(crate) value: Value,
 }
 
-/// What a node says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
     Null,
     Bool(bool),
-    /// As it was written: nobody counts with it here.
+    /// As written; never used for arithmetic.
     Number(String),
     Text(String),
     List(Vec<Node>),
@@ -32,7 +31,7 @@ pub(crate) enum Value {
 }
 
 impl Node {
-    /// The value of a key; the last one where it stands twice, as every reader of JSON has it. Null is no value.
+    /// The value of a key; the last one if duplicate, as JSON parsers do. Null counts as missing.
     pub(crate) fn get(&self, key: &str) -> Option<&Node> {
         let known = self.entries().iter().rev().filter(|(name, _)| name.value == key);
         known.map(|(_, node)| node).find(|node| node.value != Value::Null)
@@ -67,7 +66,7 @@ impl Node {
         matches!(self.value, Value::List(_))
     }
 
-    /// What a scalar says, blanks around it left out; `None` where that is nothing.
+    /// The trimmed text of a scalar; `None` if empty.
     pub(crate) fn said(&self) -> Option<String> {
         let text = match &self.value {
             Value::Text(text) | Value::Number(text) => text.trim(),
@@ -79,8 +78,8 @@ impl Node {
     }
 }
 
-/// Reads all values of `text`, which stands `offset` bytes into its file, and all faults in file order. Sound JSON is one
-/// value without a fault; more of them are a fault of a file, and the lines of a list of lines.
+/// Parses all values of `text`, which starts at `offset` in its file, and all faults in file order. Valid JSON is one
+/// value without faults; more values are a fault of a file, or the lines of JSON Lines.
 pub(crate) fn read(text: &str, offset: usize) -> (Vec<Node>, Vec<Spanned<String>>) {
     let mut reader = Reader { text, at: 0, offset, open: Vec::new(), faults: Vec::new() };
     if text.starts_with('\u{feff}') {
@@ -93,9 +92,9 @@ pub(crate) fn read(text: &str, offset: usize) -> (Vec<Node>, Vec<Spanned<String>
         reader.skip_blank();
         match reader.peek() {
             None => break,
-            Some(',') if reader.at > before => reader.stray("a comma stands behind the end"),
+            Some(',') if reader.at > before => reader.stray("unexpected comma after the end"),
             Some(_) if reader.at > before => {}
-            Some(_) => reader.stray("this is no JSON"),
+            Some(_) => reader.stray("not JSON"),
         }
     }
     (values, reader.faults)
@@ -133,14 +132,14 @@ impl Reader<'_> {
         self.fault(Span::at(self.at).shifted(self.offset), why);
     }
 
-    /// Passes one character that belongs nowhere.
+    /// Skips one unexpected character.
     fn stray(&mut self, why: &str) {
         let start = self.at;
         self.at += self.peek().map_or(0, char::len_utf8);
         self.fault(self.span_from(start), why);
     }
 
-    /// Passes blanks, comments and the lines by which git shows a conflict.
+    /// Skips blanks, comments and git conflict markers.
     fn skip_blank(&mut self) {
         loop {
             let rest = self.rest();
@@ -153,7 +152,7 @@ impl Reader<'_> {
             let is_conflict = is_line_start
                 && ["<<<<<<<", "=======", ">>>>>>>", "|||||||"].iter().any(|sign| rest.starts_with(sign));
             let (length, why) = if is_conflict {
-                (line, "a conflict was never resolved; both sides are read")
+                (line, "unresolved merge conflict; both sides are read")
             } else if rest.starts_with("//") || rest.starts_with('#') {
                 (line, "JSON has no comments")
             } else if rest.starts_with("/*") {
@@ -167,7 +166,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a value; `None`, and nothing passed but blanks, where a sign stands that begins none.
+    /// Parses a value; `None`, having skipped only blanks, at a character that starts none.
     fn value(&mut self) -> Option<Node> {
         self.skip_blank();
         let start = self.at;
@@ -179,7 +178,7 @@ impl Reader<'_> {
             '"' => Value::Text(self.string('"')),
             '\'' if self.is_single_quoted() => Value::Text(self.string('\'')),
             sign if !sign.is_alphanumeric() && !"-+._$".contains(sign) => {
-                self.stray("this is no JSON");
+                self.stray("not JSON");
                 return None;
             }
             _ => self.word(),
@@ -196,7 +195,7 @@ impl Reader<'_> {
             self.skip_blank();
             match self.peek() {
                 None => {
-                    self.fault(self.span_from(start), "the file ends before this `{` is closed");
+                    self.fault(self.span_from(start), "unclosed `{`");
                     break;
                 }
                 Some('}') => {
@@ -204,17 +203,17 @@ impl Reader<'_> {
                     break;
                 }
                 Some(']') if self.is_in('[') => {
-                    self.fault_here("`]` where a `}` was to come");
+                    self.fault_here("expected `}`, found `]`");
                     break;
                 }
-                // The map in front lost its end: what follows is the next one in the list.
+                // The previous object lost its end: this is the next one in the list.
                 Some('{') if self.is_in('[') => {
-                    self.fault_here("`{` where a `}` was to come");
+                    self.fault_here("expected `}`, found `{`");
                     break;
                 }
-                Some(',' | ':' | ']') => self.stray("a key was to come here"),
+                Some(',' | ':' | ']') => self.stray("expected a key"),
                 Some('{' | '[') => {
-                    self.fault_here("a value without a key");
+                    self.fault_here("value without a key");
                     let key = Spanned::new(String::new(), Span::at(self.at).shifted(self.offset));
                     entries.extend(self.value().map(|value| (key, value)));
                 }
@@ -232,7 +231,7 @@ impl Reader<'_> {
             Some('\'') if self.is_single_quoted() => self.string('\''),
             Some(_) | None => {
                 let word = self.bare();
-                self.fault(self.span_from(start), "a key without quotes");
+                self.fault(self.span_from(start), "unquoted key");
                 word
             }
         };
@@ -241,10 +240,10 @@ impl Reader<'_> {
         if self.peek() == Some(':') {
             self.at += 1;
         } else {
-            self.fault_here("no colon behind the key");
+            self.fault_here("expected a colon after the key");
         }
         let value = self.value().unwrap_or_else(|| {
-            self.fault_here("a key without a value");
+            self.fault_here("key without a value");
             Node { span: self.span_from(self.at), value: Value::Null }
         });
         self.separate('}');
@@ -261,7 +260,7 @@ impl Reader<'_> {
             let before = self.at;
             match self.peek() {
                 None => {
-                    self.fault(self.span_from(start), "the file ends before this `[` is closed");
+                    self.fault(self.span_from(start), "unclosed `[`");
                     break;
                 }
                 Some(']') => {
@@ -269,17 +268,17 @@ impl Reader<'_> {
                     break;
                 }
                 Some('}') if self.is_in('{') && !self.goes_on_behind_brace() => {
-                    self.fault_here("`}` where a `]` was to come");
+                    self.fault_here("expected `]`, found `}`");
                     break;
                 }
-                Some(',' | ':' | '}') => self.stray("a value was to come here"),
+                Some(',' | ':' | '}') => self.stray("expected a value"),
                 Some(_) => {
                     let Some(item) = self.value() else { continue };
                     self.skip_blank();
-                    // `"key":` belongs to the map around a list that lost its end.
+                    // `"key":` belongs to the object around a list that lost its end.
                     if self.peek() == Some(':') && self.is_in('{') {
                         self.at = before;
-                        self.fault_here("a key where a `]` was to come");
+                        self.fault_here("expected `]`, found a key");
                         break;
                     }
                     items.push(item);
@@ -296,13 +295,13 @@ impl Reader<'_> {
         self.open.len().checked_sub(2).is_some_and(|outer| self.open[outer] == bracket)
     }
 
-    /// Whether the list goes on behind a brace that is one too many.
+    /// Whether the list continues after a surplus brace.
     fn goes_on_behind_brace(&self) -> bool {
         let behind = self.rest()[1..].trim_start();
         behind.strip_prefix(',').is_some_and(|next| next.trim_start().starts_with('{'))
     }
 
-    /// Passes the comma behind a value.
+    /// Consumes the comma after a value.
     fn separate(&mut self, end: char) {
         self.skip_blank();
         match self.peek() {
@@ -311,18 +310,15 @@ impl Reader<'_> {
                 self.at += 1;
                 self.skip_blank();
                 if self.peek() == Some(end) {
-                    self.fault(
-                        Span::new(comma, comma + 1).shifted(self.offset),
-                        "a comma behind the last value",
-                    );
+                    self.fault(Span::new(comma, comma + 1).shifted(self.offset), "trailing comma");
                 }
             }
             Some('}' | ']') | None => {}
-            Some(_) => self.fault_here("no comma between two values"),
+            Some(_) => self.fault_here("expected a comma between two values"),
         }
     }
 
-    /// A word without quotes: a number, true, false, null, or text that lost its quotes.
+    /// An unquoted word: a number, true, false, null, or a string that lost its quotes.
     fn word(&mut self) -> Value {
         let start = self.at;
         match self.bare().as_str() {
@@ -333,7 +329,7 @@ impl Reader<'_> {
                 Value::Number(number.to_owned())
             }
             text => {
-                self.fault(self.span_from(start), "text without quotes");
+                self.fault(self.span_from(start), "unquoted string");
                 Value::Text(text.to_owned())
             }
         }
@@ -343,7 +339,7 @@ impl Reader<'_> {
         const ENDS: &[char] = &[',', ':', '{', '}', '[', ']', '"'];
         let rest = self.rest();
         let end = rest.find(|c: char| ENDS.contains(&c) || c.is_whitespace()).unwrap_or(rest.len());
-        // A sign that no word begins with is one itself: reading always goes on.
+        // A character that starts no word is a word itself, so that parsing always advances.
         let end = if end == 0 { rest.chars().next().map_or(0, char::len_utf8) } else { end };
         let word = rest[..end].to_owned();
         self.at += end;
@@ -362,19 +358,19 @@ impl Reader<'_> {
             self.at += plain;
             match self.peek() {
                 None => {
-                    self.fault(self.span_from(start), "the file ends before this text is closed");
+                    self.fault(self.span_from(start), "unclosed string");
                     return text;
                 }
                 Some('\\') => self.escape(&mut text),
                 Some('\n') if self.is_next_line_structure() => {
-                    self.fault(self.span_from(start), "this text is never closed");
+                    self.fault(self.span_from(start), "unclosed string");
                     let kept = text.trim_end().trim_end_matches(',').len();
                     self.at -= text.len() - text.trim_end().len() + text.trim_end().len() - kept;
                     text.truncate(kept);
                     return text;
                 }
                 Some('\n') => {
-                    self.fault_here("a line ends inside of text");
+                    self.fault_here("line break in a string");
                     text.push('\n');
                     self.at += 1;
                 }
@@ -383,14 +379,14 @@ impl Reader<'_> {
                     if self.ends_here() {
                         return text;
                     }
-                    self.fault_here("a quote inside of text");
+                    self.fault_here("unescaped quote in a string");
                     text.push(quote);
                 }
             }
         }
     }
 
-    /// Whether what stands behind a quote may follow a text.
+    /// Whether the text after a quote may follow a string.
     fn ends_here(&self) -> bool {
         let rest = self.rest();
         let behind = rest.trim_start_matches([' ', '\t', '\r']);
@@ -401,14 +397,15 @@ impl Reader<'_> {
             || behind.chars().next().is_some_and(|c| !c.is_ascii() && c.is_whitespace())
     }
 
-    /// Whether a single quote begins a text: another one closes it in the same line. A lone one would swallow the rest.
+    /// Whether a single quote starts a string: another one closes it on the same line. A lone one would swallow the
+    /// rest.
     fn is_single_quoted(&self) -> bool {
         let line = self.rest()[1..].lines().next().unwrap_or_default();
         let ends = line.match_indices('\'').map(|(at, _)| line[at + 1..].trim_start());
         ends.into_iter().any(|behind| behind.is_empty() || behind.starts_with([',', ':', '}', ']']))
     }
 
-    /// Whether the next line is a key or closes something, so that a text that reaches it was never meant to.
+    /// Whether the next line is a key or closes something, so that the string was not meant to continue there.
     fn is_next_line_structure(&self) -> bool {
         let line = self.rest()[1..].lines().next().unwrap_or_default().trim();
         let is_key = line
@@ -431,17 +428,17 @@ impl Reader<'_> {
             '"' | '\\' | '/' | '\'' => text.push(sign),
             'u' => text.push(self.code(start)),
             other => {
-                self.fault(self.span_from(start), "JSON has no such escape");
+                self.fault(self.span_from(start), "invalid escape");
                 text.push('\\');
                 text.push(other);
             }
         }
     }
 
-    /// The character of `\uXXXX`, or of two of them that belong together.
+    /// The character of `\uXXXX`, or of a surrogate pair.
     fn code(&mut self, start: usize) -> char {
         let Some(first) = self.hex() else {
-            self.fault(self.span_from(start), "four digits were to follow");
+            self.fault(self.span_from(start), "expected four hex digits");
             return char::REPLACEMENT_CHARACTER;
         };
         let mut units = vec![first];
@@ -455,7 +452,7 @@ impl Reader<'_> {
         }
         let read = char::decode_utf16(units).next();
         read.and_then(Result::ok).unwrap_or_else(|| {
-            self.fault(self.span_from(start), "half of a character");
+            self.fault(self.span_from(start), "lone surrogate");
             char::REPLACEMENT_CHARACTER
         })
     }
@@ -467,7 +464,7 @@ impl Reader<'_> {
         Some(unit)
     }
 
-    /// Passes what is nested too deep, up to where it is closed, and keeps it as text.
+    /// Skips a value that is nested too deeply, and keeps it as text.
     fn skip_deep(&mut self) -> Value {
         let start = self.at;
         let mut depth = 0_usize;

@@ -1,37 +1,37 @@
-//! The markdown blocks that matter to a plan: headings, code, and lines that are neither text nor code.
-//! The only place that knows the markdown parser.
+//! The Markdown blocks that matter to a plan: headings, code, and lines that are neither text nor code. The only module
+//! that uses the Markdown parser.
 
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use crate::syntax::source::{Excerpt, Source, Span, Spanned};
 
-/// A heading that stands in no list and no quotation.
+/// A heading outside of lists and block quotes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Heading {
     /// 1 to 6.
     pub(crate) level: u8,
     /// The heading without its last line ending.
     pub(crate) span: Span,
-    /// Where the line after it begins.
+    /// Where the line after it starts.
     pub(crate) below: usize,
-    /// Whether it is a heading because a line of dashes or equals signs follows it.
+    /// Whether it is a setext heading, underlined with dashes or equals signs.
     pub(crate) is_underlined: bool,
 }
 
-/// A block of code, fenced or indented, wherever it stands.
+/// A code block, fenced or indented, at any position.
 #[derive(Debug, Clone)]
 pub(crate) struct Code {
     /// The block with its fences.
     pub(crate) span: Span,
     pub(crate) text: Excerpt,
-    /// The first word behind the opening fence.
+    /// The first word after the opening fence.
     pub(crate) language: Option<Spanned<String>>,
 }
 
 /// The blocks of one plan, in file order.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
-    /// Where the text behind the frontmatter begins.
+    /// Where the text after the frontmatter starts.
     pub(crate) body: usize,
     pub(crate) headings: Vec<Heading>,
     pub(crate) codes: Vec<Code>,
@@ -47,11 +47,8 @@ impl Blocks {
         Self::read_in(source, Span::new(body, source.text().len()))
     }
 
-    /// Reads the blocks of one part of the text; what stands outside it ends every block.
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "the parser's events are many, and few of them matter here"
-    )]
+    /// Parses the blocks of one part of the text; its end closes every block.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the parser has many events and few matter here")]
     pub(crate) fn read_in(source: &Source, region: Span) -> Self {
         let body = region.start;
         let mut blocks = Self { body, ..Self::default() };
@@ -85,13 +82,13 @@ impl Blocks {
         blocks
     }
 
-    /// Whether the line that begins at `at` is code or HTML rather than running text.
+    /// Whether the line that starts at `at` is code or HTML rather than running text.
     pub(crate) fn is_opaque(&self, at: usize) -> bool {
         let next = self.opaque.partition_point(|span| span.start <= at);
         next > 0 && at < self.opaque[next - 1].end
     }
 
-    /// The code that begins inside `span`.
+    /// The code that starts inside `span`.
     pub(crate) fn codes_in(&self, span: Span) -> impl Iterator<Item = &Code> {
         let first = self.codes.partition_point(|code| code.span.start < span.start);
         self.codes[first..].iter().take_while(move |code| code.span.start < span.end)
@@ -112,20 +109,17 @@ impl Blocks {
                 self.unclosed.push(Span::new(code.span.start, first_line.end));
             }
         }
-        // The lines of a block are opaque from their very beginning: its indentation belongs to it.
+        // The lines of a block are opaque from their start: indentation belongs to the block.
         self.opaque.push(Span::new(first_line.start, code.span.end));
         self.codes.push(code);
     }
 }
 
-/// Whether a heading behind this text would be one, and none stands in it: no code, comment or underline in it reaches
-/// further than the text does.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "the parser's events are many, and few of them matter here"
-)]
+/// Whether a heading after this text would be parsed as one, and the text has none itself: no code, comment or
+/// underline extends past its end.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the parser has many events and few matter here")]
 pub(crate) fn is_closed(text: &str) -> bool {
-    // Only fences, tags and underlines reach further: most texts have none of them.
+    // Only fences, tags and underlines extend further, and most texts have none.
     let is_underline =
         |line: &str| !line.trim().is_empty() && line.trim().trim_matches(['=', '-']).is_empty();
     if !text.contains(['<', '#'])
@@ -195,14 +189,14 @@ fn push_code(text: &mut Excerpt, piece: &str, span: Span) {
     }
 }
 
-/// What is still to be read of a heading, and where it begins in the file.
+/// The unparsed rest of a heading, and its offset in the file.
 pub(crate) struct Cursor<'a> {
     pub(crate) text: &'a str,
     pub(crate) at: usize,
 }
 
 impl Cursor<'_> {
-    /// Leaves so many bytes behind; says where they were.
+    /// Consumes this many bytes; returns their span.
     pub(crate) fn skip(&mut self, bytes: usize) -> Span {
         let span = Span::new(self.at, self.at + bytes);
         self.text = &self.text[bytes..];
@@ -210,13 +204,13 @@ impl Cursor<'_> {
         span
     }
 
-    /// Leaves the blanks in front behind.
+    /// Skips leading blanks.
     pub(crate) fn skip_blanks(&mut self) {
         self.skip(self.text.len() - self.text.trim_start().len());
     }
 }
 
-/// Prose with every line outside of its code as `change` has it, and the sign of a fence that is never closed.
+/// Prose with `change` applied to every line outside of code, and the character of an unclosed fence.
 pub(crate) fn outside_code<'a>(
     text: &'a str,
     mut change: impl FnMut(&'a str) -> String,

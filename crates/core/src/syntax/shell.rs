@@ -1,5 +1,5 @@
-//! What a contract does, told from its text: programs called, files named, exit codes possible. Owns every reading of bash;
-//! never starts a process, looks at a disk, or decides what to complain about.
+//! Static analysis of contracts: the programs they call, the files they name, their possible exit codes. Owns all
+//! parsing of bash; never starts a process, reads a file, or decides what to report.
 
 mod requirement;
 mod expansion;
@@ -20,31 +20,31 @@ pub(crate) use walk::flat;
 
 use crate::syntax::source::Span;
 
-/// Everything that can be told of a contract without running it. Spans are bytes of the script.
+/// What is known about a contract without running it. Spans are bytes of the script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Script {
-    /// Why nothing else could be told. The script may be good bash all the same: `bash -n` decides.
+    /// Why nothing else is known. The script may still be valid bash: `bash -n` decides.
     pub fault: Option<Fault>,
-    /// The programs called, in the order of the text.
+    /// The programs called, in text order.
     pub calls: Vec<Call>,
     /// The functions and aliases that it defines.
     pub functions: BTreeSet<String>,
     /// The files that it names.
     pub paths: Vec<PathUse>,
-    /// A file that it writes from a folder that can't be told, as it is written there.
+    /// A file that it writes from an unknown directory, as written.
     pub adrift: Option<String>,
     /// The exit codes that it can end with.
     pub outcome: Outcome,
-    /// A command that turns off what makes every failure count: `set +e` or `set +o pipefail`.
+    /// A command that disables error checking: `set +e` or `set +o pipefail`.
     pub weakened: Option<Span>,
-    /// The paths tested, when the script does nothing but test that some paths are there.
+    /// The tested paths, if the script does nothing but test that paths exist.
     pub tests: Option<Vec<PathUse>>,
 }
 
-/// A place where the script cannot be read.
+/// A position where parsing failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// The bytes at which reading stopped.
+    /// Where parsing stopped.
     pub span: Span,
     /// What is wrong there.
     pub message: String,
@@ -53,7 +53,7 @@ pub struct Fault {
 /// One call of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// The name as written, without its quotes. A relative path after `cd` is given from the workspace.
+    /// The name without quotes. A relative path after `cd` is given relative to the workspace.
     pub name: String,
     /// The word that holds the name.
     pub span: Span,
@@ -62,7 +62,7 @@ pub struct Call {
 /// One use of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathUse {
-    /// The path from the workspace, or an absolute one.
+    /// Relative to the workspace, or absolute.
     pub path: String,
     /// The word that holds the path.
     pub span: Span,
@@ -73,7 +73,7 @@ pub struct PathUse {
 /// What a script does with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// It asks whether the file is there.
+    /// It tests whether the file exists.
     Tested,
     /// It reads the file.
     Read,
@@ -86,25 +86,25 @@ pub enum Role {
 /// What the exit code can be, under `bash -euo pipefail -c`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It depends on what is run.
+    /// It depends on the commands.
     Open,
-    /// It is the same whatever is run.
+    /// It is always the same.
     Fixed {
         code: u8,
         span: Span,
-        /// How, as a fragment for a label.
+        /// The explanation, as a fragment for a label.
         why: String,
     },
-    /// Success in a plain shell whatever is run; only `-e`, `-u` and `-o pipefail` let it fail.
+    /// A plain shell always succeeds; only `-e`, `-u` and `-o pipefail` make failure possible.
     Masked {
-        /// What would settle it.
+        /// The part that decides.
         span: Span,
-        /// How, as a fragment for a label.
+        /// The explanation, as a fragment for a label.
         why: String,
     },
 }
 
-/// Tells what `script` does when it is run by `bash -euo pipefail -c`.
+/// Analyzes `script` as run by `bash -euo pipefail -c`.
 pub fn analyse(script: &str) -> Script {
     let tree = match tree::read(script) {
         Ok(tree) => tree,
@@ -135,11 +135,11 @@ pub fn analyse(script: &str) -> Script {
     }
 }
 
-/// Finds what a script opens and never closes: a bracket, a brace, a quote or a compound command. `None` when the script
-/// is whole, or broken in another way.
+/// Finds what a script opens and never closes: a bracket, a brace, a quote or a compound command. `None` if the script
+/// is complete, or broken in another way.
 ///
-/// A thing is open if the text in front of it would be a whole script with any command in its place. The last such thing
-/// is the one that a reader would look for.
+/// Something is open if the text before it would be a complete script with any command in its place. The last such
+/// opening is the one that a reader looks for.
 pub fn opener(script: &str) -> Option<Span> {
     const TRIES_MAX: usize = 64;
     let is_whole = |text: &str| tree::read(text).is_ok();
@@ -171,12 +171,12 @@ fn openings(script: &str) -> Vec<Span> {
     openings
 }
 
-/// Whether bash itself does what `name` says: a builtin or a keyword.
+/// Whether `name` is a bash builtin or keyword.
 pub fn is_builtin(name: &str) -> bool {
     BUILTINS.binary_search(&name).is_ok()
 }
 
-/// Sorted, so that it can be searched by halves.
+/// Sorted for binary search.
 const BUILTINS: [&str; 83] = [
     "!",
     ".",

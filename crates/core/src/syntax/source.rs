@@ -1,5 +1,5 @@
-//! The text of one plan with its positions: a file, or the files of a folder as one text. Owns spans, line numbers and edits;
-//! never touches a disk.
+//! The text of one plan: a file, or the files of a directory joined into one text. Owns spans, line numbers and edits;
+//! never reads or writes files.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ impl Span {
         Self { start, end }
     }
 
-    /// The empty span in front of byte `at`.
+    /// The empty span before byte `at`.
     pub const fn at(at: usize) -> Self {
         Self { start: at, end: at }
     }
@@ -35,12 +35,12 @@ impl Span {
         self.start == self.end
     }
 
-    /// Whether `other` lies wholly inside.
+    /// Whether `other` is completely inside.
     pub const fn covers(self, other: Span) -> bool {
         self.start <= other.start && other.end <= self.end
     }
 
-    /// The same span, `by` bytes further on.
+    /// The span moved by `by` bytes.
     #[must_use]
     pub const fn shifted(self, by: usize) -> Self {
         Self { start: self.start + by, end: self.end + by }
@@ -53,18 +53,16 @@ impl From<std::ops::Range<usize>> for Span {
     }
 }
 
-/// A value and the bytes that said it.
+/// A value and its span in the source.
 ///
-/// Two of them are equal when their values are: a [`crate::plan::draft::Draft`] that was moved or re-spelled still says the same.
+/// Only values are compared, so that a [`crate::plan::draft::Draft`] equals its moved or reformatted copy.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Spanned<T> {
     pub value: T,
-    /// Where it was said.
     pub span: Span,
 }
 
 impl<T> Spanned<T> {
-    /// `value`, said at `span`.
     pub const fn new(value: T, span: Span) -> Self {
         Self { value, span }
     }
@@ -78,42 +76,40 @@ impl<T: PartialEq> PartialEq for Spanned<T> {
 
 impl<T: Eq> Eq for Spanned<T> {}
 
-/// What was said, or nothing.
 pub fn text(spanned: Option<&Spanned<String>>) -> String {
     spanned.map(|spanned| spanned.value.clone()).unwrap_or_default()
 }
 
-/// Everything that was said.
 pub fn texts(spanned: &[Spanned<String>]) -> Vec<String> {
     spanned.iter().map(|spanned| spanned.value.clone()).collect()
 }
 
-/// Text that was lifted out of a file line by line: indentation of its container and carriage returns are gone.
+/// Text extracted from a file line by line, without carriage returns and the indentation of its container.
 ///
-/// Equal when the texts are, like [`Spanned`].
+/// Only texts are compared, as in [`Spanned`].
 #[derive(Debug, Clone, Default)]
 pub struct Excerpt {
-    /// The text, its lines ended by LF.
+    /// With LF line endings.
     pub value: String,
-    /// The lines of the file that it came from.
+    /// The lines of the file that it was extracted from.
     pub span: Span,
-    /// Pairs of an offset in `value` and the offset in the file of the same byte, ascending; at least one a line.
+    /// Pairs of an offset in `value` and the offset of the same byte in the file, ascending; at least one per line.
     anchors: Vec<(usize, usize)>,
 }
 
 impl Excerpt {
-    /// An excerpt from the lines `span`, with no text yet.
+    /// An empty excerpt from the lines in `span`.
     pub fn new(span: Span) -> Self {
         Self { value: String::new(), span, anchors: Vec::new() }
     }
 
-    /// Adds a piece that stands at `at` in the file.
+    /// Appends a piece that is at offset `at` of the file.
     pub fn push(&mut self, piece: &str, at: usize) {
         self.anchors.push((self.value.len(), at));
         self.value.push_str(piece);
     }
 
-    /// Where a span of the text lies in the file.
+    /// Maps a span of the text to the file.
     pub fn locate(&self, span: Span) -> Span {
         let start = self.offset(span.start);
         Span::new(start, self.offset(span.end).max(start))
@@ -136,11 +132,10 @@ impl PartialEq for Excerpt {
 
 impl Eq for Excerpt {}
 
-/// A place as people count it: both numbers start at 1, the column counts characters.
+/// A position for people: both numbers start at 1, and the column counts characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     pub line: usize,
-    /// Character in the line.
     pub column: usize,
 }
 
@@ -150,33 +145,33 @@ impl fmt::Display for Position {
     }
 }
 
-/// What stands in front of the path of every file in the text of a folder. No plan has this character: a file that
-/// does is unreadable, so that no text can pass for the beginning of another file.
+/// Precedes the path of every file in the text of a directory plan. planwright rejects files that contain this
+/// character, so no text can imitate the start of another file.
 pub const FILE_SEPARATOR: char = '\u{1c}';
 
 /// One file of a [`Source`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// Its path below the folder; empty where the source is one file.
+    /// Relative to the directory; empty if the source is a single file.
     pub path: String,
     pub span: Span,
 }
 
-/// How the dialect of a plan is known.
+/// How the dialect was determined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Told {
     Unasked,
-    /// By what the plan says or where it lies: `PLAN.md in .harness/`.
+    /// From content or location: `PLAN.md in .harness/`.
     By(String),
     Forced,
-    /// By nothing: it looks like none.
+    /// No dialect was detected.
     Nothing,
 }
 
-/// The exact text of a plan, byte order marks and line endings included, and the dialect that it is written in.
+/// The exact text of a plan, including byte order marks and line endings, and its dialect.
 ///
-/// A plan that is a folder is one text as well: every file behind a line with [`FILE_SEPARATOR`] and its path. So all of it is
-/// checked, approved, kept and edited like a single file.
+/// A directory plan is one text as well: each file follows a line with [`FILE_SEPARATOR`] and its path. So all of it is
+/// checked, approved, stored and edited like a single file.
 #[derive(Debug, Clone)]
 pub struct Source {
     name: String,
@@ -184,14 +179,14 @@ pub struct Source {
     text: String,
     dialect: &'static Dialect,
     told: Told,
-    /// Byte offset of the first byte of every line; never empty.
+    /// The offset of every line; never empty.
     lines: Vec<usize>,
-    /// The files in the text, in order; never empty.
+    /// In order; never empty.
     parts: Vec<Part>,
 }
 
 impl Source {
-    /// A native plan called `name` (a path as the user would write it) with this text.
+    /// A native plan; `name` is a path as the user would write it.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         let (name, text) = (name.into(), text.into());
         let parts = parts(&text);
@@ -199,7 +194,7 @@ impl Source {
         let bytes = text.bytes().enumerate();
         let breaks = bytes.filter_map(|(at, byte)| match byte {
             b'\n' => Some(at + 1),
-            // The line in front of a file's name may lack its ending.
+            // The line before a file's path may lack its line ending.
             0x1c if is_folder && at > 0 && text.as_bytes()[at - 1] != b'\n' => Some(at),
             _ => None,
         });
@@ -207,18 +202,18 @@ impl Source {
         Self { place: name.clone(), name, text, dialect: dialect::NATIVE, told: Told::Unasked, lines, parts }
     }
 
-    /// The text of a folder with these files: paths below it and what they hold.
+    /// A directory plan with these files: paths relative to it, and their contents.
     pub fn bundle<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
         files.into_iter().map(|(path, text)| format!("{FILE_SEPARATOR}{path}\n{text}")).collect()
     }
 
-    /// The same text, written in this dialect.
+    /// The same text in this dialect.
     #[must_use]
     pub fn written_in(self, dialect: &'static Dialect) -> Self {
         Self { dialect, ..self }
     }
 
-    /// The same text in the dialect that it looks like, or in the one that somebody says.
+    /// The same text in the given dialect, or in the detected one.
     #[must_use]
     pub fn recognised(self, forced: Option<&'static Dialect>) -> Self {
         let (dialect, told) = match (forced, dialect::detect(&self.place, &self.text)) {
@@ -229,7 +224,7 @@ impl Source {
         Self { dialect, told, ..self }
     }
 
-    /// The same text, at this path of the file system.
+    /// The same text with this path in the file system.
     #[must_use]
     pub fn at(self, place: impl Into<String>) -> Self {
         Self { place: place.into(), ..self }
@@ -242,54 +237,51 @@ impl Source {
         Self { place, told, dialect: self.dialect, ..Self::new(self.name.as_str(), text) }
     }
 
-    /// The same plan with all `edits` made; see [`apply`].
+    /// The same plan with `edits` applied; see [`apply`].
     #[must_use]
     pub fn edited(&self, edits: &[Edit]) -> Self {
         self.with(apply(&self.text, edits))
     }
 
-    /// How the user calls this file.
+    /// The path as the user writes it.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Where it lies, as exactly as is known; its name where nothing else is.
+    /// The most exact path that is known; the name if nothing else is.
     pub fn place(&self) -> &str {
         &self.place
     }
 
-    /// The dialect that it is written in.
     pub fn dialect(&self) -> &'static Dialect {
         self.dialect
     }
 
-    /// How that is known.
+    /// How the dialect was determined.
     pub fn told(&self) -> &Told {
         &self.told
     }
 
-    /// What the plan says.
     pub fn draft(&self) -> Draft {
         (self.dialect.parse)(self)
     }
 
-    /// Everything that the file holds.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The files in the text, in order; one that is called "" where the plan is no folder.
+    /// In order; a single file has the path "".
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }
 
-    /// The file that holds a byte offset.
+    /// The file that contains a byte offset.
     pub fn part_at(&self, offset: usize) -> &Part {
         let next = self.parts.partition_point(|part| part.span.start <= offset);
         &self.parts[next.saturating_sub(1)]
     }
 
-    /// How the user calls the file that holds a byte offset.
+    /// The path, as the user writes it, of the file that contains a byte offset.
     pub fn name_at(&self, offset: usize) -> String {
         match self.part_at(offset).path.as_str() {
             "" => self.name.clone(),
@@ -302,7 +294,7 @@ impl Source {
         &self.text[span.start..span.end]
     }
 
-    /// The line and column of a byte offset in its file.
+    /// Line and column of a byte offset within its file.
     pub fn position(&self, offset: usize) -> Position {
         let offset = self.text.floor_char_boundary(offset);
         let line = self.line_index(offset);
@@ -313,19 +305,20 @@ impl Source {
 
     fn line_index(&self, offset: usize) -> usize {
         let index = self.lines.partition_point(|&start| start <= offset);
-        // Where a file lacks its last line ending, its end is where the name of the next one begins, and still on its last line.
+        // If a file lacks its last line ending, its end is where the path of the next file starts, but still on its
+        // last line.
         let part = self.part_at(offset).span;
         let is_end = offset == part.end && offset > part.start && self.text.as_bytes()[offset - 1] != b'\n';
         if is_end && self.lines[index - 1] == offset { index - 1 } else { index }
     }
 
-    /// The end of the file that holds `offset`: no line reaches beyond it.
+    /// The end of the file that contains `offset`: no line extends past it.
     fn part_end(&self, offset: usize) -> usize {
         let end = self.part_at(offset).span.end;
         if offset <= end { end } else { self.text.len() }
     }
 
-    /// The span of the line that holds `offset`, its line ending left out.
+    /// The line that contains `offset`, without its line ending.
     pub fn line_at(&self, offset: usize) -> Span {
         let line = self.line_index(offset);
         let start = self.lines[line - 1];
@@ -335,17 +328,17 @@ impl Source {
         Span::new(start, end - ending)
     }
 
-    /// Where the line after the one that holds `offset` begins, or the end of the text.
+    /// The start of the next line, or the end of the text.
     pub fn next_line(&self, offset: usize) -> usize {
         self.lines.get(self.line_index(offset)).copied().unwrap_or(self.text.len()).min(self.part_end(offset))
     }
 
-    /// The line ending that the first file uses: that of its first line.
+    /// The line ending of the first file, taken from its first line.
     pub fn line_ending(&self) -> &'static str {
         self.line_ending_in(self.parts[0].span)
     }
 
-    /// The line ending that a part of the text uses: that of its first line.
+    /// The line ending of a part of the text, taken from its first line.
     pub fn line_ending_in(&self, span: Span) -> &'static str {
         match self.slice(span).split_once('\n') {
             Some((first, _)) if first.ends_with('\r') => "\r\n",
@@ -374,9 +367,9 @@ fn parts(text: &str) -> Vec<Part> {
 /// A replacement of some bytes of a [`Source`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
-    /// The bytes that go.
+    /// The bytes to remove.
     pub span: Span,
-    /// The text that comes instead.
+    /// The text to insert.
     pub text: String,
 }
 
@@ -386,7 +379,7 @@ impl Edit {
         Self { span, text: text.into() }
     }
 
-    /// Puts `text` in front of byte `at`.
+    /// Inserts `text` before byte `at`.
     pub fn insert(at: usize, text: impl Into<String>) -> Self {
         Self::replace(Span::at(at), text)
     }
@@ -397,7 +390,8 @@ impl Edit {
     }
 }
 
-/// Returns `text` with all `edits` made. Edits may come in any order but must not overlap; insertions at one place keep their order.
+/// Applies `edits` to `text`. Edits may be in any order but must not overlap; insertions at one offset keep their
+/// order.
 pub fn apply(text: &str, edits: &[Edit]) -> String {
     let mut ordered: Vec<&Edit> = edits.iter().collect();
     ordered.sort_by_key(|edit| (edit.span.start, edit.span.end));
@@ -405,7 +399,7 @@ pub fn apply(text: &str, edits: &[Edit]) -> String {
         String::with_capacity(text.len() + edits.iter().map(|edit| edit.text.len()).sum::<usize>());
     let mut done = 0;
     for edit in ordered {
-        assert!(done <= edit.span.start, "edits must not overlap: {edit:?} begins before byte {done}");
+        assert!(done <= edit.span.start, "edits must not overlap: {edit:?} starts before byte {done}");
         result.push_str(&text[done..edit.span.start]);
         result.push_str(&edit.text);
         done = edit.span.end;

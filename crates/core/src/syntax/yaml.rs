@@ -1,6 +1,5 @@
-//! YAML as a tree in which every node knows its bytes. Owns reading and the quoting of one-line scalars.
-//! Never decides what a value means: scalars stay text, and anchors, aliases, tags and merge keys are faults, so that no text
-//! can stand for more than it says.
+//! A YAML parser whose nodes know their spans, and quoting of one-line scalars. Never interprets values: scalars stay
+//! text. Anchors, aliases, tags and merge keys are faults, so that no text can expand to more than it shows.
 
 use std::collections::HashMap;
 use std::ops::{ControlFlow, Range};
@@ -9,10 +8,10 @@ use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError};
 
 use crate::syntax::source::Span;
 
-/// How many lists and maps may stand inside each other; deeper text is refused where it passes this.
+/// The nesting limit; deeper text is rejected.
 pub const DEPTH_MAX: usize = 64;
 
-/// How many scalars, lists and maps one text may have; reading stops there. A plan of 500 steps has some 5,000.
+/// The node limit; parsing stops there. A plan of 500 steps has about 5,000.
 pub const NODES_MAX: usize = 10_000;
 
 /// A value and the bytes that it was written with.
@@ -27,7 +26,6 @@ pub struct Node {
     pub value: Value,
 }
 
-/// What a node says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
     /// Text; an alias is the text of its name with the star.
@@ -56,7 +54,7 @@ pub enum Style {
     Block,
 }
 
-/// Something that we do not take, and where.
+/// Something that planwright doesn't accept, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// The bytes at fault.
@@ -65,15 +63,15 @@ pub struct Fault {
     pub kind: FaultKind,
 }
 
-/// The ways in which a text can be refused.
+/// The kinds of faults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FaultKind {
-    /// It is no YAML; says why. Nothing behind it was read.
+    /// A syntax error. Parsing stopped here.
     Syntax(String),
     /// A key that the map already has.
     DuplicateKey {
         key: String,
-        /// Where it stands first.
+        /// Its first occurrence.
         first: Span,
     },
     /// `&name`
@@ -84,17 +82,17 @@ pub enum FaultKind {
     Tag,
     /// `<<:`
     MergeKey,
-    /// A second document begins here; it was not read.
+    /// A second document, which was not parsed.
     SecondDocument,
-    /// More than [`DEPTH_MAX`] levels. Nothing behind it was read.
+    /// More than [`DEPTH_MAX`] levels. Parsing stopped here.
     TooDeep,
-    /// More nodes than allowed. Nothing behind it was read.
+    /// More nodes than allowed. Parsing stopped here.
     TooManyNodes,
 }
 
-/// Reads `text`, which stands `offset` bytes into its file: the tree as far as there is one, and all faults in file order.
+/// Parses `text`, which starts at `offset` in its file: the tree as far as there is one, and all faults in file order.
 ///
-/// No tree comes back only where there is nothing: no text, or comments alone.
+/// There is no tree only if there is no content: no text, or only comments.
 pub fn read(text: &str, offset: usize) -> (Option<Node>, Vec<Fault>) {
     read_up_to(text, offset, NODES_MAX)
 }
@@ -123,8 +121,8 @@ pub fn read_up_to(text: &str, offset: usize, nodes_max: usize) -> (Option<Node>,
     (root, faults)
 }
 
-/// Keeps every node inside `room` and behind its neighbour. The parser's places are right in sound YAML, where this changes
-/// nothing; around lone carriage returns and missing values they can cross, and edits over them would overlap.
+/// Keeps every node inside `room` and after its predecessor. In valid YAML this changes nothing; around lone carriage
+/// returns and missing values the parser's spans can overlap, and so would edits.
 fn put_in_order(node: &mut Node, room: Span) {
     node.span.start = node.span.start.clamp(room.start, room.end);
     node.span.end = node.span.end.clamp(node.span.start, room.end);
@@ -143,9 +141,9 @@ fn put_in_order(node: &mut Node, room: Span) {
     }
 }
 
-/// Spells `text`, which has no line breaks to keep readable, as a scalar that reads back as exactly this text.
+/// Writes `text` as a one-line scalar that parses back to exactly this text.
 ///
-/// Plain where that is safe as key and value, in block and flow, for YAML 1.1 and 1.2 readers alike; double-quoted otherwise.
+/// Plain if that is safe as key and value, in block and flow style, for YAML 1.1 and 1.2; double-quoted otherwise.
 pub fn quote(text: &str) -> String {
     if is_safe_plain(text) {
         return text.to_owned();
@@ -154,7 +152,7 @@ pub fn quote(text: &str) -> String {
     double_quoted(text, code)
 }
 
-/// `text` in double quotes; `code` spells what can't be shown as it is, beside what both YAML and JSON have signs for.
+/// `text` in double quotes; `code` escapes characters without a short escape in both YAML and JSON.
 pub(crate) fn double_quoted(text: &str, code: impl Fn(char) -> Option<String>) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
@@ -175,7 +173,7 @@ pub(crate) fn double_quoted(text: &str, code: impl Fn(char) -> Option<String>) -
 }
 
 fn is_safe_plain(text: &str) -> bool {
-    // Everything that opens another construct, and `+ . ~ = <`, which begin numbers, nulls and merge keys.
+    // Everything that opens another construct, and `+ . ~ = <`, which start numbers, nulls and merge keys.
     const LEADING: &[char] = &[
         '-', '?', ':', ',', '[', ']', '{', '}', '#', '&', '*', '!', '|', '>', '\'', '"', '%', '@', '`', '+',
         '.', '~', '=', '<',
@@ -230,7 +228,7 @@ struct Reader<'a> {
     documents: usize,
     nodes: usize,
     nodes_max: usize,
-    /// The end of what was read last. Events say where a token is, but not its dash, colon or block header: those stand
+    /// The end of the last token. Events give the span of a token without its dash, colon or block header: those are
     /// between here and the next token.
     cursor: usize,
 }
@@ -311,7 +309,7 @@ impl<'a> Reader<'a> {
     }
 
     fn finish(mut self) -> (Option<Node>, Vec<Fault>) {
-        // What a stop left open is closed here; a key without its value gets an empty one.
+        // Closes what an early stop left open; a key without its value gets an empty one.
         while let Some(open) = self.open.last() {
             if let Holder::Map { key: Some(_), .. } = &open.holder {
                 let at = self.value_place();
@@ -337,33 +335,34 @@ impl<'a> Reader<'a> {
         if !range.is_empty() {
             return self.add_scalar(range, text, style);
         }
-        // The parser calls a missing value `~`; here it is no text at all.
+        // The parser reports a missing value as `~`; here it is empty.
         let at = match self.open.last().map(|open| &open.holder) {
             Some(Holder::Map { key: Some(_), .. }) => self.value_place(),
             Some(Holder::List(_)) => self.item_place(range.start),
-            // The parser may place a key that is missing in front of the value before it.
+            // The parser may place a missing key before the previous value.
             Some(Holder::Map { key: None, .. }) | None => range.start.max(self.cursor),
         };
         self.add_scalar(at..at, "", style)
     }
 
-    /// Where the value of the key that was read last would begin: right after the colon, or after the key if there is none.
+    /// Where the value of the key that was read last would start: right after the colon, or after the key if there is
+    /// none.
     fn value_place(&self) -> usize {
         const BEHIND_COLON: &[char] = &[' ', '\t', '\r', '\n', ',', '}', ']'];
         let at = self.skip_gap(self.cursor, &[]);
         let behind = self.text[at..].strip_prefix(':');
-        // A colon with more text behind it begins the next key.
+        // A colon with more text after it starts the next key.
         let is_colon = behind.is_some_and(|behind| behind.is_empty() || behind.starts_with(BEHIND_COLON));
         if is_colon { at + 1 } else { self.cursor }
     }
 
-    /// Where an item that is not there would begin: right after its dash.
+    /// Where an item that is missing would start: right after its dash.
     fn item_place(&self, fallback: usize) -> usize {
         let at = self.skip_gap(self.cursor, &[]);
         if self.text[at..].starts_with('-') { at + 1 } else { fallback }
     }
 
-    /// Where a list begins. The parser places one that is not indented below its key at its first item, behind the dash.
+    /// Where a list starts. The parser places one that is not indented below its key at its first item, after the dash.
     fn list_start(&self, range: &Range<usize>) -> usize {
         let is_in_map = matches!(self.open.last().map(|open| &open.holder), Some(Holder::Map { .. }));
         let dash = self.skip_gap(self.cursor, &[':', '?']);
@@ -371,7 +370,7 @@ impl<'a> Reader<'a> {
         if is_in_map && is_dash { dash } else { range.start }
     }
 
-    /// The range of a block scalar whose content is at `range`: with its header, without the blank lines behind it.
+    /// The range of a block scalar whose content is at `range`: with its header, without the blank lines after it.
     fn block_range(&self, range: Range<usize>) -> Range<usize> {
         let header = self.skip_gap(self.cursor, &[':', '-', '?']);
         let is_header = header <= range.start && self.text[header..].starts_with(['|', '>']);
@@ -381,7 +380,8 @@ impl<'a> Reader<'a> {
         start..last + rest.find(['\n', '\r']).unwrap_or(rest.len())
     }
 
-    /// The first place from `at` on that is no white space, comment, anchor, tag, or one of the characters of `passed`.
+    /// The first place from `at` on that is not white space, comment, anchor, tag, or one of the characters of
+    /// `passed`.
     fn skip_gap(&self, mut at: usize, passed: &[char]) -> usize {
         loop {
             let rest = &self.text[at..];

@@ -1,4 +1,4 @@
-//! PW0208: an item of `reads` that names neither a file nor a topic, or a pattern in `sealed` that is none.
+//! PW0208: an invalid item in `reads`, or an invalid pattern in `sealed`.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0208",
     name: "bad-reference",
     severity: Severity::Error,
-    summary: "an item of `reads` is neither `file:PATH` nor `topic:NAME`, or one of `sealed` is no pattern",
+    summary: "an item of `reads` is neither `file:PATH` nor `topic:NAME`, or a `sealed` pattern is invalid",
     page: include_str!("../../rules/bad-reference.md"),
     check,
 };
@@ -19,7 +19,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps() {
         for read in step.reads.iter().filter(|read| Reference::read(&read.value).is_none()) {
             let bad = RULE
-                .at(read.span, format!("{} reads `{}`, which is neither a file nor a topic", subject.name(place), read.value))
+                .at(read.span, format!("invalid reference `{}` in {}", read.value, subject.name(place)))
                 .label("expected `file:PATH` or `topic:NAME`");
             let is_bare = !read.value.contains(':') && !read.value.contains(char::is_whitespace);
             found.push(match is_bare {
@@ -29,9 +29,9 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         }
         for sealed in &step.sealed {
             let Err(error) = Glob::new(&sealed.value) else { continue };
-            // A path that leads out of the workspace is said by another rule.
+            // escaping-path reports paths outside the workspace.
             if !super::escaping_path::leaves_workspace(&sealed.value) {
-                let message = format!("{} seals `{}`, which is no pattern", subject.name(place), sealed.value);
+                let message = format!("invalid `sealed` pattern `{}` in {}", sealed.value, subject.name(place));
                 found.push(RULE.at(sealed.span, message).label(error.to_string()));
             }
         }

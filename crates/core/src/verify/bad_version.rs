@@ -1,4 +1,4 @@
-//! PW0132: a proposal whose version can't be counted on.
+//! PW0132: a proposal whose version is not a number.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -8,7 +8,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0132",
     name: "bad-version",
     severity: Severity::Error,
-    summary: "the version of a proposal is no positive whole number",
+    summary: "the version of a proposal is not a positive whole number",
     page: include_str!("../../rules/bad-version.md"),
     check,
 };
@@ -20,11 +20,11 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     let Some(entry) = subject.draft.frontmatter.entry("version") else { return };
     let (span, said) = match &entry.value {
         Some(value) => (value.span, format!("`{}`", value.value)),
-        None => (entry.key.span, "what stands here".to_owned()),
+        None => (entry.key.span, "this value".to_owned()),
     };
     found.push(
         RULE.at(span, format!("the version must be a positive whole number, not {said}"))
-            .label("nobody can tell which of two writes came first")
-            .help("write the number of the last version that somebody has seen, or 1"),
+            .label("needed to detect conflicting writes")
+            .help("write the last version number you know of, or 1"),
     );
 }

@@ -1,4 +1,4 @@
-//! PW0306: a contract whose answer is known before it is asked.
+//! PW0306: a contract with a fixed exit code, which proves nothing about the work.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;

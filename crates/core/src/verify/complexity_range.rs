@@ -1,4 +1,4 @@
-//! PW0122: a complexity that is no number from 1 to 10.
+//! PW0122: a complexity outside 1 to 10.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0122",
     name: "complexity-range",
     severity: Severity::Error,
-    summary: "the complexity of a plan is no number from 1 to 10",
+    summary: "the complexity of a plan is not a number from 1 to 10",
     page: include_str!("../../rules/complexity-range.md"),
     check,
 };
@@ -18,8 +18,8 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for oddity in &subject.draft.oddities.0 {
         if let Oddity::Record(Fault::Complexity(text)) = &oddity.value {
             found.push(
-                RULE.at(oddity.span, format!("the complexity is `{text}`, which is no number from 1 to 10"))
-                    .help("write a number from 1 (a moment) to 10 (nobody knows how), or leave it out"),
+                RULE.at(oddity.span, format!("invalid complexity `{text}`: expected 1 to 10"))
+                    .help("write a number from 1 (trivial) to 10 (very hard), or remove it"),
             );
         }
     }

@@ -1,4 +1,4 @@
-//! PW0202: steps that wait for each other, so that none of them ever begins.
+//! PW0202: steps that need each other, so that none of them can start.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -9,13 +9,13 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0202",
     name: "cycle",
     severity: Severity::Error,
-    summary: "steps wait for each other",
+    summary: "steps depend on each other in a cycle",
     page: include_str!("../../rules/cycle.md"),
     check,
 };
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
-    // A step that waits for itself is the business of self-need, and must not hide a longer way round.
+    // self-need reports a step that needs itself; such an edge must not hide a longer cycle.
     let others = |place: usize| subject.graph.needs(place).iter().copied().filter(|&need| need != place).collect();
     let graph = Graph::new((0..subject.draft.steps.len()).map(others).collect());
     for cycle in graph.cycles() {
@@ -26,17 +26,17 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         });
         let Some((_, _, first)) = spans.next() else { continue };
         let mut circular = RULE
-            .at(first, format!("steps wait for each other: {}", names.join(" → ")))
-            .label(format!("`{}` waits for `{}`", names[0], names[1]))
-            .help("take one of these needs away");
+            .at(first, format!("dependency cycle: {}", names.join(" → ")))
+            .label(format!("`{}` needs `{}`", names[0], names[1]))
+            .help("remove one of these needs");
         for (place, next, span) in spans {
-            circular = circular.also(span, format!("`{}` waits for `{}`", subject.ids[place], subject.ids[next]));
+            circular = circular.also(span, format!("`{}` needs `{}`", subject.ids[place], subject.ids[next]));
         }
         found.push(circular);
     }
 }
 
-/// The words that make `place` wait for `next`: the need, or the heading of a step that waits for all before it.
+/// The text that makes `place` need `next`: the item of `needs`, or the heading of a step that needs all earlier ones.
 fn edge(subject: &Subject<'_>, place: usize, next: usize) -> Span {
     let step = &subject.draft.steps[place];
     let need = step.needs.iter().flatten().find(|need| subject.find(&need.value) == Some(next));

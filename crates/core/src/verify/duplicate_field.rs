@@ -1,4 +1,4 @@
-//! PW0111: a field that a step has twice, so that one of them is not read.
+//! PW0111: a field that occurs twice in a step. Only the first one is used.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -17,10 +17,10 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for oddity in &subject.draft.oddities.0 {
         if let Oddity::DuplicateField { name, first } = &oddity.value {
             found.push(
-                RULE.at(oddity.span, format!("the field `{name}` stands twice in one step"))
-                    .label("this one is not read")
-                    .also(*first, "first here")
-                    .help("keep one of them"),
+                RULE.at(oddity.span, format!("duplicate field `{name}`"))
+                    .label("ignored")
+                    .also(*first, "first defined here")
+                    .help("remove one"),
             );
         }
     }

@@ -1,4 +1,4 @@
-//! PW0503: a name that two steps have.
+//! PW0503: an id that two steps share.
 
 use std::collections::BTreeMap;
 
@@ -21,10 +21,10 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         let Some(id) = &step.id else { continue };
         match first.get(id.value.as_str()) {
             Some(&earlier) => found.push(
-                RULE.at(id.span, format!("two steps have the id `{}`", id.value))
-                    .label("again here")
-                    .also(earlier, "first here")
-                    .help("give each step a name of its own"),
+                RULE.at(id.span, format!("duplicate step id `{}`", id.value))
+                    .label("duplicate")
+                    .also(earlier, "first defined here")
+                    .help("give each step a unique id"),
             ),
             None => {
                 first.insert(&id.value, id.span);

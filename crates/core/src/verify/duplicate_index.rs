@@ -1,4 +1,4 @@
-//! PW0152: two tasks that want the same place.
+//! PW0152: two task files with the same number.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -8,7 +8,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0152",
     name: "duplicate-index",
     severity: Severity::Error,
-    summary: "two files in `tasks/` begin with the same number",
+    summary: "two files in `tasks/` start with the same number",
     page: include_str!("../../rules/duplicate-index.md"),
     check,
 };
@@ -19,10 +19,10 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         let path = |at: usize| subject.source.part_at(at).path.as_str();
         let (own, earlier) = (path(oddity.span.start), path(first.start));
         found.push(
-            RULE.at(oddity.span, format!("`{own}` and `{earlier}` have the same number {index}"))
-                .label(format!("the number says which of them comes first, and `{index}` is taken"))
-                .also(*first, "the first one")
-                .help("rename one of them so that each task has a number of its own"),
+            RULE.at(oddity.span, format!("duplicate task number {index}: `{own}`, `{earlier}`"))
+                .label(format!("the number sets the order; `{index}` is already in use"))
+                .also(*first, "first used here")
+                .help("rename one file so that each task has a unique number"),
         );
     }
 }

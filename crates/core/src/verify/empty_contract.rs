@@ -1,4 +1,4 @@
-//! PW0303: a contract with nothing to run, which bash would call a success.
+//! PW0303: a contract without a command. Bash exits 0 for an empty script, so it would always pass.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -18,15 +18,15 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         let (Some(contract), Some(field)) = (&step.contract, step.field(Field::Contract)) else { continue };
         if !contract.is_manual && is_empty(contract) {
             found.push(
-                RULE.at(field.name.span, format!("the contract of {} has nothing to run", subject.name(place)))
-                    .label("a command is expected below this")
+                RULE.at(field.name.span, format!("the contract of {} is empty", subject.name(place)))
+                    .label("expected a command")
                     .help("add a command that exits 0 only when the step is done"),
             );
         }
     }
 }
 
-/// Whether there is nothing but blanks and comments.
+/// Whether the contract has only blank lines and comments.
 pub(super) fn is_empty(contract: &ContractDraft) -> bool {
     let is_comment = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
     contract.command.as_ref().is_none_or(|command| command.value.lines().all(is_comment))

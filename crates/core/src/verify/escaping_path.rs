@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0205",
     name: "escaping-path",
     severity: Severity::Error,
-    summary: "a path leads out of the workspace",
+    summary: "a path is outside the workspace",
     page: include_str!("../../rules/escaping-path.md"),
     check,
 };
@@ -28,15 +28,15 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
             if leaves_workspace(&path.value) {
                 found.push(
                     RULE.at(path.span, format!("{} names `{}`, a path outside the workspace", subject.name(place), path.value))
-                        .label("leads out of the workspace")
-                        .help("name it relative to the root of the workspace, without `..`, `/` or `~` in front"),
+                        .label("outside the workspace")
+                        .help("use a path relative to the workspace root"),
                 );
             }
         }
     }
 }
 
-/// Whether a path does not stay below the root that it is relative to.
+/// Whether a path leaves the root that it is relative to.
 pub(super) fn leaves_workspace(path: &str) -> bool {
     let is_drive = path.as_bytes().get(1) == Some(&b':');
     if path.starts_with(['/', '~', '\\']) || is_drive {

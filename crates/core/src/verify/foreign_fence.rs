@@ -1,4 +1,4 @@
-//! PW0305: a contract in a language that bash will not understand.
+//! PW0305: a contract in a language other than shell, which bash runs anyway.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -7,7 +7,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0305",
     name: "foreign-fence",
     severity: Severity::Warning,
-    summary: "a contract's fence names a language that is no shell",
+    summary: "a contract's code fence names a language other than shell",
     page: include_str!("../../rules/foreign-fence.md"),
     check,
 };
@@ -18,11 +18,11 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps() {
         let Some(language) = step.contract.as_ref().and_then(|contract| contract.language.as_ref()) else { continue };
         if !SHELLS.contains(&language.value.to_lowercase().as_str()) {
-            let message = format!("the contract of {} is marked as `{}`", subject.name(place), language.value);
+            let message = format!("the contract of {} is a `{}` block, not shell", subject.name(place), language.value);
             found.push(
                 RULE.at(language.span, message)
-                    .label("it is run by bash all the same")
-                    .help("mark it as `shell`, or call the interpreter: `python3 - <<'EOF'`"),
+                    .label("bash runs it anyway")
+                    .help("change the fence to `shell`, or call the interpreter: `python3 - <<'EOF'`"),
             );
         }
     }

@@ -1,4 +1,4 @@
-//! PW0112: a step whose heading has another rank than the other steps.
+//! PW0112: a step heading at a different level than the other steps.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0112",
     name: "heading-level",
     severity: Severity::Warning,
-    summary: "a step's heading is at another level than the first step's",
+    summary: "a step heading is at a different level than the first one",
     page: include_str!("../../rules/heading-level.md"),
     check,
 };
@@ -22,15 +22,15 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         let Oddity::HeadingLevel { usual } = &oddity.value else { continue };
         let marks = "#".repeat(usize::from(*usual));
         let odd = RULE
-            .at(oddity.span, format!("this step's heading is not at the level of the others, `{marks}`"))
-            .label("read as a step all the same");
+            .at(oddity.span, format!("expected heading level `{marks}`"))
+            .label("still read as a step");
         let text = subject.source.slice(oddity.span);
         let written = text.len() - text.trim_start_matches('#').len();
         found.push(match written {
-            // An underlined heading has no marks to replace.
-            0 => odd.help(format!("write it with `{marks}` in front")),
+            // An underlined (setext) heading has no marks to replace.
+            0 => odd.help(format!("start the heading with `{marks}`")),
             _ => odd.fix(
-                format!("write it with `{marks}`"),
+                format!("change it to `{marks}`"),
                 vec![Edit::replace(Span::new(oddity.span.start, oddity.span.start + written), marks)],
             ),
         });

@@ -1,4 +1,4 @@
-//! PW0113: characters that a reviewer can't see and an agent or a shell can.
+//! PW0113: characters that a reviewer can't see, but an agent or a shell receives.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -13,14 +13,14 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-/// Complaints about hidden characters before a file is taken for binary.
+/// A file with more hidden characters than this is probably binary; further diagnostics would only be noise.
 const COMPLAINTS_MAX: usize = 20;
 
 const JOINER: char = '\u{200d}';
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     let text = subject.source.text();
-    // File by file: what sets the files of a folder apart is itself a control character.
+    // Checked per file: the separator between the files of a directory plan is itself a control character.
     let parts = subject.source.parts().iter().map(|part| part.span);
     let hidden = parts.flat_map(|part| {
         let characters = text[part.start..part.end].char_indices();
@@ -33,8 +33,8 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         let span = Span::new(at, at + character.len_utf8());
         let what = kind(character).unwrap_or_default();
         found.push(
-            RULE.at(span, format!("a {what} (U+{:04X}) is hidden in the text", u32::from(character)))
-                .label("what is read is not what is seen")
+            RULE.at(span, format!("hidden {what} (U+{:04X})", u32::from(character)))
+                .label("invisible to readers, visible to agents")
                 .fix("remove it", vec![Edit::delete(span)]),
         );
     }
@@ -47,7 +47,7 @@ pub fn is_hidden(character: char) -> bool {
 
 fn kind(character: char) -> Option<&'static str> {
     match character {
-        // First, since nearly all of a plan is this.
+        // First, because nearly every character of a plan matches this arm.
         ' '..='~' | '\t' | '\n' | '\r' => None,
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{061c}' => {
             Some("bidirectional control character")

@@ -1,4 +1,4 @@
-//! PW0301: a contract or set-up that bash would not even begin to run.
+//! PW0301: a contract or setup command that bash can't parse.
 
 use super::{BashFault, Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -16,14 +16,14 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for contract in subject.contracts() {
-        // Bash decides: it is what will run the command. Our parser only knows the place better.
+        // Bash decides, because bash runs the command. Our parser only gives a more exact position.
         let fault = subject.facts.bash.get(&contract.command.value).and_then(|faults| faults.first());
         let Some(fault) = fault else { continue };
         let line = line_span(contract.command, fault.line);
         let parsed = contract.script.fault.as_ref().map(|parsed| contract.command.locate(parsed.span));
         let span = parsed.filter(|span| line.covers(*span) && !span.is_empty()).unwrap_or(line);
         let message = format!("the contract of {} is not valid bash", subject.name(contract.place));
-        // Where the text ends too soon, the place to look at is where something began.
+        // For an unexpected end of file, point at whatever was opened and never closed.
         let is_cut_short = fault.message.contains("unexpected end of file") || fault.message.contains("unexpected EOF");
         let quote = named_quote(&contract.command.value, fault);
         let opener = if is_cut_short { quote.or_else(|| shell::opener(&contract.command.value)) } else { None };
@@ -45,7 +45,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The quote that bash looks for the end of, on the line where it says that it begins.
+/// The unclosed quote that bash reports, on the line where bash says it starts.
 fn named_quote(command: &str, fault: &BashFault) -> Option<Span> {
     let mark = fault.message.split("matching `").nth(1)?.chars().next()?;
     let mark = Some(mark).filter(|mark| ['"', '\'', '`'].contains(mark))?;
@@ -54,11 +54,11 @@ fn named_quote(command: &str, fault: &BashFault) -> Option<Span> {
     Some(Span::new(at, at + 1))
 }
 
-/// The text on a line of a command, counted from 1; the last line where bash counted past the end.
+/// The text on a line of a command, counted from 1; the last line if bash counted past the end.
 fn line_span(command: &Excerpt, line: usize) -> Span {
     let lines: Vec<&str> = command.value.split('\n').collect();
     let wanted = line.clamp(1, lines.len()) - 1;
-    // A fault at the end of the text is seen where the text stops.
+    // Bash reports an error at the end of the text on a blank line: point at the last line with text.
     let index = (0..=wanted).rev().find(|&index| !lines[index].trim().is_empty()).unwrap_or(0);
     let start: usize = lines[..index].iter().map(|line| line.len() + 1).sum();
     let text = lines[index];

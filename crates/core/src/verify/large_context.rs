@@ -1,4 +1,4 @@
-//! PW0134: a proposal that carries more context than it may.
+//! PW0134: a proposal with more context than the limit.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -23,10 +23,10 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         found.push(
             RULE.at(
                 subject.source.line_at(section.span.start),
-                format!("the context has {bytes} bytes, and {CONTEXT_BYTES_MAX} at most belong into the plan"),
+                format!("context is {bytes} bytes; the limit is {CONTEXT_BYTES_MAX}"),
             )
-            .label("all of it is read again for every step")
-            .help("move the largest parts into files in `artifacts/` and refer to them"),
+            .label("read again for every step")
+            .help("move the largest parts to files in `artifacts/` and reference them"),
         );
     }
 }

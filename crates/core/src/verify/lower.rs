@@ -1,5 +1,5 @@
-//! Makes the plan of a draft in which no rule found an error. Never decides anything: a hole that is left here is one that
-//! a rule must have refused.
+//! Turns a draft without errors into a [`Plan`]. Never decides anything: where it panics, a rule should have reported
+//! an error first.
 
 use super::subject::Subject;
 use crate::plan::budget;
@@ -8,10 +8,9 @@ use crate::plan::draft::{ContractDraft, StepDraft, StepNumber};
 use crate::plan::verified::{Contract, OnFail, Plan, Reference, Step};
 use crate::syntax::source::{text, texts};
 
-/// The role that does a step which names none.
+/// The role of a step without a target.
 pub(super) const DEFAULT_TARGET: &str = "coder";
 
-/// The plan that the subject describes.
 pub(super) fn plan(subject: &Subject<'_>) -> Plan {
     let draft = subject.draft;
     Plan {
@@ -26,32 +25,33 @@ pub(super) fn plan(subject: &Subject<'_>) -> Plan {
 
 fn step(subject: &Subject<'_>, place: usize, draft: &StepDraft) -> Step {
     let StepNumber::Counted(number) = draft.number.value else {
-        panic!("a template step passed the rule unexpanded-template")
+        panic!("the rule unexpanded-template rejects template steps")
     };
     let on_fail = draft.on_fail.as_ref().map_or(OnFail::DEFAULT, |text| {
-        OnFail::read(&text.value).expect("the rule unreadable-on-fail refuses what can't be read")
+        OnFail::read(&text.value).expect("the rule unreadable-on-fail rejects an invalid policy")
     });
     let contract = draft.contract.as_ref().map_or(Some(Contract::Manual), contract);
     Step {
         number,
-        contract: contract.expect("the rule bad-exit-code refuses what is no exit code"),
+        contract: contract.expect("the rule bad-exit-code rejects an invalid exit code"),
         on_fail,
         needs: subject.graph.needs(place).to_vec(),
         ..plain(draft, subject.ids[place].clone())
     }
 }
 
-/// The step of a plan that may have faults, for whoever wants to know what its contract says. `Err` says why nobody can.
+/// Reads one step of a plan that may have errors, for callers that only need its contract. `Err` gives the reason why
+/// it can't be read.
 pub(crate) fn step_as_read(draft: &StepDraft, id: String) -> Result<Step, &'static str> {
     let StepNumber::Counted(number) = draft.number.value else {
-        return Err("it stands for steps that are still to be written");
+        return Err("it is a template step that is not expanded");
     };
     let contract = draft.contract.as_ref().map_or(Some(Contract::Manual), contract);
-    let contract = contract.ok_or("the exit code that means done can't be read")?;
+    let contract = contract.ok_or("its expected exit code is invalid")?;
     Ok(Step { number, contract, ..plain(draft, id) })
 }
 
-/// What can be taken over as it stands; the rest is for the caller.
+/// The fields that are copied without interpretation; the caller fills in the others.
 fn plain(draft: &StepDraft, id: String) -> Step {
     Step {
         number: 0,
@@ -84,7 +84,7 @@ fn plain(draft: &StepDraft, id: String) -> Step {
     }
 }
 
-/// `None` where the exit code is none.
+/// `None` if the exit code is invalid.
 fn contract(draft: &ContractDraft) -> Option<Contract> {
     let Some(command) = &draft.command else { return Some(Contract::Manual) };
     let expect = draft.expect.as_ref().map_or(Some(0), |code| code.value.parse().ok())?;

@@ -1,4 +1,4 @@
-//! PW0302: a step that only a person can call done.
+//! PW0302: a step without a contract, which a person must confirm.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -8,7 +8,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0302",
     name: "manual-step",
     severity: Severity::Warning,
-    summary: "a step has no contract: a person must confirm it",
+    summary: "a step has no contract, so a person must confirm it",
     page: include_str!("../../rules/manual-step.md"),
     check,
 };
@@ -20,28 +20,29 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps().filter(|(_, step)| step.field(Field::Contract).is_none()) {
         found.push(
             RULE.at(step.heading.0, format!("{} has no contract", subject.name(place)))
-                .label("nothing can tell when this is done: a person will be asked")
+                .label("no way to verify this step; planwright will ask you")
                 .help(format!(
-                    "add a command that exits 0 only when it is done, or write `{} manual` if a person shall decide",
+                    "add a command that exits 0 only when the step is done, or write `{} manual` to confirm it yourself",
                     subject.label(Field::Contract)
                 )),
         );
     }
 }
 
-/// Documents other than A know no contracts: of a plan that has none, one complaint is enough.
+/// Only the native dialect writes a contract for every step. In the others a plan usually has none at all, so one
+/// diagnostic covers all steps.
 fn check_all(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
-    // Where the author says what to look at, a person is meant.
+    // A step that the author marked as manual has a contract here.
     let steps = &subject.draft.steps;
     let count = steps.iter().filter(|step| step.contract.is_none()).count();
     let Some(first) = steps.iter().position(|step| step.contract.is_none()) else { return };
     let what = match count {
         1 => format!("{} has no contract", subject.name(first)),
-        _ => format!("{count} of {} steps have no contract, from {} on", steps.len(), subject.name(first)),
+        _ => format!("{count} of {} steps have no contract, starting with {}", steps.len(), subject.name(first)),
     };
     found.push(
         RULE.at(steps[first].heading.0, what)
-            .label("nothing can tell when this is done: a person will be asked")
-            .help("`planwright verify --suggest-contracts` proposes commands that could decide"),
+            .label("no way to verify this step; planwright will ask you")
+            .help("run `planwright verify --suggest-contracts` for proposals"),
     );
 }

@@ -1,4 +1,4 @@
-//! PW0310: a contract that only planwright's strict shell keeps honest.
+//! PW0310: a contract that fails correctly only because planwright runs it in strict mode.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -15,21 +15,21 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for contract in subject.contracts().filter(|contract| contract.script.fault.is_none()) {
-        let message = format!("the contract of {} hides whether it failed", subject.name(contract.place));
+        let message = format!("the contract of {} hides a failing exit code", subject.name(contract.place));
         let at = |span| RULE.at(contract.command.locate(span), message.clone());
         match (&contract.script.outcome, contract.script.weakened) {
             (Outcome::Open | Outcome::Masked { .. }, Some(span)) => found.push(
                 at(span)
-                    .label("from here on a failing command goes unnoticed")
-                    .help("leave this out; where a command may fail, say so there: `command || status=$?`"),
+                    .label("failures after this are ignored")
+                    .help("remove this; where a command may fail, write `command || status=$?`"),
             ),
             (Outcome::Masked { span, why }, None) => found.push(
                 at(*span)
                     .label(why.clone())
-                    .note("planwright runs contracts with `bash -e -o pipefail`, which notices; a plain shell does not")
-                    .help("let the command that decides come last, and send its output to a file if it is long"),
+                    .note("planwright runs contracts with `bash -e -o pipefail`, which fails here; a plain shell passes")
+                    .help("put the deciding command last; redirect long output to a file"),
             ),
-            // Of what is fixed, cannot-fail has said worse already.
+            // cannot-fail reports a fixed exit code.
             (Outcome::Fixed { .. }, _) | (Outcome::Open, None) => {}
         }
     }

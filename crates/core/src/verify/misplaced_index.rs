@@ -1,4 +1,4 @@
-//! PW0121: a step of a plan record whose index is not its place.
+//! PW0121: a step of a plan record whose index is not its position.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::plan::edit::Change;
@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0121",
     name: "misplaced-index",
     severity: Severity::Error,
-    summary: "the `index` of a step is not its place, counted from 0",
+    summary: "the `index` of a step is not its position, counted from 0",
     page: include_str!("../../rules/misplaced-index.md"),
     check,
 };
@@ -21,16 +21,16 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         if let Oddity::Record(Fault::Index { expected }) = &oddity.value {
             let written = subject.source.slice(oddity.span);
             found.push(
-                RULE.at(oddity.span, format!("the index `{written}` stands where {expected} is expected"))
+                RULE.at(oddity.span, format!("expected index {expected}, found `{written}`"))
                     .label(format!("expected {expected}"))
-                    .help("steps are counted from 0, in the order of the list"),
+                    .help("number the steps from 0, in list order"),
             );
         }
     }
-    // The first one repairs them all.
+    // One fix renumbers all steps, so only the first diagnostic offers it.
     if let Some(diagnostic) = found.get_mut(first)
         && let Some(edits) = subject.repair(&Change::Renumber)
     {
-        diagnostic.fix = Some(Fix { title: "count the steps 0, 1, 2".to_owned(), edits });
+        diagnostic.fix = Some(Fix { title: "renumber from 0".to_owned(), edits });
     }
 }

@@ -1,4 +1,4 @@
-//! PW0103: a file that does not say that it is a plan, in which state, or whose.
+//! PW0103: frontmatter without type, status or owner.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-/// The keys that every plan has, and what a new plan says.
+/// The required keys, with the value that a new plan has.
 const KEYS: &[(&str, &str)] = &[("type", "plan"), ("status", "draft"), ("owner", "orchestrator")];
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
@@ -24,7 +24,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         return;
     }
     let frontmatter = &subject.draft.frontmatter;
-    // What can't be read may well be there: bad-frontmatter has said so already.
+    // A key may be in the part that could not be parsed, which bad-frontmatter reports.
     let is_unread = |oddity: &Oddity| matches!(oddity, Oddity::Frontmatter(_));
     if subject.draft.oddities.0.iter().any(|oddity| is_unread(&oddity.value)) {
         return;
@@ -38,12 +38,12 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         let set = || frontmatter::set(subject.source, key, value).into_iter().collect::<Vec<Edit>>();
         match present {
             Some(present) if key == "type" && present.value != value => found.push(
-                RULE.at(present.span, format!("the frontmatter says `type: {}`, not `type: plan`", present.value))
-                    .label("a plan is a plan")
-                    .fix("say that this is a plan", set()),
+                RULE.at(present.span, format!("the frontmatter sets `type: {}`, not `type: plan`", present.value))
+                    .label("expected `plan`")
+                    .fix("set `type: plan`", set()),
             ),
             Some(_) => {}
-            // A key that is nearly this one is probably it: unknown-field offers the rename.
+            // A similar key is probably a misspelling, for which unknown-field offers the rename.
             None if frontmatter.entries.iter().any(|entry| nearest::nearest(&entry.key.value, [key]).is_some()) => {}
             None => {
                 let span = frontmatter.block.0.unwrap_or_default();
@@ -64,6 +64,6 @@ fn missing_block(subject: &Subject<'_>) -> Diagnostic {
     let lines: String = KEYS.iter().map(|(key, value)| format!("{key}: {value}{newline}")).collect();
     let body = frontmatter::split(subject.source.text()).body;
     RULE.at(Span::at(body), "the file has no frontmatter")
-        .label("`---` and `type: plan` are expected here")
-        .fix("say that this is a plan", vec![Edit::insert(body, format!("---{newline}{lines}---{newline}{newline}"))])
+        .label("expected frontmatter here")
+        .fix("add frontmatter with `type: plan`", vec![Edit::insert(body, format!("---{newline}{lines}---{newline}{newline}"))])
 }

@@ -1,4 +1,4 @@
-//! PW0153: a task that has no name.
+//! PW0153: a task file without an id.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -23,7 +23,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     }
     for (place, step) in subject.steps().filter(|(_, step)| step.id.is_none()) {
         let parts = frontmatter::split_part(subject.source, step.whole.0);
-        // What can't be read may well be there, and what is nearly there is offered by unknown-field.
+        // The id may be in a part that could not be parsed; a misspelled key is reported by unknown-field.
         let head = Span::new(step.whole.0.start, parts.body);
         if subject.is_unread(head) || step.fields.0.iter().any(|field| field.name.value.eq_ignore_ascii_case("id") && field.kind.is_none()) {
             continue;
@@ -32,10 +32,10 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         let missing = match parts.block {
             Some(block) => RULE
                 .at(subject.source.line_at(block.start), format!("`{path}` has no `id`"))
-                .label("no other task can wait for this one"),
+                .label("other tasks can't depend on this one"),
             None => RULE
                 .at(Span::at(parts.body), format!("`{path}` has no frontmatter"))
-                .label("`---` and `id: ...` are expected here"),
+                .label("expected frontmatter with `id: ...` here"),
         };
         let id = free_id(subject, place, step);
         let edits: Option<Vec<Edit>> =
@@ -47,7 +47,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The words of the file's name, if they can be an id and no other task has it.
+/// The slug of the file name, if it is a valid id that no other task has.
 fn free_id(subject: &Subject<'_>, place: usize, step: &StepDraft) -> Option<String> {
     let path = &subject.source.part_at(step.whole.0.start).path;
     let stem = path.rsplit('/').next()?.strip_suffix(".md")?;

@@ -1,4 +1,4 @@
-//! PW0304: a contract that can't run here.
+//! PW0304: a contract that calls a program which is not installed.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -8,7 +8,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0304",
     name: "missing-program",
     severity: Severity::Error,
-    summary: "a contract calls a program that is not on the PATH",
+    summary: "a contract calls a program that is not on PATH",
     page: include_str!("../../rules/missing-program.md"),
     check,
 };
@@ -26,17 +26,17 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
                 continue;
             }
             named.push(name);
-            let message = format!("the contract of {} calls `{name}`, which is not here", subject.name(contract.place));
+            let message = format!("the contract of {} calls `{name}`: command not found", subject.name(contract.place));
             found.push(
                 RULE.at(contract.command.locate(call.span), message)
-                    .label(if name.contains('/') { "no such file" } else { "not on the PATH" })
-                    .help(format!("install `{name}`, or call what is there; a contract that can't run never passes")),
+                    .label(if name.contains('/') { "no such file" } else { "not on PATH" })
+                    .help("install it or correct the name"),
             );
         }
     }
 }
 
-/// Whether a program in the workspace is there, or is made by this step or one before it.
+/// Whether a program in the workspace exists, or is created by this step or an earlier one.
 fn is_made(subject: &Subject<'_>, path: &str, place: usize) -> bool {
     subject.is_there_before(path, place) || subject.makers(path).iter().any(|maker| maker.place == place)
 }

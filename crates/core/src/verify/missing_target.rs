@@ -1,4 +1,4 @@
-//! PW0502: a step that does not say who does it.
+//! PW0502: a step without a target.
 
 use super::lower::DEFAULT_TARGET;
 use super::{Diagnostic, Rule, Subject};
@@ -8,7 +8,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0502",
     name: "missing-target",
     severity: Severity::Warning,
-    summary: "a step names no target",
+    summary: "a step has no target",
     page: include_str!("../../rules/missing-target.md"),
     check,
 };
@@ -19,9 +19,9 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     }
     for (place, step) in subject.steps().filter(|(_, step)| step.target.is_none()) {
         found.push(
-            RULE.at(step.heading.0, format!("{} names no target", subject.name(place)))
-                .label(format!("the role `{DEFAULT_TARGET}` will do it"))
-                .help("add `**target:**` with an agent or a role"),
+            RULE.at(step.heading.0, format!("{} has no target", subject.name(place)))
+                .label(format!("defaults to `{DEFAULT_TARGET}`"))
+                .help("add `**target:**` with an agent or role"),
         );
     }
 }

@@ -1,4 +1,4 @@
-//! PW0108: a step that tells its agent nothing.
+//! PW0108: a step without instructions for its agent.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -18,9 +18,9 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps().filter(|(_, step)| step.task.is_none()) {
         let missing = RULE
             .at(step.heading.0, format!("{} has no task", subject.name(place)))
-            .label("nothing tells the agent what to do");
+            .label("the agent has no instructions");
         if subject.is_directory() {
-            found.push(missing.help("write below the frontmatter what the agent shall do"));
+            found.push(missing.help("add instructions for the agent below the frontmatter"));
             continue;
         }
         let has_label = step.field(Field::Task).is_some();
@@ -28,12 +28,12 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
             Some(prose) => {
                 let newline = subject.source.line_ending();
                 let start = subject.source.line_at(prose.span.start).start;
-                missing.also(prose.span, "this is read by nobody").fix(
+                missing.also(prose.span, "not part of any field").fix(
                     "make the text below the heading the task",
                     vec![Edit::insert(start, format!("**task:**{newline}"))],
                 )
             }
-            None => missing.help(format!("add `{}` and what the agent shall do", subject.label(Field::Task))),
+            None => missing.help(format!("add `{}` with instructions for the agent", subject.label(Field::Task))),
         });
     }
 }

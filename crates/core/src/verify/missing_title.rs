@@ -1,4 +1,4 @@
-//! PW0105: a plan without a name.
+//! PW0105: a plan without a title.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -25,20 +25,20 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     if title.is_none_or(|title| title.value.is_empty()) {
         let span = title.map_or(Span::default(), |title| title.span);
         let help = match subject.source.dialect().title_key {
-            Some(key) => format!("say with `{key}` what the plan is for"),
-            None => "add a line `# What this plan is for` above the steps".to_owned(),
+            Some(key) => format!("set `{key}` to a one-line title"),
+            None => "add a line `# One-line title` above the steps".to_owned(),
         };
         found.push(RULE.at(span, "the plan has no title").help(help));
     }
 }
 
-/// A folder says its title in the frontmatter of one of its files, if it has that file.
+/// A directory plan has its title in the frontmatter of `plan.md`; missing-plan-file reports that file's absence.
 fn in_folder(subject: &Subject<'_>) -> Option<Diagnostic> {
     let file = subject.source.parts().iter().find(|part| part.path == PLAN_FILE || part.path.is_empty())?.span;
     let Frontmatter { block, .. } = &subject.draft.frontmatter;
     let head = Span::new(file.start, block.0.map_or(file.start, |block| block.end));
     let key = subject.draft.frontmatter.entry("title").map(|entry| entry.key.span);
-    // A key that is nearly this one is probably it: unknown-field offers the rename.
+    // A similar key is probably a misspelling, for which unknown-field offers the rename.
     let is_nearly = |entry: &Entry| {
         entry.key.value.eq_ignore_ascii_case("title") || nearest::nearest(&entry.key.value, ["title"]).is_some()
     };
@@ -49,7 +49,7 @@ fn in_folder(subject: &Subject<'_>) -> Option<Diagnostic> {
     let span = key.unwrap_or_else(|| block.0.map_or(Span::at(file.start), |block| subject.source.line_at(block.start)));
     let missing = RULE.at(span, "the plan has no title");
     Some(match key {
-        Some(_) => missing.label("nothing is said here").help("say in a line what the plan is for"),
-        None => missing.help("add `title: What this plan is for` to the frontmatter of plan.md"),
+        Some(_) => missing.label("empty title").help("add a one-line title"),
+        None => missing.help("add `title: ...` to the frontmatter of plan.md"),
     })
 }

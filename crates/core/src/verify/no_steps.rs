@@ -1,4 +1,4 @@
-//! PW0106: a plan in which nothing is to be done.
+//! PW0106: a plan without steps.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -15,14 +15,14 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     if subject.draft.steps.is_empty() {
-        // A folder has its separators in front of the first file.
+        // The text of a directory plan starts with a file separator, which is not part of any file.
         let span = Span::at(subject.source.parts()[0].span.start);
         let help = match (subject.is_native(), subject.is_directory()) {
             (true, _) => {
-                "a step is a heading like `### 1. Write the test` with the fields task and contract below it"
+                "add a heading such as `### 1. Write the test` with `task` and `contract`"
             }
-            (_, true) => "a step is a file like `tasks/01-write-the-test.md`",
-            (false, false) => "give the plan a step",
+            (_, true) => "add a file such as `tasks/01-write-the-test.md`",
+            (false, false) => "add a step",
         };
         found.push(RULE.at(span, "the plan has no steps").help(help));
     }

@@ -1,5 +1,5 @@
-//! PW0307: a contract that is true before any work is done. What can be seen without running it is seen here; what was found by
-//! running it comes in as a fact.
+//! PW0307: a contract that passes before any work is done. This file detects what is evident without running the
+//! contract; results of a real run come in as facts.
 
 use super::subject::Contract;
 use super::{Diagnostic, Rule, Subject};
@@ -21,7 +21,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
             continue;
         }
         let message = format!("the contract of {} passes before any work", subject.name(contract.place));
-        let help = "add a condition only the finished step can meet";
+        let help = "add a check that fails until the work is done";
         let seen = present(subject, &contract);
         let ran = subject.facts.passed.get(&subject.ids[contract.place]);
         let diagnostic = match (seen, ran) {
@@ -30,7 +30,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
                 ran.into_iter().fold(diagnostic, Diagnostic::note)
             }
             (None, Some(ran)) => {
-                RULE.at(contract.command.span, message).label("it was run, and passed").note(ran).help(help)
+                RULE.at(contract.command.span, message).label("passes on the base commit").note(ran).help(help)
             }
             (None, None) => continue,
         };
@@ -38,7 +38,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Where the contract tests for files that are there already, if that is all that it does.
+/// The tests in the contract, if it does nothing but test for files that already exist.
 fn present(subject: &Subject<'_>, contract: &Contract<'_>) -> Option<(Span, &'static str)> {
     let draft = subject.draft.steps[contract.place].contract.as_ref();
     let expect = draft.and_then(|draft| draft.expect.as_ref());
@@ -51,5 +51,5 @@ fn present(subject: &Subject<'_>, contract: &Contract<'_>) -> Option<(Span, &'st
     }
     let (first, last) = (tests[0].span, tests[tests.len() - 1].span);
     let span = contract.command.locate(Span::new(first.start, last.end.max(first.end)));
-    Some((span, if tests.len() == 1 { "this is there already" } else { "all of these are there already" }))
+    Some((span, if tests.len() == 1 { "already exists" } else { "all of these already exist" }))
 }

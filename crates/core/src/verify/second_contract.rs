@@ -1,4 +1,4 @@
-//! PW0309: two commands below one label, of which one would not be run.
+//! PW0309: two code blocks in one contract, of which only the first would run.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -8,7 +8,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0309",
     name: "second-contract",
     severity: Severity::Error,
-    summary: "a contract has two blocks of code",
+    summary: "a contract has two code blocks",
     page: include_str!("../../rules/second-contract.md"),
     check,
 };
@@ -21,10 +21,10 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
                 crate::syntax::source::Span::new(span.start, line.end)
             };
             found.push(
-                RULE.at(line(oddity.span), "a second block stands below one label")
-                    .label("this one would never run")
-                    .also(line(*first), "this one is the command")
-                    .help("put both commands in one block, joined by `&&`"),
+                RULE.at(line(oddity.span), "second code block in one contract")
+                    .label("never runs")
+                    .also(line(*first), "this block runs")
+                    .help("merge both commands into one block, joined by `&&`"),
             );
         }
     }

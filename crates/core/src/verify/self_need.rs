@@ -1,4 +1,4 @@
-//! PW0206: a step that waits for itself.
+//! PW0206: a step that needs itself.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::{Fix, Severity};
@@ -18,20 +18,20 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps() {
         for need in step.needs.iter().flatten().filter(|need| subject.find(&need.value) == Some(place)) {
             found.push(
-                RULE.at(need.span, format!("{} needs itself", subject.name(place))).label("it would never begin"),
+                RULE.at(need.span, format!("{} needs itself", subject.name(place))).label("it could never start"),
             );
             let line = subject.source.line_at(need.span.start);
             let is_alone = subject.source.slice(Span::new(line.start, need.span.start)).trim().is_empty();
-            // An item of JSON with a line of its own shares commas with its neighbours.
+            // A JSON item on its own line shares commas with its neighbors, so deleting the line could break the list.
             if let Some(complaint) = found.last_mut().filter(|_| !is_alone || subject.is_native()) {
                 let edits = vec![without(subject.source, step, need.span)];
-                complaint.fix = Some(Fix { title: "take it out of the list".to_owned(), edits });
+                complaint.fix = Some(Fix { title: "remove it from the list".to_owned(), edits });
             }
         }
     }
 }
 
-/// Takes one name out of a list: with its comma, with its line, or leaving `none` when it is the only one.
+/// Removes one name from a list: with its comma, with its line, or leaving `none` if it was the only one.
 fn without(source: &Source, step: &StepDraft, need: Span) -> Edit {
     let line = source.line_at(need.start);
     let before = source.slice(Span::new(line.start, need.start));

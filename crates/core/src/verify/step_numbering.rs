@@ -1,4 +1,4 @@
-//! PW0107: numbers that do not count 1, 2, 3.
+//! PW0107: step numbers that are not 1, 2, 3.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::plan::edit;
@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0107",
     name: "step-numbering",
     severity: Severity::Error,
-    summary: "step numbers are missing, double or out of sequence",
+    summary: "step numbers are missing, duplicate or out of sequence",
     page: include_str!("../../rules/step-numbering.md"),
     check,
 };
@@ -19,7 +19,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     if !subject.is_native() {
         return;
     }
-    // Behind a template nobody can say which number is right.
+    // After a template step the expected number is unknown.
     let counted = subject.steps().map_while(|(place, step)| match step.number.value {
         StepNumber::Counted(number) => Some((place, step, number)),
         StepNumber::Template(_) => None,
@@ -29,14 +29,14 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         if number != expected {
             found.push(misnumbered(subject, place, number, expected, step.number.span));
         }
-        // One slip is one complaint: the steps behind it are counted on from what it says.
+        // One mistake, one diagnostic: later steps are counted from the number that is written.
         expected = number.saturating_add(1);
     }
-    // The first one repairs them all.
+    // One fix renumbers all steps, so only the first diagnostic offers it.
     if let Some(first) = found.iter_mut().find(|diagnostic| diagnostic.code == RULE.code)
         && let Some(edits) = subject.repair(&Change::Renumber)
     {
-        first.fix = Some(crate::syntax::diagnostic::Fix { title: "number the steps 1, 2, 3".to_owned(), edits });
+        first.fix = Some(crate::syntax::diagnostic::Fix { title: "renumber from 1".to_owned(), edits });
     }
 }
 
@@ -50,11 +50,11 @@ fn misnumbered(
     let earlier = subject.draft.steps[..place].iter().find(|step| step.number.value == StepNumber::Counted(number));
     match earlier {
         Some(earlier) => RULE
-            .at(span, format!("two steps have the number {number}"))
+            .at(span, format!("duplicate step number {number}"))
             .label(format!("this is step {}", edit::number_at(place)))
-            .also(earlier.number.span, "the first one"),
+            .also(earlier.number.span, "first used here"),
         None => RULE
-            .at(span, format!("step {number} stands where step {expected} is expected"))
+            .at(span, format!("expected step {expected}, found {number}"))
             .label(format!("expected {expected}")),
     }
 }

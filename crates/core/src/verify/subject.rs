@@ -1,4 +1,4 @@
-//! What the rules look at: the draft, what follows from it alone, and the facts that were gathered about the world.
+//! The input of the rules: the draft, what follows from it, and the facts gathered about the world.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -14,16 +14,15 @@ use crate::syntax::shell;
 use crate::syntax::shell::Script;
 use crate::syntax::source::{Edit, Source, Span, Spanned};
 
-/// Limits that a plan is held to.
+/// Limits that a plan must keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The most retries that a step may ask for.
+    /// Per step.
     pub retries_max: u32,
-    /// The least tokens a step that make sense.
+    /// Below this a budget is certainly too small.
     pub tokens_per_step_min: u64,
-    /// The least money a step that makes sense, in millionths of a dollar.
+    /// In millionths of a dollar.
     pub micro_dollars_per_step_min: u64,
-    /// The least time a step that makes sense.
     pub seconds_per_step_min: u64,
 }
 
@@ -38,20 +37,19 @@ impl Default for Limits {
     }
 }
 
-/// How many repairs are worked out for one plan. Each reads the whole plan twice, so a plan with a fault in every step would
-/// take minutes; once these are made, the next check offers the others.
+/// How many fixes are computed for one plan. Each one parses the whole plan twice, so a plan with a problem in every
+/// step would take minutes. After these are applied, the next check offers more.
 const REPAIRS_MAX: usize = 20;
 
-/// What `bash -n` says about a command.
+/// A syntax error reported by `bash -n`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BashFault {
-    /// The line of the command, counted from 1.
+    /// Within the command, counted from 1.
     pub line: usize,
-    /// What is wrong with it.
     pub message: String,
 }
 
-/// What is to be found out about the world before a plan can be checked.
+/// What the caller must look up before a plan can be checked.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Questions {
     /// Which of these paths in the workspace exist?
@@ -64,40 +62,36 @@ pub struct Questions {
     pub topics: BTreeSet<String>,
 }
 
-/// What was found out about the world.
+/// The answers to [`Questions`], and what the caller knows about this machine and project.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
-    /// Paths in the workspace that exist.
+    /// Existing paths in the workspace.
     pub paths: BTreeSet<String>,
-    /// Programs that are on the PATH.
+    /// Programs on `PATH`.
     pub programs: BTreeSet<String>,
-    /// Faults of commands that bash was asked about; an empty list: the command is fine.
+    /// Syntax errors per command that bash checked; an empty list means the command is valid.
     pub bash: HashMap<String, Vec<BashFault>>,
-    /// Agents and roles that can do a step.
+    /// Available agents and roles.
     pub agents: BTreeSet<String>,
     /// Topics that can be read.
     pub topics: BTreeSet<String>,
-    /// Tools that steps may ask for; `None`: nobody has listed them.
+    /// Tools that steps may use; `None` if the settings have no list.
     pub tools: Option<BTreeSet<String>>,
-    /// Steps, by id, whose contracts were run before the work and passed; says where, and how.
+    /// Steps, by id, whose contracts passed before any work, with where and how they ran.
     pub passed: BTreeMap<String, String>,
 }
 
 /// A draft and what follows from it alone.
 pub struct Study<'a> {
     pub source: &'a Source,
-    /// What was read from it.
     pub draft: &'a Draft,
-    /// The id of every step.
     pub ids: Vec<String>,
-    /// Which step waits for which.
     pub graph: Graph,
-    /// The contract of every step, taken apart.
+    /// The parsed contract of every step.
     pub scripts: Vec<Option<Script>>,
 }
 
 impl<'a> Study<'a> {
-    /// Works out what follows from the draft.
     pub fn of(source: &'a Source, draft: &'a Draft) -> Self {
         let ids = verified::ids(draft);
         let graph = Graph::new(verified::needs(draft, &ids));
@@ -107,7 +101,7 @@ impl<'a> Study<'a> {
         Self { source, draft, ids, graph, scripts }
     }
 
-    /// What has to be found out before the plan can be checked.
+    /// What must be looked up before the plan can be checked.
     pub fn questions(&self) -> Questions {
         let mut questions = Questions::default();
         for (step, script) in self.draft.steps.iter().zip(&self.scripts) {
@@ -129,7 +123,6 @@ impl<'a> Study<'a> {
     }
 }
 
-/// Everything that a rule may look at.
 pub struct Subject<'a> {
     pub(super) source: &'a Source,
     pub(super) draft: &'a Draft,
@@ -139,14 +132,14 @@ pub struct Subject<'a> {
     pub(super) reach: Reach,
     pub(super) ids: &'a [String],
     scripts: &'a [Option<Script>],
-    /// Files that steps seem to make: for each path the steps and the place that says so.
+    /// Files that steps seem to create, with the steps and the evidence.
     makers: BTreeMap<String, Vec<Maker>>,
-    /// Patterns of files that steps may make.
+    /// Patterns of files that steps may create.
     patterns: Vec<(Glob, Maker)>,
     repairs_left: Cell<usize>,
 }
 
-/// A step that seems to make a file, and the place that says so.
+/// A step that seems to create a file, and where the plan says so.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Maker {
     pub(super) place: usize,
@@ -154,7 +147,7 @@ pub(super) struct Maker {
     pub(super) says: Says,
 }
 
-/// What says that a step makes a file.
+/// The field that mentions the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Says {
     Touches,
@@ -183,39 +176,38 @@ impl<'a> Subject<'a> {
         subject
     }
 
-    /// The edits that make a change, in the spelling of the plan's dialect; `None` if it is refused, or one too many.
+    /// The edits for a change, in the plan's dialect; `None` if the dialect refuses it or the limit of fixes is
+    /// reached.
     pub(super) fn repair(&self, change: &Change) -> Option<Vec<Edit>> {
         self.repairs_left.set(self.repairs_left.get().checked_sub(1)?);
         self.source.dialect().patch(self.source, change).ok()
     }
 
-    /// Whether the plan is in the native dialect, which says some things in ways of its own.
     pub(super) fn is_native(&self) -> bool {
         *self.source.dialect() == *dialect::NATIVE
     }
 
-    /// Whether the plan is a folder with a file for every task.
+    /// Whether the plan is a directory with one file per task.
     pub(super) fn is_directory(&self) -> bool {
         *self.source.dialect() == dialect::directory::DIALECT
     }
 
-    /// Whether something between `start` and `end` could not be read, so that what it says is not known.
+    /// Whether something inside the span could not be parsed, so that its content is unknown.
     pub(super) fn is_unread(&self, span: Span) -> bool {
         let is_unread = |oddity: &Oddity| matches!(oddity, Oddity::Frontmatter(_) | Oddity::WrongType { .. });
         self.draft.oddities.0.iter().any(|oddity| span.covers(oddity.span) && is_unread(&oddity.value))
     }
 
-    /// Whether every step waits for all earlier ones, so that no two can run at once.
+    /// Whether every step needs all earlier ones, so that no two can run in parallel.
     pub(super) fn is_sequential(&self) -> bool {
         self.draft.steps.iter().all(|step| step.needs.is_none())
     }
 
-    /// Every step with its place.
     pub(super) fn steps(&self) -> impl Iterator<Item = (usize, &'a StepDraft)> {
         self.draft.steps.iter().enumerate()
     }
 
-    /// Every contract that can be run: its place, its step, its command taken apart.
+    /// Every contract with a command.
     pub(super) fn contracts(&self) -> impl Iterator<Item = Contract<'_>> {
         self.steps().filter_map(|(place, step)| {
             let script = self.scripts[place].as_ref()?;
@@ -224,12 +216,12 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// How a step is called in a message: step 2 `write-the-fix`.
+    /// The name of a step in messages: step 2 `write-the-fix`.
     pub(super) fn name(&self, place: usize) -> String {
         format!("{} `{}`", self.short_name(place), self.ids[place])
     }
 
-    /// How a step is called where its id would be too much: step 2.
+    /// The name of a step where the id would be too long: step 2.
     pub(super) fn short_name(&self, place: usize) -> String {
         match &self.draft.steps[place].number.value {
             StepNumber::Counted(number) => format!("step {number}"),
@@ -237,12 +229,12 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The step that a `needs` item means.
+    /// The step that an item of `needs` refers to.
     pub(super) fn find(&self, name: &str) -> Option<usize> {
         verified::find_step(self.draft, self.ids, name)
     }
 
-    /// How the plan's dialect writes the label of a field: `**task:**`, `instructions:`.
+    /// The label of a field in the plan's dialect: `**task:**`, `instructions:`.
     pub(super) fn label(&self, field: Field) -> String {
         let dialect = self.source.dialect();
         let names = dialect.fields.iter().find(|(known, _)| *known == field).map(|(_, names)| names);
@@ -250,7 +242,8 @@ impl<'a> Subject<'a> {
         if self.is_native() { format!("**{name}:**") } else { format!("{name}:") }
     }
 
-    /// The place of the end of what was said; all of it where a dialect spells it in another way, as with escapes.
+    /// The span of the trailing `end` of a value; the whole value if the source spells it differently, as with
+    /// escapes.
     pub(super) fn tail(&self, said: &Spanned<String>, end: &str) -> Span {
         match self.source.slice(said.span).ends_with(end) {
             true => Span::new(said.span.end - end.len(), said.span.end),
@@ -258,22 +251,21 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The steps that seem to make the file, in file order.
+    /// The steps that seem to create the file, in file order.
     pub(super) fn makers(&self, path: &str) -> Vec<Maker> {
         let path = plain(path);
         let mut makers = self.makers.get(path).cloned().unwrap_or_default();
         makers.extend(self.patterns.iter().filter(|(glob, _)| glob.matches(path)).map(|&(_, maker)| maker));
-        // A step that names the file says so better than one of its patterns: the sort is stable.
+        // A step that names the file comes before one whose pattern matches; the sort is stable.
         makers.sort_by_key(|maker| maker.place);
         makers
     }
 
-    /// Whether the file is there today.
     pub(super) fn exists(&self, path: &str) -> bool {
         self.facts.paths.contains(plain(path))
     }
 
-    /// Whether the file is there, or surely will be when the step begins.
+    /// Whether the file exists, or certainly will when the step starts.
     pub(super) fn is_there_before(&self, path: &str, place: usize) -> bool {
         self.exists(path) || self.makers(path).iter().any(|maker| self.reach.is_before(maker.place, place))
     }
@@ -309,19 +301,19 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// A contract that can be run.
+/// A contract with a command.
 pub(super) struct Contract<'a> {
     pub(super) place: usize,
     pub(super) command: &'a crate::syntax::source::Excerpt,
     pub(super) script: &'a Script,
 }
 
-/// A path as the facts spell it.
+/// Normalizes a path to the form used in [`Facts`].
 fn plain(path: &str) -> &str {
     path.trim_start_matches("./")
 }
 
-/// Paths in backticks, with their offset: what a task says it makes.
+/// Paths in backticks with their offsets: files that a task says it creates.
 fn quoted_paths(text: &str) -> impl Iterator<Item = (&str, usize)> {
     let mut at = 0;
     let pieces = text.split('`').map(move |piece| {
@@ -332,7 +324,7 @@ fn quoted_paths(text: &str) -> impl Iterator<Item = (&str, usize)> {
     pieces.skip(1).step_by(2).filter(|(piece, _)| is_path_like(piece))
 }
 
-/// Whether a word looks like the path of a file: a slash or an extension, and nothing that paths rarely have.
+/// Whether a word looks like a file path: a slash or an extension, and only characters that are common in paths.
 fn is_path_like(word: &str) -> bool {
     let is_plain = !word.is_empty()
         && word.len() < 200

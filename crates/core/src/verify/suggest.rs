@@ -1,5 +1,5 @@
-//! Contracts for steps that have none: commands that the step's own words name, files that it is to make, and what the project is
-//! tested with. Suggestions only: nothing here is written into a plan, and nothing is suggested that could do harm.
+//! Suggests contracts for steps that have none: commands that the step names, files that it creates, and the project's
+//! test command. Never writes to a plan, and never suggests anything that could do harm.
 
 mod allowlist;
 mod prose;
@@ -12,10 +12,10 @@ use crate::syntax::shell;
 use crate::syntax::source::{Excerpt, Source, Span};
 use crate::verify::{self, Facts, Limits, Study};
 
-/// How many commands and files one suggestion names; a longer one is no longer read.
+/// The limit of commands and files per suggestion; people don't read longer ones.
 const PARTS_MAX: usize = 4;
 
-/// What the files at the root of a project tell of it, and which files are there.
+/// What the files at the project root reveal about it, and which files exist.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Project {
     /// There is a `Cargo.toml`.
@@ -28,27 +28,27 @@ pub struct Project {
     pub has_go: bool,
     /// The targets of the `Makefile`.
     pub make_targets: BTreeSet<String>,
-    /// Which of [`paths`] are there already: testing for them proves nothing.
+    /// Which of [`paths`] already exist: testing for them proves nothing.
     pub present: BTreeSet<String>,
 }
 
-/// A contract that a step could have.
+/// A suggested contract.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suggestion {
-    /// The place of the step.
+    /// The position of the step.
     pub step: usize,
     pub command: String,
-    /// Where it comes from, in a line.
+    /// The reason, in one line.
     pub because: String,
 }
 
-/// The files that a suggestion may test for; who asks says in [`Project::present`] which of them are there.
+/// The files that a suggestion may test for; the caller sets in [`Project::present`] which of them exist.
 pub fn paths(draft: &Draft) -> BTreeSet<String> {
     let steps = draft.steps.iter().filter(|step| is_without(step));
     steps.flat_map(|step| texts(step).flat_map(|(_, text)| prose::made_files(&text))).collect()
 }
 
-/// Contracts for the steps that have none, at most one each. All of them pass the rules that contracts are held to.
+/// Contracts for the steps that have none, at most one each. All of them pass the contract rules.
 pub fn suggestions(draft: &Draft, project: &Project) -> Vec<Suggestion> {
     let steps = draft.steps.iter().enumerate().filter(|(_, step)| is_without(step));
     let suggested: Vec<Suggestion> =
@@ -57,12 +57,12 @@ pub fn suggestions(draft: &Draft, project: &Project) -> Vec<Suggestion> {
     suggested.into_iter().filter(|suggestion| !bad.contains(&suggestion.step)).collect()
 }
 
-/// Whether only a person can say that a step is done.
+/// Whether a step has no contract to run.
 fn is_without(step: &StepDraft) -> bool {
     step.contract.as_ref().is_none_or(|contract| contract.command.is_none())
 }
 
-/// What a step says, criteria first: they are what must hold in the end.
+/// The texts of a step, criteria first, because they describe the result.
 fn texts(step: &StepDraft) -> impl Iterator<Item = (&'static str, String)> {
     let criteria = step.accept.iter().map(|criterion| ("a criterion", criterion.value.clone()));
     let task = step.task.iter().map(|task| ("the task", task.value.clone()));
@@ -75,9 +75,8 @@ fn suggestion(place: usize, step: &StepDraft, project: &Project) -> Option<Sugge
         let commands = prose::commands(&text).into_iter().filter(|command| is_fit(command));
         parts.extend(commands.map(|command| (format!("{who} names `{command}`"), command)));
         let files = prose::made_files(&text).into_iter().filter(|path| !project.present.contains(path));
-        parts.extend(
-            files.map(|path| (format!("{who} says that `{path}` is made"), format!("test -f {path}"))),
-        );
+        parts
+            .extend(files.map(|path| (format!("{who} says it creates `{path}`"), format!("test -f {path}"))));
     }
     if parts.is_empty() {
         let usual = texts(step).find_map(|(who, text)| usual(who, &text, project));
@@ -92,7 +91,7 @@ fn suggestion(place: usize, step: &StepDraft, project: &Project) -> Option<Sugge
     (!parts.is_empty()).then_some(Suggestion { step: place, command, because })
 }
 
-/// What the project is tested or built with, where a text says that it must be.
+/// The project's test or build command, if a text asks for it.
 fn usual(who: &str, text: &str, project: &Project) -> Option<(String, String)> {
     let (says, command) = if prose::says_tests(text) {
         ("tests", project.tests()?)
@@ -101,16 +100,16 @@ fn usual(who: &str, text: &str, project: &Project) -> Option<(String, String)> {
     } else {
         return None;
     };
-    Some((format!("{who} speaks of {says}, and the project has a {}", command.1), command.0.to_owned()))
+    Some((format!("{who} mentions {says}, and the project has a {}", command.1), command.0.to_owned()))
 }
 
 impl Project {
-    /// The commands that test and build the project, each with the file that says so.
+    /// The test and build commands of the project, each with the file that implies it.
     pub fn usual(&self) -> Vec<(&'static str, &'static str)> {
         [self.tests(), self.build()].into_iter().flatten().collect()
     }
 
-    /// The command that runs all tests, and the file that says so.
+    /// The command that runs all tests, and the file that implies it.
     fn tests(&self) -> Option<(&'static str, &'static str)> {
         let known = [
             (self.has_cargo, "cargo test", "Cargo.toml"),
@@ -122,7 +121,7 @@ impl Project {
         first(&known)
     }
 
-    /// The command that builds everything, and the file that says so.
+    /// The command that builds everything, and the file that implies it.
     fn build(&self) -> Option<(&'static str, &'static str)> {
         let known = [
             (self.has_cargo, "cargo check", "Cargo.toml"),
@@ -137,7 +136,7 @@ fn first(known: &[(bool, &'static str, &'static str)]) -> Option<(&'static str, 
     known.iter().find(|(is_there, _, _)| *is_there).map(|&(_, command, file)| (command, file))
 }
 
-/// Whether a command does no harm and says something about the work.
+/// Whether a command is harmless and checks the work.
 fn is_fit(command: &str) -> bool {
     let script = shell::analyse(command);
     allowlist::is_harmless(command)
@@ -148,7 +147,7 @@ fn is_fit(command: &str) -> bool {
         && script.paths.iter().all(|used| used.role != shell::Role::Written)
 }
 
-/// The steps whose suggestion a rule has something to say against. All are tried at once, in a plan that is never written.
+/// The steps whose suggestion a rule rejects. Tries all in one plan that is never written.
 fn complained_about(draft: &Draft, suggested: &[Suggestion]) -> BTreeSet<usize> {
     let mut tried = draft.clone();
     for suggestion in suggested {
@@ -164,7 +163,7 @@ fn complained_about(draft: &Draft, suggested: &[Suggestion]) -> BTreeSet<usize> 
         return suggested.iter().map(|suggestion| suggestion.step).collect();
     }
     let study = Study::of(&source, &read);
-    // Whether a program is here is told when the contract is: the suggestion may be for another machine.
+    // Ignores missing programs: the suggestion may be for another machine.
     let facts = Facts { programs: study.questions().programs, ..Facts::default() };
     let found = verify::verify(&study, &facts, &Limits::default()).diagnostics;
     let of_contracts = |code: &str| code.starts_with("PW03") || code == "PW0209";

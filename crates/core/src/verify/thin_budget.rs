@@ -1,8 +1,8 @@
-//! PW0401: a budget that can't last for the steps.
+//! PW0401: a budget that is too small for the number of steps.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::plan::budget::Budget;
-use crate::syntax::diagnostic::Severity;
+use crate::syntax::diagnostic::{Severity, quantity};
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0401",
@@ -31,9 +31,9 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for (amount, least, unit) in checks {
         let Some(amount) = amount.filter(|&amount| amount < least * count) else { continue };
         found.push(
-            RULE.at(text.span, format!("{} is little for {}", unit.spelled(amount), plural(count)))
-                .label(format!("less than {} a step", unit.spelled(least)))
-                .help(format!("allow at least {}, or plan fewer steps", unit.spelled(least * count))),
+            RULE.at(text.span, format!("budget of {} is low for {}", unit.spelled(amount), quantity(count, "step", "steps")))
+                .label(format!("less than {} per step", unit.spelled(least)))
+                .help(format!("set at least {}, or use fewer steps", unit.spelled(least * count))),
         );
     }
 }
@@ -56,8 +56,4 @@ impl Unit {
             Self::Seconds => format!("{amount} seconds"),
         }
     }
-}
-
-fn plural(steps: u64) -> String {
-    if steps == 1 { "1 step".to_owned() } else { format!("{steps} steps") }
 }

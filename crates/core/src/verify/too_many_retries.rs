@@ -1,4 +1,4 @@
-//! PW0403: more attempts than anybody wants to pay for.
+//! PW0403: more retries than the limit allows.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -22,7 +22,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
             found.push(
                 RULE.at(text.span, format!("{} asks for {retries} retries", subject.name(place)))
                     .label(format!("the limit is {most}"))
-                    .help("an agent that failed this often needs a person or another plan"),
+                    .help("lower the number; a step that fails this often needs you or another plan"),
             );
         }
     }

@@ -1,4 +1,4 @@
-//! PW0207: steps that may run at once and change the same file.
+//! PW0207: steps that can run in parallel and may change the same file.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0207",
     name: "touches-overlap",
     severity: Severity::Warning,
-    summary: "two steps that may run at the same time may change the same file",
+    summary: "two steps that can run in parallel may change the same file",
     page: include_str!("../../rules/touches-overlap.md"),
     check,
 };
@@ -35,16 +35,16 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The first file that two steps may both change: one for each pair of steps is enough.
+/// The first file that both steps may change: one diagnostic per pair of steps is enough.
 fn overlap(subject: &Subject<'_>, earlier: (usize, &[(Glob, Span)]), later: (usize, &[(Glob, Span)])) -> Option<Diagnostic> {
     let mut pairs = later.1.iter().flat_map(|later| earlier.1.iter().map(move |earlier| (earlier, later)));
     let (first, second, path) =
         pairs.find_map(|((first, at), (second, here))| Some((*at, *here, glob::collision(first, second)?)))?;
     let (one, other) = (subject.name(earlier.0), subject.name(later.0));
     Some(
-        RULE.at(second, format!("{one} and {other} can run at the same time and may both change `{path}`"))
+        RULE.at(second, format!("{one} and {other} can run in parallel and may both change `{path}`"))
             .label(format!("matches `{path}`"))
-            .also(first, format!("matches `{path}` too"))
-            .help(format!("let one wait for the other; as it is, planwright never runs {} and {} at once", subject.short_name(earlier.0), subject.short_name(later.0))),
+            .also(first, format!("also matches `{path}`"))
+            .help("make one need the other; until then they never run in parallel"),
     )
 }

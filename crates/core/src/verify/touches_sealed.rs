@@ -1,4 +1,4 @@
-//! PW0210: a step that may change a file which judges the work.
+//! PW0210: a step that may change a sealed file.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-/// Patterns with the step that has them.
+/// Each pattern with the step that declares it.
 type Patterns = Vec<(usize, Glob, Span)>;
 
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
@@ -28,20 +28,20 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
             let meets = |(owner, seal, at): &(usize, Glob, Span)| {
                 Some((*owner, *at, glob::intersection(&touch, seal)?))
             };
-            // One for each pattern is enough: the first that it meets.
+            // One diagnostic per pattern is enough: the first sealed pattern that it overlaps.
             let Some((owner, at, path)) = sealed.iter().find_map(meets) else { continue };
-            let whose = if owner == place { "itself".to_owned() } else { subject.name(owner) };
+            let whose = if owner == place { "the same step".to_owned() } else { subject.name(owner) };
             found.push(
-                RULE.at(span, format!("{} may change `{path}`, which judges {whose}", subject.name(place)))
+                RULE.at(span, format!("{} may change `{path}`, sealed by {whose}", subject.name(place)))
                     .label(format!("matches `{path}`"))
                     .also(at, "sealed here")
-                    .help("leave the file out of `touches`, or out of `sealed`"),
+                    .help("remove the file from `touches` or from `sealed`"),
             );
         }
     }
 }
 
-/// Patterns that can't be read are another rule's.
+/// Skips invalid patterns, which other rules report.
 fn patterns(place: usize, said: &[Spanned<String>]) -> Patterns {
     said.iter().filter_map(|pattern| Some((place, Glob::new(&pattern.value).ok()?, pattern.span))).collect()
 }

@@ -1,4 +1,4 @@
-//! PW0110: a block of code that never ends.
+//! PW0110: a code fence that is never closed.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -8,7 +8,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0110",
     name: "unclosed-fence",
     severity: Severity::Error,
-    summary: "a fenced block is never closed and swallows what follows",
+    summary: "a code fence is never closed and swallows the text below it",
     page: include_str!("../../rules/unclosed-fence.md"),
     check,
 };
@@ -17,9 +17,9 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for oddity in &subject.draft.oddities.0 {
         if oddity.value == Oddity::UnclosedFence {
             found.push(
-                RULE.at(oddity.span, "this fenced block is never closed")
+                RULE.at(oddity.span, "unclosed code fence")
                     .label("everything below is read as code")
-                    .help("close it with a line that repeats the opening marks"),
+                    .help("close it with the same fence"),
             );
         }
     }

@@ -1,4 +1,4 @@
-//! PW0402: a step that could run beside others, but does not say what it changes.
+//! PW0402: a step that could run in parallel, but doesn't declare which files it changes.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -8,7 +8,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0402",
     name: "undeclared-touches",
     severity: Severity::Warning,
-    summary: "a step that could run beside another declares no touches",
+    summary: "a step that could run in parallel has no `touches`",
     page: include_str!("../../rules/undeclared-touches.md"),
     check,
 };
@@ -23,9 +23,9 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         let beside = (0..count).find(|&other| other != place && !subject.reach.are_ordered(place, other));
         if let Some(other) = beside {
             found.push(
-                RULE.at(step.heading.0, format!("{} declares no touches, so it runs alone", subject.name(place)))
-                    .label(format!("could run beside {}", subject.name(other)))
-                    .help("add `**touches:**` with the files that it may change"),
+                RULE.at(step.heading.0, format!("{} has no `touches`, so it runs alone", subject.name(place)))
+                    .label(format!("could run in parallel with {}", subject.name(other)))
+                    .help("add `**touches:**` with the files it may change"),
             );
         }
     }

@@ -1,15 +1,15 @@
-//! PW0109: a heading that stands for steps which nobody has written yet.
+//! PW0109: a template heading that has not been expanded into steps.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::plan::edit::Change;
-use crate::syntax::diagnostic::Severity;
+use crate::syntax::diagnostic::{Severity, quantity};
 use crate::plan::draft::StepNumber;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0109",
     name: "unexpanded-template",
     severity: Severity::Error,
-    summary: "a template step (`3–N.`, `N+1.`) was not written out",
+    summary: "a template step (`3–N.`, `N+1.`) is not expanded",
     page: include_str!("../../rules/unexpanded-template.md"),
     check,
 };
@@ -18,16 +18,16 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps() {
         let StepNumber::Template(number) = &step.number.value else { continue };
         let unexpanded = RULE
-            .at(step.number.span, format!("step `{number}` is a template that was not written out"))
-            .label("stands for steps that don't exist yet");
+            .at(step.number.span, format!("template step `{number}` is not expanded"))
+            .label("placeholder for steps that don't exist yet");
         let items: Vec<String> = step.each.iter().map(|item| item.value.clone()).collect();
-        let count = items.len();
+        let count = items.len() as u64;
         let edits = if items.is_empty() { None } else { subject.repair(&Change::Expand { step: place, items }) };
         found.push(match edits {
-            Some(edits) => unexpanded.fix(format!("write it out for its {count} items"), edits),
-            None if number.contains('+') => unexpanded.help("it is numbered once the template before it is written out"),
+            Some(edits) => unexpanded.fix(format!("expand it into {}", quantity(count, "step", "steps")), edits),
+            None if number.contains('+') => unexpanded.help("expand the template before it first; then it gets its number"),
             None => unexpanded.help(format!(
-                "give it a list `**each:**`, or write it out with `planwright edit {} --expand {}=LIST`",
+                "add an `**each:**` list, or run `planwright edit {} --expand {}=LIST`",
                 subject.source.name(),
                 subject.ids[place],
             )),

@@ -1,4 +1,4 @@
-//! PW0123: a step that is skipped without a reason.
+//! PW0123: a skipped step without a reason.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0123",
     name: "unexplained-skip",
     severity: Severity::Warning,
-    summary: "a step is skipped, and nothing says why",
+    summary: "a skipped step has no reason",
     page: include_str!("../../rules/unexplained-skip.md"),
     check,
 };
@@ -18,8 +18,8 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for oddity in &subject.draft.oddities.0 {
         if oddity.value == Oddity::Record(Fault::UnexplainedSkip) {
             found.push(
-                RULE.at(oddity.span, "a step is skipped, and nothing says why")
-                    .help("write the reason into `error` of the step"),
+                RULE.at(oddity.span, "skipped step has no reason")
+                    .help("set the step's `error` to the reason"),
             );
         }
     }

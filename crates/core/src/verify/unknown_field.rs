@@ -1,4 +1,4 @@
-//! PW0104: a key or a field that nobody reads.
+//! PW0104: an unknown key or field, which has no effect.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0104",
     name: "unknown-field",
     severity: Severity::Warning,
-    summary: "a frontmatter key or step field that planwright does not know",
+    summary: "a frontmatter key or step field is unknown",
     page: include_str!("../../rules/unknown-field.md"),
     check,
 };
@@ -24,15 +24,15 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     let names = || fields().chain(reserved.iter().copied());
     for entry in &subject.draft.frontmatter.entries {
         let key = &entry.key;
-        // A key that is out of order in itself has been complained of already.
+        // An invalid key has its own diagnostic already.
         if subject.draft.oddities.0.iter().any(|oddity| oddity.span == key.span) {
             continue;
         }
         if !dialect.keys.contains(&key.value.as_str()) {
             let meant = nearest(&key.value, dialect.keys.iter().copied());
-            // A near name that is there already was not what the author meant.
+            // A similar name that is already in use can't be what the author meant.
             let meant = meant.filter(|meant| subject.draft.frontmatter.entry(meant).is_none());
-            let unknown = RULE.at(key.span, format!("the frontmatter has an unknown key `{}`", key.value));
+            let unknown = RULE.at(key.span, format!("unknown key `{}` in frontmatter", key.value));
             found.push(suggested(unknown, meant));
         }
     }
@@ -40,11 +40,11 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         for field in step.fields.0.iter().filter(|field| field.kind.is_none()) {
             let name = &field.name.value;
             let meant = nearest(name, names());
-            // A field that the step has already was not what the author meant.
+            // A field that the step already has can't be what the author meant.
             let named = |meant: &str| dialect.fields.iter().find(|(_, names)| names.contains(&meant));
             let has = |meant: &str| named(meant).is_some_and(|&(kind, _)| step.field(kind).is_some());
             let meant = meant.filter(|meant| !has(meant));
-            let unknown = RULE.at(field.name.span, format!("{} has an unknown field `{name}`", subject.name(place)));
+            let unknown = RULE.at(field.name.span, format!("unknown field `{name}` in {}", subject.name(place)));
             found.push(suggested(unknown, meant));
         }
     }
@@ -52,7 +52,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         if let Oddity::NearlyField { meant } = &oddity.value {
             let name = subject.source.slice(oddity.span);
             let nearly = RULE
-                .at(oddity.span, format!("`{name}` is read as part of the task; it is nearly the field `{meant}`"));
+                .at(oddity.span, format!("`{name}` looks like field `{meant}` but is read as task text"));
             found.push(suggested(nearly, Some(meant)));
         }
     }
@@ -61,13 +61,13 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The known name that was probably meant, or that is the same but for its capitals.
+/// The known name that was probably meant: the nearest, or the same in another letter case.
 fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     let is_same = |known: &&str| known.eq_ignore_ascii_case(name);
     known.clone().find(is_same).or_else(|| suggest::nearest(&name.to_lowercase(), known))
 }
 
-/// Where every name is known beforehand, another one is a slip.
+/// A strict dialect allows no other names, so an unknown one is an error.
 fn refuse(subject: &Subject<'_>, unknown: &mut Diagnostic) {
     unknown.severity = Severity::Error;
     if unknown.fix.is_some() {
@@ -78,8 +78,8 @@ fn refuse(subject: &Subject<'_>, unknown: &mut Diagnostic) {
     let fields = dialect.fields.iter().map(|(_, names)| names[0]);
     let reserved = directory::RESERVED.iter().copied().filter(|name| !fields.clone().any(|field| field == *name));
     let known: Vec<&str> = if is_key { dialect.keys.to_vec() } else { fields.clone().chain(reserved).collect() };
-    "not a name that is known here".clone_into(&mut unknown.primary.text);
-    unknown.help = Some(format!("what is known is {}", known.join(", ")));
+    "unknown key".clone_into(&mut unknown.primary.text);
+    unknown.help = Some(format!("expected one of {}", known.join(", ")));
 }
 
 fn suggested(unknown: Diagnostic, meant: Option<&str>) -> Diagnostic {
@@ -87,7 +87,7 @@ fn suggested(unknown: Diagnostic, meant: Option<&str>) -> Diagnostic {
     match meant {
         Some(meant) => unknown
             .label(format!("did you mean `{meant}`?"))
-            .fix(format!("call it `{meant}`"), vec![Edit::replace(span, meant)]),
-        None => unknown.label("kept as it is, and read by nobody"),
+            .fix(format!("change it to `{meant}`"), vec![Edit::replace(span, meant)]),
+        None => unknown.label("ignored"),
     }
 }

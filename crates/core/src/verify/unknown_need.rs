@@ -1,4 +1,4 @@
-//! PW0201: a step that waits for one that does not exist.
+//! PW0201: a step that needs an unknown step.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0201",
     name: "unknown-need",
     severity: Severity::Error,
-    summary: "`needs` names no step of the plan",
+    summary: "`needs` names an unknown step",
     page: include_str!("../../rules/unknown-need.md"),
     check,
 };
@@ -17,21 +17,21 @@ pub(super) const RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps() {
         for need in step.needs.iter().flatten().filter(|need| !is_known(subject, &need.value)) {
-            let unknown = RULE.at(need.span, format!("{} needs `{}`, which is no step", subject.name(place), need.value));
+            let unknown = RULE.at(need.span, format!("{} needs unknown step `{}`", subject.name(place), need.value));
             let others = subject.ids.iter().map(String::as_str).filter(|id| *id != subject.ids[place]);
-            // A number or a made name may well be meant, where only a written one counts.
+            // In a directory plan only written ids count; a number or a derived id is still a good suggestion.
             let meant = subject.find(&need.value).filter(|&meant| meant != place).map(|meant| subject.ids[meant].as_str());
             found.push(match meant.or_else(|| nearest::nearest(&need.value, others)) {
                 Some(meant) => unknown
                     .label(format!("did you mean `{meant}`?"))
-                    .fix(format!("wait for `{meant}`"), vec![Edit::replace(need.span, meant)]),
-                None => unknown.help(format!("the steps are {}", listed(subject.ids))),
+                    .fix(format!("change it to `{meant}`"), vec![Edit::replace(need.span, meant)]),
+                None => unknown.help(format!("expected one of {}", listed(subject.ids))),
             });
         }
     }
 }
 
-/// Whether a name means a step. The tasks of a folder go by the ids that are written in them and by nothing else.
+/// Whether a name refers to a step. Tasks of a directory plan are named by their written ids only.
 fn is_known(subject: &Subject<'_>, name: &str) -> bool {
     match subject.is_directory() {
         true => subject.steps().any(|(_, step)| step.id.as_ref().is_some_and(|id| id.value == name)),
@@ -39,7 +39,7 @@ fn is_known(subject: &Subject<'_>, name: &str) -> bool {
     }
 }
 
-/// The ids, as far as a line holds them.
+/// The ids, up to what fits on a line.
 fn listed(ids: &[String]) -> String {
     const SHOWN_MAX: usize = 8;
     let shown = ids.iter().take(SHOWN_MAX).map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ");

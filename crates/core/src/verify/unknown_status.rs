@@ -1,4 +1,4 @@
-//! PW0115: a status that is no state of a plan or a step.
+//! PW0115: an unknown status of a plan or a step.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0115",
     name: "unknown-status",
     severity: Severity::Warning,
-    summary: "a status that planwright does not know",
+    summary: "a status is unknown",
     page: include_str!("../../rules/unknown-status.md"),
     check,
 };
@@ -32,11 +32,11 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
 }
 
 fn unknown(what: &str, word: &str, span: Span, known: &[&str]) -> Diagnostic {
-    let unknown = RULE.at(span, format!("`{word}` is no state of a {what}"));
+    let unknown = RULE.at(span, format!("unknown {what} status `{word}`"));
     match nearest::nearest(word, known.iter().copied()) {
         Some(meant) => unknown
             .label(format!("did you mean `{meant}`?"))
-            .fix(format!("write `{meant}`"), vec![Edit::replace(span, meant)]),
-        None => unknown.help(format!("the states are {}", known.join(", "))),
+            .fix(format!("change it to `{meant}`"), vec![Edit::replace(span, meant)]),
+        None => unknown.help(format!("expected one of {}", known.join(", "))),
     }
 }

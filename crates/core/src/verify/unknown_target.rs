@@ -1,4 +1,4 @@
-//! PW0501: a step for an agent that does not exist.
+//! PW0501: a step for an unknown agent or role.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0501",
     name: "unknown-target",
     severity: Severity::Error,
-    summary: "`target` names no agent or role",
+    summary: "`target` names an unknown agent or role",
     page: include_str!("../../rules/unknown-target.md"),
     check,
 };
@@ -18,15 +18,15 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     let agents = &subject.facts.agents;
     for (place, step) in subject.steps() {
         let Some(target) = step.target.as_ref().filter(|target| !agents.contains(&target.value)) else { continue };
-        let message = format!("{} is for `{}`, which is no agent or role", subject.name(place), target.value);
+        let message = format!("unknown agent or role `{}` in {}", target.value, subject.name(place));
         let unknown = RULE.at(target.span, message);
         found.push(match nearest::nearest(&target.value, agents.iter().map(String::as_str)) {
             Some(meant) => unknown
                 .label(format!("did you mean `{meant}`?"))
-                .fix(format!("give it to `{meant}`"), vec![Edit::replace(target.span, meant)]),
+                .fix(format!("change it to `{meant}`"), vec![Edit::replace(target.span, meant)]),
             None => unknown
-                .note(format!("known here: {}", agents.iter().map(String::as_str).collect::<Vec<_>>().join(", ")))
-                .help("add the role to `[roles]` in planwright.toml, or name one that is there"),
+                .note(format!("available: {}", agents.iter().map(String::as_str).collect::<Vec<_>>().join(", ")))
+                .help("add the role to `[roles]` in planwright.toml, or use an available one"),
         });
     }
 }

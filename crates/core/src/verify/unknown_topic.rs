@@ -1,4 +1,4 @@
-//! PW0204: a topic that nobody has written.
+//! PW0204: a step that reads a topic without a page.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0204",
     name: "unknown-topic",
     severity: Severity::Warning,
-    summary: "a step reads a topic that does not exist",
+    summary: "a step reads an unknown topic",
     page: include_str!("../../rules/unknown-topic.md"),
     check,
 };
@@ -24,15 +24,15 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
                 continue;
             }
             let span = subject.tail(read, &topic);
-            let unknown = RULE.at(span, format!("{} reads the topic `{topic}`, which does not exist", subject.name(place)));
+            let unknown = RULE.at(span, format!("{} reads unknown topic `{topic}`", subject.name(place)));
             let meant = nearest::nearest(&topic, topics.iter().map(String::as_str)).filter(|_| span != read.span);
             found.push(match meant {
                 Some(meant) => unknown
                     .label(format!("did you mean `{meant}`?"))
-                    .fix(format!("read `{meant}`"), vec![Edit::replace(span, meant)]),
+                    .fix(format!("change it to `{meant}`"), vec![Edit::replace(span, meant)]),
                 None => unknown
-                    .label("the agent will be told that it is missing")
-                    .help(format!("write .planwright/topics/{topic}.md")),
+                    .label("planwright will tell the agent that it is missing")
+                    .help(format!("create .planwright/topics/{topic}.md")),
             });
         }
     }

@@ -1,4 +1,4 @@
-//! PW0133: a step whose tool the plan does not list.
+//! PW0133: a step that uses a tool which the plan doesn't list.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0133",
     name: "unlisted-tool",
     severity: Severity::Warning,
-    summary: "a step of a proposal uses a tool that `tools_required` does not list",
+    summary: "a step of a proposal uses a tool that is not in `tools_required`",
     page: include_str!("../../rules/unlisted-tool.md"),
     check,
 };
@@ -20,25 +20,25 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         return;
     }
     let listed = proposal::tools_required(subject.source);
-    // A plan that lists nothing has not decided yet.
+    // A plan without a list has not decided yet.
     let Some(last) = listed.last() else { return };
     for (place, step) in subject.steps() {
         for tool in step.tools.iter().filter(|tool| !listed.contains(tool)) {
             let name = &tool.value;
             let unlisted = RULE
-                .at(tool.span, format!("{} uses `{name}`, which `tools_required` does not list", subject.name(place)))
-                .also(last.span, "listed are those up to here");
+                .at(tool.span, format!("{} uses `{name}`, which is not in `tools_required`", subject.name(place)))
+                .also(last.span, "last listed tool");
             found.push(match nearest::nearest(name, listed.iter().map(|tool| tool.value.as_str())) {
                 Some(meant) => unlisted.label(format!("did you mean `{meant}`?")),
                 None => unlisted
-                    .label("an executor that keeps to the list can't do this step")
-                    .fix(format!("list `{name}`"), vec![listing(subject.source, last, name)]),
+                    .label("an executor limited to this list can't run the step")
+                    .fix(format!("add `{name}` to the list"), vec![listing(subject.source, last, name)]),
             });
         }
     }
 }
 
-/// The edit that puts a name behind the last of the list, in the form that the list has.
+/// Appends a name to the list, in the form of the list.
 fn listing(source: &Source, last: &Spanned<String>, name: &str) -> Edit {
     let line = source.line_at(last.span.start);
     let before = source.slice(Span::new(line.start, last.span.start));

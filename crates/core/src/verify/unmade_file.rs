@@ -1,4 +1,4 @@
-//! PW0203: a step that is given a file which will not be there.
+//! PW0203: a step that reads a file which won't exist when it starts.
 
 use super::subject::Maker;
 use super::{Diagnostic, Rule, Subject};
@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0203",
     name: "unmade-file",
     severity: Severity::Error,
-    summary: "a step reads a file that is not there and that no earlier step makes",
+    summary: "a step reads a file that doesn't exist and that no earlier step creates",
     page: include_str!("../../rules/unmade-file.md"),
     check,
 };
@@ -30,28 +30,28 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
 fn unmade(subject: &Subject<'_>, place: usize, read: &Spanned<String>, path: &str) -> Diagnostic {
     let span = subject.tail(read, path);
     let name = subject.name(place);
-    let message = format!("{name} reads `{path}`, a file that no earlier step makes");
-    let unmade = RULE.at(span, message).label("not on disk");
+    let message = format!("{name} reads `{path}`, which no earlier step creates");
+    let unmade = RULE.at(span, message).label("file not found");
     let others = subject.makers(path);
     let Some(&Maker { place: maker, span: says, .. }) = others.iter().find(|maker| maker.place != place) else {
         return match others.first() {
-            Some(own) => unmade.also(own.span, "only the step itself seems to make it").help("a step can't read what it is to make"),
-            None => unmade.help("correct the path, or let an earlier step make the file"),
+            Some(own) => unmade.also(own.span, "only the same step seems to create it").help("a step can't read a file that it creates itself"),
+            None => unmade.help("correct the path, or create the file in an earlier step"),
         };
     };
-    let unmade = unmade.also(says, format!("{} seems to make it", subject.name(maker)));
+    let unmade = unmade.also(says, format!("{} seems to create it", subject.name(maker)));
     let (this, that) = (subject.short_name(place), subject.short_name(maker));
     if subject.reach.is_before(place, maker) {
         let file = subject.source.name();
         return unmade.help(format!(
-            "{that} waits for {this}; move it in front: planwright edit {file} --move {}={}",
+            "{that} needs {this}; move it first: planwright edit {file} --move {}={}",
             subject.ids[maker],
             place + 1
         ));
     }
     let wait = Change::Need { step: place, on: subject.ids[maker].clone() };
     match subject.repair(&wait) {
-        Some(edits) => unmade.fix(format!("let {this} wait for {that}"), edits),
-        None => unmade.help(format!("let {this} wait for {that}")),
+        Some(edits) => unmade.fix(format!("make {this} need {that}"), edits),
+        None => unmade.help(format!("make {this} need {that}")),
     }
 }

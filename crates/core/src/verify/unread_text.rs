@@ -1,4 +1,4 @@
-//! PW0114: text in a step that reaches nobody.
+//! PW0114: text in a step that no agent receives.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -7,7 +7,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0114",
     name: "unread-text",
     severity: Severity::Warning,
-    summary: "text in a step that belongs to no field",
+    summary: "text in a step is outside any field",
     page: include_str!("../../rules/unread-text.md"),
     check,
 };
@@ -16,13 +16,13 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     if !subject.is_native() {
         return;
     }
-    // Without a task the text is probably meant to be it: missing-task says so.
+    // Without a task, the text is probably meant to be the task, which missing-task reports.
     for (place, step) in subject.steps().filter(|(_, step)| step.task.is_some()) {
         for stray in &step.stray {
             found.push(
-                RULE.at(stray.span, format!("text in {} belongs to no field", subject.name(place)))
-                    .label("no agent will read this")
-                    .help("move it below `**task:**`, or to a section of its own"),
+                RULE.at(stray.span, format!("text in {} is outside any field", subject.name(place)))
+                    .label("agents won't see this")
+                    .help("move it below `**task:**`, or into a separate section"),
             );
         }
     }

@@ -1,4 +1,4 @@
-//! PW0405: a limit of which no number can be read.
+//! PW0405: a limit without a valid number.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::plan::budget;
@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0405",
     name: "unreadable-limit",
     severity: Severity::Error,
-    summary: "a timeout or budget has no number that can be read",
+    summary: "a timeout or budget is invalid",
     page: include_str!("../../rules/unreadable-limit.md"),
     check,
 };
@@ -17,9 +17,9 @@ pub(super) const RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     if let Some(text) = subject.draft.budget.as_ref().filter(|text| Budget::read(&text.value).is_unlimited()) {
         let mut unread = RULE
-            .at(text.span, "the budget has no amount that can be read")
-            .label("nothing is limited by this")
-            .help("name amounts with units: `200k tokens, $1.50, 20 minutes`");
+            .at(text.span, "invalid budget: no amount found")
+            .label("sets no limit")
+            .help("write amounts with units: `200k tokens, $1.50, 20 minutes`");
         unread.severity = Severity::Warning;
         found.push(unread);
     }
@@ -27,10 +27,10 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         let unread = |text: &str| budget::seconds(text).is_none_or(|seconds| seconds == 0);
         for (name, limit) in [("timeout", &step.timeout), ("contract_timeout", &step.contract_timeout)] {
             let Some(text) = limit.as_ref().filter(|text| unread(&text.value)) else { continue };
-            let message = format!("the {name} of {} can't be read: `{}`", subject.name(place), text.value);
+            let message = format!("invalid `{name}` in {}: `{}`", subject.name(place), text.value);
             found.push(
                 RULE.at(text.span, message)
-                    .label("not a length of time")
+                    .label("not a duration")
                     .help("write a number and a unit: `90 s`, `10 min`, `1 hour`"),
             );
         }

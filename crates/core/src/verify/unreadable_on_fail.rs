@@ -1,4 +1,4 @@
-//! PW0404: a policy for failure that can't be read.
+//! PW0404: an invalid failure policy.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -8,7 +8,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0404",
     name: "unreadable-on-fail",
     severity: Severity::Error,
-    summary: "`on_fail` can't be read",
+    summary: "`on_fail` is invalid",
     page: include_str!("../../rules/unreadable-on-fail.md"),
     check,
 };
@@ -17,8 +17,8 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps() {
         let Some(text) = step.on_fail.as_ref().filter(|text| OnFail::read(&text.value).is_none()) else { continue };
         found.push(
-            RULE.at(text.span, format!("what {} does on failure can't be read: `{}`", subject.name(place), text.value))
-                .label("not a policy")
+            RULE.at(text.span, format!("invalid `on_fail` in {}: `{}`", subject.name(place), text.value))
+                .label("expected retry(N), escalate or abort")
                 .help("write `retry(2), then escalate`, `retry(2), then abort`, `retry(2)`, `escalate` or `abort`"),
         );
     }

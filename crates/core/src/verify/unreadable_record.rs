@@ -1,4 +1,4 @@
-//! PW0120: a plan record that is not the YAML or JSON we take.
+//! PW0120: a plan record outside the YAML or JSON subset that planwright accepts.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -9,12 +9,12 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0120",
     name: "unreadable-record",
     severity: Severity::Error,
-    summary: "a plan in YAML or JSON can't be read",
+    summary: "a plan in YAML or JSON is invalid",
     page: include_str!("../../rules/unreadable-record.md"),
     check,
 };
 
-/// Whether the end of the plan was not read, so that what seems to be missing may well be there.
+/// Whether parsing stopped early, so that something that seems missing may be in the rest of the file.
 pub(super) fn is_unread(subject: &Subject<'_>) -> bool {
     let is_end = |oddity: &Oddity| matches!(oddity, Oddity::Record(Fault::Unread(_)));
     subject.draft.oddities.0.iter().any(|oddity| is_end(&oddity.value))
@@ -25,16 +25,16 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         let Oddity::Record(fault) = &oddity.value else { continue };
         match fault {
             Fault::Unread(why) => {
-                found.push(RULE.at(oddity.span, why).label("nothing behind this was read"));
+                found.push(RULE.at(oddity.span, why).label("parsing stopped here"));
             }
             Fault::Forbidden(why) => {
-                found.push(RULE.at(oddity.span, why).help("write out what it stands for"));
+                found.push(RULE.at(oddity.span, why).help("write the value out in full"));
             }
             Fault::DuplicateKey { key, first } => found.push(
-                RULE.at(oddity.span, format!("the key `{key}` stands twice"))
-                    .label("again here")
-                    .also(*first, "first here")
-                    .help("keep one of them"),
+                RULE.at(oddity.span, format!("duplicate key `{key}`"))
+                    .label("duplicate")
+                    .also(*first, "first defined here")
+                    .help("remove one"),
             ),
             Fault::WrongKind { .. }
             | Fault::LoneItem(_)

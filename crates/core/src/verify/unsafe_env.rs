@@ -1,4 +1,4 @@
-//! PW0505: an environment variable that would let an agent decide what a contract runs.
+//! PW0505: an environment variable that would let an agent choose what a contract runs.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-/// Variables that bash, the loader or the search for programs obey before a contract's first word is read.
+/// Variables that bash, the loader or the program lookup obey before the contract's first command.
 const OBEYED: &[&str] = &["PATH", "BASH_ENV", "ENV", "IFS", "SHELLOPTS", "BASHOPTS", "PS4", "CDPATH", "GLOBIGNORE"];
 const OBEYED_PREFIXES: &[&str] = &["LD_", "DYLD_", "BASH_FUNC_", "PLANWRIGHT_"];
 
@@ -23,15 +23,15 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
             if is_obeyed(name) {
                 found.push(
                     RULE.at(pair.span, format!("{} sets `{name}`, which decides what its contract runs", subject.name(place)))
-                        .label("an agent could put its own programs there")
-                        .help("leave it out; call programs by their path in the contract if you must"),
+                        .label("an agent could place its own programs there")
+                        .help("remove it; call programs by path in the contract"),
                 );
             }
         }
     }
 }
 
-/// Whether a variable decides what is run, rather than being data for what is run.
+/// Whether a variable decides which programs run, rather than being data for them.
 pub fn is_obeyed(name: &str) -> bool {
     OBEYED.contains(&name) || OBEYED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }

@@ -1,4 +1,4 @@
-//! PW0124: a key of a plan record that holds something else than it should.
+//! PW0124: a key of a plan record with the wrong kind of value.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0124",
     name: "wrong-kind",
     severity: Severity::Error,
-    summary: "a key holds a list, a map or a text where another of them is expected",
+    summary: "a key has the wrong kind of value: list, map or text",
     page: include_str!("../../rules/wrong-kind.md"),
     check,
 };
@@ -19,7 +19,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         let Oddity::Record(fault) = &oddity.value else { continue };
         match fault {
             Fault::WrongKind { what, expected } => {
-                found.push(RULE.at(oddity.span, format!("{what} should be {expected}")).label("not read"));
+                found.push(RULE.at(oddity.span, format!("{what} should be {expected}")).label("ignored"));
             }
             Fault::LoneItem(key) => {
                 let lone = RULE.at(oddity.span, format!("`{key}` should be a list"));

@@ -1,4 +1,4 @@
-//! PW0154: a key that holds another kind of value than it may.
+//! PW0154: a key with the wrong type of value.
 
 use super::{Diagnostic, Rule, Subject};
 use crate::syntax::diagnostic::Severity;
@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     code: "PW0154",
     name: "wrong-type",
     severity: Severity::Error,
-    summary: "a key holds a list where text is expected, or text where a list is",
+    summary: "a key has a list where text is expected, or text where a list is expected",
     page: include_str!("../../rules/wrong-type.md"),
     check,
 };
@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     for oddity in &subject.draft.oddities.0 {
         let Oddity::WrongType { key, expected } = &oddity.value else { continue };
-        // Where not all of a file's keys could be read, this one may be of another kind than it seems.
+        // If some keys of this file could not be parsed, this value may be misread as well.
         let file = subject.source.part_at(oddity.span.start).span;
         if subject.draft.oddities.0.iter().any(|other| is_unread(&other.value) && file.covers(other.span)) {
             continue;

@@ -176,31 +176,31 @@ fn all_errors_of_all_files_are_told_at_once() {
     ];
     let expected = [
         "plan.md:2:1: PW0105 the plan has no title",
-        "plan.md:3:1: PW0104 the frontmatter has an unknown key `owner`",
-        "tasks/1-x.md:1:1: PW0151 `tasks/1-x.md` is not the name of a task",
+        "plan.md:3:1: PW0104 unknown key `owner` in frontmatter",
+        "tasks/1-x.md:1:1: PW0151 invalid task file name `tasks/1-x.md`",
         "tasks/02-empty.md:2:1: PW0108 step 2 `empty` has no task",
-        "tasks/02-empty.md:3:14: PW0201 step 2 `empty` needs `nobody`, which is no step",
-        "tasks/02-same.md:1:1: PW0152 `tasks/02-same.md` and `tasks/02-empty.md` have the same number 02",
-        "tasks/02-same.md:2:5: PW0503 two steps have the id `empty`",
-        "tasks/02-same.md:3:1: PW0104 step 2 `empty` has an unknown field `depend_on`",
-        "tasks/03-bad.md:2:5: PW0504 the id `Bad_Id` is not safe as a name",
+        "tasks/02-empty.md:3:14: PW0201 step 2 `empty` needs unknown step `nobody`",
+        "tasks/02-same.md:1:1: PW0152 duplicate task number 02: `tasks/02-same.md`, `tasks/02-empty.md`",
+        "tasks/02-same.md:2:5: PW0503 duplicate step id `empty`",
+        "tasks/02-same.md:3:1: PW0104 unknown field `depend_on` in step 2 `empty`",
+        "tasks/03-bad.md:2:5: PW0504 invalid id `Bad_Id`",
         "tasks/03-bad.md:3:13: PW0154 `depends_on` must be a list of ids",
-        "tasks/03-bad.md:4:1: PW0102 the key `id` stands twice in the frontmatter",
-        "tasks/04-loop.md:3:14: PW0202 steps wait for each other: loop → knot → loop",
+        "tasks/03-bad.md:4:1: PW0102 duplicate key `id` in frontmatter",
+        "tasks/04-loop.md:3:14: PW0202 dependency cycle: loop → knot → loop",
         "tasks/04-loop.md:3:20: PW0206 step 4 `loop` needs itself",
         "tasks/06-broken.md:2:5: PW0102 the frontmatter is not valid YAML: unclosed bracket '['",
         "tasks/07-bare.md:1:1: PW0153 `tasks/07-bare.md` has no frontmatter",
-        "tasks/08-number.md:3:14: PW0201 step 8 `number` needs `4`, which is no step",
-        "tasks/09-slug.md:3:14: PW0201 step 9 `other` needs `bare`, which is no step",
-        "tasks/readme.txt:1:1: PW0151 `tasks/readme.txt` is not the name of a task",
+        "tasks/08-number.md:3:14: PW0201 step 8 `number` needs unknown step `4`",
+        "tasks/09-slug.md:3:14: PW0201 step 9 `other` needs unknown step `bare`",
+        "tasks/readme.txt:1:1: PW0151 invalid task file name `tasks/readme.txt`",
     ];
     assert_eq!(errors(&folder("plans/broken", files)), expected);
     let without_plan = folder("plans/broken", &files[6..7]);
     assert_eq!(
         errors(&without_plan),
         [
-            "tasks/05-knot.md:1:1: PW0150 the folder has no `plan.md`",
-            "tasks/05-knot.md:3:14: PW0201 step 5 `knot` needs `loop`, which is no step",
+            "tasks/05-knot.md:1:1: PW0150 the directory has no `plan.md`",
+            "tasks/05-knot.md:3:14: PW0201 step 5 `knot` needs unknown step `loop`",
         ]
     );
 }
@@ -213,7 +213,7 @@ fn an_id_is_known_in_its_own_folder_only() {
     let stranger = ("tasks/01-a.md", "---\nid: a\ndepends_on: [create-schema]\n---\nDo it.\n");
     assert_eq!(
         errors(&folder("plans/other", &[PLAN, stranger])),
-        ["tasks/01-a.md:3:14: PW0201 step 1 `a` needs `create-schema`, which is no step"]
+        ["tasks/01-a.md:3:14: PW0201 step 1 `a` needs unknown step `create-schema`"]
     );
 }
 
@@ -277,8 +277,8 @@ fn an_unknown_field_is_refused_with_a_suggestion() {
     assert_eq!(unknown("Agent: claude"), meant("agent"));
     assert_eq!(unknown("subtask: []"), meant("subtasks"));
     assert_eq!(unknown("priorty: high"), meant("priority"));
-    let known = "what is known is id, depends_on, agent, subtasks, timeout, priority, estimated_effort, tags";
-    let none = ("not a name that is known here".to_owned(), None, Some(known.to_owned()));
+    let known = "expected one of id, depends_on, agent, subtasks, timeout, priority, estimated_effort, tags";
+    let none = ("unknown key".to_owned(), None, Some(known.to_owned()));
     assert_eq!(unknown("colour: red"), none);
     let later = task("priority: high\nestimated_effort: small\ntags: [backend, database]\ntimeout: 300s");
     assert_eq!(errors(&folder("p", &[PLAN, ("tasks/01-a.md", &later)])), [""; 0]);
@@ -325,13 +325,11 @@ fn a_folder_is_told_by_its_files() {
         format!("{} ({})", detected.dialect.name, detected.because)
     };
     assert_eq!(told(&folder("p", AUTH)), "directory (plan.md with tasks/)");
-    assert_eq!(told(&folder("p", &AUTH[1..])), "directory (a folder with tasks/)");
+    assert_eq!(told(&folder("p", &AUTH[1..])), "directory (a directory with tasks/)");
     let native = "---\ntype: plan\nstatus: draft\nowner: me\n---\n# T\n";
     assert_eq!(told(&Source::new("p/plan.md", native)), "native (`type: plan` in its frontmatter)");
     // A folder whose plan.md is native is still a folder: it is told which keys have no place there.
     let mixed = folder("p", &[("plan.md", native), AUTH[1]]);
     assert_eq!(told(&mixed), "directory (plan.md with tasks/)");
-    assert!(
-        errors(&mixed).contains(&"plan.md:2:1: PW0104 the frontmatter has an unknown key `type`".to_owned())
-    );
+    assert!(errors(&mixed).contains(&"plan.md:2:1: PW0104 unknown key `type` in frontmatter".to_owned()));
 }

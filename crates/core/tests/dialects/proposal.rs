@@ -284,7 +284,7 @@ fn an_execution_says_when_it_began_and_ended() {
     assert_eq!(times(&resumed), ["T5", "", ""]);
     assert!(resumed.text().contains("\nexecution_ended_at:\nresult_summary:\n---"), "{}", resumed.text());
     let done = become_at(&resumed, State::Done, "T6");
-    assert_eq!(times(&done), ["T5", "T6", "3 of 3 steps settled"]);
+    assert_eq!(times(&done), ["T5", "T6", "3 of 3 steps done"]);
     assert_eq!(version(&done), Some(7), "six writes after the first");
     let never_ran = become_at(&proposal(DOCUMENT), State::Cancelled, "T1");
     assert_eq!(times(&never_ran), ["", "", ""]);
@@ -513,14 +513,14 @@ fn settings_have_defaults_and_faults_are_named() {
     assert_eq!(
         wrong,
         [
-            "`guarded_tools` is no setting of proposals",
-            "`stale_after_days` must be a positive whole number, not 0; 30 is used",
-            "`executor_timeout_minutes` must be a positive whole number, not \"9\"; 30 is used",
-            "`guardedTools` must be a list of names, not [1]; nothing is guarded",
+            "unknown setting `guarded_tools`",
+            "`stale_after_days` must be a positive whole number, not 0; using 30",
+            "`executor_timeout_minutes` must be a positive whole number, not \"9\"; using 30",
+            "`guardedTools` must be a list of names, not [1]; no tools are guarded",
         ]
     );
     let (_, wrong) = config(r#"{"guardedTool": ["x"]}"#);
-    assert_eq!(wrong, ["`guardedTool` is no setting of proposals; did you mean `guardedTools`?"]);
+    assert_eq!(wrong, ["unknown setting `guardedTool`; did you mean `guardedTools`?"]);
     for broken in ["", "[]", "{", "\"", "/", "//", "{\"a\": \"\\"] {
         assert_eq!(config(broken).1.len(), 1, "{broken}");
     }

@@ -74,7 +74,7 @@ fn bundle(folder: &Path, name: &str, paths: Vec<PathBuf>, bytes_max: usize) -> R
                 files.push((path.to_string_lossy().into_owned(), source.text().to_owned()));
             }
             Text::Unreadable(_) if left < bytes_max && is_larger(&folder.join(&path), left) => {
-                return Ok(Text::Unreadable(verify::too_large(name, bytes_max as u64 + 1, bytes_max)));
+                return Ok(Text::Unreadable(verify::too_large(name, bytes_max)));
             }
             unreadable @ Text::Unreadable(_) => return Ok(unreadable),
         }

@@ -140,9 +140,7 @@ pub(super) fn read_file(path: &Path, name: &str, bytes_max: usize) -> Result<Tex
             continue;
         }
         return Ok(match before.length {
-            length if length > bytes_max as u64 => {
-                Text::Unreadable(verify::too_large(name, length, bytes_max))
-            }
+            length if length > bytes_max as u64 => Text::Unreadable(verify::too_large(name, bytes_max)),
             _ => text(name, bytes),
         });
     }
@@ -155,7 +153,7 @@ pub fn read_stream(stream: &mut dyn Read, name: &str, reading: Reading) -> io::R
     let mut bytes = Vec::new();
     let length = stream.take((bytes_max as u64).saturating_add(1)).read_to_end(&mut bytes)?;
     Ok(match length {
-        length if length > bytes_max => Text::Unreadable(verify::too_large(name, length as u64, bytes_max)),
+        length if length > bytes_max => Text::Unreadable(verify::too_large(name, bytes_max)),
         _ => match text(name, bytes) {
             Text::Plan(source) => Text::Plan(source.recognised(reading.dialect)),
             unreadable @ Text::Unreadable(_) => unreadable,

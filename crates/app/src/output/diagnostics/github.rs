@@ -53,7 +53,7 @@ mod tests {
     fn every_complaint_is_a_workflow_command() {
         let unix = github(&[Sample::new("\n").checked()]);
         insta::assert_snapshot!(unix, @"
-        ::error file=plans/größe 1.md,line=9,col=8,endLine=9,endColumn=23,title=PW0203::step 1 `fix` reads a file that no earlier step makes
+        ::error file=plans/größe 1.md,line=9,col=8,endLine=9,endColumn=23,title=PW0203::step 1 `fix` reads a file that no earlier step creates
         ::warning file=plans/größe 1.md,line=12,col=1,endLine=12,endColumn=5,title=PW0307::the contract of step 1 `fix` passes before any work
         ");
         assert_eq!(github(&[Sample::new("\r\n").checked()]), unix, "CRLF changes nothing");

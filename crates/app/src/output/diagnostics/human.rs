@@ -184,18 +184,18 @@ mod tests {
     fn a_complaint_shows_its_places_its_reasons_and_its_repair() {
         let unix = human(&[Sample::new("\n").checked()], UNICODE, 100);
         insta::assert_snapshot!(unix, @"
-        error[PW0203]: step 1 `fix` reads a file that no earlier step makes
+        error[PW0203]: step 1 `fix` reads a file that no earlier step creates
           --> plans/größe 1.md:9:8
            |
          9 | - file:docs/✅-größe.md
-           |        ^^^^^^^^^^^^^^^^ not on disk
+           |        ^^^^^^^^^^^^^^^^ file not found
            |
           ::: plans/größe 1.md:17:9
            |
         17 | test -s docs/✅-größe.md
-           |         ---------------- step 2 `document` seems to make it
+           |         ---------------- step 2 `document` seems to create it
            |
-        help: let step 1 wait for step 2
+        help: make step 1 need step 2
            |
          8 + **needs:** document
            |
@@ -207,7 +207,7 @@ mod tests {
            | ^^^^
            |
            = note: run on main@4f1c8aa, exit 0 in 0.01 s
-           = help: add a condition only the finished step can meet
+           = help: add a check that fails until the work is done
 
         plans/größe 1.md: 1 error, 1 warning; 1 has a repair (planwright verify --fix)
         ");

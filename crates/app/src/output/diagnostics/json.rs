@@ -247,19 +247,19 @@ mod tests {
                   "code":"PW0203",
                   "rule":"unmade-file",
                   "severity":"error",
-                  "message":"step 1 `fix` reads a file that no earlier step makes",
+                  "message":"step 1 `fix` reads a file that no earlier step creates",
                   "span":{"start":89,"end":108,"line":9,"column":8,"end_line":9,"end_column":23},
-                  "label":"not on disk",
+                  "label":"file not found",
                   "related":[
                     {
                       "span":{"start":168,"end":187,"line":17,"column":9,"end_line":17,"end_column":24},
-                      "label":"step 2 `document` seems to make it"
+                      "label":"step 2 `document` seems to create it"
                     }
                   ],
                   "notes":[],
                   "help":null,
                   "fix":{
-                    "title":"let step 1 wait for step 2",
+                    "title":"make step 1 need step 2",
                     "edits":[{"start":70,"end":70,"text":"**needs:** document\r\n"}]
                   }
                 },
@@ -272,7 +272,7 @@ mod tests {
                   "label":"",
                   "related":[],
                   "notes":["run on main@4f1c8aa, exit 0 in 0.01 s"],
-                  "help":"add a condition only the finished step can meet",
+                  "help":"add a check that fails until the work is done",
                   "fix":null
                 }
               ]

@@ -100,15 +100,15 @@ mod tests {
         <testsuites name="planwright verify" tests="3" failures="1" errors="0">
           <testsuite name="plans/größe 1.md" tests="2" failures="1" errors="0" skipped="0">
             <testcase name="PW0203 unmade-file 9:8" classname="plans/größe 1.md">
-              <failure type="PW0203" message="step 1 `fix` reads a file that no earlier step makes">plans/größe 1.md:9:8: error: step 1 `fix` reads a file that no earlier step makes
-        not on disk
-        plans/größe 1.md:17:9: step 2 `document` seems to make it
-        help: let step 1 wait for step 2</failure>
+              <failure type="PW0203" message="step 1 `fix` reads a file that no earlier step creates">plans/größe 1.md:9:8: error: step 1 `fix` reads a file that no earlier step creates
+        file not found
+        plans/größe 1.md:17:9: step 2 `document` seems to create it
+        help: make step 1 need step 2</failure>
             </testcase>
             <testcase name="PW0307 green-contract 12:1" classname="plans/größe 1.md">
               <system-out>plans/größe 1.md:12:1: warning: the contract of step 1 `fix` passes before any work
         note: run on main@4f1c8aa, exit 0 in 0.01 s
-        help: add a condition only the finished step can meet</system-out>
+        help: add a check that fails until the work is done</system-out>
             </testcase>
           </testsuite>
           <testsuite name="plans/clean.md" tests="1" failures="0" errors="0" skipped="0">

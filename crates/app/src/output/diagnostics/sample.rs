@@ -51,17 +51,17 @@ impl Sample {
         let made = Span::new(made, made + read.len());
         let after_target = source.next_line(find("**target:**").start);
         let unmade = complaint("PW0203", "unmade-file", Severity::Error, read)
-            .label("not on disk")
-            .also(made, "step 2 `document` seems to make it")
+            .label("file not found")
+            .also(made, "step 2 `document` seems to create it")
             .fix(
-                "let step 1 wait for step 2",
+                "make step 1 need step 2",
                 vec![Edit::insert(after_target, format!("**needs:** document{line_ending}"))],
             );
         let green = complaint("PW0307", "green-contract", Severity::Warning, find("true"))
             .note("run on main@4f1c8aa, exit 0 in 0.01 s")
-            .help("add a condition only the finished step can meet");
+            .help("add a check that fails until the work is done");
         let unmade =
-            Diagnostic { message: "step 1 `fix` reads a file that no earlier step makes".into(), ..unmade };
+            Diagnostic { message: "step 1 `fix` reads a file that no earlier step creates".into(), ..unmade };
         let green =
             Diagnostic { message: "the contract of step 1 `fix` passes before any work".into(), ..green };
         Self { source, diagnostics: vec![unmade, green] }

@@ -303,14 +303,14 @@ mod tests {
           "ruleId":"PW0203",
           "ruleIndex":0,
           "level":"error",
-          "message":{"text":"step 1 `fix` reads a file that no earlier step makes"},
+          "message":{"text":"step 1 `fix` reads a file that no earlier step creates"},
           "locations":[
             {
               "physicalLocation":{
                 "artifactLocation":{"uri":"plans/gr%C3%B6%C3%9Fe%201.md"},
                 "region":{"startLine":9,"startColumn":8,"endLine":9,"endColumn":23,"byteOffset":89,"byteLength":19}
               },
-              "message":{"text":"not on disk"}
+              "message":{"text":"file not found"}
             }
           ],
           "relatedLocations":[
@@ -320,12 +320,12 @@ mod tests {
                 "artifactLocation":{"uri":"plans/gr%C3%B6%C3%9Fe%201.md"},
                 "region":{"startLine":17,"startColumn":9,"endLine":17,"endColumn":24,"byteOffset":168,"byteLength":19}
               },
-              "message":{"text":"step 2 `document` seems to make it"}
+              "message":{"text":"step 2 `document` seems to create it"}
             }
           ],
           "fixes":[
             {
-              "description":{"text":"let step 1 wait for step 2"},
+              "description":{"text":"make step 1 need step 2"},
               "artifactChanges":[
                 {
                   "artifactLocation":{"uri":"plans/gr%C3%B6%C3%9Fe%201.md"},
@@ -351,7 +351,7 @@ mod tests {
           "ruleIndex":1,
           "level":"warning",
           "message":{
-            "text":"the contract of step 1 `fix` passes before any work\nnote: run on main@4f1c8aa, exit 0 in 0.01 s\nhelp: add a condition only the finished step can meet"
+            "text":"the contract of step 1 `fix` passes before any work\nnote: run on main@4f1c8aa, exit 0 in 0.01 s\nhelp: add a check that fails until the work is done"
           },
           "locations":[
             {

@@ -31,7 +31,7 @@ mod tests {
     fn every_complaint_is_one_line_with_a_place() {
         let unix = short(&[Sample::new("\n").checked()]);
         insta::assert_snapshot!(unix, @"
-        plans/größe 1.md:9:8: error[PW0203]: step 1 `fix` reads a file that no earlier step makes
+        plans/größe 1.md:9:8: error[PW0203]: step 1 `fix` reads a file that no earlier step creates
         plans/größe 1.md:12:1: warning[PW0307]: the contract of step 1 `fix` passes before any work
         ");
         assert_eq!(short(&[Sample::new("\r\n").checked()]), unix, "CRLF changes nothing");

@@ -1,4 +1,4 @@
-//! A folder written anew from what a plan of any dialect says, and the canonical form of one that is there.
+//! Writes a directory plan from a draft of any dialect, and formats existing ones.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::plan::verified;
 use crate::syntax::source::{FILE_SEPARATOR, Part, Source, Spanned};
 use crate::syntax::yaml;
 
-/// A new text that says what the draft says, as far as this dialect can.
+/// A new text with the meaning of the draft, as far as this dialect supports it.
 pub(super) fn compose(draft: &Draft, birth: &Birth<'_>) -> String {
     let ids = ids(draft);
     let names = verified::ids(draft);
@@ -18,7 +18,7 @@ pub(super) fn compose(draft: &Draft, birth: &Birth<'_>) -> String {
     let mut files = vec![(PLAN_FILE.to_owned(), plan_text(draft, birth))];
     for (place, step) in draft.steps.iter().enumerate() {
         let needs: Vec<String> = match &step.needs {
-            // A name that means no step is kept: the author has to say what was meant.
+            // Keep unknown names: only the author knows what was meant.
             Some(needs) => needs
                 .iter()
                 .map(|need| match verified::find_step(draft, &names, &need.value) {
@@ -33,13 +33,13 @@ pub(super) fn compose(draft: &Draft, birth: &Birth<'_>) -> String {
         let text = task_text(step, &path, &ids[place], &needs);
         files.push((path, text));
     }
-    // No text may pass for the beginning of a file.
+    // No text may imitate the start of a file.
     let files: Vec<(String, String)> =
         files.into_iter().map(|(path, text)| (path, text.replace(FILE_SEPARATOR, " "))).collect();
     Source::bundle(files.iter().map(|(path, text)| (path.as_str(), text.as_str())))
 }
 
-/// An id for every step that is one of a task: its own where it can be.
+/// A valid task id for every step: its own if possible.
 fn ids(draft: &Draft) -> Vec<String> {
     let mut taken = BTreeSet::new();
     let mut ids = Vec::with_capacity(draft.steps.len());
@@ -84,7 +84,7 @@ fn task_text(step: &StepDraft, path: &str, id: &str, needs: &[String]) -> String
     text.push_str("---\n");
     let task = step.task.as_ref().map_or("", |task| task.value.trim_end());
     let title = one_line(&step.title.value);
-    // The name of the file says the title where it can, and the text where it begins with it.
+    // The file name carries the title if it can; otherwise the text starts with it.
     let first = task.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let said = task::title(first).map_or_else(|| task::words(path), str::to_owned);
     if said != title && !title.is_empty() {
@@ -100,8 +100,8 @@ fn task_text(step: &StepDraft, path: &str, id: &str, needs: &[String]) -> String
     }
 }
 
-/// The text with a section that gives the task its contract. What would be read in another way is left to a person: no command
-/// may come to mean its opposite.
+/// The text with a contract section. If that section would be parsed differently, the contract becomes text for a
+/// person: a command must never come to mean its opposite.
 fn with_contract(path: &str, text: String, contract: &ContractDraft) -> String {
     let Some(command) = &contract.command else { return text };
     let fenced = native::fenced(&command.value);
@@ -115,12 +115,12 @@ fn with_contract(path: &str, text: String, contract: &ContractDraft) -> String {
     format!("{text}\nThis must exit with {expected}:\n\n{quoted}")
 }
 
-/// The exit code that means done.
+/// The expected exit code.
 fn expected(contract: &ContractDraft) -> &str {
     contract.expect.as_ref().map_or("0", |code| code.value.as_str())
 }
 
-/// Whether a text says the contract already.
+/// Whether the text already contains the contract.
 fn is_said(path: &str, text: &str, contract: &ContractDraft) -> bool {
     let file = Source::bundle([(path, text.replace(FILE_SEPARATOR, " ").as_str())]);
     let read = super::parse(&Source::new(path, file)).steps.pop().and_then(|step| step.contract);
@@ -139,7 +139,7 @@ fn one_line(text: &str) -> String {
     text.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// The files in canonical form: LF, no byte order mark, a blank line behind the frontmatter, none at the end.
+/// The files in canonical form: LF, no byte order mark, a blank line after the frontmatter, none at the end.
 pub(super) fn canonical(source: &Source) -> String {
     let file = |part: &Part| {
         let text = source.slice(part.span).replace("\r\n", "\n").replace('\r', "\n");

@@ -1,4 +1,4 @@
-//! The bytes that a change takes in the files of a folder. Every function returns edits and touches nothing else.
+//! Computes the edits for a change to a directory plan. Never edits anything itself.
 
 use super::{DIALECT, NOTES, plan_part};
 use crate::dialect::frontmatter;
@@ -9,10 +9,10 @@ use crate::syntax::markdown::Blocks;
 use crate::syntax::source::{Edit, Source, Span};
 use crate::syntax::yaml;
 
-/// The edits that make `change` in `source`, which reads as `draft`.
+/// The edits for `change` in `source`, parsed as `draft`.
 pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<Vec<Edit>, Refusal> {
     match change {
-        // The files have no place for where a plan or a step stands: the journal alone knows.
+        // The files don't record states: only the journal does.
         Change::Mark { .. } | Change::Become { .. } | Change::Trace { .. } => Ok(Vec::new()),
         Change::Set { key, value } => Ok(vec![set(source, key, value)?]),
         Change::Note { text } => Ok(vec![append_note(source, text)?]),
@@ -29,7 +29,7 @@ pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<V
     }
 }
 
-/// The order of the tasks is the order of their files, and a text can't name a file anew.
+/// File names set the order of the tasks, and a text edit can't rename a file.
 fn in_file_name(source: &Source, step: &StepDraft) -> Refusal {
     Refusal::FileName { path: source.part_at(step.whole.0.start).path.clone() }
 }
@@ -76,7 +76,7 @@ fn rename(source: &Source, draft: &Draft, place: usize, id: &str) -> Result<Vec<
     Ok(edits)
 }
 
-/// Adds a name to `depends_on`, inline or as an item, in the form that the list has.
+/// Adds a name to `depends_on`, in the style of the existing list.
 fn add_need(source: &Source, draft: &Draft, place: usize, on: &str) -> Result<Vec<Edit>, Refusal> {
     const KEY: &str = "depends_on";
     let step = &draft.steps[place];
@@ -103,7 +103,7 @@ fn add_need(source: &Source, draft: &Draft, place: usize, on: &str) -> Result<Ve
     }])
 }
 
-/// Puts a line at the end of a file's frontmatter.
+/// Appends a line to a file's frontmatter.
 fn insert_line(source: &Source, part: Span, line: &str) -> Result<Vec<Edit>, Refusal> {
     let parts = frontmatter::split_part(source, part);
     let newline = source.line_ending_in(part);

@@ -1,4 +1,4 @@
-//! One file of a task: the keys in front of it, its text, and the command in its text that may judge it.
+//! Parses one task file: its keys, its text, and the contract in its text.
 
 use super::{FIELDS, RESERVED, TASK_FOLDER, first_line};
 use crate::dialect::frontmatter;
@@ -10,10 +10,10 @@ use crate::syntax::markdown::{Blocks, Heading};
 use crate::syntax::source::{Part, Source, Span, Spanned};
 use crate::syntax::yaml::{Node, Style, Value};
 
-/// The section or label of a task's text that says how to check it. Document E has none: it is our addition.
+/// The section or label with the contract. The dialect itself has none: it is planwright's addition.
 pub(super) const VERIFICATION: &str = "Verification";
 
-/// A task with what a list shows: number and title.
+/// A task with number and title only, for lists.
 pub(super) fn bare(source: &Source, part: &Part, place: usize) -> StepDraft {
     let parts = frontmatter::split_part(source, part.span);
     let at = Span::at(part.span.start);
@@ -28,7 +28,7 @@ pub(super) fn bare(source: &Source, part: &Part, place: usize) -> StepDraft {
     step
 }
 
-/// A task with all that its file says.
+/// A complete task.
 pub(super) fn read(
     source: &Source,
     part: &Part,
@@ -40,7 +40,7 @@ pub(super) fn read(
     let entries = entries(source, &parts, oddities);
     read_fields(source, &entries, &mut step, oddities);
     let body = Span::new(parts.body, part.span.end);
-    // A file without a heading is best known by its id.
+    // A file without a heading is best identified by its id.
     if let Some(id) = step.id.as_ref().filter(|_| !body.covers(step.heading.0)) {
         step.heading = Layout(source.line_at(id.span.start));
     }
@@ -50,7 +50,7 @@ pub(super) fn read(
     step
 }
 
-/// The keys in front of a file, and what is out of order among them.
+/// The frontmatter of a file, with its irregularities.
 pub(super) fn entries(
     source: &Source,
     parts: &Parts,
@@ -59,7 +59,7 @@ pub(super) fn entries(
     let (entries, faults) = frontmatter::nodes(source, parts);
     let tabs = parts.yaml.into_iter().flat_map(|yaml| lines(source, yaml));
     let tabs = tabs.filter(|&line| source.slice(line).starts_with('\t') && faults.is_empty()).map(|line| {
-        let why = "the frontmatter is not valid YAML: a line is indented by a tab".to_owned();
+        let why = "the frontmatter is not valid YAML: a line is indented with a tab".to_owned();
         Spanned::new(Oddity::Frontmatter(why), Span::new(line.start, line.start + 1))
     });
     oddities.extend(tabs.collect::<Vec<_>>());
@@ -75,13 +75,13 @@ fn read_fields(
 ) {
     for (key, value) in entries {
         let Value::Scalar { text: name, .. } = &key.value else {
-            let why = "a key of the frontmatter is no plain text".to_owned();
+            let why = "a frontmatter key is not plain text".to_owned();
             oddities.push(Spanned::new(Oddity::Frontmatter(why), key.span));
             continue;
         };
         let kind = FIELDS.iter().find(|(_, names)| names.contains(&name.as_str())).map(|&(kind, _)| kind);
         let whole = Span::new(key.span.start, value.span.end.max(key.span.end));
-        // What nobody reads is kept where it counts, so that no edit can lose it.
+        // Unknown keys become part of the draft, so that no edit can lose them.
         if kind.is_none() {
             step.stray.push(Spanned::new(unix(source.slice(whole)), whole));
         }
@@ -95,11 +95,11 @@ fn read_fields(
     step.target = fields.line("agent");
     step.timeout = fields.line("timeout");
     step.accept = fields.list("subtasks", "a list of texts");
-    // In this dialect a task that names no other one waits for none.
+    // In this dialect a task without `depends_on` depends on nothing.
     step.needs = Some(fields.list("depends_on", "a list of ids"));
 }
 
-/// The entries of a frontmatter, asked for by the kind of value that each must have.
+/// Typed access to frontmatter entries.
 pub(super) struct Fields<'a> {
     entries: &'a [(Node, Node)],
     oddities: &'a mut Vec<Spanned<Oddity>>,
@@ -110,7 +110,7 @@ impl<'a> Fields<'a> {
         Self { entries, oddities }
     }
 
-    /// The first value of a key; one that stands twice has been complained of.
+    /// The first value of a key; duplicates have been reported.
     fn value(&self, key: &str) -> Option<&'a Node> {
         let is_key = |node: &Node| matches!(&node.value, Value::Scalar { text, .. } if text == key);
         self.entries.iter().find(|(node, _)| is_key(node)).map(|(_, value)| value)
@@ -120,7 +120,7 @@ impl<'a> Fields<'a> {
         self.oddities.push(Spanned::new(Oddity::WrongType { key: key.to_owned(), expected }, span));
     }
 
-    /// A text, or nothing where the key is not there or has no value.
+    /// A text; `None` if the key or its value is missing.
     pub(super) fn line(&mut self, key: &str) -> Option<Spanned<String>> {
         let node = self.value(key)?;
         match &node.value {
@@ -158,7 +158,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The text of a scalar; `None` for what YAML calls null, and for what is none.
+/// The text of a scalar; `None` for null and for other kinds of values.
 fn scalar(node: &Node) -> Option<&str> {
     match &node.value {
         Value::Scalar { text, style } => {
@@ -170,7 +170,7 @@ fn scalar(node: &Node) -> Option<&str> {
     }
 }
 
-/// The task is all of the text, but for a section that says nothing but the command of the contract.
+/// The task is the whole text except a section with only the contract's command.
 fn read_body(source: &Source, blocks: &Blocks, body: Span, step: &mut StepDraft) {
     let section = verification_section(source, blocks, body);
     let contract = section.as_ref().and_then(|section| read_contract(source, blocks, section));
@@ -181,7 +181,7 @@ fn read_body(source: &Source, blocks: &Blocks, body: Span, step: &mut StepDraft)
         }
         _ => None,
     };
-    // A text that is nothing else still tells the agent something.
+    // If the section is all there is, the agent still gets it as its task.
     step.task = others.or_else(|| prose(source, body));
     if let (Some(section), Some(_)) = (section, &contract) {
         let value = source.line_at(section.region.start);
@@ -193,12 +193,12 @@ fn read_body(source: &Source, blocks: &Blocks, body: Span, step: &mut StepDraft)
     step.contract = contract;
 }
 
-/// The part of a text that says how to check it.
+/// The verification part of a text.
 struct Section {
     name: Spanned<String>,
-    /// The heading, or the label with its stars.
+    /// The heading, or the label with stars.
     label: Span,
-    /// What stands below the heading or behind the label.
+    /// The text below the heading or after the label.
     region: Span,
     whole: Span,
 }
@@ -233,7 +233,7 @@ fn verification_section(source: &Source, blocks: &Blocks, body: Span) -> Option<
     Some(Section { name, label, region, whole: Span::new(line.start, end) })
 }
 
-/// The label `**name:**` or `**name**:` that begins a line.
+/// The label `**name:**` or `**name**:` at the start of a line.
 fn bold_label(source: &Source, line: Span) -> Option<Span> {
     let text = source.slice(line);
     let begins = text.trim_start().trim_start_matches(['-', '+']).trim_start();
@@ -254,14 +254,14 @@ fn read_contract(source: &Source, blocks: &Blocks, section: &Section) -> Option<
     if whole.command.is_some() {
         return Some(whole);
     }
-    // A label often says the command on its own line, and what follows is about something else.
+    // A label often has the command on the same line; the text after it is about something else.
     let line = source.line_at(section.region.start);
     let first = Span::new(section.region.start, line.end.clamp(section.region.start, section.region.end));
     let short = verification::contract(source, blocks, first).filter(|contract| contract.command.is_some());
     Some(short.unwrap_or(whole))
 }
 
-/// Whether a section has nothing to say to an agent.
+/// Whether a section has nothing for the agent.
 fn is_command_alone(source: &Source, blocks: &Blocks, section: &Section, contract: &ContractDraft) -> bool {
     let Some(command) = &contract.command else { return false };
     let text = source.slice(section.region);
@@ -271,7 +271,7 @@ fn is_command_alone(source: &Source, blocks: &Blocks, section: &Section, contrac
     }
 }
 
-/// The text of some lines without the blank ones around it, its lines ended by LF; `None` where there is nothing else.
+/// The text of some lines, trimmed of blank lines, with LF line endings; `None` if empty.
 pub(super) fn prose(source: &Source, region: Span) -> Option<Spanned<String>> {
     let first = lines(source, region).find(|&line| !source.slice(line).trim().is_empty())?;
     let text = source.slice(Span::new(first.start, region.end)).trim_end();
@@ -288,7 +288,7 @@ fn unix(text: &str) -> String {
     text.replace("\r\n", "\n")
 }
 
-/// The lines of a part of the text, without their endings.
+/// The lines of a span, without line endings.
 pub(super) fn lines(source: &Source, region: Span) -> impl Iterator<Item = Span> {
     let mut at = region.start;
     source.slice(region).split_inclusive('\n').map(move |line| {
@@ -304,7 +304,7 @@ pub(super) fn heading_text<'a>(source: &'a Source, heading: &Heading) -> &'a str
     first.trim_matches(['#', ' ', '\t', ':', '*', '\r'])
 }
 
-/// The heading `# Title` with which a text begins, and the title.
+/// The heading `# Title` at the start of a text, and the title.
 fn title_line(source: &Source, body: Span) -> Option<(Span, Spanned<String>)> {
     let line = lines(source, body).find(|&line| !source.slice(line).trim().is_empty())?;
     let title = title(source.slice(line))?;
@@ -312,7 +312,7 @@ fn title_line(source: &Source, body: Span) -> Option<(Span, Spanned<String>)> {
     Some((line, Spanned::new(title.to_owned(), Span::new(start, start + title.len()))))
 }
 
-/// The title that a line `# Title` gives.
+/// The title in a line `# Title`.
 pub(super) fn title(line: &str) -> Option<&str> {
     let bare = line.trim_start_matches(' ');
     let text =
@@ -323,13 +323,13 @@ pub(super) fn title(line: &str) -> Option<&str> {
     (!text.trim_matches('#').is_empty()).then_some(text)
 }
 
-/// The name of a file without folder, ending and number.
+/// The file name without directory, extension and number.
 fn stem(path: &str) -> &str {
     let name = path.strip_prefix(TASK_FOLDER).unwrap_or(path);
     if super::is_markdown(name) { &name[..name.len() - 3] } else { name }
 }
 
-/// What a file is called, in words: the title of a task whose text has none.
+/// The file name in words: the title of a task without a heading.
 pub(super) fn words(path: &str) -> String {
     let stem = stem(path);
     let slug = stem.trim_start_matches(|character: char| character.is_ascii_digit());
@@ -342,7 +342,7 @@ pub(super) fn words(path: &str) -> String {
     }
 }
 
-/// The number in front of the name of a file.
+/// The number at the start of a file name.
 fn index(path: &str) -> Option<u32> {
     let digits: &str = stem(path).split(|character: char| !character.is_ascii_digit()).next()?;
     digits.parse().ok()

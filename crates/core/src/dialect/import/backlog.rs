@@ -1,5 +1,5 @@
-//! Backlog.md: a markdown file for every task, `backlog/tasks/task-12 - Title.md`, with the facts in its frontmatter and the
-//! criteria as boxes to tick. One file is a plan of one step, a folder is a plan of many.
+//! Imports Backlog.md tasks: one Markdown file per task, `backlog/tasks/task-12 - Title.md`, with frontmatter and
+//! criteria as checkboxes. A file becomes a plan with one step, a directory a plan with many.
 
 mod facts;
 mod sections;
@@ -16,10 +16,9 @@ use crate::plan::draft::{Draft, Oddity};
 use crate::syntax::source::{FILE_SEPARATOR, Part, Source, Span, Spanned};
 use facts::Facts;
 
-/// How the table of formats knows this one.
 pub(super) const FOREIGN: Foreign = Foreign { name: "backlog", tool: "Backlog.md tasks", recognises, parse };
 
-/// What the tool keeps for itself, and what is read elsewhere.
+/// Keys that are internal to the tool, or parsed elsewhere.
 const NOT_TOLD: &[&str] = &[
     "id",
     "title",
@@ -46,13 +45,13 @@ fn recognises(place: &str, head: &str) -> Option<String> {
             .any(|folder| place.contains(folder))
             && json_walk::is_called(place, "md");
         if is_home && named_task(place).is_some() {
-            return Some("a task file in a folder of Backlog.md".to_owned());
+            return Some("a task file in a Backlog.md directory".to_owned());
         }
         return is_task(&source, source.parts()[0].span)
             .then(|| "the frontmatter of a Backlog.md task".to_owned());
     }
     let mut files = source.parts().iter().filter(|part| json_walk::is_called(&part.path, "md"));
-    files.any(|part| is_task(&source, part.span)).then(|| "files with a task of Backlog.md each".to_owned())
+    files.any(|part| is_task(&source, part.span)).then(|| "one Backlog.md task per file".to_owned())
 }
 
 /// Whether the frontmatter of a file is one that the tool writes.
@@ -68,7 +67,7 @@ fn is_task(source: &Source, part: Span) -> bool {
         && (has("created_date") || (has("labels") && has("dependencies")))
 }
 
-/// The id and the title that a file's name says: `task-12.1 - Some-title.md`.
+/// The id and title in a file name: `task-12.1 - Some-title.md`.
 fn named_task(path: &str) -> Option<(&str, String)> {
     let file = path.rsplit('/').next()?;
     let stem = &file[..file.rfind('.')?];
@@ -92,7 +91,7 @@ fn parse(source: &Source) -> Draft {
         found.remark_all(oddities);
         let is_task = facts.one("id").or(facts.one("title")).or(facts.one("status")).is_some();
         if is_folder && !is_task && named_task(path).is_none() {
-            let why = "no task: it has no frontmatter with an id".to_owned();
+            let why = "not a task: no `id` in frontmatter".to_owned();
             found.remark(Spanned::new(Oddity::Unreadable(why), Span::at(part.span.start)));
             continue;
         }
@@ -159,14 +158,14 @@ fn lower(id: &Spanned<String>) -> Spanned<String> {
     Spanned::new(id.value.to_lowercase(), id.span)
 }
 
-/// A person or an agent, where that is one name.
+/// A person or an agent, if it is a single name.
 fn name(said: &Spanned<String>) -> Option<Spanned<String>> {
     let name = said.value.trim_start_matches('@');
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     is_name.then(|| Spanned::new(name.to_owned(), said.span))
 }
 
-/// Finds the tasks that others are parts of.
+/// Finds parent tasks.
 fn lay_inside(items: &mut [Item], parents: &[Option<String>]) {
     let places: HashMap<String, usize> =
         items.iter().enumerate().rev().map(|(place, item)| (item.key.clone(), place)).collect();

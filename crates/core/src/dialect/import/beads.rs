@@ -1,5 +1,5 @@
-//! Beads: `.beads/issues.jsonl`, an issue on every line. An issue waits for those that block it; an epic is done after the issues
-//! in it.
+//! Imports beads issues: `.beads/issues.jsonl`, one issue per line. An issue depends on those that block it, an epic on
+//! its issues.
 
 use std::collections::HashMap;
 
@@ -10,10 +10,9 @@ use crate::plan::draft::{Draft, Oddity};
 use crate::syntax::json::Node;
 use crate::syntax::source::{Source, Spanned};
 
-/// How the table of formats knows this one.
 pub(super) const FOREIGN: Foreign = Foreign { name: "beads", tool: "beads issues.jsonl", recognises, parse };
 
-/// What an issue may depend on without waiting for it.
+/// Relations that don't block.
 const NO_WAITS: &[&str] = &[
     "related",
     "relates-to",
@@ -24,7 +23,7 @@ const NO_WAITS: &[&str] = &[
     "tracks",
     "caused-by",
 ];
-/// What makes an issue a part of another one.
+/// The parent relation.
 const PARENTS: &[&str] = &["parent-child", "parent", "child-of"];
 
 fn recognises(place: &str, head: &str) -> Option<String> {
@@ -41,7 +40,7 @@ fn recognises(place: &str, head: &str) -> Option<String> {
         && ["issue_type", "created_at", "dependency_count"].iter().any(|key| first.get(key).is_some());
     let is_record = first.get("_type").is_some()
         || (is_home && first.get("id").is_some() && first.get("title").is_some());
-    if is_issue || is_record { Some("an issue of beads on every line".to_owned()) } else { None }
+    if is_issue || is_record { Some("one beads issue per line".to_owned()) } else { None }
 }
 
 fn parse(source: &Source) -> Draft {
@@ -60,7 +59,7 @@ fn parse(source: &Source) -> Draft {
         } else if value.is_map() {
             about.extend(json_task::about(value, &["_type"], &[]));
         } else {
-            let why = "this line is no issue".to_owned();
+            let why = "not an issue".to_owned();
             found.remark(Spanned::new(Oddity::Unreadable(why), value.span));
         }
     }
@@ -73,12 +72,12 @@ fn parse(source: &Source) -> Draft {
         depend(&mut found, &places, (place, issue));
     }
     let mut draft = found.draft(faults);
-    json_walk::name(&mut draft, None, "Issues of beads");
+    json_walk::name(&mut draft, None, "beads issues");
     json_walk::explain(&mut draft, &about);
     draft
 }
 
-/// Sorts what an issue depends on into waits, the issue that it is a part of, and what the agent shall only know.
+/// Sorts the relations of an issue into needs, its parent, and information for the agent.
 fn depend(found: &mut Collector, places: &HashMap<String, usize>, (place, issue): (usize, &Node)) {
     let dependencies = issue.get("dependencies").map(Node::items).unwrap_or_default();
     let item = &mut found.items[place];

@@ -1,4 +1,4 @@
-//! cc-sdd: like Kiro's `tasks.md`, with `(P)` behind the number of a task that may run beside others and `_Depends:` lines.
+//! Imports cc-sdd specs: like Kiro's `tasks.md`, with `(P)` after the number of a parallel task and `_Depends:` lines.
 
 use super::checklist::{Checklist, Label, Style, numbered};
 use super::order::Order;
@@ -6,17 +6,16 @@ use super::{Foreign, entitle, kiro, settle};
 use crate::plan::draft::Draft;
 use crate::syntax::source::Source;
 
-/// How the table of importers knows this one.
 pub(super) const FOREIGN: Foreign = Foreign { name: "cc-sdd", tool: "cc-sdd tasks.md", recognises, parse };
 
 const STYLE: Style = Style { mark: kiro::mark, label, order: Order::Listed };
 
-/// The sign of a task that may run beside others.
+/// Marks a task that may run in parallel.
 const PARALLEL: &str = "(P)";
 
 fn recognises(place: &str, head: &str) -> Option<String> {
     let is_there = place.ends_with("tasks.md") || head.contains("_Requirements:");
-    (is_there && is_parallel_list(head)).then(|| "`(P)` behind the numbers of its tasks".to_owned())
+    (is_there && is_parallel_list(head)).then(|| "`(P)` after its task numbers".to_owned())
 }
 
 /// Whether tasks of this text say `(P)`.

@@ -1,5 +1,5 @@
-//! Lists of tasks with boxes, as most tools keep them: every box is a step, a task with tasks below it waits for them.
-//! What else stands in the file is context.
+//! Imports checklists, the format of most tools: every box is a step, and a task depends on its subtasks. Everything
+//! else in the file is context.
 
 use super::lenient_markdown::{Check, Item, Kind, Page};
 use super::order::{self, Nest, Order};
@@ -8,48 +8,48 @@ use crate::dialect::frontmatter;
 use crate::plan::draft::{Draft, Layout, Mark, Oddity, StepDraft};
 use crate::syntax::source::{Source, Span, Spanned};
 
-/// How deep tasks may stand inside each other; what is deeper stands at this depth.
+/// The nesting limit; deeper tasks are treated as if at this depth.
 const DEPTH_MAX: usize = 64;
 
-/// How a tool writes its lists.
+/// The conventions of a tool.
 #[derive(Clone, Copy)]
 pub(crate) struct Style {
-    /// What the sign in a box claims.
+    /// The meaning of the character in a box.
     pub(crate) mark: fn(char) -> Option<Mark>,
-    /// The words in front of a task's text.
+    /// Parses the marker before a task's text.
     pub(crate) label: fn(&str) -> Label,
-    /// How tasks wait for each other where they say nothing of it.
+    /// The implied order of tasks without declared dependencies.
     pub(crate) order: Order,
 }
 
 impl Style {
-    /// What the box of a task claims.
+    /// The claim of a box.
     pub(crate) fn mark_of(self, task: &Task) -> Option<Mark> {
         (self.mark)(task.check.sign)
     }
 }
 
-/// What stands in front of a task's text.
+/// The marker before a task's text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Label {
-    /// How many bytes of the text it takes.
+    /// Its length in bytes.
     pub(crate) length: usize,
     /// The name of the task.
     pub(crate) name: Option<String>,
-    /// Whether the task may run beside its neighbours.
+    /// Whether the task may run in parallel with its neighbors.
     pub(crate) is_parallel: bool,
 }
 
 /// One task of a list.
 #[derive(Debug, Clone)]
 pub(crate) struct Task {
-    /// Its line, and the first line behind it that is none of its own or of its children.
+    /// Its line, and the first line after it and its children.
     pub(crate) lines: (usize, usize),
     pub(crate) item: Item,
     pub(crate) check: Check,
-    /// The task that it is indented below.
+    /// The parent task.
     pub(crate) parent: Option<usize>,
-    /// The line of the heading that it stands below.
+    /// The line of its heading.
     pub(crate) section: Option<usize>,
 }
 
@@ -67,7 +67,7 @@ impl<'a> Checklist<'a> {
         Self::read_named(source, part, |_| false)
     }
 
-    /// Reads the file in `part`, in which an item is a task also if it has no box and `is_named` takes its text for one.
+    /// Parses the file in `part`; an item without a box is a task as well if `is_named` accepts its text.
     pub(crate) fn read_named(source: &'a Source, part: Span, is_named: fn(&str) -> bool) -> Self {
         let parts = frontmatter::split_part(source, part);
         let (frontmatter, mut oddities) = frontmatter::read(source, &parts);
@@ -97,7 +97,7 @@ impl<'a> Checklist<'a> {
         draft
     }
 
-    /// A draft with everything but the steps that stand in these lines.
+    /// A draft with everything except the steps in these lines.
     pub(crate) fn frame(&self, steps: &[(usize, usize)]) -> Draft {
         let mut is_gone = vec![false; self.page.lines.len()];
         for &(from, to) in steps {
@@ -121,7 +121,7 @@ impl<'a> Checklist<'a> {
         }
     }
 
-    /// The first heading of the highest rank that stands in front of the line `first`, and its line.
+    /// The first heading of the highest rank before the line `first`, and its line.
     fn title(&self, first: usize) -> (Option<Spanned<String>>, Option<usize>) {
         let found = (0..first).find_map(|at| match self.page.heading(at) {
             Some((1, text)) => Some((at, text)),
@@ -135,16 +135,16 @@ impl<'a> Checklist<'a> {
         }
     }
 
-    /// Leaves out headings below which there were only tasks: these say where they stand.
+    /// Drops headings that had only tasks below them, because tasks record their section.
     fn drop_bare_headings(&self, is_gone: &mut [bool]) {
-        // How many lines in front of each one are gone.
+        // The number of dropped lines before each line.
         let mut gone = vec![0];
         gone.extend(is_gone.iter().scan(0_usize, |count, &is_gone| {
             *count += usize::from(is_gone);
             Some(*count)
         }));
         let had_tasks = |at: usize| gone[self.page.section_end(at)] > gone[at];
-        // The rank of what is left below: a heading is worth keeping only above something of a lower one.
+        // The level of the remaining text below: a heading is worth keeping only above something of a lower level.
         let mut below: Option<usize> = None;
         for at in (0..self.page.lines.len()).rev() {
             match self.page.lines[at].kind {
@@ -185,7 +185,7 @@ impl<'a> Checklist<'a> {
         step
     }
 
-    /// What an agent is told: the task with all that stands below it, the tasks that it is made of, and where it stands.
+    /// The text for the agent: the task with everything below it, its subtasks, and its section.
     fn task_text(&self, task: &Task, children: &[usize]) -> String {
         let (from, to) = task.lines;
         let mut own: Vec<usize> = Vec::new();
@@ -202,7 +202,7 @@ impl<'a> Checklist<'a> {
             text.push_str(&format!("\n{details}"));
         }
         if !children.is_empty() {
-            text.push_str("\n\nIt is made of:\n");
+            text.push_str("\n\nSubtasks:\n");
             let children = children.iter().map(|&child| self.said(&self.tasks[child]));
             text.push_str(&children.map(|child| format!("- {child}\n")).collect::<String>());
         }
@@ -225,7 +225,7 @@ fn tasks(page: &Page<'_>, is_named: fn(&str) -> bool) -> Vec<Task> {
         Some((item, item.check.or_else(named)?))
     };
     let mut tasks: Vec<Task> = Vec::new();
-    // The tasks that the next line may belong to, and how far each is indented.
+    // The open tasks with their indentation.
     let mut open: Vec<(usize, usize)> = Vec::new();
     let mut section = None;
     for at in 0..page.lines.len() {
@@ -244,8 +244,7 @@ fn tasks(page: &Page<'_>, is_named: fn(&str) -> bool) -> Vec<Task> {
     tasks
 }
 
-/// The title without marks that stand behind it, and whether one of them says that the task is done. Bold text is not
-/// bold in a title.
+/// The title without trailing marks, and whether one of them means done. Bold is removed.
 pub(crate) fn bare_title(source: &Source, span: Span) -> (Spanned<String>, bool) {
     const TICKS: &[&str] =
         &["✅", "✔\u{fe0f}", "✔", "☑\u{fe0f}", "☑", "✓", "(done)", "[done]", "(completed)"];
@@ -263,7 +262,7 @@ pub(crate) fn bare_title(source: &Source, span: Span) -> (Spanned<String>, bool)
     let inner = bare.strip_prefix("**").and_then(|inner| inner.strip_suffix("**"));
     let bare = inner.filter(|inner| !inner.contains("**")).unwrap_or(bare).trim();
     let title = if bare.is_empty() { text.trim() } else { bare };
-    // Stars whose partner went away with the number in front.
+    // Stars whose partner was removed with the number.
     let is_torn = title.matches("**").count() % 2 == 1;
     let title = if is_torn { title.replace("**", "") } else { title.to_owned() };
     (Spanned::new(one_line(&title), span), is_ticked)
@@ -273,7 +272,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What the signs mean that all tools share.
+/// The box characters that all tools share.
 pub(crate) fn usual_mark(sign: char) -> Option<Mark> {
     match sign {
         'x' | 'X' | '✅' | '✓' | '✔' | '☑' => Some(Mark::Done),
@@ -284,7 +283,7 @@ pub(crate) fn usual_mark(sign: char) -> Option<Mark> {
     }
 }
 
-/// A number in front of a task: `1.`, `1.2`, `1.2.3)`, or nothing.
+/// The number before a task: `1.`, `1.2`, `1.2.3)`, or none.
 pub(crate) fn numbered(text: &str) -> Label {
     let bare = text.trim_start_matches("**");
     let digits = bare.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
@@ -296,7 +295,7 @@ pub(crate) fn numbered(text: &str) -> Label {
     let letter = if bare[digits + letter..].starts_with([' ', '.', ')', ':']) { letter } else { 0 };
     let behind = &bare[digits + letter..];
     let is_ended = digits > number.len() || behind.starts_with([')', ':']);
-    // "3 retries" begins with a number that is none of its own.
+    // "3 retries" starts with a number that is part of the text.
     if !is_ended && !number.contains('.') || !behind.starts_with([' ', ')', ':', '*', '.', '\t']) {
         return Label::default();
     }

@@ -1,10 +1,9 @@
-//! Claude Code plans: `~/.claude/plans/<words>.md`, free text with headings, phases and lists.
+//! Imports Claude Code plans: `~/.claude/plans/<words>.md`, free text with headings, phases and lists.
 
 use super::{Foreign, entitle, generic, is_markdown, settle};
 use crate::plan::draft::Draft;
 use crate::syntax::source::Source;
 
-/// How the table of importers knows this one.
 pub(super) const FOREIGN: Foreign =
     Foreign { name: "claude-plan", tool: "Claude Code plan", recognises, parse };
 

@@ -1,5 +1,5 @@
-//! Claude Code: the tasks of a session, one file each in a folder, and the lists of its tool `TodoWrite`. Tasks name those that
-//! block them; the items of a list are done in their order.
+//! Imports Claude Code tasks: the tasks of a session, one file each in a directory, and the lists of its tool
+//! `TodoWrite`. Tasks name their blockers; list items are done in order.
 
 use std::collections::HashMap;
 
@@ -11,11 +11,10 @@ use crate::syntax::json;
 use crate::syntax::json::Node;
 use crate::syntax::source::{FILE_SEPARATOR, Source, Span, Spanned};
 
-/// How the table of formats knows this one.
 pub(super) const FOREIGN: Foreign =
     Foreign { name: "claude-tasks", tool: "Claude Code tasks and todos", recognises, parse };
 
-/// How deep in a line of a transcript the call of `TodoWrite` may be.
+/// How deeply the call to `TodoWrite` may be nested in a transcript line.
 const DEPTH_MAX: usize = 8;
 
 fn recognises(place: &str, head: &str) -> Option<String> {
@@ -24,16 +23,16 @@ fn recognises(place: &str, head: &str) -> Option<String> {
         let mut files = source.parts().iter().filter(|part| json_walk::is_called(&part.path, "json"));
         return files
             .any(|part| json_task::glimpse(source.slice(part.span)).first().is_some_and(is_task))
-            .then(|| "files with a task of Claude Code each".to_owned());
+            .then(|| "one Claude Code task per file".to_owned());
     }
     let roots = json_task::glimpse(head);
     if roots.iter().any(|root| todos(root, 0).is_some()) {
-        return Some("a list of todos of Claude Code".to_owned());
+        return Some("a Claude Code todo list".to_owned());
     }
     let root = roots.first()?;
     let tasks = root.get("tasks").map_or_else(|| root.items(), Node::items);
     let is_told = is_task(root) || tasks.first().is_some_and(is_task);
-    is_told.then(|| "a task of Claude Code: a subject and a status".to_owned())
+    is_told.then(|| "a Claude Code task with subject and status".to_owned())
 }
 
 fn is_task(node: &Node) -> bool {
@@ -45,7 +44,7 @@ fn is_todo(node: &Node) -> bool {
     node.get("content").is_some() && node.get("status").is_some() && node.get("title").is_none()
 }
 
-/// The list of todos in a value: itself, or what `TodoWrite` was called with.
+/// The todo list in a value: itself, or the arguments of `TodoWrite`.
 fn todos(node: &Node, depth: usize) -> Option<&[Node]> {
     let list = node.get("todos").map_or_else(|| node.items(), Node::items);
     if list.first().is_some_and(is_todo) {
@@ -73,7 +72,7 @@ fn parse(source: &Source) -> Draft {
                 wrong.into_iter().map(|fault| Spanned::new(Oddity::Unreadable(fault.value), fault.span)),
             );
         }
-        // Folders are listed by letters, tasks are counted: 10 comes after 9.
+        // Directories are sorted alphabetically, tasks numerically: 10 comes after 9.
         read.sort_by_key(|&(number, _)| number);
         roots.extend(read.into_iter().map(|(_, value)| value));
     } else {
@@ -87,15 +86,15 @@ fn parse(source: &Source) -> Draft {
         take_tasks(&mut found, &roots);
     }
     if found.items.is_empty() {
-        let why = "no task with a subject and no list of todos was found".to_owned();
+        let why = "no task with a subject and no todo list found".to_owned();
         found.remark(Spanned::new(Oddity::Unreadable(why), Span::at(0)));
     }
     let mut draft = found.draft(faults);
-    json_walk::name(&mut draft, None, "Tasks of Claude Code");
+    json_walk::name(&mut draft, None, "Claude Code tasks");
     draft
 }
 
-/// Takes the tasks; whom a task says to block waits for it, whether or not it says so itself.
+/// Collects the tasks; a task depends on those that claim to block it, even if it doesn't name them.
 fn take_tasks(found: &mut Collector, roots: &[Node]) {
     let lists = roots.iter().map(|root| root.get("tasks").map_or_else(|| root.items(), Node::items));
     let nodes = roots

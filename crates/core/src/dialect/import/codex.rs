@@ -1,5 +1,5 @@
-//! Codex: the plan that its tool `update_plan` was called with, alone or in the rollout of a session. A later call replaces the
-//! plan of an earlier one; its steps are done in their order.
+//! Imports Codex plans: the arguments of its tool `update_plan`, alone or in the rollout of a session. A later call
+//! replaces an earlier plan; steps are done in order.
 
 use super::json_walk;
 use super::json_walk::Collector;
@@ -9,10 +9,9 @@ use crate::syntax::json;
 use crate::syntax::json::{Node, Value};
 use crate::syntax::source::{Source, Span, Spanned};
 
-/// How the table of formats knows this one.
 pub(super) const FOREIGN: Foreign = Foreign { name: "codex", tool: "Codex update_plan", recognises, parse };
 
-/// How deep in a line of a rollout the call may be.
+/// How deeply the call may be nested in a rollout line.
 const DEPTH_MAX: usize = 8;
 
 fn recognises(place: &str, head: &str) -> Option<String> {
@@ -20,14 +19,14 @@ fn recognises(place: &str, head: &str) -> Option<String> {
     let roots = json_task::glimpse(head);
     let first = roots.first()?;
     if roots.iter().any(|root| call(root, 0).is_some()) {
-        return Some("a call of `update_plan`".to_owned());
+        return Some("a call to `update_plan`".to_owned());
     }
     let is_rollout = first.get("type").and_then(Node::said).as_deref() == Some("session_meta")
         || (file.starts_with("rollout-") && json_walk::is_called(file, "jsonl"));
     is_rollout.then(|| "the rollout of a Codex session".to_owned())
 }
 
-/// The plan of a value: itself, or the arguments of the call in it.
+/// The plan in a value: itself, or the arguments of the call in it.
 fn call(node: &Node, depth: usize) -> Option<Node> {
     let is_step = |node: &Node| node.get("step").is_some();
     if node.get("plan").is_some_and(|plan| plan.items().iter().any(is_step)) {
@@ -36,7 +35,7 @@ fn call(node: &Node, depth: usize) -> Option<Node> {
     if node.get("name").and_then(Node::said).as_deref() == Some("update_plan") {
         let arguments = node.any(&["arguments", "input"])?;
         return match &arguments.value {
-            // The places inside of text in text are those of the text around it.
+            // Spans inside nested text are those of the text around it.
             Value::Text(text) => {
                 json::read(text, 0).0.into_iter().next().map(|read| moved(read, arguments.span))
             }
@@ -52,7 +51,7 @@ fn call(node: &Node, depth: usize) -> Option<Node> {
     inner.rev().find_map(|node| call(node, depth + 1))
 }
 
-/// The same value, all of it at this place.
+/// The same value with this span everywhere.
 fn moved(node: Node, span: Span) -> Node {
     let value = match node.value {
         Value::List(items) => Value::List(items.into_iter().map(|item| moved(item, span)).collect()),
@@ -78,13 +77,13 @@ fn parse(source: &Source) -> Draft {
         (None, _) => Vec::new(),
     };
     if steps.is_empty() {
-        let why = "no call of `update_plan` with steps was found".to_owned();
+        let why = "no call to `update_plan` with steps found".to_owned();
         found.remark(Spanned::new(Oddity::Unreadable(why), Span::at(0)));
     }
     let order: Vec<usize> = steps.iter().map(|step| found.take(step, "", None)).collect();
     json_walk::in_a_row(&mut found.items, &order);
     let mut draft = found.draft(faults);
-    json_walk::name(&mut draft, None, "Plan of Codex");
+    json_walk::name(&mut draft, None, "Codex plan");
     let explanation = plan.as_ref().and_then(|plan| plan.get("explanation")?.said());
     json_walk::explain(&mut draft, explanation.as_slice());
     draft

@@ -1,4 +1,4 @@
-//! Cursor plans: `.cursor/plans/<name>.plan.md`, whose frontmatter has the `todos:`; older ones keep them in a list of boxes.
+//! Imports Cursor plans: `.cursor/plans/<name>.plan.md` with `todos:` in its frontmatter; older ones have a checklist.
 
 use super::checklist::Checklist;
 use super::{Foreign, entitle, generic, is_markdown, legal, prose, settle, step};
@@ -8,7 +8,6 @@ use crate::syntax::source::{Source, Span, Spanned};
 use crate::syntax::yaml;
 use crate::syntax::yaml::{Node, Style, Value};
 
-/// How the table of importers knows this one.
 pub(super) const FOREIGN: Foreign = Foreign { name: "cursor", tool: "Cursor plan", recognises, parse };
 
 fn recognises(place: &str, head: &str) -> Option<String> {
@@ -30,7 +29,7 @@ fn parse(source: &Source) -> Draft {
     let mut draft = generic::boxes(&Checklist::read(source, part));
     if !steps.is_empty() {
         super::unrepeated(&mut steps);
-        // The text of the plan is for all of its steps.
+        // The text of the plan applies to all of its steps.
         let body = prose(source.text()[parts.body..part.end].trim());
         draft.context = (!body.is_empty()).then(|| Spanned::new(body, Span::new(parts.body, part.end)));
         draft.steps = steps;
@@ -47,8 +46,7 @@ fn parse(source: &Source) -> Draft {
     draft
 }
 
-/// The steps of the list `todos:`. Where the frontmatter is no sound YAML, as with a colon in a text that is not quoted,
-/// its lines are read one by one.
+/// The steps in `todos:`. If the frontmatter is not valid YAML, as with an unquoted colon, it is parsed line by line.
 fn todos(source: &Source, yaml: Span) -> Vec<StepDraft> {
     let (root, faults) = yaml::read(source.slice(yaml), yaml.start);
     let items = match root.map(|root| root.value) {
@@ -64,7 +62,7 @@ fn todos(source: &Source, yaml: Span) -> Vec<StepDraft> {
     items.iter().enumerate().map(|(place, item)| todo(place, item)).collect()
 }
 
-/// The items of `todos:` as their lines say them, each value being the rest of its line.
+/// The items of `todos:`, parsed line by line; each value is the rest of its line.
 fn written(source: &Source, yaml: Span) -> Vec<Node> {
     let mut items: Vec<Node> = Vec::new();
     let mut is_inside = false;
@@ -115,7 +113,7 @@ fn todo(place: usize, item: &Node) -> StepDraft {
     step.marks = line("status").and_then(|status| mark(&status)).into_iter().collect();
     let needs = ["dependencies", "depends_on", "dependsOn"].iter().find_map(|name| field(name));
     step.needs = Some(needs.map(names).unwrap_or_default());
-    // What else is said of it.
+    // Everything else goes into the text of the task.
     for (key, value) in entries {
         if let (Some(key), Some(value)) = (text(key), text(value))
             && !KNOWN.contains(&key)

@@ -1,5 +1,5 @@
-//! The feature list of long-running agents: `feature_list.json`, features with a description, the steps that show each one, and
-//! whether it passes.
+//! Imports feature lists of long-running agents: `feature_list.json`, features with a description, the steps to
+//! demonstrate each, and whether it passes.
 
 use super::json_walk;
 use super::json_walk::Collector;
@@ -8,7 +8,6 @@ use crate::plan::draft::{Draft, Oddity};
 use crate::syntax::json::Node;
 use crate::syntax::source::{Source, Span, Spanned};
 
-/// How the table of formats knows this one.
 pub(super) const FOREIGN: Foreign =
     Foreign { name: "feature-list", tool: "feature_list.json of long-running agents", recognises, parse };
 
@@ -19,22 +18,22 @@ fn recognises(place: &str, head: &str) -> Option<String> {
     let roots = json_task::glimpse(head);
     let root = roots.first()?;
     if is_called_so && !members(root).is_empty() {
-        return Some(format!("{file} with features by their names"));
+        return Some(format!("{file} with features by name"));
     }
     let list = if root.is_list() { root } else { root.get("features").filter(|list| list.is_list())? };
     let is_feature =
         |node: &Node| node.is_map() && node.get("passes").is_some() && node.get("description").is_some();
     match list.items().first() {
-        Some(first) if is_feature(first) => Some("features that pass or do not".to_owned()),
+        Some(first) if is_feature(first) => Some("features with `passes` and `description`".to_owned()),
         Some(first) if is_called_so && json_task::is_task(first) => {
-            Some(format!("{file} with a list of features"))
+            Some(format!("{file} with a feature list"))
         }
-        None if is_called_so => Some(format!("{file} with an empty list of features")),
+        None if is_called_so => Some(format!("{file} with an empty feature list")),
         Some(_) | None => None,
     }
 }
 
-/// The features of a file that has them by their names or numbers rather than in a list.
+/// The features of a file that lists them by name or number.
 fn members(root: &Node) -> Vec<&Node> {
     let holder = root.get("features").filter(|features| features.is_map()).unwrap_or(root);
     let members: Vec<&Node> = holder.entries().iter().map(|(_, value)| value).collect();
@@ -68,7 +67,7 @@ fn parse(source: &Source) -> Draft {
         }
     }
     if found.items.is_empty() && !is_list {
-        let why = "no list `features` was found".to_owned();
+        let why = "no `features` list found".to_owned();
         found.remark(Spanned::new(Oddity::Unreadable(why), Span::at(0)));
     }
     let mut draft = found.draft(faults);

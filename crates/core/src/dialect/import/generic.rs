@@ -1,4 +1,4 @@
-//! Any other markdown file with a list of things to do: boxes where it has some, else numbered headings and lists.
+//! Imports any other Markdown file with a to-do list: its checkboxes, or numbered headings and lists.
 
 use super::checklist::{Checklist, Label, Style, usual_mark};
 use super::order::Order;
@@ -6,7 +6,6 @@ use super::{Foreign, entitle, is_markdown, outline, ralphex, settle, spec_kit};
 use crate::plan::draft::Draft;
 use crate::syntax::source::{Source, Span};
 
-/// How the table of importers knows this one.
 pub(super) const FOREIGN: Foreign =
     Foreign { name: "checklist", tool: "any markdown list", recognises, parse };
 
@@ -15,7 +14,7 @@ pub(super) const STYLE: Style = Style { mark: usual_mark, label, order: Order::L
 fn recognises(place: &str, head: &str) -> Option<String> {
     let source = Source::new(place, head);
     let draft = is_markdown(place).then(|| read(&source, source.parts()[0].span))?;
-    (!draft.steps.is_empty()).then(|| "a list of things to do".to_owned())
+    (!draft.steps.is_empty()).then(|| "a to-do list".to_owned())
 }
 
 fn parse(source: &Source) -> Draft {
@@ -25,8 +24,8 @@ fn parse(source: &Source) -> Draft {
     draft
 }
 
-/// Reads the headings `Task 1:` of a file, whose boxes are parts of these tasks, or its boxes, or what else looks like its
-/// tasks where it has none.
+/// Parses headings such as `Task 1:`, whose boxes are parts of these tasks; otherwise boxes; otherwise whatever looks
+/// like tasks.
 pub(super) fn read(source: &Source, part: Span) -> Draft {
     let list = Checklist::read(source, part);
     if let Some(draft) = ralphex::sectioned(&list) {
@@ -35,7 +34,7 @@ pub(super) fn read(source: &Source, part: Span) -> Draft {
     boxes(&list)
 }
 
-/// Reads the boxes of a file, or what else looks like its tasks where it has none.
+/// Parses the boxes of a file, or otherwise whatever looks like tasks.
 pub(super) fn boxes(list: &Checklist<'_>) -> Draft {
     if list.tasks.is_empty() { outline::draft(list) } else { list.draft(STYLE) }
 }

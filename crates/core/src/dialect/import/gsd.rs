@@ -1,4 +1,5 @@
-//! GSD plans: `PLAN.md` files whose tasks are elements like `<task><name>…</name><action>…`, and the boxes of `ROADMAP.md`.
+//! Imports GSD plans: `PLAN.md` files with tasks as elements such as `<task><name>…</name><action>…`, and the boxes of
+//! `ROADMAP.md`.
 
 use super::checklist::{Checklist, Label, Style, usual_mark};
 use super::order::Order;
@@ -7,7 +8,6 @@ use crate::dialect::frontmatter;
 use crate::plan::draft::{ContractDraft, Draft, StepDraft};
 use crate::syntax::source::{Excerpt, Source, Span, Spanned};
 
-/// How the table of importers knows this one.
 pub(super) const FOREIGN: Foreign = Foreign { name: "gsd", tool: "GSD plan or roadmap", recognises, parse };
 
 fn recognises(place: &str, head: &str) -> Option<String> {
@@ -23,7 +23,7 @@ fn recognises(place: &str, head: &str) -> Option<String> {
 fn parse(source: &Source) -> Draft {
     let mut draft = Draft::default();
     let is_folder = source.parts().len() > 1;
-    // The last task of each plan, for plans that wait for another one.
+    // The last task of each plan, for plans that depend on another one.
     let mut plans: Vec<(String, usize)> = Vec::new();
     for part in source.parts() {
         let read = plan(source, part.span);
@@ -109,7 +109,7 @@ fn opens(line: &str, name: &str) -> bool {
     behind.is_some_and(|behind| behind.starts_with(['>', ' ', '\t']))
 }
 
-/// The elements of this name that begin a line, with their tags. One that is never closed ends where the next begins.
+/// The elements of this name at the start of a line, with their tags. An unclosed one ends where the next starts.
 fn elements(source: &Source, span: Span, name: &str) -> Vec<Span> {
     let close = format!("</{name}>");
     let mut found: Vec<Span> = Vec::new();
@@ -130,7 +130,7 @@ fn elements(source: &Source, span: Span, name: &str) -> Vec<Span> {
     found
 }
 
-/// What stands in the first element of this name.
+/// The content of the first element of this name.
 fn element(source: &Source, span: Span, name: &str) -> Option<Span> {
     let text = source.slice(span);
     let open = text.find(&format!("<{name}>"))? + name.len() + 2;
@@ -167,7 +167,7 @@ fn task_step(source: &Source, task: Span, place: usize) -> StepDraft {
     }
     let kind = &source.slice(task)[..source.slice(task).find('>').unwrap_or(0)];
     if kind.contains("checkpoint") {
-        tell(&mut step, "This is a checkpoint for a person.");
+        tell(&mut step, "Checkpoint: a person must confirm this.");
     }
     step
 }
@@ -180,7 +180,7 @@ fn unnumbered(name: &Spanned<String>) -> (Spanned<String>, Option<String>) {
     (Spanned::new(title.to_owned(), name.span), label.name)
 }
 
-/// The text of a task: its tags become words.
+/// The text of a task, with tags turned into words.
 fn told(inner: &str) -> String {
     let lines = inner.lines().filter(|line| line.trim() != "</task>" && line.trim() != "</feature>");
     let line = |line: &str| {
@@ -208,7 +208,7 @@ fn listed_files(source: &Source, span: Span) -> Option<Vec<Spanned<String>>> {
     files(paths.filter(|path| !path.is_empty()).map(|path| Spanned::new(path.to_owned(), span)).collect())
 }
 
-/// A command in one line, unless it says that there is none yet.
+/// A one-line command, unless it is a placeholder.
 fn command(source: &Source, span: Span) -> Option<ContractDraft> {
     let text = source.slice(span);
     let is_command = !text.is_empty()
@@ -221,7 +221,7 @@ fn command(source: &Source, span: Span) -> Option<ContractDraft> {
     is_command.then(|| ContractDraft { command: Some(excerpt), ..ContractDraft::default() })
 }
 
-/// What other plans call this one: `01-02`.
+/// The name that other plans use: `01-02`.
 fn plan_name(draft: &Draft, path: &str) -> String {
     let file = path.rsplit('/').next().unwrap_or(path);
     let named = file.strip_suffix("-PLAN.md").map(str::to_owned);
@@ -238,7 +238,7 @@ fn depends_on(source: &Source, part: Span) -> Vec<String> {
     line.split(['[', ']', ',', '"', '\'', ' ']).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
-/// Puts the name of their plan in front of the ids of its steps.
+/// Prefixes the ids of steps with their plan.
 fn prefix(steps: &mut [StepDraft], plan: &str) {
     let name = |id: &str| legal(&format!("plan-{plan}-{id}")).unwrap_or_default();
     for step in steps {
@@ -251,14 +251,14 @@ fn prefix(steps: &mut [StepDraft], plan: &str) {
 
 const ROADMAP: Style = Style { mark: usual_mark, label: roadmap_label, order: Order::Free };
 
-/// A roadmap: phases come one after the other, each waits for its plans, and these for the phase before.
+/// A roadmap: phases run one after the other; each depends on its plans, and these on the previous phase.
 fn roadmap(list: &Checklist<'_>) -> Draft {
     let mut draft = list.draft(ROADMAP);
     let ids: Vec<Spanned<String>> = draft.steps.iter().filter_map(|step| step.id.clone()).collect();
     let phase = |id: &str| id.strip_prefix("phase-").map(str::to_owned);
     let of = |id: &str| {
         let (phase, _) = id.strip_prefix("plan-")?.rsplit_once('-')?;
-        // Plans count their phases with zeros in front: `01-02` belongs to phase 1.
+        // Plans pad phase numbers with zeros: `01-02` belongs to phase 1.
         let numbers = phase.split('-').map(|number| number.trim_start_matches('0'));
         Some(numbers.map(|number| if number.is_empty() { "0" } else { number }).collect::<Vec<_>>().join("-"))
     };

@@ -1,5 +1,4 @@
-//! Tasks of another tool on their way to be steps: they know each other by the tool's own ids, may lie inside of each other,
-//! and become steps that wait for each other.
+//! Converts tasks of another tool into steps: resolves the tool's ids, parents and order into needs.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,28 +8,28 @@ use crate::plan::graph::Graph;
 use crate::plan::verified::ID_CHARS_MAX;
 use crate::syntax::source::{Source, Span, Spanned};
 
-/// How many waits a task takes over from those that it lies in. More are told to the agent instead: a file in which a
-/// thousand tasks lie in one that waits for a thousand others would become a million waits.
+/// How many needs a task inherits from its parents. More go into the text for the agent: a thousand tasks in a parent
+/// that depends on a thousand others would make a million needs.
 const INHERITED_MAX: usize = 64;
-/// How many tasks may lie inside of each other; a chain that is longer goes round in circles.
+/// The nesting limit; a longer chain of parents is a cycle.
 const ANCESTORS_MAX: usize = 16;
 
 /// A task of another tool.
 #[derive(Debug)]
 pub(super) struct Item {
-    /// The tool's own id with all that makes it unique in the file; empty where there is none.
+    /// The tool's own id, qualified to be unique in the file; empty if there is none.
     pub(super) key: String,
-    /// What is put in front of an id that this task waits for, in the order in which it is tried.
+    /// Prefixes to try when resolving a needed id, in order.
     pub(super) scopes: Vec<String>,
-    /// What the id of the step is made of.
+    /// The source of the step's id.
     pub(super) name: String,
-    /// The place of the task that this one is a part of.
+    /// The position of the parent.
     pub(super) parent: Option<usize>,
-    /// The tool's ids of the tasks that come first.
+    /// The tool's ids of needed tasks.
     pub(super) needs: Vec<Spanned<String>>,
-    /// The places of tasks that come first because of the order that they stand in.
+    /// Positions of tasks needed because of their order.
     pub(super) after: Vec<usize>,
-    /// Everything else that the file says of it.
+    /// Everything else.
     pub(super) step: StepDraft,
 }
 
@@ -49,7 +48,7 @@ impl Item {
     }
 }
 
-/// A title as it can stand in a heading, with what had to go for that.
+/// A title that is safe in a heading, and the part that had to be dropped.
 fn one_line(title: &Spanned<String>) -> (Spanned<String>, Option<(String, Option<Mark>)>) {
     let visible: String = title
         .value
@@ -65,7 +64,7 @@ fn one_line(title: &Spanned<String>) -> (Spanned<String>, Option<(String, Option
     (Spanned::new(readable, title.span), rest)
 }
 
-/// What is read of a title in a heading, where some signs are marks.
+/// The part of a title that survives parsing as a heading, in which some signs are marks.
 fn in_heading(title: &str) -> (String, Option<Mark>) {
     const SIGNS: &[char] =
         &['[', ']', '(', ')', '*', '—', '–', '-', '#', '`', '\\', '<', '✅', '☑', '✔', '❌', '✗', '✘', '⏭'];
@@ -77,7 +76,7 @@ fn in_heading(title: &str) -> (String, Option<Mark>) {
     step.map_or((title.to_owned(), None), |step| (step.title.value.clone(), step.mark()))
 }
 
-/// The plan of these tasks. One that others lie in is done after them; they wait for what it waits for.
+/// The plan of these tasks. A parent is done after its subtasks, which inherit its needs.
 pub(super) fn draft(mut items: Vec<Item>) -> Draft {
     let ids = unique_ids(&items);
     let places = Places::of(&items);
@@ -87,7 +86,7 @@ pub(super) fn draft(mut items: Vec<Item>) -> Draft {
         let span = item.step.title.span;
         found.extend(item.after.iter().map(|&before| Spanned::new(before, span)));
         if !lost.is_empty() {
-            tell(&mut item.step, &format!("Waits for {}, which this file does not have.", lost.join(", ")));
+            tell(&mut item.step, &format!("Depends on {}, which is not in this file.", lost.join(", ")));
         }
         said.push(found);
     }
@@ -98,7 +97,7 @@ pub(super) fn draft(mut items: Vec<Item>) -> Draft {
         let own = said[place].iter().map(|need| Spanned::new(ids[need.value].clone(), need.span));
         let from_others = implied[place].iter().map(|&need| Spanned::new(ids[need].clone(), span));
         item.step.needs = Some(own.chain(from_others).collect());
-        // A task that says nothing but its title is told that.
+        // A task without text gets its title as text.
         let said = item.step.task.take().filter(|task| !task.value.trim().is_empty());
         let task = said.unwrap_or_else(|| item.step.title.clone());
         item.step.task = Some(Spanned::new(prose(&task.value), task.span));
@@ -108,16 +107,16 @@ pub(super) fn draft(mut items: Vec<Item>) -> Draft {
     draft
 }
 
-/// A legal id for every task, each unlike the others.
+/// A valid, unique id for every task.
 fn unique_ids(items: &[Item]) -> Vec<String> {
     let mut taken = BTreeSet::new();
-    // Where to go on counting for each name: thousands of tasks may share one.
+    // The next suffix per name: thousands of tasks may share one.
     let mut counts: HashMap<String, u32> = HashMap::new();
     let cut = |name: &str, length: usize| name[..name.len().min(length)].trim_end_matches('-').to_owned();
     let mut id = |item: &Item| {
         let name =
             legal(&item.name).or_else(|| legal(&item.step.title.value)).unwrap_or_else(|| "task".to_owned());
-        // In a list of waits this word says that there are none.
+        // In a list of needs, this word means "none".
         let name = if name == "none" { "task-none".to_owned() } else { cut(&name, ID_CHARS_MAX) };
         let count = counts.entry(name.clone()).or_insert(1);
         loop {
@@ -133,7 +132,7 @@ fn unique_ids(items: &[Item]) -> Vec<String> {
     items.iter().map(&mut id).collect()
 }
 
-/// Which task goes by which id, in the spellings that people use.
+/// Maps ids to tasks, in the spellings that people use.
 struct Places {
     exact: HashMap<String, usize>,
     loose: HashMap<String, usize>,
@@ -149,7 +148,7 @@ impl Places {
         places
     }
 
-    /// The places of the tasks that come first, and the names of those that are not there.
+    /// The positions of needed tasks, and the names of unknown ones.
     fn resolve(&self, item: &Item, own: usize) -> (Vec<Spanned<usize>>, Vec<String>) {
         let (mut found, mut lost, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
         for need in &item.needs {
@@ -163,8 +162,9 @@ impl Places {
         (found, lost)
     }
 
-    /// The task that a name means to the one at place `own`. A number may be that of a task beside it or of one in the list:
-    /// the nearer one is meant, unless it comes later and the other one before. Else tasks would wait for each other.
+    /// The task that a name means to the one at position `own`. A number may refer to a sibling or to a task of the
+    /// list: the nearer one is meant, unless it comes later and the other one before. Otherwise tasks would depend on
+    /// each other.
     fn find(&self, item: &Item, own: usize, name: &str) -> Option<usize> {
         let name = name.trim();
         // `US-001 (the schema)`, `#12`, `task-7: Title`
@@ -182,7 +182,7 @@ impl Places {
     }
 }
 
-/// The waits that follow from tasks that lie in others, without those that would close a circle.
+/// The needs implied by nesting, without those that would form a cycle.
 fn implied(items: &[Item], said: &[Vec<Spanned<usize>>]) -> Vec<Vec<usize>> {
     let mut implied: Vec<Vec<usize>> = vec![Vec::new(); items.len()];
     let ancestors = |place: usize| {
@@ -205,7 +205,7 @@ fn implied(items: &[Item], said: &[Vec<Spanned<usize>>]) -> Vec<Vec<usize>> {
     implied
 }
 
-/// The knot that each task is in: tasks in the same one wait for each other, and most are alone in theirs.
+/// The strongly connected component of each task; most are alone in theirs.
 fn knots(said: &[Vec<Spanned<usize>>], implied: &[Vec<usize>]) -> Vec<usize> {
     let needs = said.iter().zip(implied).map(|(said, implied)| {
         said.iter().map(|need| need.value).chain(implied.iter().copied()).collect::<Vec<_>>()

@@ -1,5 +1,5 @@
-//! A task that is a JSON object. The tools, and the models that write for them, have many names for the same few things;
-//! all of them are known here, once, and what has no place in a step goes into the text of its task.
+//! Parses a task that is a JSON object. Tools, and the models that write for them, have many names for the same few
+//! things; this file knows them all. Anything without a place in a step goes into the text of its task.
 
 use super::item::Item;
 use super::status::{self, Said};
@@ -14,7 +14,7 @@ const TITLES: &[&str] =
     &["title", "subject", "name", "step", "content", "story", "task", "summary", "description", "text"];
 const TEXTS: &[&str] = &["description", "details"];
 const STATUSES: &[&str] = &["status", "state"];
-/// Claims that are true or false; a task is done if none that is there is false.
+/// Boolean claims; a task is done if none of those present is false.
 const CLAIMS: &[&str] =
     &["passes", "passed", "done", "completed", "complete", "implemented", "tested", "finished"];
 const NEEDS: &[&str] = &[
@@ -70,7 +70,7 @@ const LISTS: &[&str] = &[
     "children",
     "items",
 ];
-/// Times, hashes and counts that the tools keep for themselves. They say nothing of the work.
+/// Internal times, hashes and counts of the tools, which say nothing about the work.
 const BOOKKEEPING: &[&str] = &[
     "created_at",
     "createdAt",
@@ -95,13 +95,13 @@ const BOOKKEEPING: &[&str] = &[
     "activeForm",
 ];
 
-/// All values of a source, file by file, and what in them is no JSON.
+/// All values of a source, file by file, and everything that is not JSON.
 pub(super) fn roots(source: &Source) -> (Vec<Node>, Vec<Spanned<Oddity>>) {
     let (mut roots, mut oddities) = (Vec::new(), Vec::new());
     for part in source.parts() {
         let (values, faults) = json::read(source.slice(part.span), part.span.start);
         if values.len() > 1 {
-            let why = "a second value stands behind the end of the first one".to_owned();
+            let why = "second value after the end of the first".to_owned();
             oddities.push(Spanned::new(Oddity::Unreadable(why), Span::at(values[1].span.start)));
         }
         roots.extend(values);
@@ -112,7 +112,8 @@ pub(super) fn roots(source: &Source) -> (Vec<Node>, Vec<Spanned<Oddity>>) {
     (roots, oddities)
 }
 
-/// The values of the lines of a source, and what in them is no JSON. A file that is no list of lines is read as a whole.
+/// The values of a source in JSON Lines, and everything that is not JSON. A file that is not in JSON Lines is parsed as
+/// a whole.
 pub(super) fn lines(source: &Source) -> (Vec<Node>, Vec<Spanned<Oddity>>) {
     let starts_item = |line: &str| line.starts_with('{') && line.len() > 1;
     let first = source.text().trim_start_matches('\u{feff}').lines().find(|line| !line.trim().is_empty());
@@ -132,30 +133,30 @@ pub(super) fn lines(source: &Source) -> (Vec<Node>, Vec<Spanned<Oddity>>) {
     (values, oddities)
 }
 
-/// The beginning of a file as it looks as JSON: detection goes by what is there, not by where.
+/// The start of a file as JSON, for detection by content.
 pub(super) fn glimpse(head: &str) -> Vec<Node> {
     json::read(head, 0).0
 }
 
-/// Adds what was out of order to a draft, in file order.
+/// Adds irregularities to a draft, in file order.
 pub(super) fn remark(draft: &mut Draft, oddities: impl IntoIterator<Item = Spanned<Oddity>>) {
     let Layout(all) = &mut draft.oddities;
     all.extend(oddities);
     all.sort_by_key(|oddity| oddity.span.start);
 }
 
-/// Whether an item of a list of tasks is one: an object, or text with a letter in it.
+/// Whether a list item is a task: an object, or text with a letter in it.
 pub(super) fn says_something(node: &Node) -> bool {
     node.is_map() || node.said().is_some_and(|text| text.contains(char::is_alphabetic))
 }
 
-/// Whether a value looks like a task: it has a title and something else that only tasks have.
+/// Whether a value looks like a task: it has a title and another key that only tasks have.
 pub(super) fn is_task(node: &Node) -> bool {
     let has = |keys: &[&str]| node.any(keys).is_some();
     has(TITLES) && [IDS, STATUSES, CLAIMS, CRITERIA, NEEDS].into_iter().any(has)
 }
 
-/// What a task says of how far it is.
+/// The status of a task.
 pub(super) fn progress(node: &Node) -> (Option<Spanned<Mark>>, Option<Spanned<String>>) {
     let word = node.any(STATUSES).and_then(|status| Some(Spanned::new(status.said()?, status.span)));
     let claims: Vec<&Node> = CLAIMS.iter().filter_map(|claim| node.get(claim)).collect();
@@ -174,7 +175,7 @@ pub(super) fn progress(node: &Node) -> (Option<Spanned<Mark>>, Option<Spanned<St
     (mark.or(claimed).or(started), rest)
 }
 
-/// The task that a value says. `place` is its number in the file, for one that has neither id nor title.
+/// The task in a value. `place` is its number in the file, for tasks without id and title.
 pub(super) fn item(node: &Node, place: usize) -> Item {
     if !node.is_map() {
         let title = Spanned::new(spell(node), node.span);
@@ -217,27 +218,27 @@ pub(super) fn item(node: &Node, place: usize) -> Item {
     let text: Vec<String> = texts.chain(rest).chain(status).filter(|text| !text.trim().is_empty()).collect();
     let text = if text.is_empty() { item.step.title.value.clone() } else { text.join("\n\n") };
     match &mut item.step.task {
-        // What did not fit into the heading comes first, unless the text says it anyway.
+        // The part of the title that didn't fit into the heading comes first, unless the text repeats it.
         Some(task) if !text.contains(task.value.as_str()) => task.value = format!("{}\n\n{text}", task.value),
         Some(_) | None => item.step.task = Some(Spanned::new(text, node.span)),
     }
     item
 }
 
-/// The word for how far a task is, where nobody knows it.
+/// The status as written, if it is unknown.
 pub(super) fn unknown_status(node: &Node) -> Option<Spanned<Oddity>> {
     let status = node.any(STATUSES)?;
     let word = status.said()?;
     (status::read(&word) == Said::Unknown).then(|| Spanned::new(Oddity::UnknownMark(word), status.span))
 }
 
-/// The lists of tasks in a task or a file, in file order; a key that stands twice counts twice, so that none is lost.
+/// The task lists in a task or a file, in file order; duplicate keys count twice, so that none is lost.
 pub(super) fn lists(node: &Node) -> impl Iterator<Item = &Node> {
     let lists = node.entries().iter().filter(|(key, value)| holds_tasks(&key.value, value));
     lists.map(|(_, value)| value)
 }
 
-/// The lists below the keys that the tool has for them, or else any list of tasks.
+/// The lists below the tool's keys, or otherwise any list of tasks.
 pub(super) fn usual_lists<'a>(node: &'a Node, keys: &[&str]) -> Vec<&'a Node> {
     let usual =
         node.entries().iter().filter(|(key, value)| keys.contains(&key.value.as_str()) && value.is_list());
@@ -245,12 +246,12 @@ pub(super) fn usual_lists<'a>(node: &'a Node, keys: &[&str]) -> Vec<&'a Node> {
     if usual.is_empty() { lists(node).collect() } else { usual }
 }
 
-/// Whether a key is a list of tasks, which become steps of their own.
+/// Whether a key is a task list, whose items become steps.
 fn holds_tasks(key: &str, node: &Node) -> bool {
     LISTS.contains(&key) && !node.items().is_empty()
 }
 
-/// Ids that a task waits for: a list of texts, numbers or objects with an id, or one line with commas.
+/// The ids that a task needs: a list of texts, numbers or objects with an id, or one line with commas.
 fn needs(node: &Node) -> Vec<Spanned<String>> {
     const NONE: &[&str] = &["none", "n/a", "na", "-", "–", "—", "no", "null"];
     let one = |node: &Node| {
@@ -294,7 +295,7 @@ pub(super) fn criteria(node: &Node) -> Vec<Spanned<String>> {
     texts.into_iter().map(one_line).filter(|text| !text.value.is_empty()).collect()
 }
 
-/// A line without what makes it an item of a list.
+/// A line without its bullet.
 pub(super) fn unbulleted(line: &str) -> &str {
     let line = line.trim();
     let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -309,7 +310,7 @@ pub(super) fn unbulleted(line: &str) -> &str {
     boxed.unwrap_or(bare).trim()
 }
 
-/// The contract where the file has commands for it, of the task or of each of its criteria; a person's word otherwise.
+/// The contract, if the file has commands for the task or for each of its criteria; otherwise manual.
 fn contract(node: &Node) -> ContractDraft {
     let of_task = COMMANDS.iter().filter_map(|key| node.get(key));
     let of_criteria = CRITERIA
@@ -342,12 +343,12 @@ fn joined(commands: &[Spanned<String>]) -> String {
     commands.iter().map(part).collect::<Vec<_>>().join(" &&\n")
 }
 
-/// Files that a task may change, where all of them are paths.
+/// Files that a task may change, if all of them are paths.
 fn paths(node: &Node) -> Option<Vec<Spanned<String>>> {
     files(node.items().iter().map(|path| Spanned::new(spell(path), path.span)).collect())
 }
 
-/// Who does a task, where that is one name.
+/// The agent of a task, if it is a single name.
 pub(super) fn agent(node: &Node) -> Option<Spanned<String>> {
     let said = match node.items() {
         [only] => only.said()?,
@@ -394,7 +395,7 @@ fn labelled(key: &str, node: &Node) -> String {
     if label.is_empty() { text } else { format!("{label}:{gap}{text}") }
 }
 
-/// What a value says, for a reader: a list as bullets, anything deeper as JSON.
+/// A value as text: a list as bullets, anything deeper as JSON.
 pub(super) fn spell(node: &Node) -> String {
     match &node.value {
         Value::Text(text) => text.trim().to_owned(),
@@ -421,7 +422,7 @@ fn compact(node: &Node) -> String {
     }
 }
 
-/// What a file says of a plan besides its tasks: a line for every key that is neither one of these nor a list that was taken.
+/// Plan-wide information in a file: a line for every key that is neither one of these nor a task list.
 pub(super) fn about(node: &Node, except: &[&str], taken: &[&Node]) -> Vec<String> {
     let is_told = |(key, value): &&(Spanned<String>, Node)| {
         !except.contains(&key.value.as_str())

@@ -1,4 +1,4 @@
-//! The tasks in a tree of JSON, in file order, each with the place of the one that it lies in.
+//! Collects the tasks in a JSON tree in file order, each with the position of its parent.
 
 use std::path::Path;
 
@@ -16,14 +16,14 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    /// Takes the tasks of a list and those inside of them. `scope` sets their ids apart from those of other lists.
+    /// Collects the tasks of a list and their subtasks. `scope` separates their ids from those of other lists.
     pub(super) fn take_list(&mut self, list: &Node, scope: &str) {
         for node in list.items().iter().filter(|node| json_task::says_something(node)) {
             self.take(node, scope, None);
         }
     }
 
-    /// Takes one task and those inside of it; returns its place.
+    /// Collects one task and its subtasks; returns its position.
     pub(super) fn take(&mut self, node: &Node, scope: &str, parent: Option<usize>) -> usize {
         let place = self.items.len();
         let mut item = json_task::item(node, place);
@@ -32,7 +32,7 @@ impl Collector {
         item.scopes = vec![scope.to_owned()];
         item.key = match &above {
             _ if id.is_empty() => String::new(),
-            // A number counts inside of the task around it; a name is known in the whole list.
+            // A number is local to its parent task; a name is unique in the whole list.
             Some(above) if is_number(&id) && !format!("{scope}{id}").starts_with(&format!("{above}.")) => {
                 format!("{above}.{id}")
             }
@@ -53,12 +53,12 @@ impl Collector {
         place
     }
 
-    /// Remembers something that is out of order.
+    /// Records an irregularity.
     pub(super) fn remark(&mut self, oddity: Spanned<Oddity>) {
         self.oddities.push(oddity);
     }
 
-    /// Remembers everything that is out of order.
+    /// Records irregularities.
     pub(super) fn remark_all(&mut self, oddities: impl IntoIterator<Item = Spanned<Oddity>>) {
         self.oddities.extend(oddities);
     }
@@ -71,27 +71,27 @@ impl Collector {
     }
 }
 
-/// Lets every one of these tasks wait for the one in front of it.
+/// Makes each of these tasks depend on the previous one.
 pub(super) fn in_a_row(items: &mut [Item], order: &[usize]) {
     for pair in order.windows(2) {
         items[pair[1]].after.push(pair[0]);
     }
 }
 
-/// Names the plan after what the file says, or after what it is.
+/// Names the plan after a title in the file, or after its kind.
 pub(super) fn name(draft: &mut Draft, title: Option<String>, otherwise: &str) {
     let title = title.map(|title| title.split_whitespace().collect::<Vec<_>>().join(" "));
     let title = title.filter(|title| !title.is_empty()).unwrap_or_else(|| otherwise.to_owned());
     draft.title = Some(Spanned::new(title, Span::default()));
 }
 
-/// Says why the plan exists, in as many lines as the file has for it.
+/// Sets the context of the plan.
 pub(super) fn explain(draft: &mut Draft, about: &[String]) {
     let text = prose(&about.join("\n"));
     draft.context = (!text.trim().is_empty()).then(|| Spanned::new(text.trim().to_owned(), Span::default()));
 }
 
-/// Whether a file's name ends in this extension, whatever its case.
+/// Whether a file name has this extension, ignoring case.
 pub(super) fn is_called(path: &str, extension: &str) -> bool {
     Path::new(path).extension().is_some_and(|found| found.eq_ignore_ascii_case(extension))
 }

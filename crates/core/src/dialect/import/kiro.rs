@@ -1,5 +1,5 @@
-//! Kiro specs: `.kiro/specs/<name>/tasks.md` with `- [ ] 1. Task`, tasks `1.1` below it, and the requirements that each
-//! one covers.
+//! Imports Kiro specs: `.kiro/specs/<name>/tasks.md` with `- [ ] 1. Task`, subtasks `1.1`, and the requirements that
+//! each covers.
 
 use super::checklist::{Checklist, Label, Style, numbered, usual_mark};
 use super::order::Order;
@@ -7,7 +7,6 @@ use super::{Foreign, cc_sdd, entitle, outline, settle};
 use crate::plan::draft::{Draft, Mark};
 use crate::syntax::source::Source;
 
-/// How the table of importers knows this one.
 pub(super) const FOREIGN: Foreign = Foreign { name: "kiro", tool: "Kiro tasks.md", recognises, parse };
 
 const STYLE: Style = Style { mark, label, order: Order::Listed };
@@ -32,7 +31,7 @@ fn parse(source: &Source) -> Draft {
     draft
 }
 
-/// Kiro marks the task that it is at with a dash.
+/// Kiro marks the running task with a dash.
 pub(super) fn mark(sign: char) -> Option<Mark> {
     if sign == '-' { Some(Mark::Running) } else { usual_mark(sign) }
 }

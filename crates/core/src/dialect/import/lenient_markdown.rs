@@ -1,14 +1,14 @@
-//! A markdown file line by line: headings, list items with and without a box, and what is hidden in code and comments.
-//! More lenient than the markdown parser, which takes a list that is indented too far for code: no task may be lost to that.
+//! A Markdown file line by line: headings, list items with and without a box, and lines hidden in code and comments.
+//! More lenient than the Markdown parser, which treats an over-indented list as code: no task may get lost that way.
 
 use crate::syntax::source::{Source, Span};
 
 /// One line of a page.
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
-    /// The line without its ending.
+    /// Without line ending.
     pub(crate) span: Span,
-    /// How far its text is indented, in columns.
+    /// Its indentation in columns.
     pub(crate) indent: usize,
     pub(crate) kind: Kind,
 }
@@ -20,12 +20,12 @@ pub(crate) enum Kind {
     /// A line with `#` in front.
     Heading {
         level: usize,
-        /// What stands behind them.
+        /// The text after `#`.
         text: Span,
     },
     /// An item of a list.
     Item(Item),
-    /// Anything else that people read.
+    /// Any other visible text.
     Text,
     /// Code, or part of a comment.
     Hidden,
@@ -34,21 +34,21 @@ pub(crate) enum Kind {
 /// An item of a list.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Item {
-    /// Its number, where the list counts.
+    /// Its number in a numbered list.
     pub(crate) number: Option<Span>,
     pub(crate) check: Option<Check>,
-    /// What stands behind bullet and box.
+    /// The text after bullet and box.
     pub(crate) text: Span,
 }
 
 /// The box of an item.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Check {
-    /// What stands in it; a blank where it is empty.
+    /// Its character; a blank if empty.
     pub(crate) sign: char,
     /// The box with its brackets.
     pub(crate) span: Span,
-    /// Whether a star behind the box says that the task may be left out.
+    /// Whether a star after the box makes the task optional.
     pub(crate) is_optional: bool,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Check {
 pub(crate) struct Page<'a> {
     pub(crate) source: &'a Source,
     pub(crate) lines: Vec<Line>,
-    /// Opening lines of fences that are never closed. What stands below them is read as text.
+    /// Opening lines of unclosed fences. The lines below them are parsed as text.
     pub(crate) unclosed: Vec<Span>,
 }
 
@@ -74,7 +74,7 @@ impl<'a> Page<'a> {
         Self { source, lines: lines.collect(), unclosed }
     }
 
-    /// The lines `from..to` as a text of its own: without the indentation that all of them share.
+    /// The lines `from..to` as a text, without their common indentation.
     pub(crate) fn text(&self, lines: impl IntoIterator<Item = usize>) -> String {
         let lines: Vec<&Line> = lines.into_iter().map(|line| &self.lines[line]).collect();
         let is_said = |line: &&&Line| !matches!(line.kind, Kind::Blank);
@@ -100,7 +100,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// The first line behind `line` that does not belong to the item that begins there.
+    /// The first line after the item that starts at `line`.
     pub(crate) fn item_end(&self, line: usize) -> usize {
         let indent = self.lines[line].indent;
         let mut end = line + 1;
@@ -114,7 +114,7 @@ impl<'a> Page<'a> {
                 }
                 Kind::Heading { .. } => break,
                 Kind::Item(_) if !is_deeper => break,
-                // Code is often not indented as far as the item that it belongs to.
+                // Code is often indented less than its item.
                 Kind::Text | Kind::Hidden if !is_deeper && was_blank => break,
                 Kind::Item(_) | Kind::Text | Kind::Hidden => {}
             }
@@ -124,7 +124,7 @@ impl<'a> Page<'a> {
         end
     }
 
-    /// The first line behind `line` that does not belong to the section of the heading that stands there.
+    /// The first line after the section of the heading at `line`.
     pub(crate) fn section_end(&self, line: usize) -> usize {
         let level = self.heading(line).map_or(usize::MAX, |(level, _)| level);
         let ends = |&at: &usize| self.heading(at).is_some_and(|(next, _)| next <= level);
@@ -142,7 +142,7 @@ fn lines(source: &Source, span: Span) -> Vec<Span> {
     lines
 }
 
-/// How far a line is indented: a tab reaches to the next column that four divides.
+/// The indentation of a line; tab stops are every four columns.
 fn columns(text: &str) -> usize {
     let mut columns = 0;
     for character in text.chars() {
@@ -155,7 +155,7 @@ fn columns(text: &str) -> usize {
     columns
 }
 
-/// The line without so many columns of indentation.
+/// The line with this many columns of indentation removed.
 fn undented(text: &str, indent: usize) -> &str {
     let mut columns = 0;
     for (at, character) in text.char_indices() {
@@ -199,12 +199,12 @@ fn hide(source: &Source, lines: &[Span]) -> (Vec<bool>, Vec<Span>) {
     (hidden, unclosed)
 }
 
-/// Remembers for which fences there is nothing that closes them, so that a page of openings is not searched again for each.
+/// Caches which fences have no closing line, so that a page full of openings is not searched again for each.
 #[derive(Default)]
 struct Closings {
-    /// The shortest fence of each sign that nothing behind some line closes.
+    /// The shortest fence of each character that has no closing line after some line.
     missing: Vec<(char, usize)>,
-    /// Whether nothing behind some line closes a comment.
+    /// Whether nothing after some line closes a comment.
     misses_comment: bool,
 }
 
@@ -230,7 +230,7 @@ impl Closings {
             if bare.len() >= length && bare.chars().all(|character| character == sign) {
                 return Some(line);
             }
-            // A task that stands further out than the code cannot be part of it: the code was never closed.
+            // A task that is indented less than the code can't be part of it: the code was never closed.
             if columns(text) < indent && item(source, span).is_some_and(|item| item.check.is_some()) {
                 return None;
             }
@@ -245,7 +245,7 @@ fn fence(text: &str) -> Option<(char, usize)> {
     let bare = text.trim_start();
     let sign = bare.chars().next().filter(|sign| ['`', '~'].contains(sign))?;
     let length = bare.chars().take_while(|&character| character == sign).count();
-    // Backticks behind backticks are code in a sentence.
+    // Backticks after backticks are inline code.
     (length >= 3 && !(sign == '`' && bare[length..].contains('`'))).then_some((sign, length))
 }
 
@@ -264,7 +264,7 @@ fn kind(source: &Source, span: Span) -> Kind {
     item(source, span).map_or(Kind::Text, Kind::Item)
 }
 
-/// Reads a line as an item of a list. A box without a bullet is one as well, and so is an item in a quotation.
+/// Parses a line as a list item. A box without a bullet counts as well, and so does an item in a block quote.
 fn item(source: &Source, span: Span) -> Option<Item> {
     let text = source.slice(span).trim_start_matches(['\u{feff}', ' ', '\t', '>']);
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -280,7 +280,7 @@ fn item(source: &Source, span: Span) -> Option<Item> {
         Some(behind) => {
             let rest = behind.trim_start();
             let check = check(rest, span.end - rest.len());
-            // `-[link]` is text, `-[ ] task` is a task whose author forgot a blank.
+            // `-[link]` is text, `-[ ] task` is a task with a missing blank.
             if check.is_none() && behind.starts_with('[') {
                 return None;
             }
@@ -293,7 +293,7 @@ fn item(source: &Source, span: Span) -> Option<Item> {
     }
 }
 
-/// Whether a sign can stand in a box. Letters and digits in brackets are markers, links and footnotes.
+/// Whether a character can be in a box. Letters and digits in brackets are markers, links and footnotes.
 fn is_sign(sign: char) -> bool {
     matches!(sign, 'x' | 'X') || !sign.is_alphanumeric()
 }

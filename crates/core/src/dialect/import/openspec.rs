@@ -1,4 +1,4 @@
-//! Changes of `OpenSpec`: `openspec/changes/<name>/tasks.md` with `## 1. Section` and `- [ ] 1.1 Task`.
+//! Imports `OpenSpec` changes: `openspec/changes/<name>/tasks.md` with `## 1. Section` and `- [ ] 1.1 Task`.
 
 use super::checklist::{Checklist, Style, numbered, usual_mark};
 use super::order::Order;
@@ -6,7 +6,6 @@ use super::{Foreign, entitle, outline, settle};
 use crate::plan::draft::Draft;
 use crate::syntax::source::Source;
 
-/// How the table of importers knows this one.
 pub(super) const FOREIGN: Foreign =
     Foreign { name: "openspec", tool: "OpenSpec tasks.md", recognises, parse };
 
@@ -16,11 +15,11 @@ fn recognises(place: &str, head: &str) -> Option<String> {
     if place.contains("openspec/changes/") && place.ends_with("tasks.md") {
         return Some("tasks.md in openspec/changes/".to_owned());
     }
-    // Sections that are numbered like the tasks in them, and nothing that other tools write.
+    // Sections numbered like their tasks, without signs of other tools.
     let has_section = head.lines().any(|line| line.starts_with("## 1. "));
     let has_task = head.lines().any(|line| line.starts_with("- [ ] 1.1 ") || line.starts_with("- [x] 1.1 "));
     let is_other = head.contains("_Requirements:") || head.contains("(P)");
-    (has_section && has_task && !is_other).then(|| "tasks `1.1` in a section `## 1.`".to_owned())
+    (has_section && has_task && !is_other).then(|| "tasks such as `1.1` in a section `## 1.`".to_owned())
 }
 
 fn parse(source: &Source) -> Draft {

@@ -1,4 +1,4 @@
-//! Which task waits for which: those above it in the list, those that it is made of, and those that it names.
+//! Derives the dependencies of checklist tasks: from their order, their subtasks, and the tasks that they name.
 
 use std::collections::BTreeMap;
 
@@ -7,24 +7,24 @@ use super::legal;
 use crate::plan::draft::StepDraft;
 use crate::syntax::source::Spanned;
 
-/// How tasks wait for each other.
+/// The implied order of tasks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Each waits for the one before, unless it says that it may run beside others.
+    /// Each depends on the previous one, unless it may run in parallel.
     Listed,
-    /// None waits for any other.
+    /// Independent.
     Free,
 }
 
-/// Which task is made of which.
+/// The subtask relation.
 pub(crate) struct Nest {
     parents: Vec<Option<usize>>,
-    /// The tasks that each one is made of.
+    /// The subtasks of each task.
     pub(crate) children: Vec<Vec<usize>>,
 }
 
 impl Nest {
-    /// By indentation, and by number where a list is flat: `1.2` is part of `1`.
+    /// By indentation, or by number if the list is flat: `1.2` is part of `1`.
     pub(crate) fn of(tasks: &[Task], labels: &[Label]) -> Self {
         let mut nest = Self { parents: Vec::new(), children: vec![Vec::new(); tasks.len()] };
         let mut numbers: BTreeMap<(Option<usize>, &str), usize> = BTreeMap::new();
@@ -44,7 +44,7 @@ impl Nest {
     }
 }
 
-/// Makes the steps wait for each other. Those without a name get one, so that others can wait for them.
+/// Sets the needs of the steps. Unnamed steps get an id, so that others can need them.
 pub(crate) fn queue(steps: &mut [StepDraft], tasks: &[Task], labels: &[Label], nest: &Nest, order: Order) {
     for (place, step) in steps.iter_mut().enumerate() {
         let span = step.title.span;
@@ -58,7 +58,7 @@ pub(crate) fn queue(steps: &mut [StepDraft], tasks: &[Task], labels: &[Label], n
     add_named(steps, &turns);
 }
 
-/// Adds what tasks say that they wait for, as far as its turn comes before theirs: the other way round it would be a circle.
+/// Adds declared needs, as long as they point backwards: otherwise they would form a cycle.
 fn add_named(steps: &mut [StepDraft], turns: &[usize]) {
     let places: BTreeMap<String, usize> = steps
         .iter()
@@ -78,20 +78,20 @@ fn add_named(steps: &mut [StepDraft], turns: &[usize]) {
     }
 }
 
-/// Walks through the tasks and lets each wait for what comes before it.
+/// Makes each task depend on what comes before it.
 struct Queue<'q> {
     steps: &'q mut [StepDraft],
     tasks: &'q [Task],
     labels: &'q [Label],
     nest: &'q Nest,
     order: Order,
-    /// The place of each task in an order in which every one comes after those that it waits for.
+    /// The position of each task in a topological order.
     turns: Vec<usize>,
     turn: usize,
 }
 
 impl Queue<'_> {
-    /// Orders tasks that stand at one level; all of them come after `before`. Returns what the next one waits for.
+    /// Orders tasks of one level, all after `before`. Returns what the next one depends on.
     fn run(&mut self, tasks: &[usize], before: &[usize]) -> Vec<usize> {
         let mut before = before.to_vec();
         let mut beside: Vec<usize> = Vec::new();
@@ -116,7 +116,7 @@ impl Queue<'_> {
         if beside.is_empty() { before } else { beside }
     }
 
-    /// Lets a task wait for `before`, or for the tasks that it is made of, which do so instead.
+    /// Makes a task depend on `before`, or on its subtasks, which depend on it instead.
     fn place(&mut self, task: usize, before: &[usize]) {
         let children = self.nest.children[task].clone();
         let needs = if children.is_empty() {
@@ -132,7 +132,7 @@ impl Queue<'_> {
     }
 }
 
-/// The ids that a text says it waits for: `(depends on T012, T013)`, `_Depends: 1.2_`, `Blocked by: 3.1`.
+/// The ids that a text depends on: `(depends on T012, T013)`, `_Depends: 1.2_`, `Blocked by: 3.1`.
 pub(crate) fn dependencies(text: &str) -> Vec<String> {
     const WORDS: &[&str] =
         &["depends on", "depends:", "dependencies:", "depends_on:", "blocked by", "requires t"];
@@ -147,7 +147,7 @@ pub(crate) fn dependencies(text: &str) -> Vec<String> {
     found
 }
 
-/// The names at the beginning of a text, up to the first word that is none.
+/// The leading names of a text, up to the first word that is not one.
 fn names(text: &str) -> Vec<String> {
     let line = text.lines().next().unwrap_or_default();
     let words = line

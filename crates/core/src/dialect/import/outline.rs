@@ -1,4 +1,4 @@
-//! Plans without boxes: numbered headings, or the lists below a heading that says that the work stands there.
+//! Imports plans without checkboxes: numbered headings, or the lists below a heading that announces work.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use super::{legal, prose, spec_kit, step};
 use crate::plan::draft::{Draft, Layout, Mark, StepDraft};
 use crate::syntax::source::{Span, Spanned};
 
-/// Words in front of the number of a heading that stands for work.
+/// Words before the number of a heading that is a task.
 const KEYWORDS: &[&str] = &[
     "step",
     "phase",
@@ -26,7 +26,7 @@ const KEYWORDS: &[&str] = &[
     "fix",
 ];
 
-/// Words in headings below which the work stands.
+/// Words in headings that announce work.
 const WORK: &[&str] = &[
     "implement",
     "step",
@@ -45,7 +45,7 @@ const WORK: &[&str] = &[
     "approach",
 ];
 
-/// Reads the headings or lists of a file that has no boxes. No step comes out where nothing looks like work.
+/// Parses the headings or lists of a file without boxes. Produces no steps if nothing looks like work.
 pub(super) fn draft(list: &Checklist<'_>) -> Draft {
     let page = &list.page;
     let works = work(page);
@@ -63,20 +63,20 @@ pub(super) fn draft(list: &Checklist<'_>) -> Draft {
     draft
 }
 
-/// A step and where it stands.
+/// A step and its position.
 pub(super) struct Place {
-    /// Its first line and the one behind its last.
+    /// Its lines.
     pub(super) lines: (usize, usize),
-    /// What its first line says.
+    /// The text of its first line.
     pub(super) text: Span,
-    /// The name in front of the title.
+    /// The name before the title.
     pub(super) label: Label,
-    /// Whether its first line is a heading, which says nothing more than the title.
+    /// Whether its first line is a heading, which contains nothing but the title.
     pub(super) is_heading: bool,
 }
 
 impl Place {
-    /// The step that stands there.
+    /// The step at this position.
     pub(super) fn step(&self, page: &Page<'_>) -> StepDraft {
         let (from, to) = self.lines;
         let whole = Span::new(page.lines[from].span.start, page.lines[to.max(from + 1) - 1].span.end);
@@ -100,7 +100,7 @@ impl Place {
     }
 }
 
-/// Lets every step wait for the one before, and for those that it names.
+/// Makes every step depend on the previous one, and on those that it names.
 fn chained(mut steps: Vec<StepDraft>) -> Vec<StepDraft> {
     for (place, step) in steps.iter_mut().enumerate() {
         let span = step.title.span;
@@ -120,7 +120,7 @@ fn chained(mut steps: Vec<StepDraft>) -> Vec<StepDraft> {
     steps
 }
 
-/// The sections below headings that say that the work stands there, as lines.
+/// The sections below headings that announce work, as line ranges.
 fn work(page: &Page<'_>) -> Vec<(usize, usize)> {
     let is_work = |at: usize| {
         let (level, text) = page.heading(at)?;
@@ -130,7 +130,7 @@ fn work(page: &Page<'_>) -> Vec<(usize, usize)> {
     (0..page.lines.len()).filter_map(is_work).collect()
 }
 
-/// Which lines stand in one of the sections.
+/// Which lines are in one of the sections.
 fn covered(page: &Page<'_>, sections: &[(usize, usize)]) -> Vec<bool> {
     let mut covered = vec![false; page.lines.len()];
     for &(from, to) in sections {
@@ -139,8 +139,8 @@ fn covered(page: &Page<'_>, sections: &[(usize, usize)]) -> Vec<bool> {
     covered
 }
 
-/// Headings with a number. Where several stand below a heading that says so, they are meant and no others; one that holds
-/// others is a section of theirs.
+/// Numbered headings. If several are below a heading that announces work, only those count; one that contains others is
+/// their section.
 fn numbered_headings(page: &Page<'_>, works: &[(usize, usize)]) -> Vec<Place> {
     let read = |at: usize| {
         let (level, text) = page.heading(at)?;
@@ -152,7 +152,7 @@ fn numbered_headings(page: &Page<'_>, works: &[(usize, usize)]) -> Vec<Place> {
     let within = all.iter().filter(|place| is_work[place.lines.0]).count();
     let meant = all.into_iter().filter(|place| {
         within < 2 || is_work[place.lines.0] || {
-            // A phase is work even where the heading above does not say so.
+            // A phase is work even without such a heading above it.
             place
                 .label
                 .name
@@ -203,7 +203,7 @@ pub(super) fn heading_label(text: &str) -> Option<Label> {
     })
 }
 
-/// The headings right below those that say that the work stands there.
+/// The headings directly below those that announce work.
 fn headings_below(page: &Page<'_>, works: &[(usize, usize)]) -> Vec<Place> {
     let mut places: Vec<Place> = Vec::new();
     for &(from, to) in works {
@@ -220,7 +220,7 @@ fn headings_below(page: &Page<'_>, works: &[(usize, usize)]) -> Vec<Place> {
     places
 }
 
-/// Which lists are looked for.
+/// Which lists to search.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Items {
     Numbered,

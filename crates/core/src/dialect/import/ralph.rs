@@ -1,4 +1,4 @@
-//! Ralph: `prd.json` with a list of user stories that pass or do not, done in the order of their priority.
+//! Imports ralph files: `prd.json` with user stories that pass or don't, done by priority.
 
 use super::json_walk;
 use super::json_walk::Collector;
@@ -7,11 +7,10 @@ use crate::plan::draft::{Draft, Oddity};
 use crate::syntax::json::Node;
 use crate::syntax::source::{Source, Span, Spanned};
 
-/// How the table of formats knows this one.
 pub(super) const FOREIGN: Foreign = Foreign { name: "ralph", tool: "ralph prd.json", recognises, parse };
 
 const STORIES: &[&str] = &["userStories", "user_stories", "stories"];
-/// How deep in a file the lists of stories may be.
+/// How deeply the lists of stories may be nested.
 const DEPTH_MAX: usize = 4;
 
 fn recognises(place: &str, head: &str) -> Option<String> {
@@ -70,7 +69,7 @@ fn parse(source: &Source) -> Draft {
     if found.items.is_empty()
         && roots.iter().all(|root| found_lists(root).is_empty() && root.any(STORIES).is_none())
     {
-        let why = "no list `userStories` was found".to_owned();
+        let why = "no `userStories` list found".to_owned();
         found.remark(Spanned::new(Oddity::Unreadable(why), Span::at(0)));
     }
     in_order_of_priority(&mut found, &ranks);
@@ -80,8 +79,8 @@ fn parse(source: &Source) -> Draft {
     draft
 }
 
-/// Stories are done one after the other, the most urgent first: where none of them says what it waits for, that order is
-/// all that the file says.
+/// Stories are done one after the other, most urgent first: if none declares dependencies, that is the only order in
+/// the file.
 fn in_order_of_priority(found: &mut Collector, ranks: &[(usize, u64)]) {
     let is_silent = found.items.iter().all(|item| item.needs.is_empty() && item.parent.is_none());
     if is_silent {

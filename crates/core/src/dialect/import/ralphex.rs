@@ -1,5 +1,5 @@
-//! ralphex plans: `docs/plans/<name>.md` with `### Task 1: Title`, boxes below each, and the commands that validate all of
-//! them.
+//! Imports ralphex plans: `docs/plans/<name>.md` with `### Task 1: Title`, boxes below each, and commands that validate
+//! all of them.
 
 use super::checklist::{Checklist, Task};
 use super::lenient_markdown::Page;
@@ -8,7 +8,6 @@ use super::{Foreign, entitle, files, generic, settle};
 use crate::plan::draft::{ContractDraft, Draft, Mark, StepDraft};
 use crate::syntax::source::{Excerpt, Source, Span, Spanned};
 
-/// How the table of importers knows this one.
 pub(super) const FOREIGN: Foreign = Foreign { name: "ralphex", tool: "ralphex plan", recognises, parse };
 
 fn recognises(place: &str, head: &str) -> Option<String> {
@@ -19,7 +18,7 @@ fn recognises(place: &str, head: &str) -> Option<String> {
     let tasks = head.lines().filter(is_task).count();
     let has_boxes = head.contains("- [ ]") || head.contains("- [x]");
     let is_there = place.contains("plans/") || head.contains("## Validation Commands");
-    (tasks > 0 && has_boxes && is_there).then(|| "boxes below headings like `### Task 1:`".to_owned())
+    (tasks > 0 && has_boxes && is_there).then(|| "checkboxes below headings such as `### Task 1:`".to_owned())
 }
 
 /// `Task 1: Title` or `Iteration 2: Title`.
@@ -35,7 +34,7 @@ fn parse(source: &Source) -> Draft {
     draft
 }
 
-/// The draft of a file in which boxes stand below headings of tasks; `None` where none do.
+/// The draft of a file with boxes below task headings; `None` if there are none.
 pub(super) fn sectioned(list: &Checklist<'_>) -> Option<Draft> {
     let places = places(&list.page);
     let has_boxes = |place: &Place| !list.tasks_in(place.lines).is_empty();
@@ -51,7 +50,7 @@ fn places(page: &Page<'_>) -> Vec<Place> {
     };
     let mut places: Vec<Place> = Vec::new();
     for found in (0..page.lines.len()).filter_map(place) {
-        // A task in a task is a part of it.
+        // A nested task is part of its parent.
         if places.last().is_none_or(|last| last.lines.1 <= found.lines.0) {
             places.push(found);
         }
@@ -59,7 +58,7 @@ fn places(page: &Page<'_>) -> Vec<Place> {
     places
 }
 
-/// Makes a step of every section, and of every box that stands in none: the tool waits for those as well.
+/// Turns every section into a step, and every box outside of them: the tool requires those as well.
 fn sections(list: &Checklist<'_>, places: &[Place]) -> Draft {
     let contract = validation(&list.page);
     let is_within = |task: &Task| {
@@ -86,7 +85,7 @@ fn sections(list: &Checklist<'_>, places: &[Place]) -> Draft {
     draft
 }
 
-/// What the boxes of a section claim of it together.
+/// The combined claim of a section's boxes.
 pub(super) fn progress(boxes: &[Task], at: Span) -> Option<Spanned<Mark>> {
     let ticked = boxes.iter().filter(|task| generic::STYLE.mark_of(task) == Some(Mark::Done)).count();
     let mark = match ticked {
@@ -97,7 +96,7 @@ pub(super) fn progress(boxes: &[Task], at: Span) -> Option<Spanned<Mark>> {
     Some(Spanned::new(mark, at))
 }
 
-/// Lets each step wait for the one before.
+/// Makes each step depend on the previous one.
 fn chain(steps: &mut [StepDraft]) {
     for (place, step) in steps.iter_mut().enumerate() {
         let span = step.title.span;
@@ -111,7 +110,7 @@ fn chain(steps: &mut [StepDraft]) {
     }
 }
 
-/// The commands below `## Validation Commands`, as one that passes only if all of them do.
+/// The commands below `## Validation Commands`, joined into one that passes only if all do.
 fn validation(page: &Page<'_>) -> Option<ContractDraft> {
     let is_heading = |at: &usize| {
         page.heading(*at).is_some_and(|(_, text)| {
@@ -134,7 +133,7 @@ fn validation(page: &Page<'_>) -> Option<ContractDraft> {
     Some(ContractDraft { command: Some(command), ..ContractDraft::default() })
 }
 
-/// The code that a text consists of; what stands behind it only says what it is for.
+/// The inline code that starts a text; the rest only explains it.
 fn coded(source: &Source, text: Span) -> Option<Span> {
     let (code, behind) = source.slice(text).strip_prefix('`')?.split_once('`')?;
     let is_whole =

@@ -1,4 +1,4 @@
-//! spec-kit: `specs/<NNN-name>/tasks.md` with `- [ ] T001 [P] [US1] Task in path`, in phases that come one after the other.
+//! Imports spec-kit tasks: `specs/<NNN-name>/tasks.md` with `- [ ] T001 [P] [US1] Task in path`, in consecutive phases.
 
 use super::checklist::{Checklist, Label, Style, numbered, usual_mark};
 use super::order::Order;
@@ -6,14 +6,13 @@ use super::{Foreign, entitle, outline, settle, spec_kitty};
 use crate::plan::draft::Draft;
 use crate::syntax::source::Source;
 
-/// How the table of importers knows this one.
 pub(super) const FOREIGN: Foreign =
     Foreign { name: "spec-kit", tool: "spec-kit tasks.md", recognises, parse };
 
 const STYLE: Style = Style { mark: usual_mark, label, order: Order::Listed };
 
 fn recognises(place: &str, head: &str) -> Option<String> {
-    // Work packages have tasks with such numbers as well.
+    // spec-kitty work packages have such task numbers as well.
     if (spec_kitty::FOREIGN.recognises)(place, head).is_some() {
         return None;
     }
@@ -29,10 +28,10 @@ fn recognises(place: &str, head: &str) -> Option<String> {
     };
     let is_list = place.ends_with("tasks.md") && head.lines().any(is_bare);
     if is_list || head.lines().any(is_task) {
-        return Some("tasks with numbers like T001".to_owned());
+        return Some("tasks numbered such as T001".to_owned());
     }
     let is_feature = place.ends_with("tasks.md") && place.split('/').any(is_feature_folder);
-    (is_feature && head.contains("- [")).then(|| "tasks.md in the folder of a feature".to_owned())
+    (is_feature && head.contains("- [")).then(|| "tasks.md in a feature directory".to_owned())
 }
 
 /// `001-user-auth`
@@ -46,7 +45,7 @@ fn parse(source: &Source) -> Draft {
     let mut list = Checklist::read(source, part);
     let is_coded = |text: &str| code(text.trim_start_matches(['*', '[', '`'])).is_some();
     if !list.tasks.iter().any(|task| is_coded(source.slice(task.item.text))) {
-        // Some lists go without boxes.
+        // Some lists have no boxes.
         list = Checklist::read_named(source, part, is_coded);
     }
     let mut draft = if list.tasks.is_empty() { outline::draft(&list) } else { list.draft(STYLE) };
@@ -55,7 +54,7 @@ fn parse(source: &Source) -> Draft {
     draft
 }
 
-/// The number of a task, `T001` or `T129B`, at the beginning of a text.
+/// The number of a task, `T001` or `T129B`, at the start of a text.
 pub(super) fn code(text: &str) -> Option<&str> {
     let digits = text.strip_prefix('T')?.bytes().take_while(u8::is_ascii_digit).count();
     let letters = text.get(1 + digits..)?.bytes().take_while(u8::is_ascii_alphanumeric).count();

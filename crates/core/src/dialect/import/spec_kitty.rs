@@ -1,4 +1,4 @@
-//! spec-kitty: work packages as `tasks/WP01-name.md`, as sections of `tasks.md`, or both together as a folder.
+//! Imports spec-kitty work packages: files `tasks/WP01-name.md`, sections of `tasks.md`, or both in a directory.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,6 @@ use crate::syntax::source::{Source, Span, Spanned};
 use crate::syntax::yaml;
 use crate::syntax::yaml::{Node, Value};
 
-/// How the table of importers knows this one.
 pub(super) const FOREIGN: Foreign =
     Foreign { name: "spec-kitty", tool: "spec-kitty work packages", recognises, parse };
 
@@ -24,7 +23,7 @@ fn recognises(place: &str, head: &str) -> Option<String> {
     let is_section =
         |line: &str| line.starts_with('#') && package(line.trim_start_matches('#').trim()).is_some();
     if head.lines().any(is_section) {
-        return Some("headings like `## Work Package WP01`".to_owned());
+        return Some("headings such as `## Work Package WP01`".to_owned());
     }
     (place.contains("kitty-specs/") && place.ends_with("tasks.md"))
         .then(|| "tasks.md in kitty-specs/".to_owned())
@@ -34,7 +33,7 @@ fn parse(source: &Source) -> Draft {
     let mut draft = Draft::default();
     let mut packages: BTreeMap<String, StepDraft> = BTreeMap::new();
     let mut others: Vec<StepDraft> = Vec::new();
-    // The files of the packages come first: they say more than the list of all.
+    // Package files come first, because they contain more than the list.
     let (files, lists): (Vec<_>, Vec<_>) =
         source.parts().iter().map(|part| part.span).partition(|&part| is_package_file(source, part));
     for &part in &files {
@@ -69,7 +68,7 @@ fn parse(source: &Source) -> Draft {
     draft
 }
 
-/// Adds a package, or what is said of it a second time to what was said first.
+/// Adds a package, or merges a second description into the first.
 fn add(packages: &mut BTreeMap<String, StepDraft>, id: String, step: StepDraft) {
     let Some(known) = packages.get_mut(&id) else {
         packages.insert(id, step);
@@ -86,7 +85,7 @@ fn add(packages: &mut BTreeMap<String, StepDraft>, id: String, step: StepDraft) 
     }
 }
 
-/// The name of the package that a heading stands for, and what stands behind it.
+/// The package that a heading names, and the rest of the heading.
 fn package(title: &str) -> Option<Label> {
     let bare = title.trim_start_matches(['~', '*', '✅', ' ']);
     let bare = bare.strip_prefix("Work Package").map_or(bare, str::trim_start);
@@ -119,7 +118,7 @@ fn places(page: &Page<'_>) -> Vec<Place> {
     (0..page.lines.len()).filter_map(place).collect()
 }
 
-/// A package that is a section of the list of all.
+/// A package from a section of `tasks.md`.
 fn section(list: &Checklist<'_>, place: &Place) -> StepDraft {
     let mut step = place.step(&list.page);
     if let Some(bare) = step.title.value.find(" (Priority") {
@@ -135,7 +134,7 @@ fn section(list: &Checklist<'_>, place: &Place) -> StepDraft {
     step
 }
 
-/// The packages that a section says it depends on: behind the word, or below a heading of this name.
+/// The dependencies of a section: after the word, or below a heading of this name.
 fn section_needs(page: &Page<'_>, lines: (usize, usize)) -> Vec<String> {
     let mut needs = Vec::new();
     let mut is_below = false;
@@ -154,7 +153,7 @@ fn section_needs(page: &Page<'_>, lines: (usize, usize)) -> Vec<String> {
     needs
 }
 
-/// The packages that a text names; a range names all between its ends.
+/// The packages that a text names, with ranges expanded.
 fn packages_in(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut last: Option<(usize, u32)> = None;
@@ -179,7 +178,7 @@ fn is_package_file(source: &Source, part: Span) -> bool {
     yaml.lines().any(|line| line.starts_with("work_package_id:"))
 }
 
-/// A package that is a file of its own.
+/// A package from its own file.
 fn package_file(source: &Source, part: Span) -> StepDraft {
     let parts = frontmatter::split_part(source, part);
     let (keys, _) = frontmatter::read(source, &parts);

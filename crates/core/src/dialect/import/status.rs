@@ -1,18 +1,18 @@
-//! The words that other tools have for how far a task is.
+//! The status words of other tools.
 
 use crate::plan::draft::Mark;
 
-/// What a word says of a task.
+/// The meaning of a status word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Said {
-    /// Exactly this, or that nobody began it.
+    /// Exactly this mark, or not started.
     Plainly(Option<Mark>),
-    /// This and something more, which the text of the task keeps.
+    /// This mark and more, which stays in the text of the task.
     Roughly(Option<Mark>),
     Unknown,
 }
 
-/// What a word says, whatever its spelling: `In Progress`, `in_progress`, `in-progress`.
+/// The meaning of a status word, ignoring spelling: `In Progress`, `in_progress`, `in-progress`.
 pub(super) fn read(word: &str) -> Said {
     let letters: String = word.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
     match letters.as_str() {

@@ -1,5 +1,5 @@
-//! Task Master: `tasks.json` with a list of tasks, or with one such list for every tag. Subtasks count inside of their task, and
-//! the numbers that they wait for are those beside them.
+//! Imports Task Master files: `tasks.json` with a list of tasks, or one list per tag. Subtask numbers are local to
+//! their task, and so are the numbers that they depend on.
 
 use super::json_walk;
 use super::json_walk::Collector;
@@ -8,7 +8,6 @@ use crate::plan::draft::{Draft, Oddity};
 use crate::syntax::json::Node;
 use crate::syntax::source::{Source, Span, Spanned};
 
-/// How the table of formats knows this one.
 pub(super) const FOREIGN: Foreign =
     Foreign { name: "task-master", tool: "Task Master tasks.json", recognises, parse };
 
@@ -25,7 +24,7 @@ fn recognises(place: &str, head: &str) -> Option<String> {
     let list =
         plain.filter(|list| list.is_list()).or_else(|| tagged.and_then(|(_, tag)| tag.get("tasks")))?;
     let is_told = list.items().first().map_or(is_called_so && (is_home || tagged.is_some()), is_task);
-    let what = if plain.is_some() { "a list `tasks`" } else { "a list `tasks` below a tag" };
+    let what = if plain.is_some() { "a `tasks` list" } else { "a `tasks` list below a tag" };
     is_told.then(|| format!("{what} with ids and titles"))
 }
 
@@ -50,7 +49,7 @@ fn parse(source: &Source) -> Draft {
             found.take_list(list, "");
         }
         for (name, tag) in tags(root) {
-            // The usual tag, and the first of any, need no name in front of their ids.
+            // The default tag, and the first of any, need no prefix for their ids.
             let scope =
                 if found.items.is_empty() || name == "master" { String::new() } else { format!("{name}/") };
             let first = found.items.len();
@@ -77,11 +76,11 @@ fn parse(source: &Source) -> Draft {
     if roots.iter().all(|root| tags(root).next().is_none() && root.get("tasks").is_none())
         && found.items.is_empty()
     {
-        let why = "no list `tasks` was found".to_owned();
+        let why = "no `tasks` list found".to_owned();
         found.remark(Spanned::new(Oddity::Unreadable(why), Span::at(0)));
     }
     let mut draft = found.draft(faults);
-    json_walk::name(&mut draft, title, "Tasks of Task Master");
+    json_walk::name(&mut draft, title, "Task Master tasks");
     json_walk::explain(&mut draft, &about);
     draft
 }

@@ -1,4 +1,4 @@
-//! Merges files that only grow: progress files and the checkpoints of sessions. Nothing in them conflicts.
+//! Merges append-only files: progress files and session logs. They never conflict.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,9 @@ use super::sequence;
 
 /// Merges two texts to which whole lines were appended.
 ///
-/// What was there stays where it was, unless a side took it away. What both sides appended is kept entry by entry: an entry
-/// begins with a line that has a date and goes on to the next one. Entries come in the order of their dates, those without one
-/// in the order of their texts, so it does not matter which side is ours. An entry that both sides have is the same entry and
-/// is kept once.
+/// Existing lines stay in place, unless a side removed them. Appended lines are merged by entry: an entry starts with a
+/// line that has a date and extends to the next one. Entries are sorted by date, those without one by text, so that
+/// swapping the sides changes nothing. An entry that both sides have is kept once.
 pub fn merge_appended(base: &str, ours: &str, theirs: &str) -> String {
     let newline = if ours.contains("\r\n") || theirs.contains("\r\n") { "\r\n" } else { "\n" };
     let [base, ours, theirs] = [base, ours, theirs].map(|text| text.lines().collect::<Vec<_>>());
@@ -33,7 +32,7 @@ pub fn merge_appended(base: &str, ours: &str, theirs: &str) -> String {
     merged.iter().map(|line| format!("{line}{newline}")).collect()
 }
 
-/// The lines that a side added, by the line of the base in front of which they stand.
+/// The lines that a side added, by the base line before which they are.
 fn runs<'t>(pairs: &[(usize, usize)], side: &[&'t str]) -> BTreeMap<usize, Vec<&'t str>> {
     let mut runs: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
     let mut place = 0;
@@ -46,7 +45,7 @@ fn runs<'t>(pairs: &[(usize, usize)], side: &[&'t str]) -> BTreeMap<usize, Vec<&
     runs
 }
 
-/// A line with a date, and all lines without one that follow it.
+/// A line with a date, and all following lines without one.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry<'t> {
     date: &'t str,
@@ -64,7 +63,7 @@ fn entries<'t>(run: &[&'t str]) -> Vec<Entry<'t>> {
     entries
 }
 
-/// Both sides' entries, each side's in its own order, the earlier one first.
+/// Both sides' entries, each side in its own order, earlier entries first.
 fn interleaved<'t>(ours: Vec<Entry<'t>>, theirs: Vec<Entry<'t>>) -> Vec<&'t str> {
     let (mut ours, mut theirs) = (ours.into_iter().peekable(), theirs.into_iter().peekable());
     let mut merged = Vec::new();
@@ -82,7 +81,7 @@ fn interleaved<'t>(ours: Vec<Entry<'t>>, theirs: Vec<Entry<'t>>) -> Vec<&'t str>
     merged
 }
 
-/// The first date in a line, with the time behind it: `2026-11-16T10:00:00Z`.
+/// The first date in a line, with the time after it: `2026-11-16T10:00:00Z`.
 fn date(line: &str) -> Option<&str> {
     const SHAPE: &[u8] = b"0000-00-00";
     let fits = |bytes: &[u8]| {

@@ -1,5 +1,5 @@
-//! What a draft says, one fact at a time, and what a merged one has to say: the twin of the merge of texts. A text that was
-//! merged and says anything else is no clean merge.
+//! The meaning of a draft as facts, and what a merged one must contain. Checks the merge of texts: a merged text with
+//! any other meaning is not a clean merge.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::plan::draft::{Draft, Mark, StepDraft};
 use crate::plan::verified;
 use crate::syntax::source::{Excerpt, Source, Spanned};
 
-/// One thing that a draft says.
+/// One fact of a draft.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Fact {
     Line(String),
@@ -19,10 +19,10 @@ pub(super) enum Fact {
     Claims(Vec<Mark>),
 }
 
-/// Where a fact is said: the name of a step or nothing, and what it is about.
+/// The key of a fact: the name of a step or nothing, and what it is about.
 type Place = (String, String);
 
-/// Everything that a draft says but what the harness owns.
+/// All facts of a draft except those that planwright writes.
 pub(super) fn facts(source: &Source, draft: &Draft, names: &[String]) -> BTreeMap<Place, Fact> {
     let mut facts = BTreeMap::new();
     let mut say = |about: &str, fact: Fact| {
@@ -59,7 +59,7 @@ pub(super) fn facts(source: &Source, draft: &Draft, names: &[String]) -> BTreeMa
     facts
 }
 
-/// The name of the step that a need means, or what it says where it means none.
+/// The name of the step that a need refers to, or the need as written.
 fn resolved(draft: &Draft, ids: &[String], names: &[String], need: &str) -> String {
     verified::find_step(draft, ids, need)
         .map_or_else(|| format!("unknown {need}"), |place| names[place].clone())
@@ -128,7 +128,7 @@ pub(super) fn are_merged(
     })
 }
 
-/// Whether a fact that both sides changed says what both say.
+/// Whether a fact that both sides changed agrees with both.
 fn is_union([base, ours, theirs]: [Option<&Fact>; 3], merged: Option<&Fact>) -> bool {
     match (ours, theirs, merged) {
         (Some(Fact::Text(ours)), Some(Fact::Text(theirs)), Some(Fact::Text(merged))) => {

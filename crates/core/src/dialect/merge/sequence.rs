@@ -1,4 +1,4 @@
-//! Three-way merges of plain sequences: what two lists share, lines of text, and the order of things that both sides moved.
+//! Three-way merges of plain sequences: common parts, lines of text, and the order of items that both sides moved.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hash;
@@ -6,11 +6,11 @@ use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-/// Sequences whose lengths multiply to more are only compared at their ends: a diff of two texts that share nothing
+/// Sequences with a larger product of lengths are only compared at their ends: a diff of two texts that share nothing
 /// takes that many steps.
 const CELLS_MAX: usize = 25_000_000;
 
-/// More things than this that both sides put into another order are not sorted out.
+/// If both sides reordered more items than this, the order is not merged.
 const MOVED_MAX: usize = 2_000;
 
 /// Pairs of equal items in both sequences, ascending.
@@ -52,13 +52,13 @@ pub(super) fn changes(
 /// A stretch of a merged text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Stretch {
-    /// Said by both, or changed by one side only.
+    /// Equal on both sides, or changed by only one.
     Settled(String),
     /// Changed by both in different ways.
     Clash { ours: String, theirs: String },
 }
 
-/// Merges texts line by line. Changes that touch each other clash: nobody saw the two lines together.
+/// Merges texts line by line. Adjacent changes conflict: nobody saw the two lines together.
 pub(super) fn lines(base: &str, ours: &str, theirs: &str) -> Vec<Stretch> {
     let [base, ours, theirs] =
         [base, ours, theirs].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
@@ -101,7 +101,7 @@ pub(super) fn lines(base: &str, ours: &str, theirs: &str) -> Vec<Stretch> {
     stretches
 }
 
-/// Merges texts line by line; `None` where they clash.
+/// Merges texts line by line; `None` if they clash.
 pub(super) fn settled_lines(base: &str, ours: &str, theirs: &str) -> Option<String> {
     let stretches = lines(base, ours, theirs).into_iter();
     stretches
@@ -120,9 +120,9 @@ fn settle(stretches: &mut Vec<Stretch>, text: String) {
     }
 }
 
-/// The order of everything that is kept: what both sides know from the base in the order that the moves of both give, what
-/// is new behind the thing that it was put behind. Where both put something at one place, `smaller` says what comes first,
-/// so that it does not matter which side is ours. `None` where the moves contradict each other.
+/// The merged order: items of the base in the order that both sides' moves give, new items after the item they were put
+/// after. If both put something at one position, `smaller` decides, so that swapping the sides changes nothing. `None`
+/// if the moves contradict each other.
 pub(super) fn order(
     [base, ours, theirs]: [&[usize]; 3],
     is_kept: impl Fn(usize) -> bool,
@@ -163,7 +163,7 @@ pub(super) fn order(
     Some(order)
 }
 
-/// What something new was put behind. What is put behind everything stays there, even if the last thing moves away.
+/// The item after which a new one was put. An item appended at the end stays there, even if the last one moves away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Anchor {
     Start,
@@ -171,7 +171,7 @@ enum Anchor {
     End,
 }
 
-/// The order of what is in the base, after the moves of both sides. Two things change places if one side let them.
+/// The order of the base items after the moves of both sides. Two items swap if one side swapped them.
 fn arrange(kept: &[usize], ours: &[usize], theirs: &[usize]) -> Option<Vec<usize>> {
     let (ours, theirs) = (placed(kept, ours), placed(kept, theirs));
     if ours == kept || ours == theirs {
@@ -195,7 +195,7 @@ fn arrange(kept: &[usize], ours: &[usize], theirs: &[usize]) -> Option<Vec<usize
             other != id && if us == was { them } else { us }
         });
         let slot = &mut arranged[in_front.count()];
-        // Two things with as many in front of them: the moves contradict each other.
+        // Two items with the same number of predecessors: the moves contradict each other.
         if slot.replace(*id).is_some() {
             return None;
         }
@@ -203,7 +203,7 @@ fn arrange(kept: &[usize], ours: &[usize], theirs: &[usize]) -> Option<Vec<usize
     arranged.into_iter().collect()
 }
 
-/// All that is kept, in the order of a side. What the side has not stays behind what it was behind.
+/// All kept items in the order of a side. Items that the side lacks stay after their predecessor.
 fn placed(kept: &[usize], side: &[usize]) -> Vec<usize> {
     let wanted: BTreeSet<usize> = kept.iter().copied().collect();
     let mut placed: Vec<usize> = side.iter().copied().filter(|id| wanted.contains(id)).collect();
@@ -248,7 +248,8 @@ mod tests {
         assert_eq!(order(&[1, 2, 3], &[3, 1, 2], &[1, 2, 3]), Some(vec![3, 1, 2]));
         assert_eq!(order(&[1, 2], &[1, 2, 8], &[1, 2, 7]), Some(vec![1, 2, 7, 8]), "whoever is ours");
         assert_eq!(order(&[1, 2], &[1, 2, 7], &[1, 2, 8]), Some(vec![1, 2, 7, 8]));
-        // We let 3 go in front of 2, they let 1 go behind 3: then 2 < 1 would have to hold as well, and nobody said so.
+        // We let 3 go before 2, they let 1 go after 3: then 2 < 1 would have to hold as well, and neither side asked
+        // for that.
         let (a, b) = (order(&[1, 2, 3], &[1, 3, 2], &[2, 3, 1]), order(&[1, 2, 3], &[2, 3, 1], &[1, 3, 2]));
         assert_eq!(a, b, "whoever is ours");
     }

@@ -1,5 +1,4 @@
-//! What an editor leaves in a file and no author says: line endings, a byte order mark, whether the last line is ended. They
-//! are taken off before a merge and put back after it.
+//! Editor artifacts: line endings, byte order mark, final newline. Removed before a merge and restored after it.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +14,11 @@ struct Saved {
     is_ended: bool,
 }
 
-/// How every file of the merged text is to be saved, by its path.
+/// How to save every file of the merged text, by path.
 #[derive(Debug)]
 pub(super) struct Spelling(BTreeMap<String, Saved>);
 
-/// The three texts with plain line endings, and how to bring the merged one back.
+/// The three texts with LF line endings, and how to restore the merged one.
 pub(super) fn plain(sources: [&Source; 3]) -> ([Source; 3], Spelling) {
     let saved: [BTreeMap<String, Saved>; 3] = sources.map(|source| {
         source.parts().iter().map(|part| (part.path.clone(), saved(source.slice(part.span)))).collect()
@@ -53,7 +52,7 @@ fn saved(text: &str) -> Saved {
     let newlines = text.matches('\n').count();
     Saved {
         has_mark: text.starts_with(BYTE_ORDER_MARK),
-        // Where only some lines end so, every line keeps what it has.
+        // With mixed line endings, every line keeps its own.
         is_crlf: newlines > 0 && text.matches("\r\n").count() == newlines,
         is_ended: text.is_empty() || text.ends_with('\n'),
     }

@@ -1,5 +1,5 @@
-//! Divides a plan file into units, in any dialect: what the draft says of steps and fields, and the syntax of markdown for
-//! all that no draft speaks of.
+//! Divides a plan file of any dialect into units: by the draft for steps and fields, and by Markdown syntax for
+//! everything else.
 
 use super::unit::{Kind, Text, Unit};
 use super::yaml;
@@ -13,7 +13,7 @@ use crate::syntax::source::{Source, Span, Told};
 pub(super) struct Side<'a> {
     pub(super) source: &'a Source,
     pub(super) draft: &'a Draft,
-    /// What every step is called in all three texts.
+    /// The name of every step in all three texts.
     pub(super) names: &'a [String],
 }
 
@@ -39,7 +39,7 @@ impl<'a> Side<'a> {
         Text(self.source.text())
     }
 
-    /// Whether the harness writes this key. A file that looks like no plan may be a part of one of any dialect.
+    /// Whether planwright writes this key. A file that is not a plan may be part of one in any dialect.
     pub(super) fn is_owned(&self, key: &str) -> bool {
         match self.source.told() {
             Told::Nothing => DIALECTS.iter().any(|dialect| dialect.owned.contains(&key)),
@@ -47,7 +47,7 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// The step that begins on the line at `start`.
+    /// The step that starts on the line at `start`.
     pub(super) fn step_at(&self, start: usize) -> Option<usize> {
         let text = self.text();
         self.draft.steps.iter().position(|step| text.line_start(step.whole.0.start) == start)
@@ -70,7 +70,7 @@ impl<'a> Side<'a> {
         let mut keys = vec![fence("open", Span::new(block.start, inner.start))];
         keys.extend(yaml::units(self, inner));
         keys.push(fence("close", Span::new(inner.end, block.end)));
-        // Blank lines behind the block are the block's gap, so that a body that changes leaves the block alone.
+        // Blank lines after the block are its gap, so that a changed body leaves the block alone.
         let end = text.skip_blank(Span::new(parts.body, span.end));
         units.push(text.group(
             Some("frontmatter".to_owned()),
@@ -82,7 +82,7 @@ impl<'a> Side<'a> {
         units
     }
 
-    /// The preamble, the sections and the steps of a markdown text.
+    /// The preamble, the sections and the steps of a Markdown text.
     fn body(&self, span: Span) -> Vec<Unit<'a>> {
         let text = self.text();
         let part = Source::new("part", text.slice(span));
@@ -114,18 +114,18 @@ impl<'a> Side<'a> {
     }
 }
 
-/// What begins at a place of a markdown text.
+/// What starts at a place of a Markdown text.
 enum Cut {
     Step(usize),
     Heading(Heading),
-    /// Text behind a step that does not belong to it.
+    /// Text after a step that does not belong to it.
     Rest,
 }
 
 struct Markdown<'s, 'a> {
     side: &'s Side<'a>,
     text: Text<'a>,
-    /// Where the text that was read begins.
+    /// Where the text that was read starts.
     offset: usize,
     blocks: Blocks,
 }
@@ -263,7 +263,7 @@ impl<'a> Markdown<'_, 'a> {
             ) => {
                 return self.list(name, field, region);
             }
-            // A command is one thing: half of ours and half of theirs is a command that nobody wrote.
+            // A command is atomic: half of ours and half of theirs is a command that nobody wrote.
             Some(Field::Contract | Field::Setup | Field::ExitCode) => Kind::Whole,
             Some(Field::Status) => Kind::Claim(step.mark()),
             Some(
@@ -302,7 +302,7 @@ impl<'a> Markdown<'_, 'a> {
             let line_end = self.text.next_line(at, span.end);
             let line = self.text.slice(Span::new(at, line_end));
             let (name, kind, end) = match self.code_at(at, line_end) {
-                // Only the first of a file or section can be blank: all others are the gap of what is in front of them.
+                // Only the first of a file or section can be blank: all others are the gap of the previous unit.
                 _ if line.trim().is_empty() => {
                     (Some("blank".to_owned()), Kind::Whole, self.text.skip_blank(Span::new(at, span.end)))
                 }
@@ -358,7 +358,7 @@ fn bullet(line: &str) -> Option<usize> {
     behind.filter(|behind| behind.starts_with([' ', '\t'])).map(|_| line.len() - bare.len())
 }
 
-/// The name of the label that begins a line: `**Context:** …`.
+/// The name of the label that starts a line: `**Context:** …`.
 fn label(line: &str) -> Option<String> {
     let bare = line.trim_start();
     let bare = bare.strip_prefix(['-', '*', '+']).filter(|behind| behind.starts_with(' ')).unwrap_or(bare);

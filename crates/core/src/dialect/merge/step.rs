@@ -1,5 +1,5 @@
-//! Which step of one text is which step of another, and what all of them are called once the texts are one: numbers follow
-//! the places, needs follow the steps that they name.
+//! Matches steps across texts and names them in the merged text: numbers follow positions, needs follow the steps they
+//! refer to.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use crate::plan::edit::number_at;
 use crate::plan::verified;
 use crate::syntax::source::{Edit, Source, Span};
 
-/// Titles, tasks and contracts that share less than this are different steps.
+/// Below this similarity of title, task and contract, steps are different.
 const LIKENESS_MIN: f64 = 0.5;
-/// The same for a step between the same two neighbours.
+/// The same for a step between the same two neighbors.
 const LIKENESS_MIN_IN_PLACE: f64 = 0.2;
-/// Longer texts are compared by their lines alone.
+/// Longer texts are compared by lines only.
 const TITLE_CHARS_MAX: usize = 200;
-/// More pairs of steps than this are not compared one by one.
+/// More pairs of steps than this are not compared.
 const PAIRS_MAX: usize = 40_000;
 
-/// What every step of the three texts is called: the same name for the same step.
+/// The name of every step of the three texts: the same name for the same step.
 pub(super) fn names(drafts: [&Draft; 3]) -> [Vec<String>; 3] {
     let [base, ours, theirs] = drafts;
     let by_us = pair(base, ours);
@@ -48,7 +48,7 @@ pub(super) fn names(drafts: [&Draft; 3]) -> [Vec<String>; 3] {
     [(0..base.steps.len()).map(|place| format!("step:{place}")).collect(), our_names, their_names]
 }
 
-/// For every step of `side` the step of `base` that it was: by its id, its title, or by what it says.
+/// For every step of `side`, its counterpart in `base`: by id, title or content.
 fn pair(base: &Draft, side: &Draft) -> Vec<Option<usize>> {
     let mut pairs: Vec<Option<usize>> = vec![None; side.steps.len()];
     let mut is_taken = vec![false; base.steps.len()];
@@ -73,7 +73,7 @@ fn pair(base: &Draft, side: &Draft) -> Vec<Option<usize>> {
     pairs
 }
 
-/// Pairs what is left: the most alike first.
+/// Pairs the rest, most similar first.
 fn pair_alike(base: &Draft, side: &Draft, pairs: &mut [Option<usize>], is_taken: &mut [bool]) {
     let left: Vec<usize> = (0..pairs.len()).filter(|&place| pairs[place].is_none()).collect();
     let free: Vec<usize> = (0..is_taken.len()).filter(|&place| !is_taken[place]).collect();
@@ -114,7 +114,7 @@ fn said(step: &StepDraft) -> String {
     format!("{task}\n{}", command.map_or("", |command| command.value.as_str()))
 }
 
-/// How much of two steps is the same, from 0 to 1: their titles, and the lines of task and contract where there are any.
+/// The similarity of two steps from 0 to 1: titles, and lines of task and contract if any.
 fn likeness(base: &StepDraft, side: &StepDraft) -> f64 {
     let short = |text: &str| text.chars().take(TITLE_CHARS_MAX).collect::<String>();
     let titles = strsim::normalized_levenshtein(&short(&base.title.value), &short(&side.title.value));
@@ -133,7 +133,7 @@ fn likeness(base: &StepDraft, side: &StepDraft) -> f64 {
 pub(super) type Numbers = BTreeMap<String, u32>;
 
 /// The three texts with these numbers, and with needs that name their steps as the merged text will; and what they say.
-/// `None` where one would lose or gain a step by it.
+/// `None` if one would lose or gain a step by it.
 pub(super) fn follow(
     texts: [(Source, Draft); 3],
     names: &[Vec<String>; 3],
@@ -174,13 +174,12 @@ pub(super) fn counted<'a>(order: impl IntoIterator<Item = &'a String>) -> Number
     numbers
 }
 
-/// What decides which of two steps comes first where both sides put one at the same place. Not the number: which number a
-/// step gets depends on who comes first.
+/// The sort key of two steps that both sides put at the same position. Not the number, which depends on the order.
 pub(super) fn rank(step: &StepDraft) -> String {
     format!("{}\n{}", step.title.value, said(step))
 }
 
-/// The id of every step in the merged text. A step that got two has none: whoever needs it by one of them conflicts, too.
+/// The id of every step in the merged text. A step that got two ids has none: needs that use one of them conflict too.
 fn ids(drafts: [&Draft; 3], names: &[Vec<String>; 3]) -> BTreeMap<String, String> {
     let [base, ours, theirs] = std::array::from_fn(|side| {
         names[side].iter().cloned().zip(verified::ids(drafts[side])).collect::<BTreeMap<String, String>>()

@@ -1,50 +1,50 @@
-//! The units that a plan file is made of: named things and pieces of text, one inside the other, that cover every byte.
+//! The units of a plan file: named things and pieces of text, nested, covering every byte.
 
 use crate::plan::draft::Mark;
 use crate::syntax::source::Span;
 
-/// A piece of a file. The texts of all units of a file, with the gaps behind them, are the file.
+/// A piece of a file. The texts of all units with their gaps add up to the file.
 #[derive(Debug, Clone)]
 pub(super) struct Unit<'a> {
-    /// What it is called among its neighbours; `None` where only its text tells it from them.
+    /// Its name among its siblings; `None` if only its text identifies it.
     pub(super) name: Option<String>,
-    /// How both sides' changes to it are brought together.
+    /// How changes of both sides are merged.
     pub(super) kind: Kind,
-    /// Its bytes, without the blank lines behind it.
+    /// Its bytes, without the blank lines after it.
     pub(super) text: &'a str,
-    /// The blank lines behind it.
+    /// The blank lines after it.
     pub(super) gap: &'a str,
-    /// What it consists of, if it is more than text.
+    /// Its parts, if it is more than text.
     pub(super) parts: Vec<Unit<'a>>,
-    /// What decides which of two comes first where both sides put one at the same place.
+    /// The sort key if both sides put one at the same position.
     pub(super) rank: String,
 }
 
-/// How both sides' changes to a unit are brought together.
+/// How changes of both sides to a unit are merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// It is one thing: a contract, a title, a heading.
+    /// Atomic: a contract, a title, a heading.
     Whole,
     /// Its lines are merged.
     Lines,
-    /// An item of a list: its lines are merged, and it has no blank line in front that it needs.
+    /// A list item: its lines are merged, and it needs no blank line before it.
     Item,
-    /// It says a value, in one of several spellings.
+    /// A value with several spellings.
     Value(String),
-    /// It says what the harness has seen.
+    /// A value that planwright writes.
     Owned { key: String, value: String },
-    /// It claims something about a step.
+    /// A claim about a step.
     Claim(Option<Mark>),
-    /// Its parts stand on one line: where they clash, the line does.
+    /// Its parts are on one line: if they conflict, the whole line does.
     Inline,
     /// Its parts are merged.
     Block,
-    /// Its parts are merged; two new ones with one name are not.
+    /// Its parts are merged, except two new ones with the same name.
     Step,
 }
 
 impl Kind {
-    /// Whether two units are things of one sort, like items of one list.
+    /// Whether two units are of the same kind, like items of one list.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }
@@ -59,12 +59,12 @@ impl<'a> Text<'a> {
         &self.0[span.start..span.end]
     }
 
-    /// Where the line that holds `at` begins.
+    /// Where the line that holds `at` starts.
     pub(super) fn line_start(self, at: usize) -> usize {
         self.0.as_bytes()[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1)
     }
 
-    /// Where the line behind the one that holds `at` begins, at most `end`.
+    /// Where the line after the one that holds `at` starts, at most `end`.
     pub(super) fn next_line(self, at: usize, end: usize) -> usize {
         // In bytes: `at` may be the last byte of something, in the middle of a character.
         self.0.as_bytes()[at..end]
@@ -73,7 +73,7 @@ impl<'a> Text<'a> {
             .map_or(end, |newline| at + newline + 1)
     }
 
-    /// The first line in `span` that is not blank begins here.
+    /// The first line in `span` that is not blank starts here.
     pub(super) fn skip_blank(self, span: Span) -> usize {
         let text = self.slice(span);
         let blank = text.split_inclusive('\n').take_while(|line| line.trim().is_empty());
@@ -114,7 +114,7 @@ impl<'a> Text<'a> {
         Unit { name: name.map(str::to_owned), kind, text, gap: "", parts: Vec::new(), rank: text.to_owned() }
     }
 
-    /// A line that is cut into pieces: what stands in front of the list, every item with the comma in front of it, and the rest.
+    /// A line in pieces: the text before the list, every item with its preceding comma, and the rest.
     pub(super) fn comma_list(self, name: Option<String>, line: Span, list: Span) -> Unit<'a> {
         let mut parts = vec![self.piece(Some("lead"), Kind::Whole, Span::new(line.start, list.start))];
         let mut at = list.start;

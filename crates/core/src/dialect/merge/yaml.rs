@@ -7,10 +7,10 @@ use crate::syntax::source::{Span, Told};
 use crate::syntax::yaml;
 use crate::syntax::yaml::{FaultKind, Node, Style, Value};
 
-/// Keys of a step in which the harness writes down when something happened.
+/// Keys of a step in which planwright records times.
 const TIMES: &[&str] = &["startedAt", "completedAt", "started_at", "completed_at"];
 
-/// Words for a step's status, for files that no dialect reads alone.
+/// Spellings of a step's status, for files that belong to no dialect on their own.
 const CLAIMS: &[(&str, Mark)] = &[
     ("done", Mark::Done),
     ("complete", Mark::Done),
@@ -22,7 +22,7 @@ const CLAIMS: &[(&str, Mark)] = &[
     ("skipped", Mark::Skipped),
 ];
 
-/// The units of a YAML text; one unit of lines where it is none.
+/// The units of a YAML text; one unit of lines if it is not YAML.
 pub(super) fn units<'a>(side: &Side<'a>, span: Span) -> Vec<Unit<'a>> {
     let text = side.text();
     let (root, faults) = yaml::read(text.slice(span), span.start);
@@ -52,7 +52,7 @@ struct Tree<'s, 'a> {
 }
 
 impl<'a> Tree<'_, 'a> {
-    /// The keys or items of a map or list of which each begins a line; `None` for anything else.
+    /// The keys or items of a map or list of which each starts a line; `None` for anything else.
     fn children(&self, node: &Node, region: Span, depth: Depth) -> Option<Vec<Unit<'a>>> {
         let spans: Vec<Span> = match &node.value {
             Value::Map(entries) => {
@@ -88,8 +88,8 @@ impl<'a> Tree<'_, 'a> {
         Some(units)
     }
 
-    /// The same for brackets and braces, as JSON has them, if each child and the end stand on lines of their own. The comma
-    /// behind a child belongs to the gap: the last one has none, whoever that is.
+    /// The same for brackets and braces, as JSON has them, if each child and the end are on separate lines. The comma
+    /// after a child belongs to the gap: the last child has none.
     fn bracketed(&self, node: &Node, spans: &[Span], region: Span, depth: Depth) -> Option<Vec<Unit<'a>>> {
         let starts = spans.iter().map(|span| span.start).chain([node.span.end.saturating_sub(1)]);
         let lines: Vec<usize> = starts.clone().map(|start| self.text.line_start(start)).collect();

@@ -1,4 +1,4 @@
-//! A named plan, written anew from what a plan of any dialect says, in the form of document D.
+//! Writes a named plan from a draft of any dialect.
 
 use super::status;
 use crate::dialect::Birth;
@@ -7,7 +7,7 @@ use crate::plan::draft::{ContractDraft, Draft, StepDraft, StepNumber};
 use crate::syntax::markdown::outside_code;
 use crate::syntax::source::Spanned;
 
-/// A new text that says what the draft says.
+/// A new text with the meaning of the draft.
 pub(super) fn compose(draft: &Draft, birth: &Birth<'_>) -> String {
     let mut text = frontmatter(draft);
     let title = draft.title.as_ref().map_or("", |title| title.value.as_str());
@@ -59,7 +59,7 @@ fn task(step: &StepDraft) -> String {
     }
     match &step.task {
         Some(task) => line("What", &indented(&task.value)),
-        // Without the label, the title would be taken for the task.
+        // Without the label, the title would be parsed as the task.
         None => text.push_str("- **What:**\n"),
     }
     if !step.accept.is_empty() {
@@ -98,7 +98,7 @@ fn longest_run(text: &str) -> usize {
     text.split(|character| character != '`').map(str::len).max().unwrap_or(0)
 }
 
-/// Text that stands behind a label: the lines below the first are part of the list item.
+/// Text after a label: the lines below the first are part of the list item.
 fn indented(text: &str) -> String {
     let lines: Vec<String> = text
         .trim_end()
@@ -111,7 +111,7 @@ fn indented(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Prose that can stand in a section: headings that would end it, or be read as tasks, are bold instead.
+/// Prose that is safe in a section: headings that would end it, or be parsed as tasks, become bold.
 fn tame(text: &str) -> String {
     let (tamed, _) = outside_code(text.trim(), |line| {
         let bare = line.trim_start();

@@ -1,10 +1,11 @@
-//! Files that a sync service leaves where two devices wrote the same one: never plans, never deleted, only told of.
+//! Detects conflict copies that a sync service leaves when two devices write the same file. They are never plans and
+//! never deleted, only reported.
 
-/// The service that left a file of this name behind; `None` for any name that a person gives to a plan.
+/// The service that created a copy with this name; `None` for any name that a person gives to a plan.
 ///
-/// Document D's families are told by name alone: `PLAN (conflicted copy 2026-05-27) - Mac.md`, `PLAN [Conflict 2].md`,
-/// `Copy of PLAN.md` and `PLAN (1).md`. A number behind a blank is one only behind the name of a plan or its progress: the
-/// names of plans have no blanks, those of other files may.
+/// The known families are detected by name alone: `PLAN (conflicted copy 2026-05-27) - Mac.md`, `PLAN [Conflict 2].md`,
+/// `Copy of PLAN.md` and `PLAN (1).md`. A number after a blank counts only after the name of a plan or its progress
+/// file: plan names have no blanks, other files' names may.
 pub fn conflict_copy(file_name: &str) -> Option<&'static str> {
     let name = file_name.to_lowercase();
     let stem = name.strip_suffix(".md").unwrap_or(&name);
@@ -37,7 +38,7 @@ pub fn conflict_copy(file_name: &str) -> Option<&'static str> {
     is_small_number(tail).then_some("iCloud")
 }
 
-/// What a file was copied from by its name: `copy of plan` or `copy (2) of plan`.
+/// The original of a copy by its name: `copy of plan` or `copy (2) of plan`.
 fn copied(stem: &str) -> Option<&str> {
     let (count, original) = stem.strip_prefix("copy ")?.split_once("of ")?;
     let count = count.trim();
@@ -45,7 +46,7 @@ fn copied(stem: &str) -> Option<&str> {
     is_count.then_some(original)
 }
 
-/// Whether a file without its ending is a plan or its progress, or was one before a copy was made.
+/// Whether a file stem is that of a plan or its progress file, or was one before it was copied.
 fn is_of_plan(stem: &str) -> bool {
     let stem = stem.strip_suffix(".md").unwrap_or(stem);
     let own = stem.split(' ').next().unwrap_or_default();
@@ -61,7 +62,7 @@ fn is_small_number(text: &str) -> bool {
     (1..=3).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// What stands in brackets.
+/// The texts in brackets.
 fn bracketed(text: &str, open: char, close: char) -> impl Iterator<Item = &str> {
     text.split(open).skip(1).filter_map(move |behind| Some(behind.split_once(close)?.0))
 }

@@ -1,11 +1,11 @@
-//! The labels of a task: `- **What:** …`, `**Verification**: …`, `Status: …`, in the ways in which people write them.
+//! The labels of a task: `- **What:** …`, `**Verification**: …`, `Status: …`, in the styles that people use.
 
 use crate::plan::draft::Field;
 use crate::syntax::markdown::Blocks;
 use crate::syntax::nearest;
 use crate::syntax::source::{Source, Span, Spanned};
 
-/// Every field that is read, with the names that it goes by, the usual one first. Other labels are part of the task.
+/// The known fields with their names, the preferred one first. Other labels are part of the task.
 pub(super) const FIELDS: &[(Field, &[&str])] = &[
     (Field::Task, &["what"]),
     (
@@ -61,40 +61,38 @@ pub(super) const FIELDS: &[(Field, &[&str])] = &[
     (Field::Target, &["agent"]),
 ];
 
-/// The longest name that is taken for a label: longer bold text is a sentence.
+/// Longer bold text is a sentence, not a label.
 const NAME_CHARS_MAX: usize = 40;
 
-/// A label at the beginning of a line.
+/// A label at the start of a line.
 #[derive(Debug, Clone)]
 pub(super) struct Label {
-    /// The name as written.
+    /// As written.
     pub(super) name: Spanned<String>,
-    /// The field that it names.
     pub(super) kind: Option<Field>,
-    /// The line that it stands on.
     pub(super) line: Span,
-    /// How many bytes stand in front of its bullet or its first letter.
+    /// The number of bytes before its bullet or first letter.
     pub(super) indent: usize,
-    /// The label with stars and colon.
+    /// With stars and colon.
     pub(super) span: Span,
-    /// What stands behind it on its line, without blanks.
+    /// The rest of its line, trimmed.
     pub(super) value: Span,
-    /// Whether a list bullet stands in front of it.
+    /// Whether a list bullet precedes it.
     pub(super) is_bulleted: bool,
 }
 
-/// The usual name of a field.
+/// The preferred name of a field.
 pub(super) fn name(field: Field) -> &'static str {
     FIELDS.iter().find(|&&(known, _)| known == field).map_or("", |(_, names)| names[0])
 }
 
-/// The field with this name: case, dashes and a remark in brackets do not matter.
+/// The field with this name, ignoring case, dashes and a comment in brackets.
 pub(super) fn kind(name: &str) -> Option<Field> {
     let normal = normal(name);
     FIELDS.iter().find(|(_, names)| names.contains(&normal.as_str())).map(|&(field, _)| field)
 }
 
-/// The field that a label nearly names.
+/// The field that a label resembles.
 pub(super) fn nearly(name: &str) -> Option<&'static str> {
     let names = [Field::Task, Field::Contract, Field::Status, Field::Needs].map(self::name);
     nearest::nearest(&normal(name), names)
@@ -105,8 +103,8 @@ fn normal(name: &str) -> String {
     bare.trim().to_lowercase().replace(['_', '-'], " ")
 }
 
-/// Reads the label that begins a line: `**name:** value`, `**name**: value`, `*name*: value`, `**name: value**`, and
-/// without stars where the name is that of a field.
+/// Parses the label at the start of a line: `**name:** value`, `**name**: value`, `*name*: value`, `**name: value**`,
+/// and without stars if the name is that of a field.
 pub(super) fn label(source: &Source, line: Span) -> Option<Label> {
     let text = source.slice(line);
     let unquoted = text.trim_start_matches([' ', '\t', '>']);
@@ -128,7 +126,7 @@ pub(super) fn label(source: &Source, line: Span) -> Option<Label> {
     })
 }
 
-/// Name, where it begins, the length of the label, and where the value is.
+/// Name, its offset, the length of the label, and the span of the value.
 type Parts<'a> = (&'a str, usize, usize, std::ops::Range<usize>);
 
 fn starred(text: &str) -> Option<Parts<'_>> {
@@ -140,7 +138,7 @@ fn starred(text: &str) -> Option<Parts<'_>> {
     } else if let Some(value) = behind.trim_start().strip_prefix([':', '：']) {
         (inner, text.len() - value.len(), text.len() - value.len()..text.len())
     } else if behind.trim().is_empty() {
-        // `**Status: done**`: the value stands inside the stars.
+        // `**Status: done**`: the value is inside the stars.
         let (name, value) = inner.split_once([':', '：'])?;
         let at = stars.len() + inner.len() - value.len();
         (name, behind_at, at..at + value.len())
@@ -156,13 +154,13 @@ fn starred(text: &str) -> Option<Parts<'_>> {
     is_name.then_some((bare, at, label_length, value))
 }
 
-/// A label without stars has the name of a field; anything else is a sentence with a colon.
+/// Without stars, only the name of a field is a label; anything else is a sentence with a colon.
 fn plain(text: &str) -> Option<Parts<'_>> {
     let at = text.find([':', '：'])?;
     let (name, behind) = text.split_at(at);
     let sign = behind.chars().next().map_or(1, char::len_utf8);
     let is_set_off = behind[sign..].is_empty() || behind[sign..].starts_with([' ', '\t']) || sign > 1;
-    // Small letters at the beginning are a sentence that goes on, unless a list begins with them.
+    // A lowercase start continues a sentence, unless it starts a list item.
     let is_label = name.starts_with(|first: char| !first.is_lowercase()) && kind(name).is_some();
     (is_set_off && is_label).then(|| (name.trim_end(), 0, at + sign, at + sign..text.len()))
 }
@@ -196,7 +194,7 @@ pub(super) fn trimmed(source: &Source, span: Span) -> Span {
     Span::new(start, start + text.trim().len())
 }
 
-/// How far a line is indented: blanks in front of its first character, a tab counting for four.
+/// The indentation of a line; a tab counts as four.
 pub(super) fn indent(text: &str) -> usize {
     text.chars()
         .take_while(|character| matches!(character, ' ' | '\t'))
@@ -204,7 +202,7 @@ pub(super) fn indent(text: &str) -> usize {
         .sum()
 }
 
-/// The text behind the bullet or the number of a list item: where it begins in `text`.
+/// The offset of the text after the bullet or number of a list item.
 pub(super) fn item(text: &str) -> Option<usize> {
     let bare = text.trim_start_matches([' ', '\t', '>']);
     let digits = bare.bytes().take_while(u8::is_ascii_digit).count();
@@ -217,7 +215,7 @@ pub(super) fn item(text: &str) -> Option<usize> {
     (inner.len() < behind.len()).then(|| text.len() - inner.len())
 }
 
-/// A line of dashes, stars or underscores: it divides and says nothing.
+/// A dividing line of dashes, stars or underscores.
 pub(super) fn is_rule(line: &str) -> bool {
     let mut marks = line.chars().filter(|character| !character.is_whitespace());
     let Some(first) = marks.next().filter(|mark| ['-', '*', '_'].contains(mark)) else { return false };

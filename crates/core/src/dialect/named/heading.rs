@@ -1,43 +1,43 @@
-//! The heading of a task: its number or name, its marks and its title, in the ways in which people write them.
+//! Parses the heading of a task: number or name, marks and title, in the styles that people use.
 
 use super::status;
 use crate::plan::draft::{Mark, StepNumber};
 use crate::syntax::markdown::Cursor;
 use crate::syntax::source::{Source, Span, Spanned};
 
-/// What a heading says.
+/// A parsed heading.
 #[derive(Debug, Clone)]
 pub(super) struct Read {
     pub(super) kind: Kind,
-    /// The number or name in front of the title, as needs mention it: `3`, `1.2`, `WP-01`.
+    /// The number or name before the title, as needs mention it: `3`, `1.2`, `WP-01`.
     pub(super) label: Spanned<String>,
-    /// The number, where the label is one that can be counted with.
+    /// The number, if the label is a countable one.
     pub(super) number: Option<StepNumber>,
-    /// Every mark with the blanks that set it off, so that taking the span away takes the mark away.
+    /// Every mark with its surrounding blanks, so that deleting the span removes the mark cleanly.
     pub(super) marks: Vec<Spanned<Mark>>,
     pub(super) title: Spanned<String>,
 }
 
-/// How sure a heading is that of a task.
+/// How certain it is that a heading is a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// `Task 3: …`: it says so.
+    /// `Task 3: …`: certain.
     Task,
     /// `WP-01: …`: a name for a task, or for a list of them.
     Named,
-    /// `Step 3: …`: it says so, unless it is a part of a task.
+    /// `Step 3: …`: certain, unless it is part of a task.
     Step,
     /// `3. …`
     Number,
-    /// `1.2 …`: a number of a section as well as of a task.
+    /// `1.2 …`: may be a section or a task.
     Dotted,
-    /// `Phase 2: …`: tasks stand below it, or it is one.
+    /// `Phase 2: …`: contains tasks, or is one.
     Phase,
-    /// Nothing of all that.
+    /// None of these.
     Plain,
 }
 
-/// Words in front of a number that say what it counts.
+/// Words before a number that say what it counts.
 const COUNTED: &[(&str, Kind)] = &[
     ("task", Kind::Task),
     ("todo", Kind::Task),
@@ -91,17 +91,17 @@ const COUNTED: &[(&str, Kind)] = &[
     ("giai đoạn", Kind::Phase),
 ];
 
-/// What may stand between a number and a title.
+/// Separators between a number and a title.
 const SIGNS: &[char] = &['.', ')', ':', '：', '-', '–', '—', '·', '|', '、'];
 
-/// What may stand around a word that is a mark behind a title.
+/// Characters that may surround a mark word after a title.
 const FRAMES: &[(&str, &str)] = &[("(", ")"), ("[", "]"), ("**", "**"), ("— ", ""), ("– ", "")];
 
-/// Words behind a title that are a mark when they are set off: `(done)`, `— done`. Others are part of the title.
+/// Words after a title that are a mark if set off: `(done)`, `— done`. Others are part of the title.
 const MARKING: &[&str] =
     &["done", "complete", "completed", "in progress", "wip", "failed", "skipped", "cancelled", "deferred"];
 
-/// Reads the text of a heading, or of a list item that is a task.
+/// Parses the text of a heading, or of a list item that is a task.
 pub(super) fn read(source: &Source, span: Span) -> Read {
     let mut rest = Cursor { text: source.slice(span), at: span.start };
     let mut marks = Vec::new();
@@ -143,7 +143,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// Takes the number or name in front of the title.
+    /// Consumes the number or name before the title.
     fn label(&mut self) -> (Kind, Spanned<String>, Option<StepNumber>) {
         let read = self.counted().or_else(|| self.named()).or_else(|| self.numbered());
         match read {
@@ -226,7 +226,7 @@ impl Cursor<'_> {
         Some((if is_dotted { Kind::Dotted } else { Kind::Number }, label))
     }
 
-    /// Passes what stands between the number and the title.
+    /// Skips the separator between number and title.
     fn skip_signs(&mut self) {
         self.skip_blanks();
         if let Some(sign) = self.text.chars().next().filter(|sign| SIGNS.contains(sign)) {
@@ -236,14 +236,14 @@ impl Cursor<'_> {
     }
 }
 
-/// Whether a label may end here: in front of `Phase 1s` it may not.
+/// Whether a label may end here; in `Phase 1s` it may not.
 fn ends_label(behind: &str) -> bool {
     behind.is_empty()
         || behind.starts_with(|next: char| next.is_whitespace() || !next.is_alphanumeric())
         || !behind.is_ascii()
 }
 
-/// The number that steps are counted with.
+/// The step number.
 fn counting(label: &str) -> Option<StepNumber> {
     match label.parse::<u32>() {
         Ok(number) => Some(StepNumber::Counted(number)),
@@ -253,7 +253,7 @@ fn counting(label: &str) -> Option<StepNumber> {
     }
 }
 
-/// The length of the number in front: `3`, `1.2`, `3a`, `3–N`, `N+1`, or a single letter.
+/// The length of the leading number: `3`, `1.2`, `3a`, `3–N`, `N+1`, or a single letter.
 fn label_length(text: &str) -> usize {
     let atom = |text: &str| {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -285,7 +285,7 @@ fn label_length(text: &str) -> usize {
     }
 }
 
-/// A sign behind the title, with a status behind it at most: `✅`, `🚧 IN PROGRESS`.
+/// A sign after the title, optionally with a status: `✅`, `🚧 IN PROGRESS`.
 fn trailing_sign(text: &str) -> Option<(usize, Option<Mark>)> {
     let (at, mark) = status::last_sign(text)?;
     let length = status::leading_sign(&text[at..]).map_or(0, |(length, _)| length);
@@ -296,7 +296,7 @@ fn trailing_sign(text: &str) -> Option<(usize, Option<Mark>)> {
     (kept > 0 && is_status).then_some((kept, mark))
 }
 
-/// A word behind the title that is set off: `(done)`, `[done]`, `— done`, or a box.
+/// A set-off word after the title: `(done)`, `[done]`, `— done`, or a box.
 fn trailing_word(text: &str) -> Option<(usize, Option<Mark>)> {
     FRAMES.iter().find_map(|&(open, close)| {
         let at = text.strip_suffix(close)?.rfind(open)?;

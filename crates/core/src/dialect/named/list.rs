@@ -1,4 +1,4 @@
-//! Tasks that are items of lists: those with boxes, and those below a heading that promises work.
+//! Finds tasks that are list items: those with boxes, and those below a heading that promises work.
 
 use super::field;
 use super::heading::{self, Kind, Read};
@@ -40,14 +40,14 @@ struct Reach {
     end: usize,
 }
 
-/// Where a box begins that stands in no list but has text behind it.
+/// The offset of a box outside a list with text after it.
 fn bare_box(text: &str) -> Option<usize> {
     let bare = text.trim_start();
     let (length, _) = status::leading_box(bare)?;
     (length > 2 && !bare[length..].trim().is_empty()).then(|| text.len() - bare.len())
 }
 
-/// A box with something in it that nobody knows: `[?]`.
+/// A box with unknown content: `[?]`.
 fn unknown_box(text: &str) -> Option<(usize, Option<Mark>)> {
     let mut characters = text.strip_prefix('[')?.chars();
     let inner = characters.next().filter(|inner| !inner.is_alphanumeric())?;
@@ -75,7 +75,7 @@ fn listed(source: &Source, reach: Reach, title: usize, shape: Shape) -> Task {
     }
 }
 
-/// Where a list item ends: in front of the first line that is not indented below it.
+/// The end of a list item: before the first line that is not indented below it.
 fn item_end(source: &Source, sections: &[Section], line: Span, next: usize) -> usize {
     let indent = field::indent(source.slice(line));
     let heading = sections.partition_point(|section| section.heading.span.start <= line.start);
@@ -98,7 +98,7 @@ fn item_end(source: &Source, sections: &[Section], line: Span, next: usize) -> u
     end
 }
 
-/// The list below a heading that promises work: its numbered items, or else its bullets.
+/// The list below a heading that promises work: its numbered items, or otherwise its bullets.
 pub(super) fn items(source: &Source, blocks: &Blocks, sections: &[Section]) -> Vec<Task> {
     let found = |is_item: &dyn Fn(&str) -> bool| {
         let mut tasks = Vec::new();

@@ -1,8 +1,8 @@
-//! Which parts of a plan are its tasks. Document D writes them as `### N.` headings; people write them in many more ways,
-//! and none of them may be lost.
+//! Finds the tasks of a plan. The dialect writes them as `### N.` headings; people write them in many more ways, and
+//! none of them may get lost.
 //!
-//! Headings that say that they are tasks come first, with every box that stands outside of them. Where there are none, the
-//! boxes are the tasks; then phases; then the list below a heading such as "Tasks"; then numbered sections.
+//! Headings that are certainly tasks come first, with every box outside of them. Without any, the boxes are the tasks;
+//! then phases; then the list below a heading such as "Tasks"; then numbered sections.
 
 use std::collections::HashMap;
 
@@ -13,41 +13,41 @@ use crate::plan::draft::Field;
 use crate::syntax::markdown::{Blocks, Heading};
 use crate::syntax::source::{Source, Span, Spanned};
 
-/// The headings of a plan and what they divide it into.
+/// The headings of a plan and the parts that they delimit.
 pub(super) struct Outline {
-    /// The first heading of the first level that is no task.
+    /// The first level-1 heading that is not a task.
     pub(super) title: Option<Spanned<String>>,
     pub(super) title_line: Option<Span>,
-    /// What stands in front of the first section and the first task.
+    /// The text before the first section and the first task.
     pub(super) header: Span,
     pub(super) sections: Vec<Section>,
-    /// The tasks in file order. None of them reaches into another.
+    /// In file order, without overlaps.
     pub(super) tasks: Vec<Task>,
 }
 
-/// A heading and what stands below it.
+/// A heading and the text below it.
 #[derive(Debug, Clone)]
 pub(super) struct Section {
     pub(super) heading: Heading,
-    /// The heading without its `#`.
+    /// Without `#`.
     pub(super) name: Spanned<String>,
     read: Read,
-    /// Where the next heading of any rank begins.
+    /// The start of the next heading of any level.
     pub(super) own_end: usize,
-    /// Where the next heading of its rank begins.
+    /// The start of the next heading of the same or a higher level.
     pub(super) end: usize,
     fields: Vec<Field>,
-    /// The section that it is a part of.
+    /// The enclosing section.
     parent: Option<usize>,
 }
 
 impl Section {
-    /// What stands below the heading, sections of lower rank included.
+    /// The text below the heading, including subsections.
     pub(super) fn below(&self) -> Span {
         Span::new(self.heading.below.min(self.end), self.end)
     }
 
-    /// What stands below the heading in front of any other.
+    /// The text between the heading and the next one.
     pub(super) fn own(&self) -> Span {
         Span::new(self.heading.below.min(self.own_end), self.own_end)
     }
@@ -57,33 +57,33 @@ impl Section {
     }
 }
 
-/// One task, wherever it was found.
+/// A task from any of the forms.
 #[derive(Debug, Clone)]
 pub(super) struct Task {
     pub(super) shape: Shape,
-    /// Everything that belongs to it.
+    /// The whole task.
     pub(super) whole: Span,
     /// The heading, or the first line of the item.
     pub(super) heading: Span,
     pub(super) level: u8,
     pub(super) read: Read,
-    /// What stands below the heading, or behind the first line of the item.
+    /// The text below the heading, or after the first line of the item.
     pub(super) below: Span,
-    /// Where the fields of the task end: the first heading below its own, or the end.
+    /// The end of the fields: the first heading below its own, or the end.
     pub(super) own_end: usize,
 }
 
-/// How a task is written.
+/// The form of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     /// A heading with text below it.
     Heading,
-    /// A list item with a box, whose tick is at this place.
+    /// A list item with a box; the offset of its tick.
     Boxed(Span),
     Listed,
 }
 
-/// What the names of sections begin with that speak of other things than work.
+/// Prefixes of section names that are not about work.
 const ASIDES: &[&str] = &[
     "risk",
     "top risk",
@@ -104,7 +104,7 @@ const ASIDES: &[&str] = &[
     "lessons",
 ];
 
-/// What the names of sections begin or end with whose boxes are criteria.
+/// Prefixes and suffixes of section names whose boxes are criteria.
 const CRITERIA: &[&str] = &[
     "criteria",
     "acceptance",
@@ -121,7 +121,7 @@ const CRITERIA: &[&str] = &[
     "완료 조건",
 ];
 
-/// Sections whose lists are tasks, by words in their names.
+/// Words in the names of sections whose lists are tasks.
 const WORK: &[&str] = &[
     "task",
     "step",
@@ -184,7 +184,7 @@ impl Outline {
         Self::around(source, blocks, sections, tasks)
     }
 
-    /// Whether a place belongs to a task.
+    /// Whether an offset belongs to a task.
     pub(super) fn is_in_task(&self, at: usize) -> bool {
         is_in(&self.tasks, at)
     }
@@ -206,7 +206,7 @@ impl Outline {
     }
 }
 
-/// Every heading. Text above a line of dashes is meant as text: only a line of equals signs makes a heading of it.
+/// Every heading. Text above a line of dashes is meant as text: only equals signs make a setext heading.
 fn sections(source: &Source, blocks: &Blocks) -> Vec<Section> {
     let end = source.text().len();
     let headings: Vec<Heading> = blocks
@@ -225,7 +225,7 @@ fn sections(source: &Source, blocks: &Blocks) -> Vec<Section> {
         let mut section = Section { heading, name, read, own_end, end, fields: Vec::new(), parent: None };
         section.fields = field::text_lines(source, blocks, section.own())
             .filter_map(|line| field::label(source, line))
-            // What is indented belongs to an item of a list.
+            // Indented text belongs to a list item.
             .filter(|label| label.indent < 2)
             .filter_map(|label| label.kind)
             .collect();
@@ -234,7 +234,7 @@ fn sections(source: &Source, blocks: &Blocks) -> Vec<Section> {
         open.push(index);
         sections.push(section);
     }
-    // From the last one on, the next heading of each rank is known.
+    // Backwards, so that the next heading of each level is known.
     let mut next = [end; 7];
     for section in sections.iter_mut().rev() {
         let rank = usize::from(section.heading.level.min(6));
@@ -249,7 +249,7 @@ fn is_single(source: &Source, heading: &Heading) -> bool {
     source.slice(heading.span).lines().count() == 2
 }
 
-/// The tasks whose headings say that they are.
+/// The tasks with unambiguous headings.
 fn stated(sections: &[Section], boxes: &[Task]) -> Vec<Task> {
     let has_boxes = |section: &Section| {
         let next = boxes.partition_point(|task| task.heading.start < section.heading.span.start);
@@ -283,7 +283,7 @@ fn stated(sections: &[Section], boxes: &[Task]) -> Vec<Task> {
         }
         let inner = said[place + 1..].iter().map(|&inner| &sections[inner]);
         let mut inner = inner.take_while(|inner| inner.heading.span.start < section.end);
-        // Tasks stand below it: it only holds them together. Steps of a task are parts of it.
+        // A heading with tasks below it is only a group. Steps of a task are parts of it.
         let holds = inner.any(|inner| match section.read.kind {
             Kind::Task => inner.read.kind == Kind::Task,
             Kind::Step => matches!(inner.read.kind, Kind::Task | Kind::Step),
@@ -299,8 +299,8 @@ fn stated(sections: &[Section], boxes: &[Task]) -> Vec<Task> {
     tasks
 }
 
-/// The places of the tasks, and of the sections among them that only lack the fields: where half of the phases say how they
-/// are verified, the others are tasks as well.
+/// The tasks, and sections among them that only lack the fields: if half of the phases have a verification, the others
+/// are tasks as well.
 fn with_siblings(sections: &[Section], says_so: &[bool]) -> Vec<usize> {
     let family = |section: &Section| match section.read.kind {
         Kind::Number | Kind::Dotted | Kind::Phase => {
@@ -322,7 +322,7 @@ fn with_siblings(sections: &[Section], says_so: &[bool]) -> Vec<usize> {
     (0..sections.len()).filter(is_one).collect()
 }
 
-/// The sections of a kind that hold no other of that kind.
+/// The sections of a kind that contain no other of that kind.
 fn leaves(sections: &[Section], is_one: impl Fn(&Section) -> bool) -> Vec<Task> {
     let of_kind: Vec<&Section> = sections.iter().filter(|section| is_one(section)).collect();
     let holds = |place: usize| {
@@ -343,13 +343,13 @@ fn headed(section: &Section) -> Task {
     }
 }
 
-/// The sections that a place lies in, the innermost first.
+/// The sections around an offset, innermost first.
 fn around(sections: &[Section], at: usize) -> impl Iterator<Item = &Section> {
     let innermost = sections.partition_point(|section| section.heading.span.start < at).checked_sub(1);
     std::iter::successors(innermost.map(|index| &sections[index]), |section| Some(&sections[section.parent?]))
 }
 
-/// The name of a section as lists of names have it: without number and marks, in small letters.
+/// The normalized name of a section: lowercase, without number and marks.
 fn plain_name(section: &Section) -> String {
     section.read.title.value.to_lowercase()
 }
@@ -364,7 +364,7 @@ fn is_criteria(section: &Section) -> bool {
     name == "status" || CRITERIA.iter().any(|word| name.starts_with(word) || name.ends_with(word))
 }
 
-/// Whether the list below a heading is one of tasks.
+/// Whether the list below a heading contains tasks.
 pub(super) fn promises_work(section: &Section) -> bool {
     let name = plain_name(section);
     section.heading.level > 1 && !is_aside(section) && WORK.iter().any(|word| name.contains(word))
@@ -375,7 +375,7 @@ fn is_in(tasks: &[Task], at: usize) -> bool {
     next > 0 && at < tasks[next - 1].whole.end
 }
 
-/// Lets every task end where the next one begins.
+/// Ends every task where the next one starts.
 fn cut(tasks: &mut [Task]) {
     let starts: Vec<usize> = tasks.iter().skip(1).map(|task| task.whole.start).collect();
     for (task, start) in tasks.iter_mut().zip(starts) {

@@ -1,4 +1,4 @@
-//! The bytes that a change takes in a named plan. Every function returns edits and touches nothing else.
+//! Computes the edits for a change to a named plan. Never edits anything itself.
 
 use super::outline::{Outline, Shape, Task};
 use super::{DIALECT, field, status};
@@ -11,10 +11,10 @@ use crate::plan::lifecycle::State;
 use crate::syntax::markdown::Blocks;
 use crate::syntax::source::{Edit, Source, Span};
 
-/// The heading below which notes are kept.
+/// The heading of the notes.
 const NOTES: &str = "notes";
 
-/// The edits that make `change` in `source`, which reads as `draft`.
+/// The edits for `change` in `source`, parsed as `draft`.
 pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<Vec<Edit>, Refusal> {
     let blocks = Blocks::read(source, frontmatter::split(source.text()).body);
     let outline = Outline::of(source, &blocks);
@@ -31,7 +31,7 @@ pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<V
         Change::Move { step, to } => relocate(source, draft, *step, *to),
         Change::Renumber => renumber(source, draft, &(0..draft.steps.len()).collect::<Vec<_>>()),
         Change::Append { .. } => return Err(no_word("a new step")),
-        Change::Expand { .. } => return Err(no_word("a template that is written out")),
+        Change::Expand { .. } => return Err(no_word("an expanded template")),
     })
 }
 
@@ -43,7 +43,7 @@ fn set_key(source: &Source, key: &str, value: &str) -> Result<Edit, Refusal> {
     frontmatter::set(source, key, value).ok_or_else(|| Refusal::NotPlain { key: key.to_owned() })
 }
 
-/// A task is marked in its box, in its status, or with a sign in front of its title. What stands behind a status stays.
+/// Marks a task in its box, in its status, or with a sign before its title. A note after a status stays.
 fn set_mark(source: &Source, (task, step): (&Task, &StepDraft), mark: Option<Mark>) -> Vec<Edit> {
     if step.marks.iter().map(|mark| mark.value).eq(mark) {
         return Vec::new();
@@ -68,12 +68,12 @@ fn set_mark(source: &Source, (task, step): (&Task, &StepDraft), mark: Option<Mar
     edits
 }
 
-/// Whether a task is written as document D does it, and so has a line for its status.
+/// Whether a task has the standard form, and so a line for its status.
 fn has_form(step: &StepDraft) -> bool {
     [Field::Task, Field::Contract].into_iter().any(|kind| step.field(kind).is_some())
 }
 
-/// Puts the status behind the verification, or behind everything that is said in front of other headings.
+/// Inserts the status after the verification, or after everything before other headings.
 fn append_status(source: &Source, task: &Task, step: &StepDraft, mark: Option<Mark>) -> Edit {
     let newline = source.line_ending();
     let first = step.fields.0.first().map_or(step.heading.0, |field| field.label);
@@ -89,7 +89,7 @@ fn append_status(source: &Source, task: &Task, step: &StepDraft, mark: Option<Ma
     Edit::insert(end, format!("{gap}{newline}{prefix}**Status:** {}", status::boxed(mark)))
 }
 
-/// Where a text ends in front of the blank lines and the dividing lines behind it.
+/// The end of a text without trailing blank and dividing lines.
 fn undivided_end(source: &Source, span: Span) -> usize {
     let lines: Vec<Span> = field::lines(source, span).collect();
     let is_said = |line: &&Span| {
@@ -109,7 +109,7 @@ fn insert_sign(source: &Source, step: &StepDraft, mark: Mark) -> Edit {
     Edit::insert(at, format!("{}{} ", if is_set_off { "" } else { " " }, status::sign(mark)))
 }
 
-/// Says where the plan stands, where it says so: in its frontmatter, in its status line, or in a new one below the title.
+/// Sets the status of the plan in its frontmatter, in its status line, or in a new line below the title.
 fn become_state(
     source: &Source,
     (blocks, outline): (&Blocks, &Outline),
@@ -124,7 +124,7 @@ fn become_state(
         return Ok(vec![set_key(source, "status", word)?]);
     }
     if let Some(said) = &draft.status.0 {
-        // A sign in front of the word says the same, and goes with it.
+        // A sign before the word means the same, so it is replaced with the word.
         let line = source.line_at(said.span.start);
         let before = source.slice(Span::new(line.start, said.span.start));
         let start = status::last_sign(before).map_or(said.span.start, |(at, _)| line.start + at);
@@ -142,7 +142,7 @@ fn become_state(
     }])
 }
 
-/// What stands below the last heading "Notes" that is no part of a task.
+/// The text below the last heading "Notes" that is not part of a task.
 pub(super) fn notes_region(outline: &Outline) -> Option<Span> {
     let is_notes = |section: &&super::outline::Section| {
         section.name.value.eq_ignore_ascii_case(NOTES) && !outline.is_in_task(section.heading.span.start)
@@ -155,7 +155,7 @@ fn append_note(source: &Source, outline: &Outline, text: &str) -> Edit {
     if let Some(notes) = notes_region(outline) {
         let kept = source.slice(notes).trim_end();
         return match kept.is_empty() {
-            // Nothing stands below the heading yet.
+            // The section is still empty.
             true => {
                 let heading_end = source.text()[..notes.start].trim_end_matches(['\n', '\r']).len();
                 Edit::insert(heading_end, format!("{newline}{newline}- {text}"))
@@ -187,7 +187,7 @@ fn rename(
     Ok(edits)
 }
 
-/// Adds a name to the list; `None` when it is there.
+/// Adds a name to the list; `None` if it is already there.
 fn add_need(
     source: &Source,
     draft: &Draft,
@@ -206,10 +206,10 @@ fn add_need(
     }))
 }
 
-/// Puts a field in front of the others, bulleted like them.
+/// Inserts a field before the others, bulleted like them.
 fn insert_field(source: &Source, task: &Task, step: &StepDraft, line: &str) -> Result<Edit, Refusal> {
     if task.shape != Shape::Heading {
-        return Err(no_word("an id or a need of a list item"));
+        return Err(no_word("an id or needs in a list item"));
     }
     let newline = source.line_ending();
     let Some(first) = step.fields.0.first() else {
@@ -221,12 +221,12 @@ fn insert_field(source: &Source, task: &Task, step: &StepDraft, line: &str) -> R
     Ok(Edit::insert(start, format!("{prefix}{line}{newline}{gap}")))
 }
 
-/// Numbers the tasks by their place in `order`. Needs that name a task by its heading follow by themselves.
+/// Numbers the tasks by their position in `order`. Needs that refer to a heading follow by themselves.
 fn renumber(source: &Source, draft: &Draft, order: &[usize]) -> Vec<Edit> {
     order::renumber(draft, order, |need| source.slice(need.span) == need.value)
 }
 
-/// Moves a task: the texts of the tasks change places, what stands between them stays where it is.
+/// Moves a task: the texts of the tasks change places, the text between them stays.
 fn relocate(source: &Source, draft: &Draft, step: usize, to: usize) -> Vec<Edit> {
     let slots: Vec<Span> = draft.steps.iter().map(|step| order::slot(source, step)).collect();
     let order = order::moved(slots.len(), step, to);

@@ -1,4 +1,4 @@
-//! The progress of a plan: one line for everything that happened, in a file that only grows.
+//! The progress file of a plan: one line per event, append-only.
 
 use super::slug::{plan_of, progress_file};
 use crate::dialect::{Beside, Happening};
@@ -6,8 +6,8 @@ use crate::plan::draft::{Draft, StepNumber};
 use crate::plan::lifecycle::State;
 use crate::syntax::source::Source;
 
-/// The line for something that happened: `2026-06-10 14:30 /work — completed task 1: "First task" (all tests pass)`.
-/// A plan that is not called as document D calls plans keeps no progress.
+/// The line for an event: `2026-06-10 14:30 /work — completed task 1: "First task" (all tests pass)`. `None` for a plan
+/// whose file name is not that of a named plan, which has no progress file.
 pub(super) fn beside(source: &Source, draft: &Draft, happening: &Happening<'_>) -> Vec<Beside> {
     let place = source.place().replace('\\', "/");
     let Some(name) = plan_of(place.rsplit('/').next().unwrap_or_default()) else { return Vec::new() };

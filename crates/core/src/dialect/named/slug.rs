@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// The longest name: file systems take 255 bytes, and sync services add to them.
+/// File systems allow 255 bytes, and sync services append to the name.
 const SLUG_BYTES_MAX: usize = 120;
 
-/// The name of a named plan: one component of a path, whatever it is put between.
+/// The name of a named plan: always a single, safe path component.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slug(String);
 
@@ -21,45 +21,42 @@ impl fmt::Display for Slug {
     }
 }
 
-/// Why a text names no named plan.
+/// Why a text is not a plan name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BadSlug {
     Empty,
     /// It is `PLAN` or `PLAN.md`: the plan that has no name.
     Unnamed,
-    /// It would leave its folder.
+    /// It would leave its directory.
     Escapes(String),
-    /// It has a character that names of plans do not have, or begins with one that may not be first.
+    /// It has an invalid character, or starts with one that may not be first.
     Character(String, char),
-    /// It is too long for a file.
+    /// It is too long for a file name.
     TooLong,
 }
 
 impl fmt::Display for BadSlug {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Empty => write!(f, "the name of the plan is empty"),
-            Self::Unnamed => write!(f, "`PLAN.md` is the plan without a name"),
+            Self::Empty => write!(f, "the plan name is empty"),
+            Self::Unnamed => write!(f, "`PLAN.md` is reserved for the plan without a name"),
             Self::Escapes(name) => {
-                write!(
-                    f,
-                    "unsafe plan name {name:?}: a name is one component of a path, without `/`, `\\` and `..`"
-                )
+                write!(f, "unsafe plan name {name:?}: expected one path component without `/`, `\\` or `..`")
             }
             Self::Character(name, character) => {
                 write!(
                     f,
-                    "the plan name {name:?} has {character:?}; letters, digits, `-`, `_` and `.` are allowed"
+                    "invalid character {character:?} in plan name {name:?}: use letters, digits, `-`, `_` and `.`"
                 )
             }
-            Self::TooLong => write!(f, "the name of the plan is longer than {SLUG_BYTES_MAX} bytes"),
+            Self::TooLong => write!(f, "the plan name is longer than {SLUG_BYTES_MAX} bytes"),
         }
     }
 }
 
 impl std::error::Error for BadSlug {}
 
-/// The plan that a text names: a slug, a stem (`PLAN-x`) or a file name (`PLAN-x.md`). Case is kept.
+/// Parses a slug, a stem (`PLAN-x`) or a file name (`PLAN-x.md`). Case is kept.
 pub fn slug(text: &str) -> Result<Slug, BadSlug> {
     let text = text.trim();
     let stem = text.strip_suffix(".md").unwrap_or(text);
@@ -86,27 +83,26 @@ pub fn slug(text: &str) -> Result<Slug, BadSlug> {
     Ok(Slug(name.to_owned()))
 }
 
-/// The file of a plan; that of the plan without a name for `None`.
+/// The file name of a plan; `None` is the plan without a name.
 pub fn plan_file(slug: Option<&Slug>) -> String {
     slug.map_or_else(|| "PLAN.md".to_owned(), |slug| format!("PLAN-{slug}.md"))
 }
 
-/// The file in which the progress of a plan is kept.
+/// The progress file of a plan.
 pub fn progress_file(slug: Option<&Slug>) -> String {
     slug.map_or_else(|| "progress.md".to_owned(), |slug| format!("progress-{slug}.md"))
 }
 
-/// Which plan a file is.
+/// The plan that a file contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Name {
-    /// The one without a name.
+    /// Without a name.
     Unnamed,
-    /// The one with this name.
+    /// With this name.
     Named(Slug),
 }
 
 impl Name {
-    /// The name, if it has one.
     pub fn slug(&self) -> Option<&Slug> {
         match self {
             Self::Unnamed => None,
@@ -115,11 +111,11 @@ impl Name {
     }
 }
 
-/// What the names of plans begin with that document D's tools put away beside the others: `PLAN.archive.20260612-auth.md`.
+/// The prefix of plans archived in place: `PLAN.archive.20260612-auth.md`.
 pub const ARCHIVED: &str = "PLAN.archive.";
 
-/// Which plan a file is; `None` where it is none. `PLAN.archive.md` is no plan, and neither is a copy that a sync service
-/// left.
+/// The plan that a file contains, by its name. `PLAN.archive.md` is not a plan, and neither are copies that a sync
+/// service left.
 pub fn plan_of(file_name: &str) -> Option<Name> {
     if file_name == "PLAN.md" {
         return Some(Name::Unnamed);

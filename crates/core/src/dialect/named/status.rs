@@ -1,22 +1,22 @@
-//! The words, boxes and signs with which people say how far a task is. The beginning of a status decides; what stands
-//! behind it is the author's note and stays.
+//! Parses the words, boxes and signs that people use for the status of a task. The start of a status decides; the rest
+//! is the author's note and stays.
 
 use std::ops::Range;
 
 use crate::plan::draft::Mark;
 
-/// What a status says.
+/// A parsed status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Reading {
-    /// The claim; `None` where the task is said to be still open.
+    /// `None` if the task is still open.
     pub(super) mark: Option<Mark>,
-    /// Whether anything in it was understood.
+    /// Whether any part of it was understood.
     pub(super) is_known: bool,
-    /// The bytes that say it; a note may follow them.
+    /// The span without a following note.
     pub(super) said: Range<usize>,
 }
 
-/// How a status is spelled.
+/// The style of a status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Style {
     Box,
@@ -24,7 +24,7 @@ enum Style {
     CapitalWord,
 }
 
-/// Signs that may stand in front of a status, around a title and in a box. The sign of a mark that we write comes first.
+/// Signs before a status, around a title and in a box. The first of each mark is the one we write.
 const SIGNS: &[(&str, Option<Mark>)] = &[
     ("✅", Some(Mark::Done)),
     ("☑", Some(Mark::Done)),
@@ -46,10 +46,10 @@ const SIGNS: &[(&str, Option<Mark>)] = &[
     ("🔜", None),
 ];
 
-/// Makes a sign coloured; it is part of the sign.
+/// Variation selector that makes a sign colored; part of the sign.
 const COLOURED: char = '\u{fe0f}';
 
-/// What stands in a box, the characters that we write first.
+/// Characters in a box; the first of each mark is the one we write.
 const BOXES: &[(&str, Option<Mark>)] = &[
     (" ", None),
     ("", None),
@@ -67,7 +67,7 @@ const BOXES: &[(&str, Option<Mark>)] = &[
     (">", Some(Mark::Skipped)),
 ];
 
-/// Words at the beginning of a status. Longer ones that begin alike come first.
+/// Words at the start of a status. Longer ones with the same start come first.
 const WORDS: &[(&str, Option<Mark>)] = &[
     ("in progress", Some(Mark::Running)),
     ("in-progress", Some(Mark::Running)),
@@ -157,10 +157,10 @@ const WORDS: &[(&str, Option<Mark>)] = &[
     ("tbd", None),
 ];
 
-/// What may stand around a status and says nothing.
+/// Characters around a status without meaning.
 const WRAPPING: &[char] = &['*', '_', '`', '"', '\'', ' ', '\t'];
 
-/// Reads a status: `[x] (2026-04-29: note)`, `in progress (since Monday)`, `✅ Done`, `**DONE**`.
+/// Parses a status: `[x] (2026-04-29: note)`, `in progress (since Monday)`, `✅ Done`, `**DONE**`.
 pub(super) fn read(text: &str) -> Reading {
     let boxes = boxes(text);
     if boxes.len() > 1 {
@@ -186,7 +186,7 @@ pub(super) fn read(text: &str) -> Reading {
     }
     let word = leading_word(&text[at..]);
     let end = at + word.map_or(0, |(length, _)| length);
-    // A box or a sign has the say; the word behind it only repeats it.
+    // A box or a sign decides; the word after it only repeats it.
     match (claim, word) {
         (Some(mark), _) | (None, Some((_, mark))) => {
             let end = start + text[start..end].trim_end_matches(WRAPPING).len();
@@ -196,8 +196,8 @@ pub(super) fn read(text: &str) -> Reading {
     }
 }
 
-/// `[ ] Not started | [ ] In progress | [x] Complete`: the box that is ticked says which it is. Several tasks in one line
-/// are done when all are.
+/// `[ ] Not started | [ ] In progress | [x] Complete`: the ticked box decides. Several tasks on one line are done when
+/// all are.
 fn several(text: &str, boxes: &[(usize, usize, Option<Mark>)]) -> Reading {
     let said = 0..text.trim_end().len();
     let word = |&(_, end, _): &(usize, usize, Option<Mark>)| {
@@ -213,7 +213,7 @@ fn several(text: &str, boxes: &[(usize, usize, Option<Mark>)]) -> Reading {
     Reading { mark, is_known: true, said }
 }
 
-/// The status with another claim, spelled like the one that is there.
+/// The status with another mark, in the existing style.
 pub(super) fn rewritten(text: &str, mark: Option<Mark>) -> String {
     let reading = read(text);
     let said = &text[reading.said.clone()];
@@ -226,17 +226,17 @@ pub(super) fn rewritten(text: &str, mark: Option<Mark>) -> String {
     format!("{}{}{}", &text[..reading.said.start], spelled(mark, style), &text[reading.said.end..])
 }
 
-/// The status as a box, as document D writes it.
+/// The status as a box.
 pub(super) fn boxed(mark: Option<Mark>) -> String {
     spelled(mark, Style::Box)
 }
 
-/// The character of a box that says this.
+/// The box character of a mark.
 pub(super) fn tick(mark: Option<Mark>) -> &'static str {
     BOXES.iter().find(|(_, known)| *known == mark).map_or(" ", |&(tick, _)| tick)
 }
 
-/// The sign that is put in front of a title.
+/// The sign to put before a title.
 pub(super) fn sign(mark: Mark) -> &'static str {
     SIGNS.iter().find(|(_, known)| *known == Some(mark)).map_or("", |&(sign, _)| sign)
 }
@@ -256,7 +256,7 @@ fn spelled(mark: Option<Mark>, style: Style) -> String {
     }
 }
 
-/// The length of the box in front and what it says; `None` where what is in it says nothing that we know.
+/// The length of a leading box and its mark; `None` if its content is unknown.
 pub(super) fn leading_box(text: &str) -> Option<(usize, Option<Mark>)> {
     let inner = text.strip_prefix('[')?;
     let (tick, behind) = inner.split_once(']')?;
@@ -270,19 +270,19 @@ pub(super) fn leading_box(text: &str) -> Option<(usize, Option<Mark>)> {
     Some((text.len() - behind.len(), mark))
 }
 
-/// The length of the sign in front and what it says.
+/// The length of a leading sign and its mark.
 pub(super) fn leading_sign(text: &str) -> Option<(usize, Option<Mark>)> {
     let &(sign, mark) = SIGNS.iter().find(|(sign, _)| text.starts_with(sign))?;
     let coloured = text[sign.len()..].starts_with(COLOURED);
     Some((sign.len() + if coloured { COLOURED.len_utf8() } else { 0 }, mark))
 }
 
-/// The last sign of a text: where it begins and what it says.
+/// The offset and mark of the last sign of a text.
 pub(super) fn last_sign(text: &str) -> Option<(usize, Option<Mark>)> {
     SIGNS.iter().filter_map(|(sign, mark)| Some((text.rfind(sign)?, *mark))).max_by_key(|&(at, _)| at)
 }
 
-/// The length of the word of a status in front and what it says.
+/// The length of a leading status word and its mark.
 pub(super) fn leading_word(text: &str) -> Option<(usize, Option<Mark>)> {
     if let Some(share) = share(text) {
         return Some(share);
@@ -307,14 +307,14 @@ fn share(text: &str) -> Option<(usize, Option<Mark>)> {
     Some((text.len() - behind.len(), mark))
 }
 
-/// The length of a status that nobody knows: up to a note.
+/// The length of an unknown status, up to a note.
 fn head(text: &str) -> usize {
     const NOTES: [&str; 6] = ["(", "—", "–", " - ", ",", ";"];
     let end = NOTES.iter().filter_map(|sign| text.find(sign)).min().unwrap_or(text.len());
     text[..end].trim_end().len()
 }
 
-/// Every box in the text: where it begins and ends and what it says.
+/// Every box in the text: start, end and mark.
 fn boxes(text: &str) -> Vec<(usize, usize, Option<Mark>)> {
     let places = text.match_indices('[').map(|(at, _)| at);
     places
@@ -325,7 +325,7 @@ fn boxes(text: &str) -> Vec<(usize, usize, Option<Mark>)> {
         .collect()
 }
 
-/// Pictures in front of a status that say nothing by themselves, such as coloured dots.
+/// Pictures before a status without meaning, such as colored dots.
 fn is_picture(character: char) -> bool {
     matches!(u32::from(character), 0x1f000..=0x1ffff | 0x2600..=0x27bf | 0x2b00..=0x2bff | 0xfe0f)
 }

@@ -1,4 +1,4 @@
-//! One task: its fields, what the agent is told, and what decides whether it is done.
+//! Parses one task: its fields, the text for the agent, and the contract.
 
 use super::field::{self, Label};
 use super::outline::{Shape, Task};
@@ -9,7 +9,6 @@ use crate::plan::draft::{ContractDraft, Field, FieldDraft, Layout, Oddity, StepD
 use crate::syntax::markdown::Blocks;
 use crate::syntax::source::{Source, Span, Spanned};
 
-/// Reads the task at a place.
 pub(super) fn read(
     source: &Source,
     blocks: &Blocks,
@@ -42,7 +41,7 @@ pub(super) fn read(
     reader.step
 }
 
-/// The labels of a task. A label that is indented below the others belongs to one of them.
+/// The labels of a task. A label that is indented below others belongs to one of them.
 fn labels(source: &Source, blocks: &Blocks, task: &Task) -> Vec<Label> {
     let own = Span::new(task.below.start, task.own_end.clamp(task.below.start, task.below.end));
     let mut labels: Vec<Label> =
@@ -61,7 +60,7 @@ struct Reader<'a> {
     labels: &'a [Label],
     step: StepDraft,
     oddities: &'a mut Vec<Spanned<Oddity>>,
-    /// What fields have taken: it is no part of what the agent is told.
+    /// Spans consumed by fields, which are not part of the text for the agent.
     taken: Vec<Span>,
 }
 
@@ -70,7 +69,7 @@ impl Reader<'_> {
         let labels = self.labels;
         for (index, label) in labels.iter().enumerate() {
             let Some(kind) = label.kind else { continue };
-            // The box says how far the task is.
+            // The box is the status of the task.
             if kind == Field::Status && matches!(self.task.shape, Shape::Boxed(_)) {
                 continue;
             }
@@ -101,7 +100,7 @@ impl Reader<'_> {
                     self.take(label, region);
                 }
                 Field::Needs => self.needs(label, region),
-                // What it says is told to the agent with all else.
+                // Its value stays in the text for the agent.
                 Field::Task
                 | Field::Reads
                 | Field::Sealed
@@ -120,7 +119,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What belongs to a field: all up to the next label, or only its paragraph where it is one line by nature.
+    /// The extent of a field: up to the next label, or only its paragraph for one-line fields.
     fn region(&self, index: usize, kind: Field) -> Span {
         let label = &self.labels[index];
         let own_end = self.task.own_end.clamp(self.task.below.start, self.task.below.end);
@@ -156,7 +155,7 @@ impl Reader<'_> {
         self.take(label, region);
     }
 
-    /// A task that is verified in two ways is verified by a person: one of them alone would judge half of it.
+    /// A task with two verifications needs a person: one of them alone would check only half of it.
     fn second_contract(&mut self, label: &Label, region: Span) {
         let first = self.step.contract.replace(ContractDraft { is_manual: true, ..ContractDraft::default() });
         let command = first.and_then(|first| first.command);
@@ -198,7 +197,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A name that is one. Others are part of the task: people write sentences behind these labels as well.
+    /// A valid name. Anything else is part of the task: people write sentences after these labels too.
     fn name(&mut self, kind: Field, label: &Label, region: Span) {
         let Some(name) = slug(self.source, label.value) else {
             self.step.fields.0.pop();
@@ -212,7 +211,7 @@ impl Reader<'_> {
         self.take(label, region);
     }
 
-    /// What the agent is told: all that no field has taken, or the title where there is nothing else.
+    /// The text for the agent: everything that no field consumed, or the title if nothing is left.
     fn tell(&mut self) {
         let (title, below) = (self.task.read.title.clone(), self.task.below);
         let kept = kept(below, &self.taken);
@@ -231,7 +230,7 @@ impl Reader<'_> {
             }
         };
         let is_empty = text.value.is_empty();
-        // A task that says "What:" and nothing behind it is not finished; one that never says it is told by its title.
+        // An empty "What:" is an unfinished task; without the label, the title is the task.
         let is_unsaid = is_empty && self.step.field(Field::Task).is_some();
         self.step.task = match is_empty {
             false => Some(text),
@@ -239,7 +238,7 @@ impl Reader<'_> {
         };
     }
 
-    /// What stands behind the label "What", if nothing else is to be told.
+    /// The text after the label "What", if there is no other text for the agent.
     fn only_what(&self, kept: &[Span]) -> Option<Spanned<String>> {
         let mut told = kept.iter().filter(|span| !self.is_idle(**span));
         let only = *told.next().filter(|_| told.next().is_none())?;
@@ -267,13 +266,13 @@ impl Reader<'_> {
         is_only.then(|| Spanned::new(text, Span::new(label.value.start, rest.span.end.max(label.value.end))))
     }
 
-    /// Whether nothing is said: blank lines and lines that divide.
+    /// Whether there are only blank and dividing lines.
     fn is_idle(&self, span: Span) -> bool {
         self.source.slice(span).lines().all(|line| line.trim().is_empty() || field::is_rule(line))
     }
 
-    /// The lines of some spans, moved to the left by up to `indent` blanks. Blank and dividing lines around each of them go;
-    /// one blank line stands where a field was taken out between two.
+    /// The lines of some spans, unindented by up to `indent`. Blank and dividing lines around each are dropped; one
+    /// blank line remains where a field was removed.
     fn joined(&self, spans: &[Span], indent: usize) -> Spanned<String> {
         let is_idle = |line: &Span| {
             let text = self.source.slice(*line);
@@ -318,18 +317,18 @@ fn kept(span: Span, taken: &[Span]) -> Vec<Span> {
     kept
 }
 
-/// Where a text ends in front of the blank lines and the dividing lines at its end.
+/// The end of a text without trailing blank and dividing lines.
 fn undivided(source: &Source, start: usize, end: usize) -> usize {
     let text = &source.text()[start..end];
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let is_idle = |line: &&&str| line.trim().is_empty() || field::is_rule(line);
-    // The first line is what stands behind the label.
+    // The first line follows the label.
     let idle = lines.iter().skip(1).rev().take_while(is_idle);
     let has_rule = idle.clone().any(|line| field::is_rule(line));
     if has_rule { end - idle.map(|line| line.len()).sum::<usize>() } else { end }
 }
 
-/// Where the paragraph of a line ends: in front of a blank line, a list item, code, or `end`.
+/// The end of a line's paragraph: before a blank line, a list item, code, or `end`.
 fn paragraph_end(source: &Source, blocks: &Blocks, line: Span, end: usize) -> usize {
     let mut at = source.next_line(line.end).min(end);
     while at < end {
@@ -348,7 +347,7 @@ fn paragraph_end(source: &Source, blocks: &Blocks, line: Span, end: usize) -> us
     at.max(line.end.min(end))
 }
 
-/// The names on a line, set off by commas, without their backticks; none where it says "none".
+/// The names on a line, separated by commas, without backticks; empty for "none".
 pub(super) fn names(source: &Source, line: Span) -> Vec<Spanned<String>> {
     let mut at = line.start;
     let mut names = Vec::new();
@@ -366,13 +365,13 @@ pub(super) fn names(source: &Source, line: Span) -> Vec<Spanned<String>> {
     }
 }
 
-/// Whether a list says that it is empty.
+/// Whether a list is explicitly empty.
 pub(super) fn is_none(text: &str) -> bool {
     ["none", "nothing", "n/a", "-", "–", "—", "无", "없음"]
         .contains(&text.to_lowercase().trim_end_matches('.'))
 }
 
-/// The name that the author gave to a task.
+/// The task's written id.
 pub(super) fn written_id(source: &Source, blocks: &Blocks, task: &Task) -> Option<Spanned<String>> {
     let labels = labels(source, blocks, task);
     slug(source, labels.iter().find(|label| label.kind == Some(Field::Id))?.value)

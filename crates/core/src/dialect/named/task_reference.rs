@@ -1,4 +1,4 @@
-//! What the tasks of a plan are called: numbers, names in headings, ids. So that a task can say which others it needs.
+//! The names of the tasks: numbers, heading labels, ids. Resolves the names that tasks use in their needs.
 
 use super::field;
 use super::outline::{Shape, Task};
@@ -8,17 +8,17 @@ use crate::plan::edit::number_at;
 use crate::syntax::markdown::Blocks;
 use crate::syntax::source::{Source, Span, Spanned};
 
-/// The names of all tasks, by place.
+/// The names of all tasks, by position.
 pub(super) struct Roll {
-    /// The number of each task and where it stands; nowhere where it is only that of the place.
+    /// The number of each task and its span; no span if the number is only its position.
     pub(super) numbers: Vec<Spanned<StepNumber>>,
-    /// What stands in front of the title, in small letters.
+    /// The label before the title, in lowercase.
     labels: Vec<String>,
-    /// The ids, those that are made of titles included.
+    /// The ids, including derived ones.
     ids: Vec<String>,
 }
 
-/// Words in front of the name of a task.
+/// Words before the name of a task.
 const PREFIXES: &[&str] = &["tasks", "task", "steps", "step", "#", "任务", "步骤", "작업"];
 
 impl Roll {
@@ -34,7 +34,7 @@ impl Roll {
         Self { numbers, labels, ids }
     }
 
-    /// The tasks that a line names; `None` where it is a sentence, or names none of them.
+    /// The tasks that a line names; `None` if it is a sentence, or names none of them.
     pub(super) fn needs(&self, source: &Source, line: Span) -> Option<Vec<Spanned<String>>> {
         if line.is_empty() {
             return None;
@@ -55,7 +55,7 @@ impl Roll {
         has_known.then_some(needs)
     }
 
-    /// How the task with this name is called by everybody else.
+    /// The id of the task with this name.
     fn known(&self, name: &str) -> Option<String> {
         if self.ids.iter().any(|id| id == name) {
             return Some(name.to_owned());
@@ -74,7 +74,7 @@ impl Roll {
     }
 }
 
-/// The numbers in the headings, if every task has one of its own; otherwise those of their places.
+/// The numbers in the headings, if every task has a unique one; otherwise the positions.
 fn numbers(tasks: &[Task]) -> Vec<Spanned<StepNumber>> {
     let mut written: Vec<Spanned<StepNumber>> = Vec::with_capacity(tasks.len());
     let mut seen = std::collections::HashSet::new();
@@ -109,7 +109,7 @@ fn conjoined(source: &Source, span: Span) -> Vec<Span> {
     names
 }
 
-/// The name without a word such as "Task" in front of it and a remark in brackets behind it.
+/// The name without a leading word such as "Task" and a trailing comment in brackets.
 fn bare(source: &Source, span: Span) -> Span {
     let text = source.slice(span);
     let end = text.find(" (").unwrap_or(text.len());

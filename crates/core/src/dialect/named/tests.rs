@@ -1,4 +1,4 @@
-//! The named dialect from inside: words, headings, names of plans and copies of sync services.
+//! Unit tests of the named dialect: status words, headings, plan names and sync copies.
 
 use super::{BadSlug, Name, Slug, conflict_copy, heading, plan_file, plan_of, progress_file, slug, status};
 use crate::plan::draft::{Mark, StepNumber};
@@ -101,7 +101,7 @@ fn headings_are_read_in_the_ways_in_which_people_write_them() {
     assert_eq!(read.number, Some(StepNumber::Counted(u32::MAX)), "a number that is too long is still one");
 }
 
-// D-11: a slug, a stem and a file name mean the same plan; nothing leaves the folder.
+// A slug, a stem and a file name mean the same plan; nothing leaves the directory.
 #[test]
 fn a_slug_is_one_component_of_a_path() {
     for text in ["foo-bar", "PLAN-foo-bar", "PLAN-foo-bar.md", " foo-bar.md\n"] {
@@ -127,7 +127,7 @@ fn a_slug_is_one_component_of_a_path() {
     assert_eq!((plan_file(None), progress_file(None)), ("PLAN.md".into(), "progress.md".into()));
 }
 
-// D-13: archives and copies are no plans; case matters.
+// Archives and copies are not plans; case matters.
 #[test]
 fn only_files_with_the_name_of_a_plan_are_plans() {
     assert_eq!(plan_of("PLAN.md"), Some(Name::Unnamed));
@@ -147,7 +147,7 @@ fn only_files_with_the_name_of_a_plan_are_plans() {
     }
 }
 
-// D-16: the four families of the document, and those of other services.
+// The four families that the dialect lists, and those of other services.
 #[test]
 fn copies_of_sync_services_are_told_by_their_names() {
     for (name, service) in [
@@ -172,7 +172,7 @@ fn copies_of_sync_services_are_told_by_their_names() {
         assert_eq!(conflict_copy(name), Some(service), "{name}");
         assert_eq!(plan_of(name), None, "{name} is never read as a plan");
     }
-    // The twin: names that people give.
+    // The counterpart: names that people give.
     for name in [
         "PLAN.md",
         "PLAN-foo.md",

@@ -1,4 +1,4 @@
-//! A native plan, written anew from what a plan of any dialect says.
+//! Writes a native plan from a draft of any dialect.
 
 use super::field;
 use crate::dialect::Birth;
@@ -11,7 +11,7 @@ use crate::syntax::yaml;
 /// The owner of a plan that names none.
 const OWNER: &str = "orchestrator";
 
-/// A new text that says what the draft says.
+/// A new text with the meaning of the draft.
 pub(super) fn compose(draft: &Draft, _: &Birth<'_>) -> String {
     let status = draft.state.as_ref().and_then(|state| super::spell(state.value)).unwrap_or("draft");
     let owner = draft.owner.0.as_ref().map_or(OWNER, |owner| owner.value.as_str());
@@ -24,7 +24,7 @@ pub(super) fn compose(draft: &Draft, _: &Birth<'_>) -> String {
         .into_iter()
         .filter_map(|(label, value)| {
             let said = tame(&value.as_ref()?.value, Where::Preamble);
-            // A fence is one only at the beginning of a line.
+            // A fence counts only at the start of a line.
             let gap = if said.starts_with("```") { '\n' } else { ' ' };
             Some(format!("**{label}:**{gap}{said}\n"))
         })
@@ -50,7 +50,7 @@ pub(super) fn step_text(step: &StepDraft) -> String {
         StepNumber::Counted(number) => number.to_string(),
         StepNumber::Template(text) => text.clone(),
     };
-    // The native dialect has no mark for a step that somebody is at.
+    // The native dialect has no mark for a running step.
     let mark = step.mark().filter(|&mark| mark != Mark::Running);
     let mark = mark.map(|mark| format!("{} ", super::patch::glyph(mark))).unwrap_or_default();
     let mut text = format!("### {number}. {mark}{}\n\n", step.title.value.replace(['\n', '\r'], " "));
@@ -115,7 +115,7 @@ fn contract_text(contract: &ContractDraft) -> String {
     text
 }
 
-/// The command in a fence that nothing in it can close.
+/// The command in a fence long enough that its content can't close it.
 pub(crate) fn fenced(command: &str) -> String {
     let ticks =
         command.lines().map(|line| line.trim_start().bytes().take_while(|&byte| byte == b'`').count()).max();
@@ -125,15 +125,15 @@ pub(crate) fn fenced(command: &str) -> String {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Where {
-    /// In front of the steps, where any heading ends it.
+    /// Before the steps, where any heading ends the text.
     Preamble,
-    /// In a step, where headings of its own rank and above end it.
+    /// In a step, where headings of the same or a higher level end the text.
     Step,
 }
 
-/// Prose that can stand there: headings that would end it become bold or go below those of steps and are no numbers of steps,
-/// labels that would be read as fields lose their stars, a fence is closed. Other code stays as it is. Prose that would be
-/// read in another way even so is kept as code.
+/// Prose that is safe in this position: headings that would end it become bold or move below step level and lose their
+/// numbers, labels that would be parsed as fields lose their stars, and open fences are closed. Other code stays. Prose
+/// that would still be parsed differently is kept as code.
 fn tame(text: &str, place: Where) -> String {
     let (mut tamed, fence) = outside_code(text.trim_end(), |line| {
         let bare = line.trim_start();
@@ -156,7 +156,7 @@ fn tame(text: &str, place: Where) -> String {
     if stays(&tamed) { tamed } else { fenced(text).replacen("shell", "text", 1).trim_end().to_owned() }
 }
 
-/// The words of a heading that must not be taken for the heading of a step: `1. Prepare` is `1\\. Prepare`.
+/// Escapes a heading that would be parsed as a step: `1. Prepare` becomes `1\\. Prepare`.
 fn unnumbered(words: &str) -> String {
     let heading = Source::new("heading", format!("### {words}\n"));
     match super::parse(&heading).steps.as_slice() {
@@ -168,7 +168,7 @@ fn unnumbered(words: &str) -> String {
     }
 }
 
-/// Whether prose neither ends its step nor reaches into the fields behind it.
+/// Whether prose neither ends its step nor swallows the fields after it.
 fn stays(text: &str) -> bool {
     let around = format!("### 1. A\n\n**task:**\n{text}\n\n**contract:** manual\n\n### 2. B\n");
     match super::parse(&Source::new("prose", around)).steps.as_slice() {

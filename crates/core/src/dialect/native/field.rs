@@ -1,4 +1,4 @@
-//! The `**name:**` labels of a plan: which names there are, how a label is written, and the fields in front of the steps.
+//! The `**name:**` labels of a plan: the known names, how to parse a label, and the fields before the steps.
 
 use crate::plan::draft::{Draft, Field};
 use crate::syntax::markdown::Blocks;
@@ -32,16 +32,16 @@ pub(super) const FIELDS: &[(Field, &[&str])] = &[
 /// The longest name that is taken for a label: longer bold text is a sentence.
 const NAME_CHARS_MAX: usize = 32;
 
-/// A label at the beginning of a line.
+/// A label at the start of a line.
 #[derive(Debug, Clone)]
 pub(super) struct Label {
     /// The name as written.
     pub(super) name: Spanned<String>,
     /// The label with its stars and colon.
     pub(super) span: Span,
-    /// Where the value begins on the label's line, blanks included.
+    /// Where the value starts on the label's line, blanks included.
     pub(super) value: Span,
-    /// Whether a list bullet stands in front of it.
+    /// Whether a list bullet precedes it.
     pub(super) is_bulleted: bool,
     /// The field that it names.
     pub(super) kind: Option<Field>,
@@ -65,14 +65,14 @@ pub(super) fn normal(name: &str) -> String {
     name.trim().to_lowercase().replace([' ', '-'], "_")
 }
 
-/// The field with this name, spelled in any way that [`normal`] makes equal. It is asked of every label: nothing is made.
+/// The field with this name, ignoring spelling as [`normal`] does. Called for every label, so it must not allocate.
 pub(super) fn kind(name: &str) -> Option<Field> {
     let plain = |byte: u8| if byte == b' ' || byte == b'-' { b'_' } else { byte.to_ascii_lowercase() };
     let is_same = |known: &str| known.len() == name.len() && known.bytes().eq(name.bytes().map(plain));
     FIELDS.iter().find(|(_, names)| names.iter().any(|known| is_same(known))).map(|&(field, _)| field)
 }
 
-/// Reads the label that begins the line `line`: `**name:** value`, `**name**: value` or `**name: value**`.
+/// Reads the label that starts the line `line`: `**name:** value`, `**name**: value` or `**name: value**`.
 pub(super) fn label(source: &Source, line: Span) -> Option<Label> {
     let text = source.slice(line);
     let unindented = text.trim_start();
@@ -84,7 +84,7 @@ pub(super) fn label(source: &Source, line: Span) -> Option<Label> {
     let (bold, behind) = inner.split_once(stars)?;
     let (name, value_start) = match bold.split_once(':') {
         Some((name, "")) => (name, line.end - behind.len()),
-        // `**status: done**`: the value stands inside the stars.
+        // `**status: done**`: the value is inside the stars.
         Some((name, value)) if behind.trim().is_empty() => {
             (name, line.end - behind.len() - stars.len() - value.len())
         }
@@ -112,7 +112,7 @@ pub(super) fn label(source: &Source, line: Span) -> Option<Label> {
     })
 }
 
-/// Whether a line would be read as the beginning of a field.
+/// Whether a line would be read as the start of a field.
 pub(super) fn is_label(line: &str) -> bool {
     let source = Source::new("line", line);
     label(&source, Span::new(0, line.len())).is_some_and(|label| label.kind.is_some())
@@ -144,7 +144,7 @@ pub(super) fn begins_a_step(source: &Source, blocks: &Blocks, below: Span) -> bo
         .any(|field| matches!(field, Field::Task | Field::Contract | Field::Target))
 }
 
-/// Reads `**Context:**`, `**Budget:**` and `**Priority:**`, which stand in front of the first step.
+/// Parses `**Context:**`, `**Budget:**` and `**Priority:**` before the first step.
 pub(super) fn read_preamble(source: &Source, blocks: &Blocks, preamble: Span, draft: &mut Draft) {
     let headings = blocks.headings.iter().map(|heading| heading.span.start);
     let labels: Vec<Label> =
@@ -166,13 +166,12 @@ pub(super) fn read_preamble(source: &Source, blocks: &Blocks, preamble: Span, dr
     }
 }
 
-/// The text of `span` without the blank lines around it and the line that divides it from what follows; `None` when
-/// nothing else is there.
+/// The text of `span` without surrounding blank lines and a trailing dividing line; `None` if nothing is left.
 pub(super) fn text_value(source: &Source, span: Span) -> Option<Spanned<String>> {
     let kept = undivided(source.slice(span));
     let first_line_end = kept.find('\n').unwrap_or(kept.len());
     let start = if kept[..first_line_end].trim().is_empty() {
-        // The value begins on a line of its own: its indentation is part of it.
+        // The value starts on a separate line, so its indentation is part of it.
         let first = kept.len() - kept.trim_start().len();
         kept[..first].rfind('\n').map_or(first, |newline| newline + 1)
     } else {
@@ -183,7 +182,7 @@ pub(super) fn text_value(source: &Source, span: Span) -> Option<Spanned<String>>
     (!value.is_empty()).then(|| Spanned::new(value.replace("\r\n", "\n"), place))
 }
 
-/// The text in front of the blank lines and dividing lines at its end.
+/// The text without trailing blank and dividing lines.
 fn undivided(text: &str) -> &str {
     let mut kept = text.trim_end();
     while let Some((before, last)) = kept.rsplit_once('\n') {
@@ -196,7 +195,7 @@ fn undivided(text: &str) -> &str {
     kept
 }
 
-/// A line of dashes, stars or underscores: it divides and says nothing.
+/// A dividing line of dashes, stars or underscores.
 pub(super) fn is_rule(line: &str) -> bool {
     let marks: Vec<char> = line.chars().filter(|character| !character.is_whitespace()).collect();
     marks.len() >= 3 && ['-', '*', '_'].iter().any(|&mark| marks.iter().all(|&character| character == mark))

@@ -1,5 +1,5 @@
-//! The canonical form of a native plan. It re-spells headings, labels, bullets, expectations and blank lines; tasks, code
-//! and prose stay as they are, and so does the order of everything.
+//! Formats a native plan: headings, labels, bullets, exit codes and blank lines. Never changes tasks, code, prose or
+//! the order of anything.
 
 use super::{field, patch, step};
 use crate::dialect::frontmatter;
@@ -8,10 +8,10 @@ use crate::syntax::markdown::{Blocks, Heading};
 use crate::syntax::source;
 use crate::syntax::source::{Edit, Source, Span};
 
-/// What may go at the end of a line. Wider blanks are text to markdown: without them a line may mean something else.
+/// Blanks that may be trimmed. Wider ones are text in Markdown: trimming them could change the meaning of a line.
 const BLANKS: [char; 2] = [' ', '\t'];
 
-/// The level of a step's heading, unless something stands in the way.
+/// The default level of step headings.
 const CANONICAL_LEVEL: u8 = 3;
 
 /// The text of `source` in canonical form.
@@ -47,7 +47,7 @@ fn respell(source: &Source) -> String {
     source::apply(source.text(), &edits)
 }
 
-/// The level that the headings of all steps get: 3, unless a heading inside a step would then end the step.
+/// The level for all step headings: 3, unless a heading inside a step would then end the step.
 fn level(headings: &[Heading], draft: &Draft) -> u8 {
     let mut inside = headings.iter().filter(|heading| heading.level <= CANONICAL_LEVEL).filter(|heading| {
         let next = draft.steps.partition_point(|step| step.whole.0.start < heading.span.start);
@@ -86,7 +86,7 @@ fn labels(source: &Source, step: &StepDraft) -> Vec<Edit> {
     edits
 }
 
-/// Items of a step's lists begin with `- ` at the margin, unless the step's fields are list items themselves.
+/// Items of a step's lists start with `- ` at the margin, unless the step's fields are list items themselves.
 fn bullets(source: &Source, blocks: &Blocks, step: &StepDraft) -> Vec<Edit> {
     let is_bulleted = |label: Span| source.line_at(label.start).start < label.start;
     if step.fields.0.first().is_some_and(|first| is_bulleted(first.label)) {
@@ -117,7 +117,7 @@ fn bullets(source: &Source, blocks: &Blocks, step: &StepDraft) -> Vec<Edit> {
         .collect()
 }
 
-/// A line of its own that says the exit code says it in one way.
+/// Normalizes a separate line with the exit code.
 fn expectation(source: &Source, step: &StepDraft) -> Option<Edit> {
     let expect = step.contract.as_ref()?.expect.as_ref()?;
     expect.value.parse::<u8>().ok()?;
@@ -126,9 +126,9 @@ fn expectation(source: &Source, step: &StepDraft) -> Option<Edit> {
     (!is_labelled).then(|| Edit::replace(line, format!("exit_code == {}", expect.value)))
 }
 
-/// What may not be touched when blank lines are set: code, tasks and prose.
+/// Spans in which blank lines must stay: code, tasks and prose.
 struct Kept {
-    /// Ascending, and none touches another.
+    /// Ascending and disjoint.
     spans: Vec<Span>,
 }
 
@@ -141,7 +141,7 @@ impl Kept {
         spans.extend(prose.into_iter().flatten().map(|text| text.span));
         spans.extend(draft.frontmatter.block.0);
         spans.sort_unstable();
-        // Merged, so that the last one that begins in front of a line is the only one that can reach it.
+        // Merged, so that only the last span starting before a line can cover it.
         spans.dedup_by(|later, earlier| {
             let is_joined = later.start <= earlier.end;
             earlier.end = if is_joined { earlier.end.max(later.end) } else { earlier.end };

@@ -1,19 +1,19 @@
-//! The heading of a step: number, mark and title, in all the ways in which people and models write them.
+//! Parses the heading of a step: number, mark and title, in the styles that people and models use.
 
 use crate::plan::draft::{Mark, StepNumber};
 use crate::syntax::markdown::{Cursor, Heading};
 use crate::syntax::source::{Source, Span, Spanned};
 
-/// What the heading of a step says.
+/// A parsed step heading.
 #[derive(Debug, Clone)]
 pub(super) struct StepHeading {
     pub(super) number: Spanned<StepNumber>,
-    /// Every mark with the blanks that set it off, so that taking the span away takes the mark away.
+    /// Every mark with its surrounding blanks, so that deleting the span removes the mark cleanly.
     pub(super) marks: Vec<Spanned<Mark>>,
     pub(super) title: Spanned<String>,
 }
 
-/// Marks that may stand in front of the number, in front of the title, and behind it.
+/// Marks before the number, before the title, or after it.
 const GLYPHS: &[(&str, Mark)] = &[
     ("✅", Mark::Done),
     ("☑\u{fe0f}", Mark::Done),
@@ -29,7 +29,7 @@ const GLYPHS: &[(&str, Mark)] = &[
     ("⏭", Mark::Skipped),
 ];
 
-/// What may stand around a word that is a mark.
+/// Characters that may surround a mark word.
 const FRAMES: &[(&str, &str)] = &[("(", ")"), ("[", "]"), ("**", "**")];
 
 /// Words that are a mark when they are set off: `(done)`, `[done]`, `— done`.
@@ -53,7 +53,7 @@ fn content_span(source: &Source, heading: &Heading) -> Span {
     Span::new(start, start + if has_closing { unclosed.trim_end().len() } else { content.len() })
 }
 
-/// Reads the heading of a step, or says that it is none.
+/// Parses the heading of a step; `None` if it is not one.
 pub(super) fn read(source: &Source, heading: &Heading) -> Option<StepHeading> {
     let span = content_span(source, heading);
     let mut rest = Cursor { text: source.slice(span), at: span.start };
@@ -97,7 +97,7 @@ impl Cursor<'_> {
         let number = match number.parse::<u32>() {
             Ok(number) => StepNumber::Counted(number),
             Err(_) if number.is_empty() => return None,
-            // More digits than any plan has steps: still a step, with a number that is wrong.
+            // A number too large for any plan: still a step, with a wrong number.
             Err(_) if number.bytes().all(|byte| byte.is_ascii_digit()) => StepNumber::Counted(u32::MAX),
             Err(_) => StepNumber::Template(number.to_owned()),
         };
@@ -164,7 +164,7 @@ fn framed(text: &str) -> Option<Mark> {
         let status = inner.split_once(':').filter(|(name, _)| name.trim().eq_ignore_ascii_case("status"));
         match status {
             Some((_, said)) => word(said),
-            // Bold text is emphasis until it says that it is a status.
+            // Bold text is emphasis unless it names itself a status.
             None if open == "**" => None,
             None => word(inner),
         }

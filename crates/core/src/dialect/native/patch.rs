@@ -1,4 +1,4 @@
-//! The bytes that a change takes in a native plan. Every function returns edits and touches nothing else.
+//! Computes the edits for a change to a native plan. Never edits anything itself.
 
 use super::{Outline, step};
 use crate::dialect::frontmatter;
@@ -14,7 +14,7 @@ use crate::syntax::source::{Edit, Source, Span};
 /// The heading below which notes are kept.
 pub(super) const NOTES: &str = "notes";
 
-/// The edits that make `change` in `source`, which reads as `draft`.
+/// The edits for `change` in `source`, parsed as `draft`.
 pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<Vec<Edit>, Refusal> {
     Ok(match change {
         Change::Mark { step, mark } => set_mark(source, &draft.steps[*step], *mark),
@@ -41,7 +41,7 @@ pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<V
     })
 }
 
-/// How a mark is spelled in front of a title.
+/// The spelling of a mark before a title.
 pub(super) fn glyph(mark: Mark) -> &'static str {
     match mark {
         Mark::Done => "✅",
@@ -58,7 +58,7 @@ fn word(mark: Option<Mark>) -> &'static str {
     }
 }
 
-/// A step that has a status line is marked there; any other in its heading, as document A does it.
+/// Marks a step in its status line if it has one, otherwise in its heading.
 fn set_mark(source: &Source, step: &StepDraft, mark: Option<Mark>) -> Vec<Edit> {
     if step.marks.iter().map(|mark| mark.value).eq(mark) {
         return Vec::new();
@@ -89,7 +89,7 @@ fn append_note(source: &Source, text: &str) -> Edit {
     if let Some(notes) = outline.notes {
         let kept = source.slice(notes).trim_end();
         return match kept.is_empty() {
-            // Nothing stands below the heading yet.
+            // The section is still empty.
             true => {
                 let heading_end = source.text()[..notes.start].trim_end_matches(['\n', '\r']).len();
                 Edit::insert(heading_end, format!("{newline}{newline}- {text}"))
@@ -103,7 +103,7 @@ fn append_note(source: &Source, text: &str) -> Edit {
     Edit::insert(end, format!("{gap}{newline}{marks} Notes{newline}{newline}- {text}{newline}"))
 }
 
-/// Puts a step behind the last one, or behind everything where there is none.
+/// Inserts a step after the last one, or at the end if there is none.
 fn append_step(source: &Source, draft: &Draft, step: &StepDraft) -> Edit {
     let newline = source.line_ending();
     let text = super::compose::step_text(step);
@@ -129,7 +129,7 @@ fn rename(source: &Source, draft: &Draft, step: usize, id: &str) -> Vec<Edit> {
     edits
 }
 
-/// Adds a name to the list in the form that the list has; `None` when it is there.
+/// Adds a name to the list in the form that the list has; `None` if it is there.
 fn add_need(source: &Source, draft: &Draft, place: usize, on: &str) -> Result<Option<Edit>, Refusal> {
     let step = &draft.steps[place];
     let names = edit::declared_needs(draft, place)?;
@@ -163,7 +163,7 @@ fn is_item(source: &Source, name: Span) -> bool {
         .is_some_and(|item| item.start == line.start + coded)
 }
 
-/// What stands between a name and the next one of the same list.
+/// The text between a name and the next one of the same list.
 fn separator(source: &Source, name: Span) -> String {
     let before = source.slice(Span::new(source.line_at(name.start).start, name.start));
     let bare = before.trim_end_matches('`');
@@ -174,7 +174,7 @@ fn separator(source: &Source, name: Span) -> String {
     }
 }
 
-/// Puts a field into a step: behind its id and target, in front of everything else, bulleted like its other fields.
+/// Inserts a field into a step: after id and target, before everything else, bulleted like its other fields.
 pub(super) fn insert_field(source: &Source, step: &StepDraft, line: &str) -> Edit {
     let newline = source.line_ending();
     let Some(first) = step.fields.0.first() else {
@@ -189,7 +189,7 @@ pub(super) fn insert_field(source: &Source, step: &StepDraft, line: &str) -> Edi
     }
 }
 
-/// Moves a step: the texts of the steps change places, what stands between them stays where it is.
+/// Moves a step: the texts of the steps change places, the text between them stays where it is.
 fn relocate(source: &Source, draft: &Draft, step: usize, to: usize) -> Vec<Edit> {
     let slots: Vec<Span> = draft.steps.iter().map(|step| slot(source, step)).collect();
     let order = order::moved(slots.len(), step, to);
@@ -222,7 +222,7 @@ fn expand(source: &Source, draft: &Draft, at: usize, items: &[String]) -> Result
     Ok(edits)
 }
 
-/// The text of the template at place `at` once it is written out for the item with this index.
+/// The text of the template at position `at` for the item with this index.
 fn written_out(source: &Source, template: &StepDraft, (at, index, item): (usize, usize, &str)) -> String {
     let body = Span::new(template.heading.0.end, slot(source, template).end);
     let each = template.field(Field::Each).map(|field| {

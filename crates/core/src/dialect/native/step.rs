@@ -1,4 +1,4 @@
-//! One step of a plan: its fields, their values, and the text that no field holds.
+//! Parses one step: its fields, their values, and the text outside any field.
 
 use std::collections::BTreeMap;
 
@@ -38,8 +38,8 @@ pub(super) fn bare(section: &Section) -> StepDraft {
     step
 }
 
-/// The labels that begin a field. Inside a task a bold word that is no field is the author's emphasis, and a bulleted
-/// label is a list item unless the step's fields are bulleted throughout.
+/// The labels of fields. Inside a task a bold word that is not a field is emphasis, and a bulleted label is a list item
+/// unless all fields of the step are bulleted.
 fn labels(source: &Source, blocks: &Blocks, below: Span, oddities: &mut Vec<Spanned<Oddity>>) -> Vec<Label> {
     let mut labels: Vec<Label> = Vec::new();
     for line in field::text_lines(source, blocks, below) {
@@ -63,12 +63,12 @@ struct Reader<'a> {
     blocks: &'a Blocks,
     step: StepDraft,
     oddities: &'a mut Vec<Spanned<Oddity>>,
-    /// Where each field stands for the first time.
+    /// The first occurrence of each field.
     firsts: BTreeMap<Field, Span>,
 }
 
 impl Reader<'_> {
-    /// Reads the field that `label` begins and that ends before byte `end`.
+    /// Reads the field that `label` starts and that ends before byte `end`.
     fn field(&mut self, label: &Label, end: usize) {
         let is_inside = label.span.end > label.value.start;
         let region = if is_inside { label.value } else { Span::new(label.value.start, end) };
@@ -195,7 +195,7 @@ impl Reader<'_> {
         None
     }
 
-    /// Items on the label's line, set off by commas, and items of the list below it.
+    /// Items on the label's line, separated by commas, and items of the list below it.
     fn list(&mut self, region: Span) -> Vec<Spanned<String>> {
         let (inline, items) = self.inline_and_items(region);
         let inline = inline.into_iter().flat_map(|line| commas(self.source, line));
@@ -242,7 +242,7 @@ impl Reader<'_> {
         (inline, items)
     }
 
-    /// The command of a contract or a set-up: a block of code, code in backticks, or the plain words.
+    /// The command of a contract or a setup: a block of code, code in backticks, or the plain words.
     fn command(&mut self, region: Span) -> ContractDraft {
         let mut codes = self.blocks.codes_in(region);
         let Some(code) = codes.next() else { return self.inline_command(region) };
@@ -270,7 +270,7 @@ impl Reader<'_> {
         ContractDraft { command: Some(command), ..ContractDraft::default() }
     }
 
-    /// Goes through what stands around the command: the exit code that is expected, and text that is none of ours.
+    /// Scans the text around the command for the expected exit code and stray text.
     fn leave_expectation(&mut self, region: Span) {
         let has_block = self.blocks.codes_in(region).next().is_some();
         let contract = self.step.contract.as_ref();
@@ -280,7 +280,7 @@ impl Reader<'_> {
         self.leave(Span::new(begin, region.end));
     }
 
-    /// Keeps text that no field holds, and takes the expected exit code out of it.
+    /// Records text outside any field, and extracts the expected exit code from it.
     fn leave(&mut self, region: Span) {
         let mut kept: Option<Span> = None;
         let mut at = region.start;
@@ -316,7 +316,7 @@ pub(super) fn bullets(source: &Source, blocks: &Blocks, span: Span) -> Vec<Spann
         .collect()
 }
 
-/// The text behind the bullet of a list item.
+/// The text after the bullet of a list item.
 pub(super) fn bullet(source: &Source, line: Span) -> Option<Span> {
     let text = source.slice(line);
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -379,7 +379,7 @@ fn unprefixed(value: &Spanned<String>, sign: char) -> Spanned<String> {
     Spanned::new(bare.to_owned(), Span::new(value.span.end.saturating_sub(bare.len()), value.span.end))
 }
 
-/// The exit code that a line like `exit_code == 0` expects, as written; a bullet, stars or backticks may stand around it.
+/// The expected exit code in a line such as `exit_code == 0`, as written; bullets, stars and backticks may surround it.
 fn expectation(source: &Source, line: Span) -> Option<Spanned<String>> {
     let line = trimmed(source, line);
     let line = uncoded(source, unstarred(source, bullet(source, line).unwrap_or(line)));

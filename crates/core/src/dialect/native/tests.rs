@@ -1,4 +1,4 @@
-//! The native dialect from inside: the page about its fields agrees with their table, and a list with a whole reading.
+//! Unit tests of the native dialect: its field table agrees with the docs, and listing agrees with full parsing.
 
 use super::{DIALECT, field};
 use crate::plan::draft::Draft;

@@ -1,4 +1,4 @@
-//! A proposal, written anew from what a plan of any dialect says.
+//! Writes a proposal from a draft of any dialect.
 
 use super::operation::{self, Suffix};
 use super::{DIALECT, KEYS, field, item, patch, spell};
@@ -10,15 +10,15 @@ use crate::syntax::markdown::outside_code;
 use crate::syntax::source::{Source, Spanned};
 use crate::syntax::yaml;
 
-/// How text that is not ours is written.
+/// How to write the author's text.
 #[derive(Debug, Clone, Copy)]
 enum Prose {
     Plain,
-    /// As a quotation, out of which no fence and no comment can reach.
+    /// As a block quote, which no fence and no comment can escape.
     Quoted,
 }
 
-/// A new text that says what the draft says. Text that would hide a step, as one with half a fence does, is quoted.
+/// A new text with the meaning of the draft. Text that would hide a step, such as half a fence, is quoted.
 pub(super) fn compose(draft: &Draft, birth: &Birth<'_>) -> String {
     let plain = written(draft, birth, Prose::Plain);
     let titles =
@@ -28,7 +28,7 @@ pub(super) fn compose(draft: &Draft, birth: &Birth<'_>) -> String {
 }
 
 fn written(draft: &Draft, birth: &Birth<'_>, prose: Prose) -> String {
-    // A step that names no tool may use all that the plan lists: its list comes first, in its order.
+    // A step without a tool may use all listed tools, so the plan's list comes first, in its order.
     let mut lists: Vec<&Vec<Spanned<String>>> = draft.steps.iter().map(|step| &step.tools).collect();
     lists.sort_by_key(|tools| std::cmp::Reverse(tools.len()));
     let mut tools: Vec<&str> = Vec::new();
@@ -59,7 +59,7 @@ fn written(draft: &Draft, birth: &Birth<'_>, prose: Prose) -> String {
     source.edited(&[patch::append_note(&source, &notes.join("\n- "))]).text().to_owned()
 }
 
-/// The thirteen keys in the order of the document.
+/// The thirteen keys of the dialect in order.
 fn frontmatter(draft: &Draft, birth: &Birth<'_>, tools: &[&str]) -> String {
     let status = draft.state.and_then(|state| spell(state.value)).unwrap_or("proposed");
     let title = draft.title.as_ref().map_or("", |title| title.value.as_str());
@@ -83,8 +83,8 @@ fn frontmatter(draft: &Draft, birth: &Birth<'_>, tools: &[&str]) -> String {
     format!("---\n{}---\n", KEYS.iter().map(line).collect::<String>())
 }
 
-/// What each step waits for, as it is written here; `None` for all earlier ones. Steps are named by their id, or by the number
-/// that they get.
+/// The needs of each step as written here; `None` means all earlier ones. Steps are referred to by id, or by their new
+/// number.
 fn needs(draft: &Draft) -> Vec<Option<Vec<String>>> {
     let ids = verified::ids(draft);
     let name = |need: &Spanned<String>| match verified::find_step(draft, &ids, &need.value) {
@@ -123,24 +123,25 @@ fn step_text(
     text
 }
 
-/// The first line of a step, and the lines of its task below. A task that begins with the title is not said twice.
+/// The first line of a step, and the lines of its task below. If the task starts with the title, the title is not
+/// repeated.
 fn first_and_body(step: &StepDraft) -> (String, Vec<&str>) {
     let title = one_line(&step.title.value);
     let task: Vec<&str> = step.task.as_ref().map(|task| task.value.lines().collect()).unwrap_or_default();
     let begins = task.first().is_some_and(|first| operation::divide(first).0 == title);
     let (first, body) = if begins { (task[0].to_owned(), task[1..].to_vec()) } else { (title.clone(), task) };
     let ends_in_tool = |line: &&str| matches!(operation::divide(line.trim_start()).1, Suffix::Tool(_));
-    // Brackets that are no tool must not be taken for one: the title's, and those that end the text below.
+    // Brackets that don't name a tool must not be parsed as one: in the title, and at the end of the text below.
     let is_kept = operation::divide(&first).0 == title
         && !(first == title && step.tools.is_empty() && body.last().is_some_and(ends_in_tool));
-    // An item without any text would end in front of the blank line below it.
+    // An empty item would end before the blank line below it.
     let is_kept = is_kept && !first.is_empty();
     let first = if is_kept { first } else { format!("{title} ()").trim_start().to_owned() };
     let is_boxed = item::read(&format!("- {first}")).is_some_and(|item| item.checkbox.is_some());
     (if is_boxed { format!("[ ] {first}") } else { first }, body)
 }
 
-/// The fields of a step that stand on one line each.
+/// The fields of a step on one line each.
 fn fields(
     step: &StepDraft,
     needs: Option<&[String]>,
@@ -190,7 +191,7 @@ fn contract_text(contract: &ContractDraft, indent: &str) -> String {
     text
 }
 
-/// A command below its label: in backticks where it is one line that has none, else in a fence.
+/// A command below its label: in backticks if it is a single line without any, otherwise in a fence.
 fn fenced(name: &str, command: &str, indent: &str) -> String {
     let bare = command.trim_end_matches('\n');
     if !bare.contains(['`', '\n', '\r']) && !bare.trim().is_empty() && bare.trim() == bare {
@@ -205,7 +206,7 @@ fn fenced(name: &str, command: &str, indent: &str) -> String {
 
 impl Prose {
     fn tame(self, text: &str) -> String {
-        // A lone carriage return ends no line for us, but it does for markdown.
+        // A lone carriage return is not a line break for us, but it is in Markdown.
         let text = text.replace("\r\n", "\n").replace('\r', " ");
         match self {
             Self::Plain => tamed(&text),
@@ -216,7 +217,7 @@ impl Prose {
     }
 }
 
-/// Prose that says nothing of steps: headings that would begin them become text, labels lose their stars. Code stays as it is.
+/// Prose without steps: headings that would start steps become text, labels lose their stars. Code stays.
 fn tamed(text: &str) -> String {
     let (tamed, _) = outside_code(text.trim_end(), |line| {
         let bare = line.trim_start();

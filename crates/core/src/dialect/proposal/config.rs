@@ -1,18 +1,18 @@
-//! `.pi/plans.json`: how proposals are handled in a project. Read from its text; what is missing or wrong is as usual, and
-//! what is wrong is said.
+//! `.pi/plans.json`, the project settings for proposals. Missing and invalid settings get their defaults; invalid ones
+//! are reported.
 
 use serde_json::{Map, Value};
 
 use crate::syntax::nearest;
 
-/// How proposals are handled in a project.
+/// Project settings for proposals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// Exact names of tool operations that need an approved plan: `gmail_send`.
     pub guarded_tools: Vec<String>,
-    /// After how many days a plan that nobody approved is cancelled.
+    /// Days until an unapproved plan is cancelled.
     pub stale_after_days: u64,
-    /// After how many minutes an execution that says nothing is stalled.
+    /// Minutes until a silent run counts as stalled.
     pub executor_timeout_minutes: u64,
 }
 
@@ -24,20 +24,17 @@ impl Default for Config {
 
 const KEYS: [&str; 3] = ["guardedTools", "stale_after_days", "executor_timeout_minutes"];
 
-/// Reads the text of the file, which may have comments as in the document's example, and says what is wrong with it.
+/// Parses the file, which may have comments, and reports invalid settings.
 pub fn config(text: &str) -> (Config, Vec<String>) {
     let mut config = Config::default();
     let object: Map<String, Value> =
         match serde_json::from_str(&uncommented(text.trim_start_matches('\u{feff}'))) {
             Ok(Value::Object(object)) => object,
             Ok(_) => {
-                return (
-                    config,
-                    vec!["the file holds no JSON object; the usual settings are used".to_owned()],
-                );
+                return (config, vec!["not a JSON object; using the defaults".to_owned()]);
             }
             Err(error) => {
-                return (config, vec![format!("the file is no JSON: {error}; the usual settings are used")]);
+                return (config, vec![format!("invalid JSON: {error}; using the defaults")]);
             }
         };
     let mut wrong = Vec::new();
@@ -46,7 +43,7 @@ pub fn config(text: &str) -> (Config, Vec<String>) {
             "guardedTools" => match strings(value) {
                 Some(names) => config.guarded_tools = names,
                 None => {
-                    wrong.push(format!("`{key}` must be a list of names, not {value}; nothing is guarded"));
+                    wrong.push(format!("`{key}` must be a list of names, not {value}; no tools are guarded"));
                 }
             },
             "stale_after_days" => set(&mut config.stale_after_days, (key, value), &mut wrong),
@@ -54,7 +51,7 @@ pub fn config(text: &str) -> (Config, Vec<String>) {
             unknown => {
                 let meant = nearest::nearest(unknown, KEYS).filter(|meant| !object.contains_key(*meant));
                 let hint = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
-                wrong.push(format!("`{unknown}` is no setting of proposals{hint}"));
+                wrong.push(format!("unknown setting `{unknown}`{hint}"));
             }
         }
     }
@@ -69,12 +66,12 @@ fn set(setting: &mut u64, (key, value): (&str, &Value), wrong: &mut Vec<String>)
     match value.as_u64().filter(|&number| number > 0) {
         Some(number) => *setting = number,
         None => {
-            wrong.push(format!("`{key}` must be a positive whole number, not {value}; {setting} is used"));
+            wrong.push(format!("`{key}` must be a positive whole number, not {value}; using {setting}"));
         }
     }
 }
 
-/// The text with blanks in place of comments, so that the places in messages stay true.
+/// Replaces comments with blanks, so that positions in messages stay correct.
 fn uncommented(text: &str) -> String {
     let mut bare = String::with_capacity(text.len());
     let mut rest = text;
@@ -95,7 +92,7 @@ fn uncommented(text: &str) -> String {
     bare
 }
 
-/// The length of the string that the text begins with.
+/// The length of the string that the text starts with.
 fn string(text: &str) -> usize {
     let mut is_escaped = false;
     for (at, character) in text.char_indices().skip(1) {

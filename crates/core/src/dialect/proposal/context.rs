@@ -1,5 +1,5 @@
-//! What a proposal says besides its steps: the context, the risks and whatever else the author wrote. All of it is part of
-//! what a person approves. The items below `### Notes` are what was noted later.
+//! Parses everything in a proposal except the steps: context, risks and other text of the author, all of which a person
+//! approves. Items below `### Notes` are notes added later.
 
 use super::item::{self, Marker};
 use super::outline::{Outline, REJECTIONS};
@@ -12,7 +12,7 @@ pub(super) fn read(source: &Source, outline: &Outline, draft: &mut Draft) {
     let mut gone: Vec<Span> = draft.steps.iter().map(|step| step.whole.0).collect();
     gone.extend(notes.iter().map(|note| note.span));
     let title = draft.title.as_ref().map(|title| title.span);
-    // A section that holds nothing but notes is no text of the author's.
+    // A section with only notes is not the author's text.
     let bare = outline.notes().filter(|section| is_bare(source, section.reach, &notes));
     let named = [bare, outline.context()].map(|section| section.map(|section| section.heading.span));
     for titled in &outline.headings {
@@ -21,7 +21,7 @@ pub(super) fn read(source: &Source, outline: &Outline, draft: &mut Draft) {
         if is_title || titled.is_steps() || named.contains(&Some(span)) {
             gone.push(span);
         }
-        // What people said to earlier revisions is the harness's to write, and no agent is told it.
+        // planwright writes the comments on earlier revisions; agents don't get them.
         if titled.key == REJECTIONS {
             gone.push(Span::new(span.start, titled.reach.end));
         }
@@ -43,7 +43,7 @@ fn is_bare(source: &Source, reach: Span, notes: &[Spanned<String>]) -> bool {
     source.slice(Span::new(at.min(reach.end), reach.end)).trim().is_empty()
 }
 
-/// The items below the heading of the notes, each with the lines that go on with it.
+/// The items below the notes heading, each with its continuation lines.
 fn notes(source: &Source, outline: &Outline) -> Vec<Spanned<String>> {
     let Some(section) = outline.notes() else { return Vec::new() };
     let mut notes: Vec<Spanned<String>> = Vec::new();
@@ -73,7 +73,7 @@ fn notes(source: &Source, outline: &Outline) -> Vec<Spanned<String>> {
     notes
 }
 
-/// The text outside of `gone`: piece by piece, a blank line in front of every heading, never two in a row outside of code.
+/// The text outside of `gone`, with a blank line before every heading and no double blank lines outside of code.
 fn text(source: &Source, outline: &Outline, gone: &[Span]) -> Option<Spanned<String>> {
     let mut pieces: Vec<String> = vec![String::new()];
     let mut span: Option<Span> = None;

@@ -1,6 +1,6 @@
-//! The lines below a step that are data: `- **verify:** …`, `- **needs:** …`. The document has none of them; they let a
-//! proposal say what plans of other dialects say. Only labels in bold count, and `verify:` in front of a command: anything
-//! else that looks like `name: value` is the author's text.
+//! Fields below a step: `- **verify:** …`, `- **needs:** …`. They extend the dialect so that a proposal can express
+//! plans of other dialects. Only bold labels count, and `verify:` before a command: any other `name: value` is the
+//! author's text.
 
 use super::outline::Outline;
 use super::step::Line;
@@ -31,7 +31,7 @@ pub(super) const FIELDS: &[(Field, &[&str])] = &[
     (Field::OnFail, &["on_fail"]),
 ];
 
-/// A label in front of a value.
+/// A label before a value.
 struct Label {
     kind: Field,
     name: Spanned<String>,
@@ -78,8 +78,8 @@ fn label(text: &str, at: usize) -> Option<Label> {
     })
 }
 
-/// Takes the fields out of the lines below a step's first; what remains are the lines of its text, without the indentation
-/// that they share, single blank lines between them.
+/// Extracts the fields from the lines below a step's first one. The rest is the step's text, unindented, with single
+/// blank lines.
 pub(super) fn read(
     source: &Source,
     outline: &Outline,
@@ -102,7 +102,7 @@ pub(super) fn read(
     unindented(source, &kept)
 }
 
-/// Takes one field over; says how many lines it has, or `None` where it is text after all.
+/// Extracts one field and returns its number of lines; `None` if it turns out to be text.
 fn take(
     source: &Source,
     outline: &Outline,
@@ -113,7 +113,7 @@ fn take(
     let below = lines[place + 1..].iter().position(|line| !line.is_blank()).map(|gap| place + 1 + gap);
     let is_command = matches!(label.kind, Field::Contract | Field::Setup);
     let limit = lines.last().map_or(0, |line| line.at + line.text.len());
-    // Code that is never closed may reach beyond the step: that is no command of it.
+    // An unclosed code block may extend past the step, so it is not a command.
     let is_of_step = |code: &&Code| code.span.start + source.slice(code.span).trim_end().len() <= limit;
     let code = below
         .filter(|_| is_command && label.value.is_empty())
@@ -142,7 +142,7 @@ fn take(
     Some(count.max(1))
 }
 
-/// Gives the step what the field says. The first one counts; lists go on growing.
+/// Stores the value in the step. The first one counts; lists accumulate.
 fn set(
     source: &Source,
     outline: &Outline,
@@ -199,7 +199,7 @@ fn command(source: &Source, outline: &Outline, region: Span) -> Option<Excerpt> 
     verification::contract(source, &outline.blocks, region)?.command
 }
 
-/// The names in a list with commas; `none` stands for none.
+/// The names in a list with commas; `none` means none.
 fn names(text: &str, at: usize) -> Vec<Spanned<String>> {
     if text.eq_ignore_ascii_case("none") {
         return Vec::new();
@@ -217,7 +217,7 @@ fn names(text: &str, at: usize) -> Vec<Spanned<String>> {
     names
 }
 
-/// The lines without the blanks that all of them begin with, and without blank lines that follow another one.
+/// The lines without the blanks that all of them start with, and without blank lines that follow another one.
 fn unindented(source: &Source, lines: &[&Line<'_>]) -> Vec<String> {
     let blanks = |line: &&&Line<'_>| line.at - line.span.start;
     let shared = lines.iter().filter(|line| !line.is_blank()).map(|line| blanks(&line)).min().unwrap_or(0);

@@ -1,5 +1,5 @@
-//! The canonical form of a proposal. It re-spells line endings, dashes and brackets behind numbers, the tools of steps and
-//! blank lines; text and code stay as they are, and so does the order of everything.
+//! Formats a proposal: line endings, dashes, brackets after numbers, tools and blank lines. Never changes text, code or
+//! the order of anything.
 
 use super::operation::{self, Suffix};
 use super::outline::Outline;
@@ -30,7 +30,7 @@ fn begun(text: &str) -> &str {
     rest
 }
 
-/// `3)` becomes `3.`, `*` becomes `-`, and a tool is spelled in the way of the document.
+/// `3)` becomes `3.`, `*` becomes `-`, and tools get their canonical spelling.
 fn respelled(source: &Source, step: &StepDraft) -> Vec<Edit> {
     let mut edits = Vec::new();
     let line = step.heading.0;

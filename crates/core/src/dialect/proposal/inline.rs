@@ -1,4 +1,4 @@
-//! A proposal out of steps that a planner names one by one: the parameters of document C's `plan_propose`.
+//! A proposal from structured parameters, as the tool `plan_propose` receives them.
 
 use serde::Deserialize;
 
@@ -24,7 +24,7 @@ struct StepParameters {
     target: Option<String>,
 }
 
-/// What the parameters say, as a draft of a proposal; says what is wrong with them.
+/// The draft of a proposal; `Err` says what is wrong with the parameters.
 pub fn inline(json: &str) -> Result<Draft, String> {
     let parameters: Parameters = serde_json::from_str(json).map_err(|error| error.to_string())?;
     if parameters.title.trim().is_empty() {
@@ -52,7 +52,7 @@ fn step_of(place: usize, step: &StepParameters) -> Result<StepDraft, String> {
             return Err(format!("`{name}` of step {} is empty", place + 1));
         }
     }
-    let number = u32::try_from(place + 1).map_err(|_| "there are too many steps".to_owned())?;
+    let number = u32::try_from(place + 1).map_err(|_| "too many steps".to_owned())?;
     let (tool, operation) = (one_line(&step.tool), one_line(&step.operation));
     let target = step.target.as_deref().map(|target| format!(" → {}", one_line(target))).unwrap_or_default();
     let description = one_line(&step.description);

@@ -1,28 +1,28 @@
-//! What a list item begins with: a number or a dash, and perhaps a box to tick. Knows one line and nothing around it.
+//! Parses the start of a list item: a number or a dash, and optionally a box. Looks at a single line only.
 
 use std::ops::Range;
 
 use crate::plan::draft::Mark;
 use crate::syntax::source::{Span, Spanned};
 
-/// The beginning of an item. Ranges are of its line, blanks in front of it left out.
+/// The start of an item. Ranges are relative to its trimmed line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Item {
     pub(super) marker: Marker,
     /// Where its digits are.
     digits: Range<usize>,
-    /// The box: where the character in it is, and what that says.
+    /// The box: the offset of its character, and its mark.
     pub(super) checkbox: Option<(Range<usize>, Option<Mark>)>,
-    /// Where its text begins.
+    /// Where its text starts.
     content: usize,
 }
 
-/// What it begins with.
+/// Its marker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Marker {
     /// `3.`
     Number {
-        /// The number; more than fits is as much as fits.
+        /// Saturates.
         number: u32,
     },
     /// `-`
@@ -42,25 +42,24 @@ impl Item {
         self.content(line).1
     }
 
-    /// Where the text of the item in `line` begins, and the text.
+    /// Where the text of the item in `line` starts, and the text.
     pub(super) fn content<'a>(&self, line: &'a str) -> (usize, &'a str) {
         let rest = line.get(self.content..).unwrap_or_default();
         let text = rest.trim_start();
         (line.len() - text.len(), text.trim_end())
     }
 
-    /// Where the digits stand in the file if the line stands at `at`; empty for a dash.
+    /// The span of the digits in the file if the line is at `at`; empty for a dash.
     pub(super) fn number_span(&self, at: usize) -> Span {
         Span::from(self.digits.clone()).shifted(at)
     }
 
-    /// What the box says.
     pub(super) fn mark(&self, at: usize) -> Option<Spanned<Mark>> {
         let (range, mark) = self.checkbox.clone()?;
         Some(Spanned::new(mark?, Span::from(range).shifted(at)))
     }
 
-    /// The same item in a line that has `by` more bytes in front.
+    /// The same item shifted by `by` bytes.
     pub(super) fn shifted(mut self, by: usize) -> Self {
         self.digits = self.digits.start + by..self.digits.end + by;
         self.checkbox = self.checkbox.map(|(range, mark)| (range.start + by..range.end + by, mark));
@@ -69,7 +68,7 @@ impl Item {
     }
 }
 
-/// Reads what a line begins with; `None` where it is no item.
+/// Parses the start of a line; `None` if it is not an item.
 pub(super) fn read(line: &str) -> Option<Item> {
     let (marker, digits, end) = number(line).or_else(|| bullet(line))?;
     let rest = &line[end..];
@@ -83,7 +82,7 @@ pub(super) fn read(line: &str) -> Option<Item> {
     Some(item)
 }
 
-/// `3.`, `3)`, `3:`, `**3.**`, `Step 3:`. Without a blank behind it only where a letter follows: `3.5` is no item.
+/// `3.`, `3)`, `3:`, `**3.**`, `Step 3:`. Without a blank only if a letter follows: `3.5` is not an item.
 fn number(line: &str) -> Option<(Marker, Range<usize>, usize)> {
     let stars = if line.starts_with("**") { "**" } else { "" };
     let bare = &line[stars.len()..];
@@ -96,7 +95,7 @@ fn number(line: &str) -> Option<(Marker, Range<usize>, usize)> {
         line[start + count..].chars().next().filter(|sign| matches!(sign, '.' | ')' | ':' | '\u{2014}'));
     let end = start + count + sign.map_or(0, char::len_utf8);
     let behind = &line[end..];
-    // `**3. text**` opens its stars in front of the number and closes them somewhere in the text.
+    // `**3. text**` opens its stars before the number and closes them somewhere in the text.
     let unstarred = behind.strip_prefix(stars).unwrap_or(behind);
     let next = unstarred.chars().next();
     let is_set_off = next.is_none_or(|next| next == ' ' || next == '\t');
@@ -108,7 +107,7 @@ fn number(line: &str) -> Option<(Marker, Range<usize>, usize)> {
     Some((Marker::Number { number }, start..start + count, line.len() - unstarred.len()))
 }
 
-/// The text without stars that close what was opened in front of the number.
+/// The text without stars that were opened before the number.
 pub(super) fn unstarred(text: &str) -> String {
     let is_odd = text.matches("**").count() % 2 == 1;
     if is_odd && !text.starts_with("**") {
@@ -118,7 +117,7 @@ pub(super) fn unstarred(text: &str) -> String {
     }
 }
 
-/// `-`, `*`, `+` and what people take for them, with a blank behind.
+/// `-`, `*`, `+` and look-alikes, followed by a blank.
 fn bullet(line: &str) -> Option<(Marker, Range<usize>, usize)> {
     let sign = line.chars().next().filter(|sign| matches!(sign, '-' | '*' | '+' | '•'))?;
     let end = sign.len_utf8();
@@ -131,13 +130,13 @@ fn bullet(line: &str) -> Option<(Marker, Range<usize>, usize)> {
     ))
 }
 
-/// How wide a box is.
+/// The width of a box.
 const BOX: &str = "[ ]";
 
-/// What a box says; nothing where it is empty.
+/// The mark of a box; `None` if it is empty.
 struct Tick(Option<Mark>);
 
-/// What a box says that the text begins with.
+/// The mark of a leading box.
 fn checkbox(text: &str) -> Option<Tick> {
     let inner = text.strip_prefix('[')?;
     let mark = match inner.bytes().next()? {
@@ -167,7 +166,7 @@ mod tests {
         }
     }
 
-    // C-04: whatever an item begins with, it is one.
+    // C-04: whatever an item starts with, it is one.
     #[test]
     fn an_item_begins_with_a_number_a_dash_or_a_box() {
         let cases = [

@@ -1,5 +1,5 @@
-//! What stands in brackets behind the text of a step: `(tool: operation → target)`. It is data: which tool does the step,
-//! how, and to what. Brackets that hold anything else are text.
+//! Parses the brackets after the text of a step: `(tool: operation → target)`. They name the tool, its operation and
+//! its target. Brackets with any other content are text.
 
 use std::fmt;
 
@@ -27,12 +27,12 @@ impl fmt::Display for Operation {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Suffix {
     Absent,
-    /// `()`: there is none. It keeps brackets in front of it from being taken for one.
+    /// `()`: there is none. It keeps brackets before it from being taken for one.
     Empty,
     Tool(Operation),
 }
 
-/// Words in front of a colon that begin a remark and name no tool.
+/// Words before a colon that start a comment and don't name a tool.
 const REMARKS: &[&str] = &[
     "note", "notes", "see", "e.g.", "eg", "i.e.", "ie", "optional", "todo", "warning", "caution", "default",
     "ref", "cf", "cf.", "example", "hint", "http", "https", "aka", "was", "now",
@@ -52,7 +52,7 @@ pub(super) fn divide(line: &str) -> (&str, Suffix) {
     }
 }
 
-/// The text in front of the brackets that end a line, and what stands in them. A blank stands in front of them.
+/// The text before the brackets that end a line, and their content. A blank must precede them.
 fn last_brackets(line: &str) -> Option<(&str, &str)> {
     let inner = line.strip_suffix(')')?;
     let mut depth = 1;
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!((found, said.as_str()), (text, tool), "{line}");
     }
 
-    // C-04: operations with spaces, other arrows, targets of any form, and brackets that are no suffix.
+    // C-04: operations with spaces, other arrows, targets of any form, and brackets that are not a suffix.
     #[test]
     fn the_end_of_a_line_is_data_or_text() {
         check("Send it (go-easy: gmail send)", "Send it", "(go-easy: gmail send)");

@@ -1,4 +1,4 @@
-//! The headings of a proposal and what they divide it into: where steps are, where notes are, what is neither.
+//! The outline of a proposal: where its steps and notes are, and what is neither.
 
 use crate::dialect::frontmatter::Parts;
 use crate::plan::verified;
@@ -15,10 +15,10 @@ pub(super) const CONTEXT: &str = "context";
 /// The heading of the notes in it.
 pub(super) const NOTES: &str = "notes";
 
-/// The heading of what was said to revisions that were rejected.
+/// The heading of the comments on rejected revisions.
 pub(super) const REJECTIONS: &str = "rejection-history";
 
-/// Headings below which lists are no steps. One that only begins with such a word is one, too.
+/// Headings whose lists are not steps. A heading that only starts with such a word counts too.
 const OTHERS: &[&str] = &[
     CONTEXT,
     NOTES,
@@ -72,9 +72,9 @@ fn is_other(key: &str) -> bool {
 pub(super) struct Outline {
     pub(super) blocks: Blocks,
     pub(super) headings: Vec<Titled>,
-    /// Everything behind the frontmatter.
+    /// Everything after the frontmatter.
     pub(super) body: Span,
-    /// Lines between the fences of code, ascending. A fence that is never closed hides nothing: no step may get lost in it.
+    /// Lines between code fences, ascending. An unclosed fence hides nothing, so that no step gets lost in it.
     fenced: Vec<Span>,
 }
 
@@ -92,32 +92,32 @@ impl Outline {
         Self { headings: headings(source, &blocks, body.end), blocks, body, fenced }
     }
 
-    /// Whether the line that begins at `at` stands between fences.
+    /// Whether the line that starts at `at` is between fences.
     pub(super) fn is_fenced(&self, at: usize) -> bool {
         let next = self.fenced.partition_point(|span| span.start <= at);
         next > 0 && at < self.fenced[next - 1].end
     }
 
-    /// Whether the line that begins at `at` is HTML, such as a comment.
+    /// Whether the line that starts at `at` is HTML, such as a comment.
     pub(super) fn is_html(&self, source: &Source, at: usize) -> bool {
         let next = self.blocks.codes.partition_point(|code| source.line_at(code.span.start).start <= at);
         let is_code = next > 0 && at < self.blocks.codes[next - 1].span.end;
         self.blocks.is_opaque(at) && !is_code
     }
 
-    /// The fenced code that begins in this line.
+    /// The fenced code that starts in this line.
     pub(super) fn code_in_line(&self, source: &Source, line: Span) -> Option<&Code> {
         let mut codes = self.blocks.codes_in(Span::new(line.start, line.end + 1));
         codes.find(|code| source.slice(code.span).starts_with(['`', '~']))
     }
 
-    /// The heading whose line begins at or around `at`.
+    /// The heading whose line starts at or around `at`.
     pub(super) fn heading_at(&self, at: usize) -> Option<&Titled> {
         let next = self.headings.partition_point(|titled| titled.heading.span.start <= at);
         self.headings[..next].last().filter(|titled| at < titled.heading.below)
     }
 
-    /// Where the steps are: below the headings that say so, or wherever nothing says that there is something else.
+    /// Where the steps are: below headings that say so, or anywhere not claimed by another heading.
     pub(super) fn regions(&self) -> Vec<Span> {
         let named: Vec<Span> =
             self.headings.iter().filter(|titled| titled.is_steps()).map(|titled| titled.reach).collect();
@@ -134,7 +134,7 @@ impl Outline {
         self.headings.iter().find(|titled| titled.key == CONTEXT)
     }
 
-    /// The section of the notes: that of the context, or the last that is called so.
+    /// The notes section: the one in the context, or the last one with that heading.
     pub(super) fn notes(&self) -> Option<&Titled> {
         let is_notes = |titled: &&Titled| titled.key == NOTES;
         let reach = self.context().map(|context| context.reach);
@@ -144,7 +144,7 @@ impl Outline {
     }
 }
 
-/// Sections inside of others go: they are read with them.
+/// Drops nested sections: they are parsed with their parents.
 fn disjoint(mut spans: Vec<Span>) -> Vec<Span> {
     spans.sort_unstable();
     let mut end = 0;
@@ -156,8 +156,8 @@ fn disjoint(mut spans: Vec<Span>) -> Vec<Span> {
     spans
 }
 
-/// The headings. Text above a line of dashes is meant as text more often than as a heading, and would end the steps: it is
-/// one only where it is one that we look for.
+/// The headings. Text above a line of dashes is usually text and not a setext heading, and would end the steps: it
+/// counts only if it is a heading we look for.
 fn headings(source: &Source, blocks: &Blocks, end: usize) -> Vec<Titled> {
     let titled = |heading: &Heading| {
         let name = name(source, heading);
@@ -166,7 +166,7 @@ fn headings(source: &Source, blocks: &Blocks, end: usize) -> Vec<Titled> {
     };
     let is_meant = |titled: &Titled| !titled.heading.is_underlined || titled.is_steps() || titled.is_other();
     let mut all: Vec<Titled> = blocks.headings.iter().map(titled).filter(is_meant).collect();
-    // The places of the headings that are still open, the deepest last.
+    // The open headings, deepest last.
     let mut open: Vec<usize> = Vec::new();
     for place in 0..all.len() {
         let Heading { level, span, .. } = all[place].heading;

@@ -1,5 +1,4 @@
-//! The bytes that a change takes in a proposal, and what every write adds. Every function returns edits and touches nothing
-//! else.
+//! Computes the edits for a change to a proposal, and what every write adds. Never edits anything itself.
 
 use super::outline::Outline;
 use super::{DIALECT, KEYS, id_of, spell};
@@ -13,10 +12,10 @@ use crate::plan::lifecycle::State;
 use crate::syntax::source::{Edit, Source, Span};
 use crate::syntax::yaml;
 
-/// The edits that make `change` in `source`, which reads as `draft`.
+/// The edits for `change` in `source`, parsed as `draft`.
 pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<Vec<Edit>, Refusal> {
     Ok(match change {
-        // Only a box can hold a mark, and it is only ever taken away: no mark is among those of the dialect.
+        // Boxes are the only marks, and they are only ever cleared: the dialect has no marks of its own.
         Change::Mark { step, .. } => {
             draft.steps[*step].marks.iter().map(|mark| Edit::replace(mark.span, " ")).collect()
         }
@@ -37,7 +36,7 @@ pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<V
     })
 }
 
-/// The frontmatter of a plan that is written to, if it can be.
+/// The writable frontmatter of a plan.
 struct Keys<'a> {
     source: &'a Source,
     frontmatter: Frontmatter,
@@ -45,7 +44,7 @@ struct Keys<'a> {
 }
 
 impl<'a> Keys<'a> {
-    /// `None` where there is no block, or one that can't be read to its end: what can't be seen would be written twice.
+    /// `None` if there is no block, or one that can't be parsed to its end: unseen keys would be written twice.
     fn of(source: &'a Source) -> Option<Self> {
         let parts: Parts = frontmatter::split(source.text());
         let (frontmatter, oddities) = frontmatter::read(source, &parts);
@@ -53,13 +52,13 @@ impl<'a> Keys<'a> {
         Some(Self { source, frontmatter, block: parts.yaml.filter(|_| !is_unread)? })
     }
 
-    /// What a key says; empty where it says nothing.
+    /// The value of a key; empty if missing.
     fn value(&self, key: &str) -> &str {
         self.frontmatter.value(key).map_or("", |value| value.value.as_str())
     }
 
-    /// The edit that gives a key a value that is spelled already. A key that is not there comes to its place in the order of
-    /// the document; `None` where the present value is no plain text.
+    /// The edit that sets a key to an already quoted value. A missing key is inserted in the order of the dialect;
+    /// `None` if the present value is not plain text.
     fn set(&self, key: &str, spelled: &str) -> Option<Edit> {
         let Some(entry) = self.frontmatter.entry(key) else {
             let newline = self.source.line_ending();
@@ -75,7 +74,7 @@ impl<'a> Keys<'a> {
         Some(Edit::replace(present.span, format!("{quote}{spelled}{quote}")))
     }
 
-    /// The edit that leaves a key without a value.
+    /// The edit that clears a key.
     fn clear(&self, key: &str) -> Option<Edit> {
         let entry = self.frontmatter.entry(key)?;
         let present = entry.value.as_ref().filter(|value| !value.span.is_empty())?;
@@ -87,8 +86,7 @@ impl<'a> Keys<'a> {
         Some(end + self.source.text()[end..].find(':')? + 1)
     }
 
-    /// Where the line of a key that is not there belongs: in front of the next one of the document's order that is there and
-    /// what is said of it in comments, or at the end.
+    /// Where to insert a missing key: before the next key in the order of the dialect and its comments, or at the end.
     fn place(&self, key: &str) -> usize {
         let rank = KEYS.iter().position(|known| *known == key).unwrap_or(KEYS.len());
         let later = KEYS[(rank + 1).min(KEYS.len())..].iter().find_map(|key| self.frontmatter.entry(key));
@@ -106,8 +104,8 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// Says the state. An execution that begins forgets the times and the result of the last one; when it is, is set by
-/// [`touch`], which knows the time.
+/// Sets the state. A new run clears the times and the result of the last one; [`touch`], which knows the time, sets the
+/// new ones.
 fn become_state(source: &Source, draft: &Draft, state: State) -> Result<Vec<Edit>, Refusal> {
     let refused = || Refusal::NotPlain { key: "status".to_owned() };
     let word = spell(state).unwrap_or_default();
@@ -128,15 +126,15 @@ fn become_state(source: &Source, draft: &Draft, state: State) -> Result<Vec<Edit
     }
     if state == State::Done && keys.value("result_summary").is_empty() {
         let count = draft.steps.len();
-        edits.extend(keys.set("result_summary", &quoted(&format!("{count} of {count} steps settled"))));
+        edits.extend(keys.set("result_summary", &quoted(&format!("{count} of {count} steps done"))));
     }
     Ok(edits)
 }
 
-/// The path of a plan's session, as the document spells it: from the project on.
+/// The path of a plan's session log, relative to the project.
 pub(super) fn session(id: &str) -> String {
     let path = format!(".pi/plans/sessions/{id}.jsonl");
-    // The dot in front needs no quotes, and the document has none.
+    // A leading dot needs no quotes in YAML.
     let is_plain = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
     if is_plain { path } else { yaml::quote(&path) }
 }
@@ -156,7 +154,7 @@ pub(super) fn touch(source: &Source, now: &str) -> Vec<Edit> {
         Some(State::Done | State::Failed) if is_blank("execution_ended_at") => {
             edits.extend(keys.set("execution_ended_at", now));
         }
-        // What was cancelled ended only if it had begun.
+        // A cancelled plan has an end time only if it was started.
         Some(State::Cancelled) if !is_blank("execution_started_at") && is_blank("execution_ended_at") => {
             edits.extend(keys.set("execution_ended_at", now));
         }
@@ -176,14 +174,14 @@ pub(super) fn touch(source: &Source, now: &str) -> Vec<Edit> {
     edits
 }
 
-/// The edits that say what an execution came to.
+/// The edits that record the result of a run.
 pub(super) fn summarise(source: &Source, summary: &str) -> Vec<Edit> {
     let line = summary.split_whitespace().collect::<Vec<_>>().join(" ");
     let keys = Keys::of(source);
     keys.and_then(|keys| keys.set("result_summary", &quoted(&line))).into_iter().collect()
 }
 
-/// A text in double quotes, as the document writes titles.
+/// A text in double quotes, as the dialect writes titles.
 pub(super) fn quoted(text: &str) -> String {
     let spelled = yaml::quote(text);
     if spelled.starts_with('"') {
@@ -192,7 +190,7 @@ pub(super) fn quoted(text: &str) -> String {
     format!("\"{}\"", spelled.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// Puts a note behind the others below `### Notes`; both headings come with it where they are missing.
+/// Appends a note below `### Notes`, adding missing headings.
 pub(super) fn append_note(source: &Source, text: &str) -> Edit {
     let newline = source.line_ending();
     let outline = Outline::of(source, &frontmatter::split(source.text()));
@@ -233,7 +231,7 @@ fn rename(source: &Source, draft: &Draft, step: usize, id: &str) -> Vec<Edit> {
     edits
 }
 
-/// Adds a name to what a step waits for; `None` when it is there.
+/// Adds a need to a step; `None` if it is already there.
 fn add_need(source: &Source, draft: &Draft, place: usize, on: &str) -> Result<Option<Edit>, Refusal> {
     let step = &draft.steps[place];
     let names = match needs::added(source, draft, place, on)? {
@@ -248,18 +246,18 @@ fn add_need(source: &Source, draft: &Draft, place: usize, on: &str) -> Result<Op
     }))
 }
 
-/// Puts a field right below the first line of a step, indented like the text of its item.
+/// Inserts a field right below the first line of a step, indented like the text of its item.
 fn insert_field(source: &Source, step: &StepDraft, line: &str) -> Edit {
     let first = source.line_at(step.heading.0.start);
     let is_heading = source.slice(step.heading.0).starts_with('#');
     let column = source.slice(Span::new(first.start, step.title.span.start)).chars().count();
-    // A box is text of its item: what belongs to the item begins below the box.
+    // A box is part of the item's text, so the item's content starts below the box.
     let boxed = source.slice(Span::new(first.start, step.title.span.start)).find('[').unwrap_or(column);
     let indent = if is_heading { String::new() } else { " ".repeat(column.min(boxed)) };
     Edit::insert(step.heading.0.end, format!("{}{indent}{line}", source.line_ending()))
 }
 
-/// Moves a step: the texts of the steps change places, what stands between them stays where it is.
+/// Moves a step: the texts of the steps change places, the text between them stays where it is.
 fn relocate(source: &Source, draft: &Draft, step: usize, to: usize) -> Vec<Edit> {
     let slots: Vec<Span> = draft.steps.iter().map(|step| step.whole.0).collect();
     let order = order::moved(slots.len(), step, to);

@@ -1,5 +1,5 @@
-//! The sections of a proposal by name, and what becomes of a context that is too large: it moves into `artifacts/<id>/` and a
-//! reference stays. Pure: the caller writes the files.
+//! Finds the sections of a proposal by name, and moves parts of an oversized context to `artifacts/<id>/`, leaving
+//! references. Pure: the caller writes the files.
 
 use super::outline::{CONTEXT, Outline, Titled};
 use super::{id_of, parse};
@@ -9,10 +9,10 @@ use crate::plan::verified;
 use crate::syntax::markdown::Code;
 use crate::syntax::source::{Edit, Source, Span};
 
-/// The most bytes of context that a plan carries itself: the document's 50 KB.
+/// The limit for context inside the plan, 50 KB.
 pub const CONTEXT_BYTES_MAX: usize = 50_000;
 
-/// What separates the file of an artifact from its folder in a reference.
+/// Separates file and directory in a reference to an artifact.
 const ARROW: &str = " → ";
 
 /// One section of a plan.
@@ -64,7 +64,7 @@ pub fn section(source: &Source, name: &str) -> Option<Section> {
 /// The heading under which rejections are kept.
 const REJECTIONS: &str = "Rejection History";
 
-/// The text of the plan with one more rejection in its history, which stands at the end.
+/// The text of the plan with another rejection in its history, which is at the end.
 pub fn rejected(source: &Source, rejection: &Rejection, at: &str) -> String {
     let newline = source.line_ending();
     let text = source.text().trim_end_matches(['\n', '\r']);
@@ -72,7 +72,7 @@ pub fn rejected(source: &Source, rejection: &Rejection, at: &str) -> String {
         Some(_) => String::new(),
         None => format!("{newline}## {REJECTIONS}{newline}"),
     };
-    // Quoted line by line: nothing that somebody says can become a heading or a step.
+    // Quoted line by line, so that a comment can't become a heading or a step.
     let feedback: Vec<String> = rejection.feedback.trim().lines().map(|line| format!("> {line}")).collect();
     let (revision, by) = (rejection.revision, rejection.by.name.replace(['\n', '\r'], " "));
     format!(
@@ -81,11 +81,11 @@ pub fn rejected(source: &Source, rejection: &Rejection, at: &str) -> String {
     )
 }
 
-/// A reference to a file that holds a part of the context.
+/// A reference to a file with a part of the context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Artifact {
     pub name: String,
-    /// The folder that it lies in, from the project on: `.pi/plans/artifacts/PLAN-a1b2c3d4/`.
+    /// Its directory, relative to the project: `.pi/plans/artifacts/PLAN-a1b2c3d4/`.
     pub folder: String,
 }
 
@@ -102,7 +102,7 @@ pub fn artifacts(source: &Source) -> Vec<Artifact> {
     source.slice(context.reach).lines().filter_map(read).collect()
 }
 
-/// How many bytes of context the plan carries itself.
+/// The number of bytes of context in the plan itself.
 pub fn context_bytes(source: &Source) -> usize {
     let outline = Outline::of(source, &frontmatter::split(source.text()));
     reaches(&outline).map(Span::len).sum()
@@ -117,13 +117,13 @@ fn reaches(outline: &Outline) -> impl Iterator<Item = Span> {
 pub struct Overflow {
     /// The new text of the plan.
     pub text: String,
-    /// The files to write first: paths relative to the folder of the plan, and what they hold. A name holds the digest of what
-    /// the file holds: what is there already under that name is the same.
+    /// The files to write first: paths relative to the plan's directory, and contents. A name contains the digest of
+    /// the content, so an existing file of that name is identical.
     pub files: Vec<(String, String)>,
 }
 
-/// What must move out of the plan, the largest part first; `None` where its context is within the limit. What moved is
-/// replaced by a reference in the form of the document. A context of very many small parts moves as a whole.
+/// Moves the largest parts of the context out first; `None` if it is within the limit. References replace what moved. A
+/// context of very many small parts moves as a whole.
 pub fn overflow(source: &Source) -> Option<Overflow> {
     let total = context_bytes(source);
     if total <= CONTEXT_BYTES_MAX {
@@ -155,11 +155,11 @@ pub fn overflow(source: &Source) -> Option<Overflow> {
     Some(Overflow { text: source.edited(&edits).text().to_owned(), files })
 }
 
-/// A part of the context that can move: the text below one heading, up to the next.
+/// A movable part of the context: the text below one heading, up to the next.
 struct Piece {
     span: Span,
     name: String,
-    /// What the file will hold: the text, or JSON without its fences.
+    /// The content of the file: the text, or JSON without its fences.
     text: String,
     extension: &'static str,
 }

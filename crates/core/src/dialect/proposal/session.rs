@@ -1,5 +1,5 @@
-//! What became of the steps of a proposal: one line of JSON each in `sessions/<id>.jsonl`, in the form of the document. The
-//! file only grows; the last line of a step counts.
+//! The session log of a proposal: one line of JSON per step result in `sessions/<id>.jsonl`. Append-only; the last line
+//! of a step counts.
 
 use serde::Deserialize;
 
@@ -8,30 +8,27 @@ use crate::dialect::{Beside, Happening};
 use crate::plan::draft::Draft;
 use crate::syntax::source::Source;
 
-/// What a line says of its step.
+/// The status of a step in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// Somebody is at it.
     Started,
     Success,
     Failed,
-    /// It was left out.
     Skipped,
 }
 
 /// One line of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Checkpoint {
-    /// The place of the step, counted from 1.
+    /// Position of the step, counted from 1.
     pub step: u32,
-    /// Its tool; empty where it names none.
+    /// Its tool; empty if it names none.
     #[serde(default)]
     pub tool: String,
-    /// What the tool did.
+    /// The operation.
     #[serde(default, rename = "op", alias = "operation")]
     pub operation: String,
-    /// What became of it.
     pub status: Outcome,
     #[serde(default)]
     pub result_summary: Option<String>,
@@ -39,14 +36,14 @@ pub struct Checkpoint {
     pub error: Option<String>,
 }
 
-/// The lines of a session that speak of a step. Others, and lines that a crash cut off, are passed over.
+/// The step lines of a session. Other lines, and lines truncated by a crash, are skipped.
 pub fn checkpoints(text: &str) -> Vec<Checkpoint> {
     text.lines()
         .filter_map(|line| serde_json::from_str(line.trim_start_matches('\u{feff}').trim()).ok())
         .collect()
 }
 
-/// A step that was judged is a line of the session.
+/// The session line for a finished contract.
 pub(super) fn beside(source: &Source, draft: &Draft, happening: &Happening<'_>) -> Vec<Beside> {
     match *happening {
         Happening::Judged { step, passed, summary, .. } => {

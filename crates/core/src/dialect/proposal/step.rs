@@ -1,5 +1,6 @@
-//! Finds the steps of a proposal and reads each. A step is an item of the list below `## Steps`, whatever it begins with:
-//! a number, a dash, a box. What no rule here knows stays part of the step in front of it: no step and no text is dropped.
+//! Finds and parses the steps of a proposal. A step is an item of the list below `## Steps`, whether it starts with a
+//! number, a dash or a box. Anything that no rule matches stays part of the previous step: no step and no text is
+//! dropped.
 
 use super::operation::{self, Suffix};
 use super::outline::Outline;
@@ -9,10 +10,10 @@ use crate::plan::edit::number_at;
 use crate::syntax::source::{Source, Span, Spanned};
 use item::{Item, Marker};
 
-/// From where on a line is indented below the step in front of it.
+/// The column from which a line is indented below the previous step.
 const NESTED: usize = 2;
 
-/// What lines are indented by. Wider blanks are text to markdown.
+/// Indentation characters. Wider blanks are text in Markdown.
 const BLANKS: [char; 2] = [' ', '\t'];
 
 /// A line of the text.
@@ -22,7 +23,7 @@ pub(super) struct Line<'a> {
     /// Without blanks at both ends.
     pub(super) text: &'a str,
     pub(super) at: usize,
-    /// Whether it stands between the fences of code.
+    /// Whether it is between the fences of code.
     pub(super) is_code: bool,
 }
 
@@ -55,7 +56,7 @@ fn lines<'a>(source: &'a Source, outline: &Outline, region: Span) -> Vec<Line<'a
     lines
 }
 
-/// A step that was found: where its lines are, and what it begins with.
+/// A found step: its lines and its marker.
 struct Found {
     /// Places of its lines.
     first: usize,
@@ -65,7 +66,7 @@ struct Found {
     is_heading: bool,
 }
 
-/// What the search knows of the step that it is in.
+/// The state of the search inside a step.
 struct Current {
     number: Option<u32>,
     indent: usize,
@@ -75,7 +76,7 @@ struct Current {
     has_nested_number: bool,
 }
 
-/// Reads every step. `tools` are those that steps without one may use.
+/// Parses every step. `tools` are those that steps without one may use.
 pub(super) fn read_all(
     source: &Source,
     outline: &Outline,
@@ -102,7 +103,7 @@ pub(super) fn read_all(
 
 /// Finds the steps of a region.
 fn find(source: &Source, outline: &Outline, lines: &[Line<'_>]) -> Vec<Found> {
-    // Below headings with numbers, items are steps only where they name their tools.
+    // Below numbered headings, items are steps only if they name their tools.
     let has_tool_items = lines.iter().any(|line| {
         !line.is_code && item::read(line.text).is_some_and(|item| has_tool(item.text(line.text)))
     });
@@ -155,7 +156,7 @@ fn find(source: &Source, outline: &Outline, lines: &[Line<'_>]) -> Vec<Found> {
     found
 }
 
-/// Ends the step that is open in front of this line.
+/// Ends the step that is open before this line.
 fn close(found: &mut [Found], place: usize) {
     if let Some(last) = found.last_mut() {
         last.end = last.end.min(place);
@@ -179,7 +180,7 @@ fn has_tool(text: &str) -> bool {
     matches!(operation::divide(text).1, Suffix::Tool(_))
 }
 
-/// Whether an item begins a step, rather than being a detail of the one in front of it.
+/// Whether an item starts a step, rather than being a detail of the previous one.
 fn begins_step(
     item: &Item,
     line: &Line<'_>,
@@ -187,7 +188,7 @@ fn begins_step(
     (current, outline): (Option<&mut Current>, &Outline),
 ) -> bool {
     let Some(current) = current else {
-        // Where no heading says that there are steps, a list is one of steps only if it looks like it.
+        // Without a heading for steps, a list contains steps only if it looks like it.
         return outline.has_steps() || item.number().is_some() || item.checkbox.is_some();
     };
     if current.is_heading {
@@ -196,7 +197,7 @@ fn begins_step(
     let is_nested = indent >= current.indent + NESTED;
     match (item.marker, current.number) {
         (Marker::Number { .. }, Some(number)) if is_nested => {
-            // A list that goes on counting right below is the same list, only badly indented.
+            // A list that continues the numbering right below is the same list, badly indented.
             let goes_on = item.number() == number.checked_add(1);
             let is_step = goes_on && !current.has_nested_number && !current.has_blank;
             current.has_nested_number = true;
@@ -204,15 +205,15 @@ fn begins_step(
         }
         (Marker::Number { .. } | Marker::Bullet, _) if is_nested => false,
         (Marker::Number { .. }, _) | (Marker::Bullet, None) => true,
-        // Dashes at the margin below a number are its details, unless they look like steps themselves.
+        // Dashes at the margin below a number are its details, unless they look like steps.
         (Marker::Bullet, Some(_)) => {
             item.checkbox.is_some() || (current.has_tool && has_tool(item.text(line.text)))
         }
     }
 }
 
-/// Where a step ends that no other step follows: in front of text that begins a new paragraph at the margin. That is about
-/// the plan, unless it ends in the tool that the step does not name.
+/// The end of the last step: before text that starts a new paragraph at the margin. Such text is about the plan, unless
+/// it ends in the tool that the step doesn't name.
 fn last_paragraph(source: &Source, lines: &[Line<'_>], found: &Found) -> usize {
     if found.is_heading {
         return found.end;
@@ -265,7 +266,7 @@ fn read(
     step
 }
 
-/// Where the tool of a step is named: in the last brackets that begin with it.
+/// The tool of a step: in the last brackets that start with it.
 fn place_of(source: &Source, tool: &str, span: Span) -> Option<Span> {
     let text = source.slice(span);
     let is_named = |at: &usize| text[..*at].trim_end_matches(['`', ' ', '\t']).ends_with('(');
@@ -273,7 +274,7 @@ fn place_of(source: &Source, tool: &str, span: Span) -> Option<Span> {
     Some(Span::new(span.start + at, span.start + at + tool.len()))
 }
 
-/// Says what the agent is told: the text with its tool in one spelling, and everything below that is no field.
+/// Builds the text for the agent: with the tool in canonical spelling, and everything below that is not a field.
 fn tell(step: &mut StepDraft, suffix: Suffix, mut body: Vec<String>, span: Span) {
     let mut first = step.title.value.clone();
     let is_whole = operation::divide(&first).1 != Suffix::Absent && first.starts_with('(');

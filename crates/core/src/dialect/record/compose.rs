@@ -1,4 +1,4 @@
-//! A plan record, written anew from what a plan of any dialect says.
+//! Writes a plan record from a draft of any dialect.
 
 use super::spelling::{New, Page};
 use super::{patch, spell, word};
@@ -8,10 +8,10 @@ use crate::plan::lifecycle::State;
 use crate::syntax::source::{Source, Spanned};
 use crate::syntax::yaml::{Node, Value};
 
-/// The creator of a plan that names none.
+/// The creator of a plan without an owner.
 const CREATOR: &str = "planner";
 
-/// A new text that says what the draft says.
+/// A new text with the meaning of the draft.
 pub(super) fn compose(draft: &Draft, birth: &Birth<'_>) -> String {
     let state = draft.state.as_ref().map_or(State::Draft, |state| state.value);
     let creator = draft.owner.0.as_ref().map_or(CREATOR, |owner| owner.value.as_str());
@@ -38,7 +38,7 @@ pub(super) fn compose(draft: &Draft, birth: &Birth<'_>) -> String {
     let page = Page::of(&blank, &nothing);
     let lines: String =
         keys.iter().map(|(key, value)| format!("{key}:{}\n", page.behind_colon(value, 0))).collect();
-    // The step that is current follows from the marks.
+    // The current step follows from the marks.
     let text = Source::new("", lines).written_in(&super::DIALECT);
     text.edited(&patch::touch(&text, birth.now)).text().to_owned()
 }
@@ -57,7 +57,8 @@ fn metadata(draft: &Draft) -> Vec<(&'static str, New)> {
 fn steps(draft: &Draft) -> Vec<New> {
     let ids = crate::plan::verified::ids(draft);
     let waits = crate::plan::verified::needs(draft, &ids);
-    // Where a step waits for a later one, one between them that says nothing would be read as waiting for nothing.
+    // If a step depends on a later one, a step between them without `dependsOn` would be parsed as depending on
+    // nothing.
     let looks_ahead = waits.iter().enumerate().any(|(place, needs)| needs.iter().any(|&need| need > place));
     let step = |(place, step): (usize, &StepDraft)| {
         let declared = step.needs.as_ref().map(|needs| {

@@ -1,4 +1,4 @@
-//! The events of document B: what happened to a run, as lines of JSON in its own names.
+//! Run events as lines of JSON with the event names of the record dialect.
 
 use super::read::{self, Tree};
 use super::spelling::json;
@@ -6,13 +6,13 @@ use crate::run::event::{AttemptEnd, Event};
 use crate::syntax::source::Source;
 use crate::syntax::yaml::{Node, Style, Value};
 
-/// The name that document B has for what happened; `None` where it has none.
+/// The dialect's name of an event; `None` if it has none.
 pub fn event_name(event: &Event) -> Option<&'static str> {
     match event {
         Event::RunStarted { .. } => Some("PLAN_CREATED"),
         Event::AttemptStarted { .. } => Some("STEP_STARTED"),
         Event::ContractFinished { receipt, .. } if receipt.verdict.is_passed() => Some("STEP_COMPLETED"),
-        // No contract is run after an attempt that took too long: it has failed.
+        // After a timeout no contract runs: the attempt has failed.
         Event::ContractFinished { .. } | Event::AttemptFinished { end: AttemptEnd::TimedOut(_), .. } => {
             Some("STEP_FAILED")
         }
@@ -28,8 +28,8 @@ pub fn event_name(event: &Event) -> Option<&'static str> {
     }
 }
 
-/// The line for what happened to a run of this plan; `None` where document B has no such event, or the plan no such step.
-/// `said` is what the agent said, or why it failed.
+/// The line for an event of a run; `None` if the dialect has no such event, or the plan no such step. `said` is the
+/// agent's output, or the reason of a failure.
 pub fn event_line(source: &Source, event: &Event, said: &str) -> Option<String> {
     let name = event_name(event)?;
     let Some(step) = event.step() else { return Some(created_line(source)) };
@@ -43,12 +43,12 @@ pub fn event_line(source: &Source, event: &Event, said: &str) -> Option<String> 
     Some(format!("{{\"type\":\"{name}\",\"stepIndex\":{index}{rest}}}"))
 }
 
-/// The line that says that there is a plan.
+/// The line for a new plan.
 pub fn created_line(source: &Source) -> String {
     format!("{{\"type\":\"PLAN_CREATED\",\"plan\":{}}}", plan(source))
 }
 
-/// The line that says that a plan was made anew.
+/// The line for a revised plan.
 pub fn replanned_line(next: &Source) -> String {
     format!("{{\"type\":\"PLAN_REPLANNED\",\"newPlan\":{}}}", plan(next))
 }
@@ -58,7 +58,7 @@ fn plan(source: &Source) -> String {
     Tree::of(source).root.as_ref().map_or_else(|| "null".to_owned(), |root| typed(root, ""))
 }
 
-/// The keys whose values are numbers. All other values that document B knows are text.
+/// The keys with numeric values. All other values of the dialect are text.
 const NUMBERS: &[&str] = &["index", "currentStepIndex", "version", "complexity", "dependsOn"];
 
 fn typed(node: &Node, key: &str) -> String {
@@ -89,7 +89,7 @@ fn typed(node: &Node, key: &str) -> String {
     }
 }
 
-/// Whether a plain text is a number as JSON writes it.
+/// Whether a plain scalar is a JSON number.
 fn is_number(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let (whole, fraction) =

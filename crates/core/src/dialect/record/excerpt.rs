@@ -1,4 +1,5 @@
-//! The command in a scalar, with the place of every character, so that a complaint points at the word that it is about.
+//! Extracts the command from a scalar with the position of every character, so that a diagnostic can point at the exact
+//! word.
 
 use crate::syntax::source::{Excerpt, Source, Span};
 use crate::syntax::yaml::{Node, Style, Value};
@@ -23,7 +24,7 @@ pub(super) fn of(source: &Source, node: &Node) -> Option<Excerpt> {
                 excerpt.push(&piece[..piece.len().min(left)], at);
             }
         }
-        // Lines that were joined: every character stands for the whole.
+        // Folded lines: every character maps to the whole scalar.
         None => {
             for character in text.chars() {
                 excerpt.push(character.encode_utf8(&mut [0; 4]), node.span.start);
@@ -34,8 +35,8 @@ pub(super) fn of(source: &Source, node: &Node) -> Option<Excerpt> {
     Some(excerpt)
 }
 
-/// The characters of a quoted scalar, each with its place; `None` where it goes over several lines or has an escape that
-/// commands have no use for.
+/// The characters of a quoted scalar with their positions; `None` if it spans several lines or has an escape that
+/// commands don't need.
 fn unquoted(source: &Source, span: Span) -> Option<Vec<(usize, String)>> {
     let quoted = source.slice(span);
     let quote = quoted.chars().next()?;
@@ -62,7 +63,7 @@ fn unquoted(source: &Source, span: Span) -> Option<Vec<(usize, String)>> {
     Some(pieces)
 }
 
-/// The lines of a literal block, each with its place; `None` where lines were joined.
+/// The lines of a literal block with their positions; `None` if lines were folded.
 fn lines(source: &Source, span: Span, text: &str) -> Option<Vec<(usize, String)>> {
     let mut at = span.start;
     let mut pieces = Vec::new();

@@ -1,57 +1,57 @@
-//! What can be wrong with a plan record: rules turn these into diagnostics.
+//! The problems of a plan record, which rules turn into diagnostics.
 
 use crate::syntax::source::Span;
 use crate::syntax::yaml;
 use crate::syntax::yaml::FaultKind;
 
-/// A rule of the record dialect that a plan breaks.
+/// A violation of the record dialect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// The text is no plan record from here on, and nothing behind was read; says why.
+    /// Parsing stopped here, with the reason.
     Unread(String),
-    /// Something that plans may not use; says what.
+    /// Syntax that is not allowed, with the reason.
     Forbidden(String),
-    /// A key stands twice in a map.
+    /// A duplicate key.
     DuplicateKey { key: String, first: Span },
-    /// A key holds something else than it should.
+    /// A key with the wrong kind of value.
     WrongKind {
         /// The key, or `a step`.
         what: String,
-        /// What it should hold: `a list`.
+        /// Such as `a list`.
         expected: &'static str,
     },
-    /// A key holds one value where a list is expected; it was read as a list of one.
+    /// A single value where a list is expected; parsed as a list of one.
     LoneItem(String),
-    /// The `index` of a step is not its place.
+    /// An `index` that is not the step's position.
     Index {
-        /// Its place, counted from 0.
+        /// The position, counted from 0.
         expected: usize,
     },
-    /// The complexity is no number from 1 to 10.
+    /// A complexity outside 1 to 10.
     Complexity(String),
-    /// A step is skipped, and nothing says why.
+    /// A skipped step without a reason.
     UnexplainedSkip,
 }
 
 impl Fault {
-    /// What the reader of YAML found, in the words of this dialect.
+    /// Translates a YAML error into the terms of this dialect.
     pub(super) fn of(kind: FaultKind, language: &str) -> Self {
         let is_end = Self::is_end(&kind);
         let why = match kind {
             FaultKind::DuplicateKey { key, first } => return Self::DuplicateKey { key, first },
-            FaultKind::Syntax(message) => format!("the plan is not valid {language}: {message}"),
-            FaultKind::Anchor => "the plan has an anchor (`&name`), which plans may not use".to_owned(),
-            FaultKind::Alias => "the plan has an alias (`*name`), which plans may not use".to_owned(),
-            FaultKind::Tag => "the plan has a tag (`!name`), which plans may not use".to_owned(),
-            FaultKind::MergeKey => "the plan has a merge key (`<<`), which plans may not use".to_owned(),
-            FaultKind::SecondDocument => "a second YAML document begins here; a file is one plan".to_owned(),
+            FaultKind::Syntax(message) => format!("invalid {language}: {message}"),
+            FaultKind::Anchor => "anchors (`&name`) are not allowed in plans".to_owned(),
+            FaultKind::Alias => "aliases (`*name`) are not allowed in plans".to_owned(),
+            FaultKind::Tag => "tags (`!name`) are not allowed in plans".to_owned(),
+            FaultKind::MergeKey => "merge keys (`<<`) are not allowed in plans".to_owned(),
+            FaultKind::SecondDocument => "second YAML document; a file contains one plan".to_owned(),
             FaultKind::TooDeep => format!("the plan is nested deeper than {} levels", yaml::DEPTH_MAX),
             FaultKind::TooManyNodes => format!("the plan has more than {} values", super::NODES_MAX),
         };
         if is_end { Self::Unread(why) } else { Self::Forbidden(why) }
     }
 
-    /// Whether nothing was read behind the fault, so that what seems to be missing may well be there.
+    /// Whether parsing stopped at the fault, so that something that seems missing may be in the rest of the file.
     pub(super) fn is_end(kind: &FaultKind) -> bool {
         match kind {
             FaultKind::Syntax(_) | FaultKind::TooDeep | FaultKind::TooManyNodes => true,

@@ -1,5 +1,5 @@
-//! The bytes that change when a key of a map is set, added or taken away, or a list grows. Knows block and flow; every other
-//! byte stays.
+//! Computes the edits that set, add or remove a key of a map, or extend a list, in block and flow style. All other
+//! bytes stay.
 
 use super::read;
 use super::spelling::{New, Page, column, odd};
@@ -7,28 +7,28 @@ use crate::plan::edit::Refusal;
 use crate::syntax::source::{Edit, Span};
 use crate::syntax::yaml::{Node, Style, Value};
 
-/// A map whose keys are to be changed.
+/// A map to edit.
 pub(super) struct Keys<'a> {
     pub(super) page: &'a Page<'a>,
     pub(super) map: &'a Node,
-    /// The usual order of its keys: a new one stands behind those that come before it; one that is not listed comes last.
+    /// The canonical key order: a new key goes after those that precede it; one that is not listed goes last.
     pub(super) order: &'a [&'a str],
 }
 
 impl Keys<'_> {
-    /// The edit that gives `key` this value; `None` where it has it.
+    /// The edit that sets `key`; `None` if it already has this value.
     pub(super) fn set(&self, key: &str, new: &New) -> Result<Option<Edit>, Refusal> {
         match read::entries(self.map).iter().find(|(name, _)| read::text(name) == Some(key)) {
-            // What has no bytes is no value: `status:` says nothing yet.
+            // An empty value such as `status:` has no bytes to replace.
             Some((_, value)) if says(value, new) && !value.span.is_empty() => Ok(None),
             Some((name, value)) => self.replace(name, value, new).map(Some),
             None => self.insert(key, new, None).map(Some),
         }
     }
 
-    /// The edit that adds a key which is not there, as if `gone` were not there either.
+    /// The edit that adds a missing key, as if `gone` were missing too.
     pub(super) fn insert(&self, key: &str, new: &New, gone: Option<&str>) -> Result<Edit, Refusal> {
-        let Value::Map(entries) = &self.map.value else { return Err(odd("a step is no map of keys")) };
+        let Value::Map(entries) = &self.map.value else { return Err(odd("a step is not a map")) };
         let rank = |key: &str| self.order.iter().position(|&known| known == key);
         let kept = || entries.iter().filter(|(name, _)| gone.is_none() || read::text(name) != gone);
         let is_before = |name: &Node| match (read::text(name).and_then(rank), rank(key)) {
@@ -40,7 +40,7 @@ impl Keys<'_> {
         if self.is_flow() {
             return Ok(self.insert_flow(key, new, anchor));
         }
-        let Some((name, value)) = anchor else { return Err(odd("there is no key to write it behind")) };
+        let Some((name, value)) = anchor else { return Err(odd("no existing key to insert it after")) };
         let indent = self.page.indent(self.map)?;
         let text = format!(
             "{}{}{}:{}",
@@ -59,7 +59,7 @@ impl Keys<'_> {
         Edit::insert(value.span.end.max(name.span.end), format!(",{gap}{entry}"))
     }
 
-    /// What divides entries of a flow collection: a line break where each has a line of its own.
+    /// The separator in a flow collection: a line break if each entry is on a separate line.
     fn gap(&self, at: usize) -> String {
         let source = self.page.source;
         let before = &source.text()[source.line_at(at).start..at];
@@ -69,7 +69,7 @@ impl Keys<'_> {
         }
     }
 
-    /// Where the line behind an entry of a block map would begin.
+    /// Where the line after an entry of a block map would start.
     fn end_of_entry(&self, name: &Node, value: &Node) -> usize {
         let source = self.page.source;
         let end = source.line_at(value.span.end.max(name.span.end)).end;
@@ -79,7 +79,7 @@ impl Keys<'_> {
         if !keeps_blanks {
             return end;
         }
-        // The blank lines behind it belong to its text.
+        // The blank lines after it belong to its text.
         let rest = &source.text()[end..];
         let blank = rest.len() - rest.trim_start_matches([' ', '\n', '\r']).len();
         end + rest[..blank]
@@ -122,8 +122,7 @@ impl Keys<'_> {
         Ok(Edit::replace(value.span, &text[1..]))
     }
 
-    /// The edit that takes a key away, or empties it where it can't be taken without something else; `None` where it is not
-    /// there.
+    /// The edit that removes a key, or empties it if removing would affect something else; `None` if it is missing.
     pub(super) fn remove(&self, key: &str) -> Result<Option<Edit>, Refusal> {
         let entries = read::entries(self.map);
         let Some(at) = entries.iter().position(|(name, _)| read::text(name) == Some(key)) else {
@@ -137,7 +136,7 @@ impl Keys<'_> {
                 (None, Some((next, _))) => Span::new(name.span.start, next.span.start),
                 (None, None) => Span::new(name.span.start, value.span.end),
             };
-            // What stands around the entry may be a remark on its neighbour.
+            // Text around the entry may be a comment on its neighbor.
             let around = [Span::new(span.start, name.span.start), Span::new(value.span.end, span.end)];
             let has_remark = around.into_iter().any(|gap| source.slice(gap).contains('#'));
             return if has_remark { self.set(key, &New::text("")) } else { Ok(Some(Edit::delete(span))) };
@@ -150,19 +149,19 @@ impl Keys<'_> {
         if !is_removable {
             return self.set(key, &New::text(""));
         }
-        // The line break in front of it goes with it: the file may end right behind.
+        // Removes the preceding line break too: the file may end right after the entry.
         let before = line.start - usize::from(line.start > 0);
         let before = before - usize::from(source.text()[..before].ends_with('\r'));
         Ok(Some(Edit::delete(Span::new(before, source.line_at(end).end))))
     }
 
-    /// The edit that adds an item to the list of a key, or begins one.
+    /// The edit that adds an item to the list of a key, or starts one.
     pub(super) fn push(&self, key: &str, item: New) -> Result<Edit, Refusal> {
         let present = read::value(self.map, key);
         let Some(list) = present.filter(|list| matches!(list.value, Value::List(_))) else {
             let kept = present.and_then(read::text).filter(|text| !text.is_empty() && *text != "null");
             let items = kept.map(New::text).into_iter().chain([item]).collect();
-            return self.set(key, &New::List(items))?.ok_or_else(|| odd("the list is there already"));
+            return self.set(key, &New::List(items))?.ok_or_else(|| odd("the list already exists"));
         };
         let source = self.page.source;
         let last = read::items(list).last();
@@ -173,7 +172,7 @@ impl Keys<'_> {
                 None => Edit::insert(list.span.start + 1, item),
             });
         }
-        let Some(last) = last else { return Err(odd("the list has no item to write it behind")) };
+        let Some(last) = last else { return Err(odd("the list has no item to insert it after")) };
         let end = source.line_at(last.span.end).end;
         Ok(Edit::insert(end, self.page.item(&item, column(source, list.span.start))))
     }
@@ -184,7 +183,7 @@ impl Keys<'_> {
     }
 }
 
-/// Whether a value says this already.
+/// Whether a value is already this.
 fn says(value: &Node, new: &New) -> bool {
     match (&value.value, new) {
         (Value::Scalar { text, .. }, New::Text(new)) => text == new,

@@ -1,4 +1,4 @@
-//! The bytes that a change takes in a plan record. Every function returns edits and touches nothing else.
+//! Computes the edits for a change to a plan record. Never edits anything itself.
 
 use std::collections::HashMap;
 
@@ -14,19 +14,19 @@ use crate::syntax::source;
 use crate::syntax::source::{Edit, Source, Span, Spanned};
 use crate::syntax::yaml::{Node, Value};
 
-/// The most bytes of an output or an error that are written into a plan.
+/// The limit for an output or an error written into a plan.
 pub(super) const OUTPUT_BYTES_MAX: usize = 10 * 1024;
 
-/// The edits that make `change` in `source`, which reads as `draft`.
+/// The edits for `change` in `source`, parsed as `draft`.
 pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<Vec<Edit>, Refusal> {
     let tree = Tree::of(source);
-    let root = tree.whole().ok_or_else(|| odd("the plan can't be read as a whole"))?;
+    let root = tree.whole().ok_or_else(|| odd("the plan has syntax errors"))?;
     let desk = Desk { page: &Page::of(source, root), tree: &tree, root, draft };
     match change {
         Change::Mark { step, mark } => desk.mark(*step, *mark),
         Change::Become { state } => desk.set(root, PLAN_KEYS, "status", &word_of(*state)),
         Change::Trace { step, trace } => desk.trace(*step, trace),
-        // A new key comes last: what stands in front of it keeps its place.
+        // New keys go last, so that earlier spans stay valid.
         Change::Set { key, value } => desk.set(root, &[], key, &New::text(value)),
         Change::Note { text } => desk.note(text),
         Change::Rename { step, id } => desk.set(desk.step(*step)?, STEP_KEYS, "id", &New::text(id)),
@@ -42,7 +42,7 @@ pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<V
     }
 }
 
-/// What every write adds: the time, and the step that is current.
+/// Every write updates the time and the current step.
 pub(super) fn touch(source: &Source, now: &str) -> Vec<Edit> {
     let tree = Tree::of(source);
     let Some(root) = tree.whole() else { return Vec::new() };
@@ -54,7 +54,7 @@ pub(super) fn touch(source: &Source, now: &str) -> Vec<Edit> {
         ("currentStepIndex", New::Number(current(&before))),
         ("updatedAt", New::text(later(written.unwrap_or_default(), now))),
     ];
-    // A key that can't be set stays as it is: what the change itself says is written all the same.
+    // A key that can't be set stays unchanged: the change itself is written anyway.
     let edits: Vec<Edit> =
         touches.iter().filter_map(|(key, value)| keys.set(key, value).ok().flatten()).collect();
     let mut after = read::parse(&source.edited(&edits));
@@ -64,11 +64,11 @@ pub(super) fn touch(source: &Source, now: &str) -> Vec<Edit> {
     if after == before { edits } else { Vec::new() }
 }
 
-/// The place of the step that is current: the one that runs; else the first in the whole plan that is pending and whose
-/// dependencies are complete. The number of steps where none is left.
+/// The current step: the running one, or the first pending step in the whole plan whose dependencies are complete. The
+/// number of steps if none is left.
 ///
-/// Document B looks only behind the step that was just done, and at its state before that, so that completing step 2 of its
-/// own example ends the plan.
+/// The dialect's own description searches only after the step just done, and with its previous state, so that
+/// completing step 2 of its example would end the plan.
 fn current(draft: &Draft) -> usize {
     let ids = crate::plan::verified::ids(draft);
     let mut places: HashMap<&str, usize> = HashMap::new();
@@ -76,7 +76,7 @@ fn current(draft: &Draft) -> usize {
         places.entry(id).or_insert(place);
     }
     let mark = |place: usize| draft.steps[place].mark();
-    // A step that was left out holds nobody up: the run says the same.
+    // A skipped step doesn't block others, as in a run.
     let is_over = |place: usize| matches!(mark(place), Some(Mark::Done | Mark::Skipped));
     let is_ready = |place: &usize| {
         let mut needs = draft.steps[*place].needs.iter().flatten();
@@ -95,7 +95,7 @@ fn current(draft: &Draft) -> usize {
         .unwrap_or(count)
 }
 
-/// The later of two times, as far as they can be compared: a clock that was set back takes no time away.
+/// The later of two times, if they can be compared: a clock that was set back must not turn the time back.
 fn later<'t>(written: &'t str, now: &'t str) -> &'t str {
     let is_same_form = written.len() == now.len() && written.ends_with('Z') && now.ends_with('Z');
     if is_same_form { written.max(now) } else { now }
@@ -105,7 +105,7 @@ fn word_of(state: State) -> New {
     New::text(super::spell(state).unwrap_or_default())
 }
 
-/// The end of a text, with a remark where something was cut off.
+/// The end of a text, with a note if something was cut.
 pub(super) fn capped(text: &str) -> String {
     if text.len() <= OUTPUT_BYTES_MAX {
         return text.to_owned();
@@ -114,7 +114,7 @@ pub(super) fn capped(text: &str) -> String {
     format!("[{start} bytes cut]\n{}", &text[start..])
 }
 
-/// A plan that is to be changed.
+/// A plan to edit.
 struct Desk<'a> {
     page: &'a Page<'a>,
     tree: &'a Tree,
@@ -127,7 +127,7 @@ impl<'a> Desk<'a> {
         let steps = self.tree.steps();
         let node = steps.get(step).ok_or(Refusal::NoStep { step, count: steps.len() })?;
         let is_map = matches!(node.value, Value::Map(_));
-        is_map.then_some(node).ok_or_else(|| odd("the step is no map of keys"))
+        is_map.then_some(node).ok_or_else(|| odd("the step is not a map"))
     }
 
     fn set(&self, map: &Node, order: &[&str], key: &str, new: &New) -> Result<Vec<Edit>, Refusal> {
@@ -136,7 +136,7 @@ impl<'a> Desk<'a> {
 
     fn mark(&self, step: usize, mark: Option<Mark>) -> Result<Vec<Edit>, Refusal> {
         let node = self.step(step)?;
-        // A word that nobody knows stays, where nothing is claimed.
+        // An unknown status stays if there is nothing to claim.
         let is_said = read::value(node, "status").is_some();
         if mark.is_none() && (!is_said || self.draft.steps[step].marks.is_empty()) {
             return Ok(Vec::new());
@@ -167,7 +167,7 @@ impl<'a> Desk<'a> {
         Ok(edits)
     }
 
-    /// Notes are kept in the metadata.
+    /// Notes are stored in the metadata.
     fn note(&self, text: &str) -> Result<Vec<Edit>, Refusal> {
         let metadata = read::value(self.root, "metadata");
         let edit = match metadata.filter(|metadata| !read::entries(metadata).is_empty()) {
@@ -177,13 +177,13 @@ impl<'a> Desk<'a> {
             None => {
                 let notes = New::Map(vec![("notes", New::List(vec![New::text(text)]))]);
                 let keys = Keys { page: self.page, map: self.root, order: PLAN_KEYS };
-                keys.set("metadata", &notes)?.ok_or_else(|| odd("the metadata is there already"))?
+                keys.set("metadata", &notes)?.ok_or_else(|| odd("the metadata already exists"))?
             }
         };
         Ok(vec![edit])
     }
 
-    /// Indexes are written, so the one for a name that means no step is the name itself.
+    /// Needs are written as indices; an unknown name is written as it is.
     fn index(&self, ids: &[String], name: &str) -> New {
         let place = crate::plan::verified::find_step(self.draft, ids, name);
         let number = place.map(|place| &self.draft.steps[place].number.value);
@@ -213,7 +213,7 @@ impl<'a> Desk<'a> {
         Ok(edit.into_iter().collect())
     }
 
-    /// Counts the steps by their place in `order`, which lists where each stood. Dependencies follow.
+    /// Renumbers the steps by their position in `order`, which lists where each was. Dependencies follow.
     fn renumber(&self, order: &[usize]) -> Result<Vec<Edit>, Refusal> {
         let steps = self.tree.steps();
         let mut now = vec![0; steps.len()];
@@ -251,7 +251,7 @@ impl<'a> Desk<'a> {
         Ok(edits)
     }
 
-    /// Moves a step: the texts of the steps change places, what stands between them stays where it is.
+    /// Moves a step: the texts of the steps change places, the text between them stays where it is.
     fn relocate(&self, step: usize, to: usize) -> Result<Vec<Edit>, Refusal> {
         let (source, steps) = (self.page.source, self.tree.steps());
         self.step(step)?;

@@ -1,4 +1,4 @@
-//! `.rawko/current-task.yaml`, which names the plan that is being carried out.
+//! `.rawko/current-task.yaml`, which names the current plan.
 
 use std::fmt;
 
@@ -10,35 +10,35 @@ use crate::syntax::source::{Position, Source};
 use crate::syntax::yaml;
 use crate::syntax::yaml::{FaultKind, Value};
 
-/// The pointer, relative to the folder that the plans lie in.
+/// The path of the pointer, relative to the plan directory.
 pub const POINTER: &str = "../current-task.yaml";
 
-/// What the pointer says.
+/// The content of the pointer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pointer {
-    /// What is to be done.
+    /// The task in words.
     pub task: String,
-    /// The plan that is carried out: the name of a file in the folder, without its extension.
+    /// The current plan: a file name in the plan directory, without extension.
     pub plan_id: String,
-    /// The state, in the words of document B; empty where nothing is said.
+    /// The state in the dialect's spelling; empty if missing.
     pub status: String,
 }
 
 impl Pointer {
-    /// The files that the plan may be, from the folder of the pointer on; the first that is there is meant.
+    /// Candidate files for the plan, relative to the pointer's directory; the first existing one counts.
     pub fn files(&self) -> [String; 3] {
         ["yaml", "yml", "json"].map(|extension| format!("plans/{}.{extension}", self.plan_id))
     }
 }
 
-/// Why a pointer points nowhere.
+/// Why a pointer is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PointerFault {
-    /// It is no YAML that we take.
+    /// It is not YAML that planwright accepts.
     Unreadable { at: Position, why: String },
     /// It has no `planId`.
     NoPlan,
-    /// Its `planId` is no name of a file.
+    /// Its `planId` is not a file name.
     Unsafe(String),
 }
 
@@ -46,8 +46,8 @@ impl fmt::Display for PointerFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable { at, why } => write!(f, "line {}: {why}", at.line),
-            Self::NoPlan => f.write_str("it has no `planId`"),
-            Self::Unsafe(id) => write!(f, "`{id}` is no name of a plan"),
+            Self::NoPlan => f.write_str("`planId` is missing"),
+            Self::Unsafe(id) => write!(f, "invalid plan name `{id}`"),
         }
     }
 }
@@ -61,12 +61,12 @@ pub fn pointer(text: &str) -> Result<Pointer, PointerFault> {
         let at = source.position(fault.span.start);
         let why = match fault.kind {
             FaultKind::Syntax(message) => message,
-            FaultKind::DuplicateKey { key, .. } => format!("the key `{key}` stands twice"),
+            FaultKind::DuplicateKey { key, .. } => format!("duplicate key `{key}`"),
             FaultKind::Anchor | FaultKind::Alias | FaultKind::Tag | FaultKind::MergeKey => {
                 "anchors, aliases and tags are not allowed here".to_owned()
             }
-            FaultKind::SecondDocument => "a second document begins here".to_owned(),
-            FaultKind::TooDeep | FaultKind::TooManyNodes => "it is too large".to_owned(),
+            FaultKind::SecondDocument => "second YAML document".to_owned(),
+            FaultKind::TooDeep | FaultKind::TooManyNodes => "the file is too large".to_owned(),
         };
         return Err(PointerFault::Unreadable { at, why });
     }
@@ -75,13 +75,13 @@ pub fn pointer(text: &str) -> Result<Pointer, PointerFault> {
     let plan_id = said("planId");
     match plan_id.as_str() {
         "" | "null" | "~" => Err(PointerFault::NoPlan),
-        // A name that leads out of the folder is none.
+        // Rejects names that leave the directory.
         id if id.contains(['/', '\\', '\0']) || id.starts_with('.') => Err(PointerFault::Unsafe(plan_id)),
         _ => Ok(Pointer { task: said("task"), plan_id, status: said("status") }),
     }
 }
 
-/// The pointer follows a plan that is carried out, where it lies in the folder of document B.
+/// Updates the pointer for the current plan, if it is in the plan directory of this dialect.
 pub(super) fn beside(source: &Source, draft: &Draft, happening: &Happening<'_>) -> Vec<Beside> {
     let Happening::Became { state, .. } = happening else { return Vec::new() };
     let is_carried_out = match state {

@@ -1,4 +1,4 @@
-//! Reads a plan record. Whatever is there is kept; what is of another kind than it should be is an oddity.
+//! Parses a plan record. Keeps everything; a value of the wrong kind becomes an oddity.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ impl Tree {
         Self { root, faults }
     }
 
-    /// The map of the plan; `None` where there is none, or not all of it was read.
+    /// The map of the plan; `None` if there is none, or it was not parsed completely.
     pub(super) fn whole(&self) -> Option<&Node> {
         let is_whole =
             !self.faults.iter().any(|fault| Fault::is_end(&fault.kind)) && self.steps().len() <= STEPS_MAX;
@@ -39,7 +39,7 @@ impl Tree {
     }
 }
 
-/// The keys and values of a map; none of anything else.
+/// The entries of a map; empty for anything else.
 pub(super) fn entries(node: &Node) -> &[(Node, Node)] {
     match &node.value {
         Value::Map(entries) => entries,
@@ -47,7 +47,7 @@ pub(super) fn entries(node: &Node) -> &[(Node, Node)] {
     }
 }
 
-/// The items of a list; none of anything else.
+/// The items of a list; empty for anything else.
 pub(super) fn items(node: &Node) -> &[Node] {
     match &node.value {
         Value::List(items) => items,
@@ -55,7 +55,7 @@ pub(super) fn items(node: &Node) -> &[Node] {
     }
 }
 
-/// The value of a key, the first if it stands twice.
+/// The first value of a key.
 pub(super) fn value<'a>(map: &'a Node, key: &str) -> Option<&'a Node> {
     entries(map).iter().find(|(name, _)| text(name) == Some(key)).map(|(_, value)| value)
 }
@@ -68,7 +68,7 @@ pub(super) fn text(node: &Node) -> Option<&str> {
     }
 }
 
-/// Whether a value is there and says something.
+/// Whether a value exists and is not empty.
 fn is_said(node: &Node) -> bool {
     match &node.value {
         Value::Scalar { text, style } => {
@@ -104,10 +104,10 @@ pub(super) fn skim(source: &Source) -> Draft {
     reader.finish(&tree, draft)
 }
 
-/// Turns indexes into the ids of the steps that they mean. Before this a need is as written.
+/// Turns indices into step ids. Before this, a need is as written.
 ///
-/// A step that declares nothing waits for all earlier ones: document B runs one step at a time, in their order. Where a step
-/// depends on a later one, the steps between them come before it, and those that declare nothing wait for nothing.
+/// A step without `dependsOn` depends on all earlier ones: the dialect runs one step at a time, in order. If a step
+/// depends on a later one, the steps between them come before it, and those without `dependsOn` depend on nothing.
 fn resolve(draft: &mut Draft) {
     let ids = crate::plan::verified::ids(draft);
     let mut places: HashMap<u32, usize> = HashMap::new();
@@ -167,12 +167,12 @@ impl<'a> Reader<'a> {
         draft
     }
 
-    /// What the keys of the plan say.
+    /// Copies the keys of the plan.
     fn plan(&mut self, tree: &Tree) -> Draft {
         let mut draft = Draft::default();
         let Some(root) = &tree.root else { return draft };
         if !matches!(root.value, Value::Map(_)) {
-            let what = "the plan is no map of keys such as `task` and `steps`".to_owned();
+            let what = "the plan is not a map with keys such as `task` and `steps`".to_owned();
             self.complain(self.first_line(root.span), Fault::Unread(what));
             return draft;
         }
@@ -233,7 +233,7 @@ impl<'a> Reader<'a> {
         draft.notes = self.list(metadata, "notes").unwrap_or_default();
     }
 
-    /// The steps that are read: all of them, up to a limit that no plan comes near.
+    /// The steps to parse: all of them, up to a limit that no real plan reaches.
     fn counted<'n>(&mut self, steps: &'n [Node]) -> &'n [Node] {
         if let Some(beyond) = steps.get(STEPS_MAX) {
             let why = format!("the plan has more than {STEPS_MAX} steps");
@@ -242,7 +242,7 @@ impl<'a> Reader<'a> {
         &steps[..steps.len().min(STEPS_MAX)]
     }
 
-    /// A step of which only its place, number and title are known.
+    /// A step with only position, number and title.
     fn bare_step(&mut self, place: usize, node: &Node) -> StepDraft {
         let here = Span::at(node.span.start);
         let index = value(node, "index").and_then(|node| plain(self.source, node));
@@ -360,7 +360,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The text of a key; nothing where it is empty.
+    /// The text of a key; `None` if empty.
     fn line(&mut self, map: &Node, key: &str) -> Option<Spanned<String>> {
         let node = value(map, key).filter(|node| is_said(node))?;
         if text(node).is_none() {
@@ -369,7 +369,7 @@ impl<'a> Reader<'a> {
         plain(self.source, node)
     }
 
-    /// The items of a key; one that is no list is its only item.
+    /// The items of a key; a single value is a list of one.
     fn list(&mut self, map: &Node, key: &str) -> Option<Vec<Spanned<String>>> {
         let node = value(map, key).filter(|node| is_said(node))?;
         let items = match &node.value {
@@ -395,7 +395,7 @@ impl<'a> Reader<'a> {
         self.complain(self.first_line(node.span), fault);
     }
 
-    /// The part of a span that lies on its first line; of a block, the first line of its text.
+    /// The first line of a span; for a block scalar, the first line of its text.
     fn first_line(&self, span: Span) -> Span {
         let text = self.source.slice(span);
         let header = text.starts_with(['|', '>']).then(|| text.find('\n')).flatten();
@@ -405,7 +405,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The text of a scalar and its place: inside the quotes where that is the same text, so that what replaces it stays quoted.
+/// The text of a scalar and its span: inside the quotes if possible, so that a replacement stays quoted.
 fn plain(source: &Source, node: &Node) -> Option<Spanned<String>> {
     let text = text(node)?.trim_end_matches('\n');
     Some(Spanned::new(text.to_owned(), bare(source, node, text)))
@@ -427,18 +427,18 @@ fn is_one_line(node: &Node) -> bool {
     }
 }
 
-/// The first line of a text that says something, and what stands below it.
+/// The first non-blank line of a text, and the rest.
 fn first_line(text: &str) -> (&str, &str) {
     let text = text.trim();
     text.split_once('\n').map_or((text, ""), |(first, rest)| (first.trim_end(), rest.trim()))
 }
 
-/// Whether something says why a step is left out.
+/// Whether there is a reason for skipping a step.
 fn is_explained(trace: &Trace) -> bool {
     [&trace.error, &trace.output].into_iter().flatten().any(|reason| !reason.trim().is_empty())
 }
 
-/// The keys that the author writes, and those that nobody knows.
+/// The author's keys and the unknown ones.
 fn fields(source: &Source, step: &Node) -> Vec<FieldDraft> {
     let field = |(key, value): &(Node, Node)| {
         let name = text(key)?;

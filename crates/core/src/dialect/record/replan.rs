@@ -1,4 +1,5 @@
-//! The next version of a plan after a step failed: the same text with another id, in which what was finished stays finished.
+//! Creates the next version of a plan after a step failed: the same text with another id, in which finished steps stay
+//! finished.
 
 use super::map::Keys;
 use super::read::{self, Tree};
@@ -8,21 +9,21 @@ use crate::plan::edit::Refusal;
 use crate::syntax::source::{Edit, Source};
 use crate::syntax::yaml::Node;
 
-/// Why a plan is made anew, and what is known by now.
+/// Why a plan is revised, and what is known by now.
 #[derive(Debug, Clone, Copy)]
 pub struct Replan<'a> {
-    /// The place of the step that failed.
+    /// The position of the failed step.
     pub failed: usize,
     pub error: &'a str,
-    /// What was found out meanwhile.
+    /// New findings.
     pub discoveries: &'a [String],
-    /// What has to be kept to from now on.
+    /// New constraints.
     pub constraints: &'a [String],
-    /// What is different in the new version; may be empty.
+    /// The differences in the new version; may be empty.
     pub changes: &'a str,
-    /// Why it is; may be empty.
+    /// The reason; may be empty.
     pub reasoning: &'a str,
-    /// The time, as RFC 3339 has it.
+    /// RFC 3339.
     pub now: &'a str,
 }
 
@@ -34,25 +35,25 @@ pub struct Successor {
     pub text: String,
 }
 
-/// The next version of a plan: a draft that has to be approved anew.
+/// The next version of a plan: a draft that needs a new approval.
 ///
-/// Finished steps keep all that is written of them; the step that failed is pending again. What is known goes into the
-/// metadata.
+/// Finished steps keep their records; the failed step is pending again. Findings go into the metadata.
 pub fn replanned(source: &Source, replan: &Replan<'_>) -> Result<Successor, Refusal> {
     let mut next = Version { source: source.clone() };
     next.reopen(replan.failed)?;
     next.succeed(source, replan)
 }
 
-/// The next version of a plan, with the text that a planner wrote. What it says about itself is set, whatever the planner says.
+/// The next version of a plan, with text from a planner. planwright sets its id, version and state, whatever the
+/// planner wrote.
 pub fn adopted(old: &Source, written: &Source, replan: &Replan<'_>) -> Result<Successor, Refusal> {
     Version { source: written.clone() }.succeed(old, replan)
 }
 
-/// The id of the version behind `version`: `auth` and `auth-v2` are followed by `auth-v2` and `auth-v3`.
+/// The id of the version after `version`: `auth` and `auth-v2` are followed by `auth-v2` and `auth-v3`.
 ///
-/// An id that grew by a suffix each time (`auth-v2-v3`) is taken back to its base; a name that merely ends like one keeps its
-/// ending.
+/// An id with accumulated suffixes (`auth-v2-v3`) is reduced to its base; a name that merely ends like a version keeps
+/// its ending.
 pub fn next_id(id: &str, version: usize, previous: Option<&str>) -> String {
     let strip = |id: &str, version: usize| id.strip_suffix(&format!("-v{version}")).map(str::to_owned);
     let mut base = id.to_owned();
@@ -60,7 +61,7 @@ pub fn next_id(id: &str, version: usize, previous: Option<&str>) -> String {
     while counted > 1
         && let Some(shorter) = strip(&base, counted)
     {
-        // The one before was called like this: then its own suffix is still there.
+        // The previous version had this name, so its own suffix is still present.
         let has_grown = previous == Some(shorter.as_str());
         base = shorter;
         counted -= 1;
@@ -99,7 +100,7 @@ fn one_line(text: &str) -> String {
 /// The most bytes of an error that a note repeats.
 const NOTE_BYTES_MAX: usize = 500;
 
-/// The text as it becomes the next version. Each edit is made before the next one is thought of, so none meets another.
+/// The text while it becomes the next version. Each edit is applied before the next is computed, so that none overlap.
 struct Version {
     source: Source,
 }
@@ -125,7 +126,7 @@ impl<'a> Sight<'a> {
 }
 
 impl Version {
-    /// Calls it the version behind `old`, and writes down why there is one.
+    /// Sets the version after `old`, and records the reason.
     fn succeed(mut self, old: &Source, replan: &Replan<'_>) -> Result<Successor, Refusal> {
         let source = self.source.clone();
         let said = |key: &str| old.draft().frontmatter.value(key).map(|value| value.value.clone());
@@ -153,21 +154,21 @@ impl Version {
         let (meant, read) = (super::DIALECT.meaning(&source), super::DIALECT.meaning(&next));
         let is_named = read.frontmatter.value("id").is_some_and(|read| read.value == id);
         if meant.steps != read.steps || !is_named {
-            return Err(odd("the next version would be read in another way"));
+            return Err(odd("the next version would be read differently"));
         }
         Ok(Successor { id, text: next.text().to_owned() })
     }
 
     fn edit(&mut self, edits: impl FnOnce(&Sight<'_>) -> Result<Vec<Edit>, Refusal>) -> Result<(), Refusal> {
         let tree = Tree::of(&self.source);
-        let root = tree.whole().ok_or_else(|| odd("the plan can't be read as a whole"))?;
+        let root = tree.whole().ok_or_else(|| odd("the plan has syntax errors"))?;
         let page = Page::of(&self.source, root);
         let edits = edits(&Sight { page: &page, tree: &tree, root })?;
         self.source = self.source.edited(&edits);
         Ok(())
     }
 
-    /// The step that failed is pending again, and so is one that was under way.
+    /// The failed step becomes pending again, and so does one that was running.
     fn reopen(&mut self, failed: usize) -> Result<(), Refusal> {
         let count = Tree::of(&self.source).steps().len();
         if failed >= count {
@@ -197,7 +198,7 @@ impl Version {
                 None => {
                     let map = New::Map(vec![(key, New::List(vec![New::text(item)]))]);
                     let edit = sight.plan()?.set("metadata", &map)?;
-                    edit.ok_or_else(|| odd("the metadata is there already"))?
+                    edit.ok_or_else(|| odd("the metadata already exists"))?
                 }
             };
             Ok(vec![edit])

@@ -1,4 +1,4 @@
-//! How values are written that were not there before: in block, in flow, and in JSON. Every text reads back as it was given.
+//! Writes new values in block, flow or JSON style. Every text parses back to the given value.
 
 use super::read;
 use crate::plan::edit::Refusal;
@@ -6,7 +6,7 @@ use crate::syntax::source::Source;
 use crate::syntax::yaml;
 use crate::syntax::yaml::Node;
 
-/// Something that is to be written.
+/// A value to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum New {
     Text(String),
@@ -25,20 +25,20 @@ impl New {
     }
 }
 
-/// The habits of a file.
+/// The style of a file.
 pub(super) struct Page<'a> {
     pub(super) source: &'a Source,
     newline: &'static str,
     pub(super) is_json: bool,
-    /// How many columns the dash of a list stands behind its key.
+    /// The offset of a list's dash from its key.
     dash: usize,
 }
 
-/// How many columns a map or a list stands behind what holds it.
+/// The indentation of nested maps and lists.
 const INDENT: usize = 2;
 
 impl<'a> Page<'a> {
-    /// The habits of a file with this root.
+    /// The style of a file with this root.
     pub(super) fn of(source: &'a Source, root: &Node) -> Self {
         let steps = read::value(root, "steps").filter(|steps| source.slice(steps.span).starts_with('-'));
         let dash = steps.map(|steps| column(source, steps.span.start));
@@ -74,7 +74,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// What stands behind the colon of a key that is indented by `indent` columns: a blank and the value, or lines below.
+    /// The text after the colon of a key indented by `indent` columns: a blank and the value, or lines below.
     pub(super) fn behind_colon(&self, new: &New, indent: usize) -> String {
         match new {
             New::Text(text) => match block(text, indent + INDENT, self.newline) {
@@ -116,7 +116,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// How far the key of a block map is indented; an error where something other than dashes and blanks stands in front.
+    /// The indentation of a block map's key; an error if anything but dashes and blanks precedes it.
     pub(super) fn indent(&self, map: &Node) -> Result<usize, Refusal> {
         let entries = read::entries(map);
         // The first key may share its line with the dash of a list.
@@ -124,7 +124,7 @@ impl<'a> Page<'a> {
         let line = self.source.line_at(key.start);
         let before = self.source.text()[line.start..key.start].trim_start_matches('\u{feff}');
         let is_margin = before.bytes().all(|byte| matches!(byte, b' ' | b'-'));
-        is_margin.then_some(before.len()).ok_or_else(|| odd("a key does not begin its line"))
+        is_margin.then_some(before.len()).ok_or_else(|| odd("a key is not at the start of its line"))
     }
 }
 
@@ -133,13 +133,13 @@ pub(super) fn odd(why: &str) -> Refusal {
     Refusal::WouldChangeMore(why.to_owned())
 }
 
-/// The column that a byte stands in, a byte order mark left out.
+/// The column that a byte is in, a byte order mark left out.
 pub(super) fn column(source: &Source, at: usize) -> usize {
     source.text()[source.line_at(at).start..at].trim_start_matches('\u{feff}').len()
 }
 
-/// A text of several lines as a literal block; `None` where quotes are better: one line, or characters and blanks that a
-/// block can't keep.
+/// A multi-line text as a literal block; `None` if quotes are better: a single line, or characters and blanks that a
+/// block can't preserve.
 fn block(text: &str, indent: usize, newline: &str) -> Option<String> {
     let body = text.strip_suffix('\n').unwrap_or(text);
     let is_plain = |character: char| character == '\n' || character == '\t' || !unprintable(character);
@@ -168,7 +168,7 @@ fn unprintable(character: char) -> bool {
 
 /// A string of JSON, which YAML reads in the same way.
 pub(super) fn json(text: &str) -> String {
-    // All of them lie in the first plane: four digits hold them.
+    // All of them are in the first plane, so four digits suffice.
     let code = |character| unprintable(character).then(|| format!("\\u{:04x}", u32::from(character)));
     yaml::double_quoted(text, code)
 }

@@ -1,10 +1,10 @@
-//! What no plan shows from outside: ids, times, and where the characters of a command stand.
+//! Unit tests of ids, times, and the positions of a command's characters.
 
 use super::{excerpt, patch, read, replan};
 use crate::syntax::source::{Source, Span};
 use crate::syntax::yaml;
 
-// B-12: no id grows by a suffix at each version, not even one that another program let grow.
+// No id grows by a suffix with each version, not even one that another program extended.
 #[test]
 fn an_id_has_one_version_at_its_end() {
     let cases = [
@@ -14,7 +14,7 @@ fn an_id_has_one_version_at_its_end() {
         (("auth-v2", 2, None), "auth-v3"),
         (("auth-v2-v3", 3, Some("auth-v2")), "auth-v4"),
         (("auth-v2-v3-v4", 4, Some("auth-v2-v3")), "auth-v5"),
-        // A name that ends like a version is no version.
+        // A name that ends like a version is not a version.
         (("move-to-v2", 1, None), "move-to-v2-v2"),
         (("move-to-v2-v2", 2, Some("move-to-v2")), "move-to-v2-v3"),
         (("move-to-v2-v3", 3, Some("move-to-v2-v2")), "move-to-v2-v4"),

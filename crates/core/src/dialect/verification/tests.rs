@@ -80,7 +80,7 @@ fn what_a_person_must_look_at_is_never_half_judged() {
     assert_eq!(said(" \n"), "nothing");
 }
 
-// The places of a joined command are those of its parts: a complaint points at the right one.
+// The spans of a joined command are those of its parts, so that a diagnostic points at the right one.
 #[test]
 fn a_joined_command_knows_where_its_parts_stand() {
     let text = "`cargo test` and `cargo clippy`";

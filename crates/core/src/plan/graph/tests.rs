@@ -34,7 +34,7 @@ fn repeated_needs_count_once_and_are_turned_round() {
 }
 
 #[test]
-#[should_panic(expected = "step 0 needs 7, which is no step")]
+#[should_panic(expected = "step 0 needs unknown step 7")]
 fn a_need_that_is_no_step_is_a_bug() {
     Graph::new(vec![vec![7]]);
 }
@@ -52,9 +52,9 @@ fn a_cycle_is_named_by_its_shortest_witness() {
         ("0<1 1<2 2<3 3<4 4<0,3", &[&[3, 4]]),
         // Two of the same length: the one with the smaller index.
         ("0<1 1<0,2 2<1", &[&[0, 1]]),
-        // Knots are ordered by their smallest index, even if that is not in their shortest circle.
+        // Components are ordered by their smallest index, even if that is not in their shortest cycle.
         ("0<4 4<5 5<4,0 1<2 2<1 3", &[&[4, 5], &[1, 2]]),
-        // A step that needs itself is the shortest circle of its knot.
+        // A step that needs itself is the shortest cycle of its component.
         ("0<1 1<0,1", &[&[1]]),
         ("6<6 2<3 3<2 4<2,6", &[&[2, 3], &[6]]),
     ];

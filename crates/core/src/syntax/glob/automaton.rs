@@ -1,4 +1,5 @@
-//! The automaton of a pattern: what it accepts, and a short path that two of them accept. Never sees the text of a pattern.
+//! The automaton of a pattern: what it accepts, and a short path that two of them accept. Never sees the text of a
+//! pattern.
 
 use super::Part;
 
@@ -23,7 +24,7 @@ impl Set {
         }
     }
 
-    /// A character but `/` that both sets have, the most readable of them, and a dot only if they share nothing else.
+    /// A character other than `/` in both sets, the most readable one; a dot only if they share nothing else.
     fn common(&self, other: &Set) -> Option<char> {
         match (self, other) {
             (Self::Single('/'), _) | (_, Self::Single('/')) => None,
@@ -31,8 +32,8 @@ impl Set {
                 set.contains(*single).then_some(*single)
             }
             (Self::Ranges(ranges), set) | (set, Self::Ranges(ranges)) => {
-                // If two unions of ranges meet at all, then at the start of some range; and a dot comes last, since it is the
-                // one character that cannot be a name of its own.
+                // If two unions of ranges intersect, they do so at the start of some range. A dot comes last, because
+                // it is the one character that can't be a whole segment.
                 let starts =
                     ranges.iter().chain(set.ranges()).map(|&(start, _)| start).filter(|&start| start != '.');
                 let readable = ('a'..='z').chain('0'..='9').chain('A'..='Z').chain(['_', '-']);
@@ -81,7 +82,7 @@ pub(super) fn without_slash(ranges: Vec<(char, char)>) -> Vec<(char, char)> {
 pub(super) struct State {
     pub(super) set: Set,
     pub(super) next: Vec<usize>,
-    /// Whether this is a dot that the author wrote, and not behind a `*` that could be empty: `.py` is a poor example of `*.py`.
+    /// Whether the author wrote this dot, and not after a `*` that could be empty: `.py` is a poor example of `*.py`.
     spells_dot: bool,
 }
 
@@ -94,7 +95,7 @@ pub(super) struct Automaton {
     pub(super) starts: Vec<usize>,
 }
 
-/// The place behind the last part.
+/// The place after the last part.
 pub(super) const END: usize = usize::MAX;
 
 impl Automaton {
@@ -151,7 +152,7 @@ impl Automaton {
     pub(super) fn accepts(&self, path: &str) -> bool {
         let mut current = self.starts.clone();
         let mut next = Vec::new();
-        // The number of the character that a state was entered by last; the end has the last place.
+        // The last character that entered each state; the end has the last place.
         let mut entered = vec![0; self.states.len() + 1];
         for (at, character) in path.chars().enumerate() {
             for state in current.iter().filter_map(|&state| self.states.get(state)) {
@@ -198,7 +199,7 @@ fn is_name_start(before: &[Part]) -> bool {
     matches!(before.last(), None | Some(Part::One(Set::Single('/')) | Part::Directories))
 }
 
-/// What was read since the last `/`. Only a full name may be followed by `/` or by the end.
+/// What was read since the last `/`. Only a complete segment may be followed by `/` or by the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Name {
     Nothing,
@@ -225,7 +226,7 @@ impl Name {
 struct Move {
     left: usize,
     right: usize,
-    /// What the name that is being read amounts to.
+    /// The state of the current path segment.
     name: Name,
     /// The move before and the character that led here; none for the first ones.
     from: Option<(usize, char)>,
@@ -236,7 +237,7 @@ struct Search<'a> {
     right: &'a Automaton,
     /// Every pair at most once, in the order of visits.
     moves: Vec<Move>,
-    /// Moves that lead to a poor example: made only when there is no other.
+    /// Moves that lead to a poor example: used only if there is no other.
     put_off: Vec<Move>,
     /// For every pair whether it is in `moves`.
     is_entered: Vec<bool>,

@@ -1,17 +1,17 @@
-//! Whether everything that one automaton accepts is accepted by one of others. Says yes only after it has seen all of it.
+//! Decides whether everything that one automaton accepts is accepted by one of several others. Says yes only after a
+//! complete search.
 
 use std::collections::BTreeSet;
 
 use super::automaton::{Automaton, END, Name, Set};
 
-/// How many moves are looked at; a pair of patterns that people write takes some hundreds.
+/// The search limit; pairs of real patterns take a few hundred moves.
 const MOVES_MAX: usize = 1_000_000;
 
-/// One place of the search: a state of the inner automaton, all states that the outer ones may be in, and what was read since
-/// the last `/`.
+/// A search state: a state of the inner automaton, all states of the outer ones, and what was read since the last `/`.
 type Place = (usize, Vec<(usize, usize)>, Name);
 
-/// Whether no path is accepted by `inner` and by none of `outer`. No, too, if that takes more than [`MOVES_MAX`].
+/// Whether no path is accepted by `inner` and by none of `outer`. False if that takes more than [`MOVES_MAX`].
 pub(super) fn is_proven(inner: &Automaton, outer: &[&Automaton]) -> bool {
     let letters = letters(inner, outer);
     let first: Vec<(usize, usize)> = all(outer, |automaton| automaton.starts.clone());
@@ -66,14 +66,14 @@ fn all(outer: &[&Automaton], states: impl Fn(&Automaton) -> Vec<usize>) -> Vec<(
     all.into_iter().collect()
 }
 
-/// One letter of every kind: two letters between which no set of any automaton tells apart are the same to all of them.
+/// One representative letter per class: letters that no set of any automaton distinguishes are equivalent.
 fn letters(inner: &Automaton, outer: &[&Automaton]) -> Vec<char> {
     let mut letters = BTreeSet::from(['\0']);
     let mut range = |start: char, end: char| {
         letters.insert(start);
         letters.extend((end..=char::MAX).nth(1));
     };
-    // A name that is dots alone is none, whatever the patterns say of dots.
+    // A segment of only dots is invalid, whatever the patterns say.
     range('/', '/');
     range('.', '.');
     let states = outer.iter().flat_map(|automaton| &automaton.states).chain(&inner.states);

@@ -184,7 +184,8 @@ fn any_path() -> impl Strategy<Value = String> {
     vec(name, 1..4).prop_map(|names| names.join("/"))
 }
 
-/// The plainest reading of a pattern without classes and braces, as an oracle: whether `pattern` from `at` on means `path`.
+/// A naive matcher for patterns without classes and braces, as an oracle: whether `pattern` from `at` on matches
+/// `path`.
 fn means(pattern: &[char], at: usize, path: &[char]) -> bool {
     let is_fresh = at == 0 || pattern[at - 1] == '/';
     let rests = || (0..=path.len()).map(|read| path.split_at(read));
@@ -203,7 +204,7 @@ fn means(pattern: &[char], at: usize, path: &[char]) -> bool {
     }
 }
 
-// a policy may take a pattern for a part of another only where that is certain.
+// A policy may treat a pattern as part of another only if that is certain.
 #[test]
 fn a_pattern_lies_within_others_only_if_all_that_it_means_does() {
     let cases: &[(&str, &[&str], bool)] = &[
@@ -266,7 +267,7 @@ proptest! {
                 prop_assert!(!a.matches(&path) || b.matches(&path), "{}", path);
             }
         }
-        // What is not proven counts as no: alternatives may take more work than a proof is given.
+        // Unproven counts as no: alternatives may exceed the search limit.
         let is_plain = !a.pattern().contains('{');
         prop_assert!(!is_plain || is_within(&a, std::slice::from_ref(&a)) || intersection(&a, &a).is_none());
     }

@@ -1,17 +1,17 @@
-//! Puts a value into a JSON text and leaves every other byte as it is. What is there already stays; what can't be read as JSON is
-//! refused, and so is any edit that would say something else than the old text and the value.
+//! Inserts a value into a JSON text and leaves every other byte as it is. Rejects text that is not valid JSON, and any
+//! edit that would change other content.
 
 use serde_json::Value as Plain;
 
 use super::{Node, Value, read};
 use crate::syntax::source::Span;
 
-/// How deep things stand where the text itself shows no depth.
+/// The indentation if the text itself shows none.
 const UNIT: &str = "  ";
-/// What runs something: an entry of a list that runs the same is the same entry, however else it is set.
+/// Keys that name a command: a list entry with the same command is the same entry, whatever its other settings.
 const RUNS: [&str; 2] = ["command", "bash"];
 
-/// Where a value is wanted.
+/// Where to insert a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spot {
     /// As the value of the last key of the path.
@@ -20,46 +20,46 @@ pub enum Spot {
     Item,
 }
 
-/// Why a text was left as it is.
+/// Why a text was left unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// It has comments, which many programs read and no rule of JSON allows: nobody can tell what moving them would mean.
+    /// It has comments, which many programs accept and JSON does not allow: editing around them is unsafe.
     Comment {
         /// The line of the first one.
         line: usize,
     },
-    /// It is no JSON.
+    /// It is not valid JSON.
     Broken {
         line: usize,
         /// What is wrong there.
         why: String,
     },
-    /// Something else stands where the value belongs.
+    /// The path leads to another kind of value.
     Taken {
         /// The path to it, with dots.
         path: String,
-        /// What would have to stand there.
+        /// The expected kind.
         wanted: &'static str,
     },
-    /// It is a text of somebody's own, which nothing can be added to.
+    /// It belongs to the user, and nothing can be added to it.
     Foreign,
 }
 
 impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Comment { line } => write!(f, "line {line} has a comment, which JSON does not know"),
-            Self::Broken { line, why } => write!(f, "line {line} is no JSON: {why}"),
-            Self::Taken { path, wanted } if path.is_empty() => write!(f, "the file is no {wanted}"),
-            Self::Taken { path, wanted } => write!(f, "`{path}` is no {wanted}"),
-            Self::Foreign => f.write_str("it is yours, and says nothing of planwright"),
+            Self::Comment { line } => write!(f, "line {line} has a comment, which JSON does not allow"),
+            Self::Broken { line, why } => write!(f, "line {line} is not valid JSON: {why}"),
+            Self::Taken { path, wanted } if path.is_empty() => write!(f, "the file is not a JSON {wanted}"),
+            Self::Taken { path, wanted } => write!(f, "`{path}` is not a JSON {wanted}"),
+            Self::Foreign => f.write_str("it belongs to you and does not mention planwright"),
         }
     }
 }
 
-/// The text with a value in it; `None` where it is there already.
+/// The text with the value inserted; `None` if it already exists.
 ///
-/// An entry that is there is left as it is, whatever it says: it is the user's. `wanted` is sound JSON of our own.
+/// An existing entry stays unchanged, whatever its value: it belongs to the user. `wanted` is valid JSON of our own.
 pub(crate) fn insert(
     text: &str,
     path: &[&str],
@@ -71,13 +71,13 @@ pub(crate) fn insert(
     let Some((place, rest)) = walk(&root, path, (&wanted, spot))? else { return Ok(None) };
     let layout = Layout::of(text, &root);
     let new = layout.with(place, &nested(rest, &wanted, spot));
-    // The guard: read again, the new text says what the old one said and the value, and nothing else.
+    // Parse the result again: it must contain the old content and the value, and nothing else.
     let mut expected = old;
     put(&mut expected, path, (&plain(&wanted), spot));
     match sound(&new) {
         Ok((_, found)) if found == expected => Ok(Some(new)),
         Ok(_) | Err(_) => {
-            let why = "it could not be changed without changing what else it says".to_owned();
+            let why = "it cannot be changed without affecting other content".to_owned();
             Err(Refusal::Broken { line: 1, why })
         }
     }
@@ -105,13 +105,13 @@ fn sound(text: &str) -> Result<(Node, Plain), Refusal> {
     let strict = serde_json::from_str(text.trim_start_matches('\u{feff}'));
     match (values.pop(), values.is_empty(), strict) {
         (Some(root), true, Ok(plain)) if root.is_map() => Ok((root, plain)),
-        (Some(_), true, Ok(_)) => Err(Refusal::Taken { path: String::new(), wanted: "map" }),
+        (Some(_), true, Ok(_)) => Err(Refusal::Taken { path: String::new(), wanted: "object" }),
         (_, _, Err(error)) => Err(Refusal::Broken { line: error.line(), why: error.to_string() }),
         (Some(_) | None, _, Ok(_)) => Err(Refusal::Broken { line: 1, why: "more than one value".to_owned() }),
     }
 }
 
-/// The place that takes something new, and the part of the path that is missing there; `None`: nothing is missing.
+/// The node to insert into, and the missing part of the path; `None` if nothing is missing.
 fn walk<'a, 'p>(
     root: &'a Node,
     path: &'p [&'p str],
@@ -121,7 +121,7 @@ fn walk<'a, 'p>(
     let taken = |depth: usize, wanted| Err(Refusal::Taken { path: path[..depth].join("."), wanted });
     for (depth, key) in path.iter().enumerate() {
         if !node.is_map() {
-            return taken(depth, "map");
+            return taken(depth, "object");
         }
         let found = node.entries().iter().rev().find(|(name, _)| name.value == *key);
         match found {
@@ -131,7 +131,7 @@ fn walk<'a, 'p>(
     }
     match spot {
         Spot::Key => Ok(None),
-        Spot::Item if !node.is_list() => taken(path.len(), "list"),
+        Spot::Item if !node.is_list() => taken(path.len(), "array"),
         Spot::Item => {
             let runs = commands(wanted);
             let is_it = |item: &Node| match runs.is_empty() {
@@ -211,7 +211,7 @@ impl<'a> Layout<'a> {
         format!("{}{new}{}", &self.text[..at], &self.text[until..])
     }
 
-    /// The blanks in front of the line that a place stands in.
+    /// The indentation of the line at an offset.
     fn margin_of_line(&self, at: usize) -> String {
         let line = self.text[..at].rfind('\n').map_or(0, |end| end + 1);
         let rest = self.text[line..at].trim_start_matches('\u{feff}');
@@ -251,7 +251,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// The blanks in front of something that stands first in its line; `None` where it does not.
+/// The blanks before something that is first on its line; `None` if it is not first.
 fn margin(text: &str, at: usize) -> Option<&str> {
     let line = text[..at].rfind('\n')? + 1;
     let blank = &text[line..at];
@@ -294,7 +294,7 @@ fn plain(node: &Node) -> Plain {
     serde_json::from_str(&compact(node)).unwrap_or(Plain::Null)
 }
 
-/// What a change means, said without any text.
+/// The expected result of an insertion, as data.
 fn put(value: &mut Plain, path: &[&str], (wanted, spot): (&Plain, Spot)) {
     let Some((key, rest)) = path.split_first() else {
         match (spot, value) {
@@ -379,15 +379,15 @@ mod tests {
     #[test]
     fn what_is_no_json_or_is_in_the_way_is_refused() {
         let line_of = |text: &str| key(text).expect_err("refused").to_string();
-        assert_eq!(line_of("{\n  // mine\n}\n"), "line 2 has a comment, which JSON does not know");
-        assert_eq!(line_of("{\n  \"a\": 1,\n}\n"), "line 2 is no JSON: a comma behind the last value");
-        assert_eq!(line_of("{\"mcpServers\": 1}"), "`mcpServers` is no map");
-        assert_eq!(line_of("{\"mcpServers\": null}"), "`mcpServers` is no map");
-        assert_eq!(line_of("[]"), "the file is no map");
+        assert_eq!(line_of("{\n  // mine\n}\n"), "line 2 has a comment, which JSON does not allow");
+        assert_eq!(line_of("{\n  \"a\": 1,\n}\n"), "line 2 is not valid JSON: trailing comma");
+        assert_eq!(line_of("{\"mcpServers\": 1}"), "`mcpServers` is not a JSON object");
+        assert_eq!(line_of("{\"mcpServers\": null}"), "`mcpServers` is not a JSON object");
+        assert_eq!(line_of("[]"), "the file is not a JSON object");
         assert!(line_of("{\"a\": -x}").contains("no JSON"));
         assert!(line_of("{} {}").contains("no JSON"));
         let in_the_way = item("{\"hooks\": {\"Stop\": {}}}").expect_err("refused");
-        assert_eq!(in_the_way.to_string(), "`hooks.Stop` is no list");
+        assert_eq!(in_the_way.to_string(), "`hooks.Stop` is not a JSON array");
         // What is there under the name is the user's, whatever it says.
         assert_eq!(key("{\"mcpServers\": {\"planwright\": false}}"), Ok(None));
     }

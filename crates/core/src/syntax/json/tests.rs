@@ -1,4 +1,4 @@
-//! Whole JSON, torn JSON, and what people write instead of it.
+//! Tests of valid JSON, damaged JSON, and what people write instead of it.
 
 use super::*;
 
@@ -47,29 +47,33 @@ fn the_last_of_two_keys_counts_and_null_is_no_value() {
     assert_eq!(root.get("b").and_then(Node::said).as_deref(), Some("3"));
 }
 
-// P-06: what is no JSON is told, and all that makes sense around it is kept.
+// Whatever is not JSON is reported, and everything that makes sense around it is kept.
 #[test]
 fn what_is_torn_is_read_as_far_as_it_goes() {
     for (text, read, why) in [
-        ("[{\"id\": 1, \"t\": \"ab", "[{id:1,t:\"ab\"}]", "the file ends before this text is closed"),
-        ("[{\"id\": 1}, {\"id\"", "[{id:1},{id:null}]", "no colon behind the key"),
-        ("{\"a\": [1, 2,],}", "{a:[1,2]}", "a comma behind the last value"),
+        ("[{\"id\": 1, \"t\": \"ab", "[{id:1,t:\"ab\"}]", "unclosed string"),
+        ("[{\"id\": 1}, {\"id\"", "[{id:1},{id:null}]", "expected a colon after the key"),
+        ("{\"a\": [1, 2,],}", "{a:[1,2]}", "trailing comma"),
         ("{\"a\": 1 // one\n, \"b\": 2}", "{a:1,b:2}", "JSON has no comments"),
-        ("{a: 1, 'b': yes}", "{a:1,b:\"yes\"}", "a key without quotes"),
-        ("{\"a\": 1 \"b\": 2}", "{a:1,b:2}", "no comma between two values"),
-        ("[{\"id\": 1, {\"id\": 2}]", "[{id:1},{id:2}]", "`{` where a `}` was to come"),
-        ("{\"l\": [1, 2, \"m\": 3}", "{l:[1,2],m:3}", "a key where a `]` was to come"),
-        ("{\"l\": [{\"a\": 1}}, {\"a\": 2}]}", "{l:[{a:1},{a:2}]}", "a value was to come here"),
-        ("{\"t\": \"say \"hi\" now\", \"b\": 1}", "{t:\"say \\\"hi\\\" now\",b:1}", "a quote inside of text"),
-        ("{\"t\": \"two\nlines\"}", "{t:\"two\\nlines\"}", "a line ends inside of text"),
-        ("{\"t\": \"torn,\n\"b\": 1\n}", "{t:\"torn\",b:1}", "this text is never closed"),
+        ("{a: 1, 'b': yes}", "{a:1,b:\"yes\"}", "unquoted key"),
+        ("{\"a\": 1 \"b\": 2}", "{a:1,b:2}", "expected a comma between two values"),
+        ("[{\"id\": 1, {\"id\": 2}]", "[{id:1},{id:2}]", "expected `}`, found `{`"),
+        ("{\"l\": [1, 2, \"m\": 3}", "{l:[1,2],m:3}", "expected `]`, found a key"),
+        ("{\"l\": [{\"a\": 1}}, {\"a\": 2}]}", "{l:[{a:1},{a:2}]}", "expected a value"),
+        (
+            "{\"t\": \"say \"hi\" now\", \"b\": 1}",
+            "{t:\"say \\\"hi\\\" now\",b:1}",
+            "unescaped quote in a string",
+        ),
+        ("{\"t\": \"two\nlines\"}", "{t:\"two\\nlines\"}", "line break in a string"),
+        ("{\"t\": \"torn,\n\"b\": 1\n}", "{t:\"torn\",b:1}", "unclosed string"),
         (
             "[\n<<<<<<< a\n1,\n=======\n2\n>>>>>>> b\n]",
             "[1,2]",
-            "a conflict was never resolved; both sides are read",
+            "unresolved merge conflict; both sides are read",
         ),
-        ("\"\\ud83d\"", "\"\u{fffd}\"", "half of a character"),
-        ("\"\\q\"", "\"\\\\q\"", "JSON has no such escape"),
+        ("\"\\ud83d\"", "\"\u{fffd}\"", "lone surrogate"),
+        ("\"\\q\"", "\"\\\\q\"", "invalid escape"),
     ] {
         let (shown, faults) = torn(text);
         assert_eq!(shown, read, "{text}");
@@ -93,7 +97,7 @@ fn what_is_nested_too_deep_is_kept_as_text() {
     assert_eq!(values.len(), 1, "and a long way down costs nothing");
 }
 
-/// Whatever is cut or turned over, reading ends and every place lies in the text.
+/// However the text is damaged, parsing ends and every span is inside the text.
 #[test]
 fn no_text_is_too_broken() {
     let sound =

@@ -1,5 +1,5 @@
-//! How well-known programs read their arguments: which run another program, which read files. Owns those tables; where they
-//! are not sure they say nothing, for a file left out is harmless and a wrong one is a false complaint.
+//! Knows how common programs parse their arguments: which run another program, which read files. Returns nothing when
+//! uncertain: a missed file is harmless, a wrong one is a false diagnostic.
 
 use super::Role;
 use super::word::{Text, Word};
@@ -12,7 +12,7 @@ struct Wrapper {
     valued: &'static str,
     /// Long options that take their argument as the next word.
     valued_long: &'static [&'static str],
-    /// Operands in front of the command.
+    /// Operands before the command.
     operands: usize,
     /// Options that make it run nothing.
     idle: &'static str,
@@ -51,7 +51,7 @@ const fn wrapper(
     Wrapper { name, valued, valued_long, operands, idle }
 }
 
-/// Where the command begins that `words` wraps; nothing if they wrap none, or none that can be told.
+/// Where the wrapped command starts; `None` if there is none, or it is unknown.
 pub(super) fn wrapped(words: &[Word]) -> Option<usize> {
     let name = words.first()?.literal()?;
     let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.name == name)?;
@@ -92,7 +92,7 @@ fn takes_next(option: &str, valued: &str, valued_long: &[&str]) -> bool {
     letters.find(|letter| valued.contains(*letter)).is_some() && letters.next().is_none()
 }
 
-/// What an interpreter of shell scripts was given to run.
+/// What a shell was given to run.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ShellInput<'w> {
     /// A script as a word, with the letters of the options that are set.
@@ -157,17 +157,17 @@ struct Reader {
     names: &'static [&'static str],
     valued: &'static str,
     valued_long: &'static [&'static str],
-    /// What is an argument before the files begin.
+    /// What precedes the files.
     lead: Lead,
     /// Operands that can be files.
     files_max: usize,
 }
 
-/// The operand in front of the files.
+/// The operand before the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lead {
     None,
-    /// A pattern or program, unless one of these options brings it.
+    /// A pattern or program, unless one of these options provides it.
     Pattern(&'static [&'static str]),
 }
 
@@ -298,7 +298,7 @@ pub(super) fn files(words: &[Word]) -> Vec<(&Word, Role)> {
     }
 }
 
-/// The script that an interpreter was given: its first operand, if every option in front of it is known.
+/// The script that an interpreter was given: its first operand, if every option before it is known.
 fn program_file<'w>(name: &str, words: &'w [Word]) -> Option<(&'w Word, Role)> {
     let flags: &[&str] = match name {
         "python" | "python3" => {
@@ -321,7 +321,7 @@ fn read_files<'w>(name: &str, reader: &Reader, words: &'w [Word]) -> Vec<(&'w Wo
         at += 1;
         let text = match &word.text {
             Text::Literal(text) => text.as_str(),
-            // A word that can vanish or multiply may hold the pattern.
+            // A word that can expand to none or several may contain the pattern.
             Text::Loose if reader.lead != Lead::None && operands.is_empty() => return Vec::new(),
             Text::One | Text::Loose => {
                 operands.push(word);
@@ -358,12 +358,12 @@ fn brings_pattern(option: &str, reader: &Reader) -> bool {
         let name = option.split('=').next().unwrap_or(option);
         return bringers.contains(&name);
     }
-    // The first letter that takes an argument ends the cluster: in `-me` the `e` is how many.
+    // The first letter with an argument ends the cluster: in `-me`, `e` is the count.
     let letter = option.chars().skip(1).find(|letter| reader.valued.contains(*letter));
     letter.is_some_and(|letter| bringers.iter().any(|bringer| bringer.chars().eq([letter])))
 }
 
-/// The operands of `test` or `[` that are files, each with whether its test is plain: not under a `!`.
+/// The file operands of `test` or `[`, each with whether its test is not negated.
 pub(super) fn tested(words: &[Word]) -> Tested<'_> {
     let end = if words.first().and_then(Word::literal) == Some("[") {
         words.len().saturating_sub(1)
@@ -394,22 +394,22 @@ pub(super) fn tested(words: &[Word]) -> Tested<'_> {
     found
 }
 
-/// What `test` or `[` asks of files.
+/// The file tests of `test` or `[`.
 #[derive(Debug)]
 pub(super) struct Tested<'w> {
-    /// The files that it asks for.
+    /// The tested files.
     pub(super) files: Vec<&'w Word>,
-    /// Whether it asks only that all of them are there.
+    /// Whether it only tests that all of them exist.
     pub(super) is_all: bool,
 }
 
-/// Whether `operator` asks something of one file.
+/// Whether `operator` tests one file.
 pub(super) fn is_file_test(operator: &str) -> bool {
     let mut letters = operator.strip_prefix('-').unwrap_or_default().chars();
     letters.next().is_some_and(|letter| "abcdefghkprsuwxGLNOS".contains(letter)) && letters.next().is_none()
 }
 
-/// Whether `operator` is true of any ordinary file that is there.
+/// Whether `operator` is true for any existing regular file.
 pub(super) fn is_presence_test(operator: &str) -> bool {
     matches!(operator, "-e" | "-f" | "-d" | "-s" | "-r" | "-x")
 }

@@ -1,5 +1,5 @@
-//! Which exit codes a script can end with. Owns the rules of `-e`, `-u` and `pipefail`; errs towards "it can fail", and never
-//! calls a code fixed that bash could change.
+//! Computes the possible exit codes of a script. Knows the rules of `-e`, `-u` and `pipefail`; errs towards "can fail",
+//! and never calls a code fixed that bash could change.
 
 mod explain;
 
@@ -12,7 +12,7 @@ use super::arguments::ShellInput;
 use super::tree::{self, Command, Condition, Kind, Link, Way, statements};
 use super::word::{Hazard, Word};
 
-/// Tells what the exit code of a script can be.
+/// The possible exit codes of a script.
 pub(super) fn judge(script: &str, tree: &Command, functions: &BTreeSet<String>) -> Outcome {
     let judge = Judge { functions, mode: Mode::Strict };
     let strict = judge.script(tree);
@@ -29,12 +29,12 @@ pub(super) fn judge(script: &str, tree: &Command, functions: &BTreeSet<String>) 
     Outcome::Open
 }
 
-/// How much is taken for granted.
+/// The assumptions of the analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
-    /// `bash -euo pipefail`, and nothing is trusted.
+    /// `bash -euo pipefail`, without further assumptions.
     Strict,
-    /// `sh`, and what seldom fails is taken not to: filters, writing to a file.
+    /// `sh`, assuming that filters and writing to a file don't fail.
     Plain,
 }
 
@@ -105,7 +105,7 @@ impl Codes {
     }
 }
 
-/// Where a command can lead.
+/// The possible results of a command.
 #[derive(Debug, Clone, Copy)]
 struct Flow {
     /// The codes with which it can end the whole shell.
@@ -119,7 +119,7 @@ impl Flow {
         Self { ends: Codes::NONE, leaves }
     }
 
-    /// What can do anything, also end the shell.
+    /// Anything, including the end of the shell.
     const WILD: Self = Self { ends: Codes::ANY, leaves: Codes::ANY };
 
     fn codes(self) -> Codes {
@@ -134,16 +134,16 @@ enum Check {
     Exempt,
 }
 
-/// What earlier commands have set.
+/// State set by earlier commands.
 #[derive(Debug, Clone)]
 struct State {
     options: Options,
-    /// The variables that are surely set. Shared, because every branch starts with a copy.
+    /// Variables that are certainly set. Shared, because every branch starts with a copy.
     assigned: Rc<BTreeSet<String>>,
     last: Codes,
-    /// The command that took the safety off, if one did.
+    /// The command that disabled error checking.
     loosened: Option<&'static str>,
-    /// Whether something was set that this module does not follow.
+    /// Whether something was set that this module doesn't track.
     is_unsure: bool,
 }
 
@@ -154,11 +154,11 @@ struct Options {
     pipefail: bool,
 }
 
-/// What became of a whole script.
+/// The result of a whole script.
 #[derive(Debug)]
 struct Verdict {
     codes: Codes,
-    /// The statement that settles the code, counted from 0.
+    /// The statement that decides the code, counted from 0.
     decisive: usize,
     loosened: Option<&'static str>,
     is_unsure: bool,
@@ -223,9 +223,9 @@ impl Judge<'_> {
         Verdict { codes, decisive, loosened: state.loosened, is_unsure: state.is_unsure }
     }
 
-    /// What the body of an exit trap does that was set under `options`, at any point after that.
+    /// The effect of an exit trap that was set under `options` and may run at any later point.
     fn trapped(&self, body: &Command, options: Options, state: &mut State) -> Flow {
-        // Whatever ends the script leaves its code for the trap to see.
+        // The trap sees the exit code of whatever ended the script.
         let mut inner = State { options, last: Codes::ANY, ..state.clone() };
         let mut flow = self.flow(body, &mut inner, Check::Fatal);
         if state.options != options || state.loosened.is_some() {
@@ -274,7 +274,7 @@ impl Judge<'_> {
                 let asked = Flow { ends: hazards(words, state), leaves: Codes::ZERO };
                 arms.iter().fold(asked, |flow, arm| flow.or(self.perhaps(arm, state, check)))
             }
-            // In `( ! { a; b; } )` bash forgets that `!` excuses what it governs.
+            // In `( ! { a; b; } )` bash loses the exemption that `!` grants.
             Kind::Subshell(body) if matches!(&body.kind, Kind::Not(inner) if simple_words(inner).is_empty()) => {
                 Flow::leaving(Codes::ANY)
             }
@@ -344,7 +344,7 @@ impl Judge<'_> {
             if is_last && self.mode == Mode::Plain && is_filter(command) {
                 codes = Codes::ZERO;
             }
-            // Whatever writes into a pipe can be killed by the reader's going away.
+            // A writer can be killed when the reader of its pipe exits.
             if !is_last && !is_silent(command) {
                 codes = codes.or(Codes::FAILURE);
             }
@@ -394,7 +394,7 @@ impl Judge<'_> {
         flow
     }
 
-    /// A command that may not be run: what it sets cannot be relied on.
+    /// A command that may not run: its settings cannot be relied on.
     fn perhaps(&self, command: &Command, state: &mut State, check: Check) -> Flow {
         let mut inner = state.clone();
         let flow = self.flow(command, &mut inner, check);
@@ -402,7 +402,7 @@ impl Judge<'_> {
         flow
     }
 
-    /// A command in a process of its own: what it sets ends with it, and so does its `exit`.
+    /// A command in a subprocess: its settings and its `exit` end with it.
     fn apart(&self, command: &Command, state: &mut State, check: Check) -> Codes {
         let mut inner = state.clone();
         let flow = self.flow(command, &mut inner, check);
@@ -410,7 +410,7 @@ impl Judge<'_> {
         flow.codes()
     }
 
-    /// Whether a redirection can fail for want of its file.
+    /// Whether a redirection can fail because its file doesn't exist.
     fn can_miss_file(&self, command: &Command) -> bool {
         command.redirects.iter().any(|redirect| {
             let is_device = redirect.target.literal().is_some_and(|target| target.starts_with("/dev/"));
@@ -524,7 +524,7 @@ impl Flow {
     }
 }
 
-/// Whether `-e` looks at a command as a whole. Of a choice, loop or group it looks at each command inside.
+/// Whether `-e` applies to a command as a whole. For conditionals, loops and groups it applies to each command inside.
 fn is_checked(kind: &Kind) -> bool {
     match kind {
         Kind::If { .. }
@@ -649,7 +649,7 @@ fn simple_words(command: &Command) -> &[Word] {
     if let Kind::Simple { words, .. } = &command.kind { words } else { &[] }
 }
 
-/// Whether a command, fed by a pipe, all but always succeeds.
+/// Whether a command that reads a pipe practically always succeeds.
 fn is_filter(command: &Command) -> bool {
     let words = simple_words(command);
     let says = |text: &str| words.iter().any(|word| word.raw.contains(text));

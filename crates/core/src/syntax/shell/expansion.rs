@@ -1,8 +1,8 @@
-//! What bash may do to expand a word besides running the commands in it. Where it calculates, it takes the value of a name for
-//! arithmetic again and runs the command in a subscript of that, so that any text becomes a command: `echo $((x))`. Owns the short
-//! list of expansions that only put text in place.
+//! Side effects of bash expansions other than command substitution. In arithmetic, bash evaluates the value of a name
+//! again and runs commands in its subscripts, so that any text can become a command: `echo $((x))`. Owns the short list
+//! of expansions that only insert text.
 
-/// Whether every expansion in a text only puts text in place. Quotes are not looked at: what stands in them counts as well.
+/// Whether every expansion in a text only inserts text. Ignores quoting: quoted expansions count as well.
 pub(super) fn is_plain(raw: &str) -> bool {
     raw.match_indices('$').map(|(at, _)| &raw[at + 1..]).all(|behind| {
         if let Some(inner) = behind.strip_prefix("((") {
@@ -15,19 +15,19 @@ pub(super) fn is_plain(raw: &str) -> bool {
     })
 }
 
-/// Whether arithmetic has numbers and operators, and nothing that has a value.
+/// Whether arithmetic has only numbers and operators.
 pub(super) fn is_sum(text: &str) -> bool {
     text.chars().all(is_numeric)
 }
 
-/// How many commands a text runs, counted from above: quotes are not told apart.
+/// An upper bound for the commands that a text runs, ignoring quotes.
 pub(super) fn commands(raw: &str) -> usize {
     let substitutions = raw.match_indices("$(").filter(|(at, _)| !raw[at + 2..].starts_with('(')).count();
     let processes = raw.matches("<(").count() + raw.matches(">(").count();
     substitutions + processes + raw.matches('`').count().div_ceil(2)
 }
 
-/// What stands behind `$((`, up to where that is closed.
+/// The text after `$((`, up to its end.
 fn is_closed_sum(inner: &str) -> bool {
     let mut open = 2_usize;
     for sign in inner.chars() {
@@ -48,8 +48,8 @@ fn is_numeric(sign: char) -> bool {
     sign.is_ascii_digit() || sign.is_ascii_whitespace() || "+-*/%<>=!&|^~?:,()".contains(sign)
 }
 
-/// What stands behind `${`: a parameter and what is done to its text. Neither is it the name of another (`${!x}`), nor is its value
-/// read as a prompt (`${x@P}`), nor is anything set (`${x:=y}`).
+/// The text after `${`: a parameter and an operation on its text. It must not be an indirection (`${!x}`), a prompt
+/// expansion (`${x@P}`) or an assignment (`${x:=y}`).
 fn is_plain_parameter(inner: &str) -> bool {
     if inner.starts_with("#}") || inner.starts_with("!}") {
         return true;
@@ -67,7 +67,7 @@ fn is_plain_parameter(inner: &str) -> bool {
     }
 }
 
-/// What stands behind a parameter and its subscript; `None` where one of them may do more than name a text.
+/// The text after a parameter and its subscript; `None` if one of them may do more than name a text.
 fn parameter(text: &str) -> Option<&str> {
     let is_special = text.starts_with(['@', '*', '?', '$', '-']);
     let is_digits = text.starts_with(|first: char| first.is_ascii_digit());

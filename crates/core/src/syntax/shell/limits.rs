@@ -1,25 +1,25 @@
-//! How much structure a script can hold at most. Owns the bounds that keep reading cheap and off the end of the stack: the
-//! parser recurses on every level, and so does the freeing of its tree. Never tells whether a script is right.
+//! Limits on script size and nesting. They keep parsing cheap and within the stack: the parser recurses on every level,
+//! and so does dropping its tree. Says nothing about whether a script is valid.
 
 use super::Fault;
 use crate::syntax::source::Span;
 
-/// A contract is a page at most; a larger text is no check but a program, and belongs in a file.
+/// A contract is a page at most; a larger text is a program and belongs in a file.
 const BYTES_MAX: usize = 32 * 1024;
-/// Lists nest to the left, one level a command. A stack of 2 MiB holds 16,000 of them.
+/// Lists nest to the left, one level per command. A stack of 2 MiB holds 16,000 of them.
 const COMMANDS_MAX: usize = 4_000;
-/// Brackets and braces that are open at once. The parser's time grows with the third power of this.
+/// Open brackets and braces. The parser's time grows with the third power of this.
 const NESTING_MAX: usize = 32;
-/// The same, where backquotes are in play: then its time doubles with every second level.
+/// The same with backquotes, where its time doubles with every second level.
 const NESTING_WITH_BACKQUOTES_MAX: usize = 12;
-/// Compound commands that are open at once. A stack of 2 MiB holds 300 of them.
+/// Open compound commands. A stack of 2 MiB holds 300 of them.
 const COMPOUNDS_MAX: usize = 100;
-/// Pairs `()`: each may begin a function whose body is the next function.
+/// Pairs `()`: each may start a function whose body is the next function.
 const FUNCTIONS_MAX: usize = 400;
-/// Operators where there may be arithmetic, in which each can be a level. A stack of 2 MiB holds 1,000 levels.
+/// Operators in possible arithmetic, in which each can be a level. A stack of 2 MiB holds 1,000 levels.
 const OPERATORS_MAX: usize = 1_000;
 
-/// Refuses a script that could cost too much to read. Counts from above: quotes and comments are not told apart.
+/// Rejects a script that could be too expensive to parse. Counts an upper bound, ignoring quotes and comments.
 pub(super) fn measure(script: &str) -> Result<(), Fault> {
     if script.len() > BYTES_MAX {
         return Err(too_much(script, BYTES_MAX, "the script is too long to analyse"));

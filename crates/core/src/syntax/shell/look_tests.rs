@@ -1,4 +1,4 @@
-//! Tests of the list of commands that only look: what passes, and every way around it that is known.
+//! Tests of the read-only check: what passes, and every known way around it.
 
 use super::{beyond_looking, is_single_call};
 
@@ -279,10 +279,10 @@ fn whatever_does_more_than_look_is_named() {
         assert!(beyond_looking(script).is_some(), "{script}");
     }
     let why = |script: &str| beyond_looking(script).unwrap_or_default();
-    assert_eq!(why("ls; rm -rf x"), "`rm` is not on the list of commands that only read");
+    assert_eq!(why("ls; rm -rf x"), "`rm` is not a known read-only command");
     assert_eq!(why("ls > out.txt"), "it writes to `out.txt`");
-    assert_eq!(why("find . -delete"), "`find -delete` does more than look");
-    assert_eq!(why("git commit"), "`git commit` is not on the list of commands that only read");
+    assert_eq!(why("find . -delete"), "`find -delete` does more than read");
+    assert_eq!(why("git commit"), "`git commit` is not a known read-only command");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Whether a script only looks: every command in it, however deep, is on a list of those that read and print. A list of what is
-//! allowed, since no list of what is harmful is whole; what can't be read or told is refused.
+//! Decides whether a script only reads: every command in it, at any depth, must be on an allowlist of commands that
+//! read and print, because no list of harmful commands is complete. Rejects whatever it can't parse or resolve.
 
 use std::cell::Cell;
 
@@ -11,14 +11,14 @@ use super::test_command;
 use super::tree::{self, Command, Condition, Kind, Redirect, Way};
 use super::word::{Text, Word};
 
-/// A program that only looks, but for some of its options.
+/// A program that only reads, except with some of its options.
 struct Looker {
     name: &'static str,
-    /// Short options that do more, in a bundle or alone.
+    /// Short options that do more, bundled or alone.
     letters: &'static str,
-    /// Long options and whole words that do more. A beginning of one counts: most programs take it for the whole.
+    /// Long options and words that do more. Prefixes count: most programs accept abbreviations.
     words: &'static [&'static str],
-    /// How many operands it may have, where the last one of more would be written to.
+    /// The operand limit, if an additional operand would be written to.
     operands_max: usize,
 }
 
@@ -26,7 +26,7 @@ const fn looker(name: &'static str, letters: &'static str, words: &'static [&'st
     Looker { name, letters, words, operands_max: usize::MAX }
 }
 
-/// Programs that only look whatever they are given.
+/// Programs that only read, whatever their arguments.
 pub(super) const FREE: &[&str] = &[
     ":",
     "[",
@@ -96,7 +96,7 @@ const BOUND: &[Looker] = &[
     Looker { name: "uniq", letters: "", words: &[], operands_max: 1 },
 ];
 
-/// What git may be asked, and the short options of each that would have it do more.
+/// Allowed git commands, and the short options that make each do more.
 const GIT: &[(&str, &str)] = &[
     ("blame", ""),
     ("cat-file", ""),
@@ -113,9 +113,9 @@ const GIT: &[(&str, &str)] = &[
     ("show", ""),
     ("status", ""),
 ];
-/// The words that have any of these do more: whatever goes through revisions takes the options of `diff` as well.
+/// Words that make any of these do more: commands that walk revisions accept the options of `diff` too.
 const GIT_WORDS: &[&str] = &["--output", "--ext-diff", "--open-files-in-pager", "--textconv", "--filters"];
-/// What git may be asked with one of these words behind it, and no others.
+/// Git commands that are allowed only with one of these subcommands.
 const GIT_LISTS: &[(&str, &[&str])] = &[
     ("branch", &["", "-a", "-r", "-v", "-vv", "-av", "--all", "--list", "--show-current"]),
     ("remote", &["", "-v"]),
@@ -124,23 +124,23 @@ const GIT_LISTS: &[(&str, &[&str])] = &[
     ("worktree", &["list"]),
 ];
 
-/// Programs that run the command behind them, and change nothing themselves.
+/// Wrappers that run the following command and change nothing themselves.
 const WRAPPERS: &[&str] = &["command", "nice", "time", "timeout"];
 
-/// Says why a script does more than look, or that it may; nothing if every command in it only looks.
+/// Why a script may do more than read; `None` if every command in it only reads.
 pub fn beyond_looking(script: &str) -> Option<String> {
     let tree = match tree::read(script) {
         Ok(tree) => tree,
-        Err(fault) => return Some(format!("the command can't be read: {}", fault.message)),
+        Err(fault) => return Some(format!("cannot parse the command: {}", fault.message)),
     };
-    // The tree takes it for reading, but it makes the file.
+    // The tree treats it as reading, but it creates the file.
     if script.contains("<>") {
         return Some("`<>` opens a file for writing".to_owned());
     }
-    // bash drops a broken line before it reads anything, and the tree does not: `$\` and `(rm x)` on the next line are one word.
+    // bash joins continued lines before parsing and the tree does not: `$\` and `(rm x)` on the next line are one word.
     let mut breaks = script.match_indices("\\\n");
     if breaks.any(|(at, _)| script[..at].ends_with(|sign: char| !sign.is_whitespace())) {
-        return Some("a word in it is broken over two lines".to_owned());
+        return Some("a word continues on the next line".to_owned());
     }
     if let Some(name) = descriptor_variable(script) {
         return Some(format!("it sets `{name}`"));
@@ -148,7 +148,7 @@ pub fn beyond_looking(script: &str) -> Option<String> {
     Look { script, judged: Cell::new(0) }.command(&tree).err()
 }
 
-/// Whether a script is one plain command: nothing else is run, nothing is written to a file by the shell.
+/// Whether a script is a single plain command without redirections.
 pub fn is_single_call(script: &str) -> bool {
     let Ok(tree) = tree::read(script) else { return false };
     let is_known = |word: &Word| word.literal().is_some();
@@ -156,7 +156,7 @@ pub fn is_single_call(script: &str) -> bool {
         && tree.redirects.is_empty()
 }
 
-/// The commands that a reader may use, for messages.
+/// The allowed commands, for messages.
 pub fn lookers() -> Vec<&'static str> {
     let is_word = |name: &&&str| name.chars().all(|sign| sign.is_ascii_alphanumeric());
     FREE.iter().filter(is_word).copied().chain(BOUND.iter().map(|looker| looker.name)).collect()
@@ -164,7 +164,7 @@ pub fn lookers() -> Vec<&'static str> {
 
 struct Look<'s> {
     script: &'s str,
-    /// How many commands were found in words so far, those that only look like one included.
+    /// The number of commands found in words so far, including lookalikes.
     judged: Cell<usize>,
 }
 
@@ -211,11 +211,11 @@ impl Look<'_> {
             }
             Kind::Condition(condition) => self.condition(condition),
             Kind::Arithmetic(word) => arithmetic(word),
-            // A function may take the name of a program; a coprocess is talked to by names that are not seen here.
+            // A function may shadow a program; a coprocess is used through names that are not visible here.
             Kind::Function { name, .. } => Err(format!("it defines the function `{name}`")),
             Kind::Coprocess(_) => Err("it starts a coprocess".to_owned()),
             Kind::Nothing if self.script.trim().is_empty() => Ok(()),
-            Kind::Nothing => Err("it holds a command that can't be read".to_owned()),
+            Kind::Nothing => Err("it contains a command that cannot be parsed".to_owned()),
         }
     }
 
@@ -227,7 +227,7 @@ impl Look<'_> {
         words.iter().try_for_each(|word| self.word(word))
     }
 
-    /// Everything that is run to expand a word.
+    /// Everything that runs to expand a word.
     fn word(&self, word: &Word) -> Looks {
         let raw = word.raw.as_str();
         let before = self.judged.get();
@@ -237,28 +237,28 @@ impl Look<'_> {
         }
         self.judged.set(before + word.substitutions.len());
         self.all(&word.substitutions)?;
-        // A command that the tree has not found is one that nobody looked at.
+        // A command that the tree missed has not been checked.
         if !expansion::is_plain(raw) || expansion::commands(raw) > self.judged.get() - before {
-            return Err(format!("what `{raw}` runs can't be told"));
+            return Err(format!("cannot tell what `{raw}` runs"));
         }
         Ok(())
     }
 
-    /// A variable in capitals may steer a program: `PATH`, `GIT_EXTERNAL_DIFF`, `LD_PRELOAD`.
+    /// An uppercase variable may control a program: `PATH`, `GIT_EXTERNAL_DIFF`, `LD_PRELOAD`.
     fn assignment(&self, word: &Word) -> Looks {
         let name = word.raw.split('=').next().unwrap_or_default();
-        // A subscript is expanded, even one in quotes.
+        // bash expands a subscript even in quotes.
         if !is_own_variable(name) || !test_command::is_name(name.strip_suffix('+').unwrap_or(name)) {
             return Err(format!("it sets `{name}`"));
         }
-        // The places of a list are arithmetic: `a=([x]=1)`.
+        // The indices of an array are arithmetic: `a=([x]=1)`.
         if word.raw[name.len()..].starts_with("=(") && word.raw.contains('[') {
-            return Err(format!("what `{}` runs can't be told", word.raw));
+            return Err(format!("cannot tell what `{}` runs", word.raw));
         }
         self.word(word)
     }
 
-    /// The variables of loops, which the tree has no names for.
+    /// Loop variables, for which the tree has no names.
     fn variables(&self) -> Looks {
         let mut words = self.script.split(|sign: char| !(sign.is_ascii_alphanumeric() || sign == '_'));
         while let Some(word) = words.next() {
@@ -279,7 +279,7 @@ impl Look<'_> {
         match redirect.way {
             Way::Into if target == Some("/dev/null") => Ok(()),
             Way::Into => Err(format!("it writes to `{shown}`")),
-            // bash makes a connection of `/dev/tcp/host/port`.
+            // bash opens a network connection for `/dev/tcp/host/port`.
             Way::From if target.is_none_or(|path| path.starts_with("/dev/") && path != "/dev/null") => {
                 Err(format!("it reads from `{shown}`"))
             }
@@ -303,7 +303,7 @@ impl Look<'_> {
                 self.condition(right)
             }
             Condition::Not(inner) => self.condition(inner),
-            Condition::Opaque => Err("it holds a test that can't be read".to_owned()),
+            Condition::Opaque => Err("it contains a test that cannot be parsed".to_owned()),
         }
     }
 }
@@ -312,11 +312,11 @@ impl Look<'_> {
 fn arithmetic(word: &Word) -> Looks {
     match expansion::is_sum(&word.raw) {
         true => Ok(()),
-        false => Err(format!("what `{}` runs as arithmetic can't be told", word.raw)),
+        false => Err(format!("cannot tell what `{}` runs as arithmetic", word.raw)),
     }
 }
 
-/// The variable that is set to the number of a descriptor: `{x}<file`.
+/// The variable that receives a descriptor number: `{x}<file`.
 fn descriptor_variable(script: &str) -> Option<&str> {
     let ends = script.match_indices('}').filter(|(at, _)| script[at + 1..].starts_with(['<', '>']));
     ends.map(|(at, _)| &script[..at]).find_map(|front| {
@@ -328,7 +328,7 @@ fn descriptor_variable(script: &str) -> Option<&str> {
 /// One command with its words.
 fn simple(words: &[Word]) -> Looks {
     let Some(first) = words.first() else { return Ok(()) };
-    let Some(name) = first.literal() else { return Err(format!("what `{}` runs can't be told", first.raw)) };
+    let Some(name) = first.literal() else { return Err(format!("cannot tell what `{}` runs", first.raw)) };
     let name = name.strip_prefix("/usr/bin/").or(name.strip_prefix("/bin/")).unwrap_or(name);
     let rest = &words[1..];
     if matches!(name, "test" | "[") {
@@ -340,7 +340,7 @@ fn simple(words: &[Word]) -> Looks {
     if let Some(looker) = BOUND.iter().find(|looker| looker.name == name) {
         options(name, rest, looker)?;
     }
-    let unlisted = || Err(format!("`{name}` with these words is not on the list of commands that only read"));
+    let unlisted = || Err(format!("`{name}` with these arguments is not a known read-only command"));
     match name {
         "date" if rest.iter().any(is_clock_time) => Err("`date` with a time sets the clock".to_owned()),
         "printf" => test_command::printf(rest),
@@ -348,64 +348,64 @@ fn simple(words: &[Word]) -> Looks {
         "git" => git(rest),
         "sed" => sed(rest),
         "read" => test_command::read(rest),
-        // Others change what words mean: `set -k` makes variables of them.
+        // Other options change how words are parsed: `set -k` turns them into variables.
         "set" if matches!(requirement::setting(words), Nature::Tightens | Nature::Loosens) => Ok(()),
         "set" => unlisted(),
-        // The program, and not the word of bash: it writes to a file if it is told to.
+        // The program `time`, not the bash keyword: it can write to a file.
         "time" if rest.first().and_then(Word::literal).is_none_or(|word| word.starts_with('-')) => {
-            Err("`time` with options is not on the list of commands that only read".to_owned())
+            Err("`time` with options is not a known read-only command".to_owned())
         }
         "command" if matches!(rest.first().and_then(Word::literal), Some("-v" | "-V")) => Ok(()),
         "xargs" => {
             let (front, inner) = wrapped(words)?;
             options(name, front, &looker("xargs", "", &["--process-slot-var"]))?;
-            // What comes in may be any option.
+            // The input may contain any option.
             if inner[0].literal().is_some_and(|inner| FREE.contains(&inner)) { Ok(()) } else { unlisted() }
         }
         _ if WRAPPERS.contains(&name) => simple(wrapped(words)?.1),
-        _ => Err(format!("`{name}` is not on the list of commands that only read")),
+        _ => Err(format!("`{name}` is not a known read-only command")),
     }
 }
 
-/// The words of a wrapper behind its name, and the command that it runs.
+/// The arguments of a wrapper, and the command that it runs.
 fn wrapped(words: &[Word]) -> Result<(&[Word], &[Word]), String> {
     let at = arguments::wrapped(words).filter(|&at| words[..at].iter().all(|word| word.literal().is_some()));
     match at {
         Some(at) => Ok((&words[1..at], &words[at..])),
-        None => Err(format!("what `{}` runs can't be told", words[0].raw)),
+        None => Err(format!("cannot tell what `{}` runs", words[0].raw)),
     }
 }
 
-/// Whether `date` takes a word for a time to set: `MMDDhhmm`.
+/// Whether `date` would set the clock to this word: `MMDDhhmm`.
 fn is_clock_time(word: &Word) -> bool {
     let is_digit = |sign: char| sign.is_ascii_digit() || sign == '.';
     word.literal().is_some_and(|text| text.len() >= 8 && text.chars().all(is_digit))
 }
 
-/// A name that no program looks at.
+/// A variable name that no program uses.
 fn is_own_variable(name: &str) -> bool {
     !name.is_empty() && !name.chars().any(char::is_uppercase)
 }
 
-/// Whether a word that nobody knows yet may become an option, or bring one along.
+/// Whether the expansion of a word may become or contain an option.
 fn may_be_option(word: &Word) -> bool {
     let start = word.raw.trim_start_matches(['"', '\'', '\\']).chars().next();
     match word.text {
         Text::Literal(_) => false,
         Text::One => start.is_none_or(|sign| "$`-".contains(sign)),
-        // A pattern such as `src/*` becomes files, and no option; a value may be split at its spaces.
+        // A pattern such as `src/*` expands to files, never to an option; a variable may be split at spaces.
         Text::Loose => word.raw.contains(['$', '`', '{']) || start.is_none_or(|sign| "*?[-".contains(sign)),
     }
 }
 
 fn options(name: &str, rest: &[Word], looker: &Looker) -> Looks {
-    let refused = |word: &Word| Err(format!("`{name} {}` does more than look", word.raw));
+    let refused = |word: &Word| Err(format!("`{name} {}` does more than read", word.raw));
     let mut operands = 0;
     for word in rest {
         let Some(text) = word.literal() else {
             let is_many = word.text == Text::Loose && looker.operands_max < usize::MAX;
             if is_many || may_be_option(word) {
-                return Err(format!("what `{}` means to `{name}` can't be told", word.raw));
+                return Err(format!("cannot tell what `{}` means to `{name}`", word.raw));
             }
             operands += 1;
             continue;
@@ -427,7 +427,7 @@ fn options(name: &str, rest: &[Word], looker: &Looker) -> Looks {
 
 fn git(rest: &[Word]) -> Looks {
     let mut rest = rest;
-    // Options in front of the verb that only say where to look and how to print.
+    // Global options that only choose where to read and how to print.
     loop {
         match rest.first().and_then(Word::literal) {
             Some("-C") if rest.get(1).is_some_and(|folder| folder.text != Text::Loose) => rest = &rest[2..],
@@ -436,7 +436,7 @@ fn git(rest: &[Word]) -> Looks {
         }
     }
     let Some(verb) = rest.first().and_then(Word::literal) else {
-        return Err("what `git` is asked can't be told".to_owned());
+        return Err("cannot tell what `git` runs".to_owned());
     };
     let rest = &rest[1..];
     if let Some((_, letters)) = GIT.iter().find(|(known, _)| *known == verb) {
@@ -446,8 +446,8 @@ fn git(rest: &[Word]) -> Looks {
     let is_listing = |allowed: &[&str]| rest.len() < 2 && typed.is_some_and(|word| allowed.contains(&word));
     match GIT_LISTS.iter().find(|(known, _)| *known == verb) {
         Some((_, allowed)) if is_listing(allowed) => Ok(()),
-        Some(_) => Err(format!("`git {verb}` with these words does more than list")),
-        None => Err(format!("`git {verb}` is not on the list of commands that only read")),
+        Some(_) => Err(format!("`git {verb}` with these arguments does more than list")),
+        None => Err(format!("`git {verb}` is not a known read-only command")),
     }
 }
 
@@ -467,6 +467,6 @@ fn sed(rest: &[Word]) -> Looks {
         {
             Ok(())
         }
-        _ => Err("`sed` is only for printing lines here: sed -n '10,20p' FILE".to_owned()),
+        _ => Err("only `sed -n '10,20p' FILE` is allowed here".to_owned()),
     }
 }

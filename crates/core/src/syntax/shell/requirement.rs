@@ -1,5 +1,5 @@
-//! A script as a list of demands, each of which must be met if the script is to succeed under `bash -euo pipefail`. Owns the
-//! question which parts of a script are such demands; says nothing where it is not sure.
+//! Splits a script into demands that must all be met for it to succeed under `bash -euo pipefail`. Returns nothing when
+//! it is not certain.
 
 use super::arguments;
 use super::tree::{self, Command, Condition, Kind, Link, Redirect, Way};
@@ -10,7 +10,7 @@ use crate::syntax::source::Span;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Demand {
     One(Single),
-    /// `a && b || c || d`: what comes behind `||` stands in for what comes before it.
+    /// `a && b || c || d`: the parts after `||` are alternatives.
     Forgiven {
         /// All of it, as written.
         text: String,
@@ -27,36 +27,35 @@ pub enum Demand {
 pub struct Single {
     /// The command, as written.
     pub text: String,
-    /// What can be said of it.
     pub nature: Nature,
     pub place: Place,
-    /// Its words without their quotes, where it is a plain call and all of them are known.
+    /// Its words without quotes, if it is a plain call and all of them are known.
     pub words: Vec<String>,
 }
 
-/// What can be said of a command.
+/// The effect of a command on the script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Nature {
-    /// If it fails, so does the script; and it leaves everything as it was, so that what follows sees no difference.
+    /// If it fails, so does the script. It changes nothing, so later commands see no difference.
     Looks,
-    /// If it fails, so does the script; but it may change what comes after it.
+    /// If it fails, so does the script, but it may affect later commands.
     Acts,
-    /// It sets what contracts run with anyway: `set -euo pipefail`.
+    /// It sets options that contracts run with anyway: `set -euo pipefail`.
     Tightens,
-    /// It lets failures go by: `set +e`.
+    /// It ignores failures: `set +e`.
     Loosens,
-    /// It may change how the whole script ends, or what its words mean: `trap`, `exit`, `eval`, `hash`.
+    /// It may change how the script ends, or what its words mean: `trap`, `exit`, `eval`, `hash`.
     Steers,
-    /// A compound command: what its failure means depends on where it stands.
+    /// A compound command, whose failure depends on its position.
     Whole,
 }
 
-/// Where a command stands.
+/// The position of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
     /// A statement that others follow.
     Inner,
-    /// In front of `&&` or `||`, where `-e` does not look.
+    /// Before `&&` or `||`, where `-e` doesn't apply.
     Chained,
     /// At the end of the script.
     Last,
@@ -69,7 +68,7 @@ const STEERING: [&str; 24] = [
     "unalias", "unset",
 ];
 
-/// Programs and builtins that change nothing, whatever they are given.
+/// Programs and builtins without side effects, whatever their arguments.
 const LOOKING: [&str; 25] = [
     ":",
     "[",
@@ -98,7 +97,7 @@ const LOOKING: [&str; 25] = [
     "wc",
 ];
 
-/// What tells a script about itself: one more command, or another option, would change what it says.
+/// Ways to inspect the script itself, for which an added command or option would change the result.
 const MIRRORS: [&str; 14] = [
     "$_",
     "${_",
@@ -116,8 +115,8 @@ const MIRRORS: [&str; 14] = [
     "EPOCH",
 ];
 
-/// The demands of a script in their order. `None` where that can't be told for sure: it does not parse, defines functions, has
-/// text of its own to be read (`<<`), or looks at itself.
+/// The demands of a script in order. `None` if uncertain: it doesn't parse, defines functions, has here-documents
+/// (`<<`), or inspects itself.
 pub fn demands(script: &str) -> Option<Vec<Demand>> {
     if script.contains("<<") || MIRRORS.iter().any(|mirror| script.contains(mirror)) {
         return None;
@@ -137,7 +136,7 @@ pub fn demands(script: &str) -> Option<Vec<Demand>> {
 
 struct Reader<'s> {
     script: &'s str,
-    /// The bytes that were taken for commands, in their order.
+    /// The spans of the recognized commands, in order.
     spans: Vec<Span>,
     demands: Vec<Demand>,
 }
@@ -153,7 +152,7 @@ impl Reader<'_> {
             .chain(rest.iter().map(|(link, command)| (*link, command)))
             .collect();
         let forgiving = elements.iter().rposition(|(link, _)| *link == Link::Or);
-        // `a && b; c` goes on with `c` where `a` fails: only at the end is a chain as many demands.
+        // `a && b; c` continues with `c` if `a` fails: only at the end is a chain a list of demands.
         let is_forgiven_statement = elements.iter().skip(1).all(|(link, _)| *link == Link::Or);
         if place != Place::Last && !is_forgiven_statement {
             let single = self.whole(command, place);
@@ -191,7 +190,7 @@ impl Reader<'_> {
         }
         let (end, mut stem_read) = (stem.len(), Vec::with_capacity(stem.len()));
         for (at, (_, command)) in stem.iter().enumerate() {
-            // Where it would stand without what forgives it.
+            // Its position without the alternatives.
             let place = if at + 1 == end { place } else { Place::Chained };
             stem_read.push(self.single(command, place));
         }
@@ -204,7 +203,7 @@ impl Reader<'_> {
         self.spans.push(command.span);
         let nature = match nature(command) {
             Nature::Whole => whole(command.span, self.script),
-            // `! a` fails the script only where its result is the result of something.
+            // `! a` fails the script only if its result is used.
             Nature::Looks | Nature::Acts if place == Place::Inner && matches!(command.kind, Kind::Not(_)) => {
                 Nature::Whole
             }
@@ -225,7 +224,7 @@ impl Reader<'_> {
         self.script[span.start..span.end].to_owned()
     }
 
-    /// Whether nothing but separators and comments lies between what was taken for commands.
+    /// Whether only separators and comments are between the recognized commands.
     fn is_covered(&self) -> bool {
         let mut end = 0;
         for span in &self.spans {
@@ -247,7 +246,7 @@ fn is_separator(text: &str) -> bool {
     }) && !text.contains('\r')
 }
 
-/// A compound command is not followed; one that names something that steers may do just that.
+/// Compound commands are not analyzed; one that names a control command may run it.
 fn whole(span: Span, script: &str) -> Nature {
     let words = script[span.start..span.end].split(|letter: char| !letter.is_alphanumeric() && letter != '.');
     let is_steering = words.into_iter().any(|word| STEERING.contains(&word));
@@ -297,7 +296,7 @@ fn nature(command: &Command) -> Nature {
     if own == Nature::Looks && !command.redirects.iter().all(is_harmless) { Nature::Acts } else { own }
 }
 
-/// What can be said of two commands that run side by side.
+/// The combined effect of two commands in a pipeline.
 fn weakest(left: Nature, right: Nature) -> Nature {
     match (left, right) {
         (Nature::Looks, Nature::Looks) => Nature::Looks,
@@ -320,12 +319,12 @@ fn simple(assignments: &[Word], words: &[Word]) -> Nature {
         "printf" if is_still && words.get(1).and_then(Word::literal) != Some("-v") => Nature::Looks,
         _ if STEERING.contains(&name) => Nature::Steers,
         _ if LOOKING.contains(&name) && is_still => Nature::Looks,
-        // `env`, `nice` and their like start programs, which can't steer the shell that started them.
+        // `env`, `nice` and similar commands start programs, which can't affect the shell.
         _ => Nature::Acts,
     }
 }
 
-/// What `set` does to the options that contracts run with.
+/// The effect of `set` on the options that contracts run with.
 pub(super) fn setting(words: &[Word]) -> Nature {
     let mut rest = words.iter().skip(1).map(Word::literal);
     let mut nature = None;
@@ -355,7 +354,7 @@ pub(super) fn setting(words: &[Word]) -> Nature {
     nature.unwrap_or(Nature::Steers)
 }
 
-/// Whether nothing is run or set by the expansion of a word.
+/// Whether expanding a word has no side effects.
 fn is_still(word: &Word) -> bool {
     let raw = &word.raw;
     let sets = raw.contains("$((") || raw.contains("$[") || (raw.contains("${") && raw.contains('='));
@@ -366,7 +365,7 @@ fn is_harmless(redirect: &Redirect) -> bool {
     let is_nowhere = redirect.target.literal() == Some("/dev/null");
     let is_open = redirect.target.raw.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
     match redirect.way {
-        // `<>` makes the file that it reads, and is not told apart from `<` here.
+        // `<>` creates the file that it reads, and is indistinguishable from `<` here.
         Way::From | Way::Into => is_nowhere,
         Way::Inner => is_open,
     }

@@ -1,15 +1,15 @@
-//! What may be asked by `test`, `[`, `[[` and `read` without running anything. bash expands the subscript of a variable that it is
-//! told the name of, even one that comes out of quotes, and runs what stands in it: `test -v 'a[$(rm x)]'`.
+//! Decides whether `test`, `[`, `[[`, `read` and `printf` run nothing. bash expands the subscript of a variable given
+//! by name, even from quotes, and runs the commands in it: `test -v 'a[$(rm x)]'`.
 
 use super::word::{Text, Word};
 
 type Looks = Result<(), String>;
 
-/// Operators whose operands are read as arithmetic, where a name may have a subscript and so may its value.
+/// Operators with arithmetic operands, in which a name and its value may have subscripts.
 const NUMERIC: &[&str] = &["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
 /// Operators that take the name of a variable.
 const NAMING: &[&str] = &["-v", "-R"];
-/// Options of `read` that take a text: the next word, where nothing is left of theirs.
+/// Options of `read` with an argument: the next word, unless attached.
 const READ_VALUED: &str = "dinNptu";
 
 /// A call of `test` or `[`, without its name.
@@ -17,10 +17,10 @@ pub(super) fn test(name: &str, rest: &[Word]) -> Looks {
     for (at, word) in rest.iter().enumerate() {
         operand(word)?;
         let next = rest.get(at + 1);
-        // One word that becomes several may bring an operator along, and one in front of another may be one.
+        // A word that expands to several may contain an operator, and so may one before another.
         let is_operator = word.text == Text::One && next.is_some_and(|next| next.literal().is_none());
         if word.text == Text::Loose || is_operator {
-            return Err(format!("what `{}` means to `{name}` can't be told", word.raw));
+            return Err(format!("cannot tell what `{}` means to `{name}`", word.raw));
         }
         let Some(operator) = word.literal() else { continue };
         if let Some(next) = next {
@@ -33,11 +33,11 @@ pub(super) fn test(name: &str, rest: &[Word]) -> Looks {
     Ok(())
 }
 
-/// One operator with what stands behind it.
+/// One operator with the text after it.
 pub(super) fn unary(operator: &str, behind: &Word) -> Looks {
     operand(behind)?;
     if NAMING.contains(&operator) && !behind.literal().is_some_and(|text| text == "]" || is_name(text)) {
-        return Err(format!("what `{operator} {}` runs can't be told", behind.raw));
+        return Err(format!("cannot tell what `{operator} {}` runs", behind.raw));
     }
     Ok(())
 }
@@ -47,7 +47,7 @@ pub(super) fn binary(operator: &str, left: &Word, right: &Word) -> Looks {
     for word in [left, right] {
         operand(word)?;
         if NUMERIC.contains(&operator) && !word.literal().is_some_and(is_number) {
-            return Err(format!("what `{}` runs as a number of `{operator}` can't be told", word.raw));
+            return Err(format!("cannot tell what `{}` runs as a number of `{operator}`", word.raw));
         }
     }
     Ok(())
@@ -93,15 +93,15 @@ pub(super) fn printf(rest: &[Word]) -> Looks {
     match format.map(Word::literal) {
         None => Ok(()),
         Some(Some(format)) if !sets(format) => Ok(()),
-        Some(_) => Err("what `printf` sets can't be told".to_owned()),
+        Some(_) => Err("cannot tell what `printf` sets".to_owned()),
     }
 }
 
-/// Something that is asked about: no subscript with a command in it, whatever it is quoted in.
+/// A tested operand: no subscript with a command, however it is quoted.
 fn operand(word: &Word) -> Looks {
     let hides = |text: &str| text.contains('[') && (text.contains("$(") || text.contains('`'));
     if hides(&word.raw) || word.literal().is_some_and(hides) {
-        return Err(format!("what `{}` runs can't be told", word.raw));
+        return Err(format!("cannot tell what `{}` runs", word.raw));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Tests of the shell analysis: a table of scripts and what is told of each.
+//! Tests of the shell analysis: a table of scripts with the results for each.
 
 use super::{Outcome, PathUse, Role, Script, analyse, is_builtin, opener};
 use crate::syntax::source::Span;
@@ -411,12 +411,12 @@ fn an_outcome_says_what_settles_it() {
         ("X || true", "fixed 0 <|| true> `|| true` turns every failure into success"),
         ("✅ ||  echo bad", "fixed 0 <||  echo bad> `|| echo bad` turns every failure into success"),
         ("X; true", "masked <true> the exit code is that of `true`"),
-        ("X; exit 0", "masked <exit 0> `exit 0` hides what came before"),
+        ("X; exit 0", "masked <exit 0> `exit 0` hides earlier failures"),
         ("X | tail -5", "masked <tail -5> the exit code is that of `tail`"),
         ("exit 3", "fixed 3 <exit 3> `exit 3` sets the exit code"),
         ("echo a b", "fixed 0 <echo a b> `echo` always succeeds"),
         ("false", "fixed 1 <false> `false` always fails"),
-        ("X &", "fixed 0 <X &> nothing waits for what `&` sends to the background"),
+        ("X &", "fixed 0 <X &> nothing waits for the background command after `&`"),
         (
             "if X; then :; fi",
             "fixed 0 <if X; then :; fi> `if` without `else` succeeds when its condition fails",
@@ -424,11 +424,11 @@ fn an_outcome_says_what_settles_it() {
         ("if X; then :; else :; fi", "fixed 0 <if X; then :; else :; fi> none of its branches can fail"),
         (
             "for i in a; do :; done",
-            "fixed 0 <for i in a; do :; done> the loop succeeds whatever its commands say",
+            "fixed 0 <for i in a; do :; done> the loop succeeds whatever its commands return",
         ),
         ("a=1", "fixed 0 <a=1> an assignment always succeeds"),
         ("! false", "fixed 0 <! false> `! false` always succeeds"),
-        ("false | true", "fixed 1 <false | true> `false | true` always exits with 1"),
+        ("false | true", "fixed 1 <false | true> `false | true` always exits 1"),
         ("true || X", "fixed 0 <true || X> `true || X` always succeeds"),
         ("set +e; X; true", "fixed 0 <true> after `set +e`, the exit code is that of `true`"),
         (
@@ -437,9 +437,9 @@ fn an_outcome_says_what_settles_it() {
         ),
         (
             "trap 'exit 0' EXIT; X",
-            "fixed 0 <trap 'exit 0' EXIT> the trap sets the exit code whatever came before",
+            "fixed 0 <trap 'exit 0' EXIT> the trap sets the exit code, hiding earlier failures",
         ),
-        ("", "fixed 0 <> there is nothing to run"),
+        ("", "fixed 0 <> nothing to run"),
     ];
     for (text, expected) in cases {
         assert_eq!(outcome(text, &analyse(text)), expected, "{text}");

@@ -1,5 +1,5 @@
-//! The commands of a script as a tree with byte spans. Owns all dealings with the parser crate, whose spans count characters
-//! and whose words hide some of what they run; never judges what it reads.
+//! The commands of a script as a tree with byte spans. The only module that uses the parser crate, whose spans count
+//! characters and whose words hide some of what they run; never judges what it parses.
 
 use rable::{ListItem, ListOperator, Node, NodeKind};
 
@@ -7,7 +7,7 @@ use super::word::{Hazard, Text, Unquoter, Word};
 use super::{Fault, limits};
 use crate::syntax::source::Span;
 
-/// How often a text can hold a text that is read anew, such as the script of `bash -c` or of a substitution.
+/// The nesting limit for scripts in scripts, such as `bash -c` or substitutions.
 const DEPTH_MAX: usize = 10;
 
 /// One command, simple or compound.
@@ -16,7 +16,7 @@ pub(super) struct Command {
     pub(super) kind: Kind,
     pub(super) span: Span,
     pub(super) redirects: Vec<Redirect>,
-    /// How many texts this one is nested in.
+    /// The nesting depth.
     pub(super) depth: usize,
 }
 
@@ -41,7 +41,7 @@ pub(super) enum Kind {
     While { condition: Box<Command>, body: Box<Command> },
     /// `until a; do b; done`
     Until { condition: Box<Command>, body: Box<Command> },
-    /// `for a in b; do c; done`; the words of `for ((;;))` stand for its expressions
+    /// `for a in b; do c; done`; the words of `for ((;;))` represent its expressions
     For { words: Vec<Word>, body: Box<Command>, is_arithmetic: bool },
     /// `select a in b; do c; done`
     Select { words: Vec<Word>, body: Box<Command> },
@@ -63,7 +63,7 @@ pub(super) enum Kind {
     Nothing,
 }
 
-/// How a command hangs on the one before it.
+/// How a command is joined to the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Link {
     /// `&&`
@@ -107,7 +107,7 @@ pub(super) enum Way {
     /// Out of a file.
     From,
     Into,
-    /// Out of text in the script, or to a descriptor that is open already.
+    /// From text in the script, or to an open descriptor.
     Inner,
 }
 
@@ -124,7 +124,7 @@ pub(super) fn statements(tree: &Command) -> &[Command] {
     if let Kind::Sequence(commands) = &tree.kind { commands } else { std::slice::from_ref(tree) }
 }
 
-/// Reads a script that stands inside a word at `span`; nothing if that cannot be done.
+/// Parses a script inside a word at `span`; empty if that fails.
 pub(super) fn read_within(text: &str, span: Span, depth: usize) -> Option<Command> {
     if depth >= DEPTH_MAX {
         return None;
@@ -145,9 +145,9 @@ fn parse(text: &str) -> Result<Vec<Node>, Fault> {
 
 #[derive(Debug, Clone)]
 enum Place {
-    /// The text is the script itself; here is the byte at which each of its characters begins.
+    /// The text is the script itself, with the byte offset of each character.
     Script(Vec<usize>),
-    /// The text is inside a word, whose span stands for all of it.
+    /// The text is inside a word, whose span is used for all of it.
     Within(Span),
 }
 
@@ -181,7 +181,7 @@ impl Reader<'_> {
 
     #[expect(
         clippy::wildcard_enum_match_arm,
-        reason = "the enum is the parser's, and most of it is no command"
+        reason = "the enum is the parser's, and most variants are not commands"
     )]
     fn command(&self, node: &Node) -> Command {
         let boxed = |node: &Node| Box::new(self.command(node));
@@ -231,7 +231,7 @@ impl Reader<'_> {
     /// A choice or a loop, and its redirections.
     #[expect(
         clippy::wildcard_enum_match_arm,
-        reason = "the enum is the parser's, and most of it is no command"
+        reason = "the enum is the parser's, and most variants are not commands"
     )]
     fn compound<'n>(&self, node: &'n Node) -> Option<(Kind, &'n [Node])> {
         let boxed = |node: &Node| Box::new(self.command(node));
@@ -315,7 +315,7 @@ impl Reader<'_> {
         commands.append(&mut current);
     }
 
-    /// Hangs the rest of a list on the commands to its left, of which `operator` concerns the last.
+    /// Joins the rest of a list to the commands on its left; `operator` applies to the last of them.
     fn extend(&self, current: &mut Vec<Command>, operator: Option<ListOperator>, rest: &[ListItem]) {
         let mut operator = operator;
         if operator == Some(ListOperator::Background) {
@@ -387,7 +387,7 @@ impl Reader<'_> {
 
     #[expect(
         clippy::wildcard_enum_match_arm,
-        reason = "the enum is the parser's, and most of it is no condition"
+        reason = "the enum is the parser's, and most variants are not conditions"
     )]
     fn condition(&self, node: &Node) -> Condition {
         let boxed = |node: &Node| Box::new(self.condition(node));
@@ -408,8 +408,11 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a word, or a term of `[[ ]]`, that stands at the end of `around`.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the parser's, and most of it is no word")]
+    /// Reads a word, or a term of `[[ ]]`, at the end of `around`.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the enum is the parser's, and most variants are not words"
+    )]
     fn word(&self, node: &Node, around: &rable::Span) -> Word {
         let (value, parts) = match &node.kind {
             NodeKind::Word { value, parts, .. } => (value, parts.as_slice()),
@@ -429,7 +432,7 @@ impl Reader<'_> {
         let hides_commands =
             parts.iter().any(|part| matches!(part.kind, NodeKind::ArithmeticExpansion { .. }));
         if hides_commands && runs_something(&value.replace("$((", "((")) {
-            // The parser drops the text of arithmetic that runs commands, so the whole word is read again.
+            // The parser drops the text of arithmetic that runs commands, so the whole word is parsed again.
             word.substitutions = self.expanded(value, span).substitutions;
         }
         word.text = unquoter.finish();
@@ -438,13 +441,13 @@ impl Reader<'_> {
 
     #[expect(
         clippy::wildcard_enum_match_arm,
-        reason = "the enum is the parser's, and most of it is no part of a word"
+        reason = "the enum is the parser's, and most variants are not parts of a word"
     )]
     fn part(&self, part: &Node, word: &mut Word, unquoter: &mut Unquoter) {
         match &part.kind {
             NodeKind::WordLiteral { value } => {
                 unquoter.push_raw(value);
-                // Below its second level of substitution the parser leaves the rest as text.
+                // Below the second level of substitution, the parser leaves the rest as text.
                 let inner =
                     ["$(", "<(", ">("].iter().find_map(|open| value.strip_prefix(open)?.strip_suffix(')'));
                 word.substitutions.extend(inner.and_then(|text| read_within(text, word.span, self.depth)));

@@ -1,5 +1,5 @@
-//! Goes through a script and collects what it calls and which files it names. Owns the working folder as `cd` moves it;
-//! never looks whether anything exists.
+//! Collects what a script calls and which files it names. Tracks the working directory through `cd`; never checks
+//! whether anything exists.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::word::Word;
 use super::{Call, PathUse, Role, is_builtin};
 use crate::syntax::source::Span;
 
-/// What a walk found.
+/// The result of a walk.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) calls: Vec<Call>,
@@ -33,7 +33,7 @@ pub(super) fn walk(tree: &Command) -> Found {
     Found { calls, functions, paths, weakened, adrift }
 }
 
-/// The paths that a script tests, if it is nothing but a conjunction of plain tests that paths are there.
+/// The paths that a script tests, if it is nothing but a conjunction of plain existence tests.
 pub(super) fn only_tests(tree: &Command) -> Option<Vec<PathUse>> {
     let mut tests = Vec::new();
     (is_only_tests(tree, &mut tests) && !tests.is_empty()).then_some(tests)
@@ -76,7 +76,7 @@ fn is_presence_command(words: &[Word], tests: &mut Vec<PathUse>) -> bool {
             let tested = arguments::tested(words);
             tested.is_all && tested.files.iter().all(|word| push_test(word, tests))
         }
-        // `set -e` is often put first out of habit, and changes nothing here.
+        // `set -e` is a common first line and changes nothing here.
         Some("set") => words.iter().skip(1).all(|word| word.literal().is_some_and(|text| text != "+e")),
         Some(_) | None => false,
     }
@@ -100,7 +100,7 @@ fn push_test(word: &Word, tests: &mut Vec<PathUse>) -> bool {
     true
 }
 
-/// The `set` that turns off what makes a failure count: `set +e`, `set +o pipefail`.
+/// The `set` that disables error checking: `set +e`, `set +o pipefail`.
 fn weakened(words: &[Word]) -> Option<Span> {
     let (first, options) = words.split_first().filter(|(first, _)| first.literal() == Some("set"))?;
     let is_guard = |word: &Word| matches!(word.literal(), Some("errexit" | "pipefail"));
@@ -117,20 +117,20 @@ fn weakened(words: &[Word]) -> Option<Span> {
     })
 }
 
-/// The folder that the script is in, seen from the workspace.
+/// The working directory, relative to the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Folder {
-    /// This one; empty for the workspace itself.
+    /// A known directory; empty for the workspace itself.
     Known(String),
-    /// One that lies outside of the workspace, or may: a whole path, or one that leads upwards. What is written from there counts; what
-    /// is read there is no file of the plan.
+    /// A directory that is or may be outside the workspace: an absolute path, or one that goes up. Writes from there
+    /// count; reads don't concern files of the plan.
     Elsewhere(String),
-    /// It cannot be told.
+    /// Unknown.
     Unknown,
 }
 
 impl Folder {
-    /// Where a path leads from here; `None` where that can't be told.
+    /// Resolves a path from here; `None` if unknown.
     fn lead(&self, path: &str) -> Option<String> {
         match self {
             _ if path.starts_with('/') => Some(path.to_owned()),
@@ -140,7 +140,7 @@ impl Folder {
         }
     }
 
-    /// The same, for what is named from a folder of the workspace alone.
+    /// The same, but only for paths inside the workspace.
     fn join(&self, path: &str) -> Option<String> {
         let is_elsewhere = matches!(self, Self::Elsewhere(_)) && !path.starts_with('/');
         self.lead(path).filter(|_| !is_elsewhere)
@@ -149,7 +149,7 @@ impl Folder {
     fn enter(&self, target: Option<&str>) -> Self {
         match target {
             Some("") => self.clone(),
-            // `cd -` goes back to where the shell was before.
+            // `cd -` returns to the previous directory.
             Some(path) if !path.starts_with('-') => match self.lead(path).map(|path| flat(&path)) {
                 Some(path) if path.starts_with('/') || path.split('/').next() == Some("..") => {
                     Self::Elsewhere(path)
@@ -162,7 +162,7 @@ impl Folder {
     }
 }
 
-/// A path without `.`, double slashes, and those `..` that something stands in front of.
+/// A path without `.`, double slashes and resolvable `..`.
 pub(crate) fn flat(path: &str) -> String {
     let mut names: Vec<&str> = Vec::new();
     let root = if path.starts_with('/') { "/" } else { "" };
@@ -182,7 +182,7 @@ pub(crate) fn flat(path: &str) -> String {
 struct Walk {
     found: Found,
     folder: Folder,
-    /// Whether a success of the command at hand counts as failure: then a file that it tests is one that must not be.
+    /// Whether the current command is negated: then a tested file must not exist.
     is_negated: bool,
 }
 
@@ -243,14 +243,14 @@ impl Walk {
         }
     }
 
-    /// A command in a process of its own: its `cd` ends with it.
+    /// A command in a subprocess: its `cd` ends with it.
     fn apart(&mut self, command: &Command) {
         let folder = self.folder.clone();
         self.command(command);
         self.folder = folder;
     }
 
-    /// A command that may not be run: after its `cd` nobody knows.
+    /// A command that may not run: after its `cd` the directory is unknown.
     fn perhaps(&mut self, command: &Command) {
         let folder = self.folder.clone();
         self.command(command);
@@ -376,7 +376,7 @@ impl Walk {
         }
     }
 
-    /// Walks the commands that `find` runs; what they name is found in folders of its choice.
+    /// Walks the commands that `find` runs, in directories that are unknown here.
     fn find(&mut self, words: &[Word], depth: usize) {
         let mut rest = words;
         while let Some(at) = rest
@@ -419,7 +419,7 @@ impl Walk {
         }
     }
 
-    /// A file that is written, whatever it is called.
+    /// A written file, whatever its name.
     fn written(&mut self, text: &str, span: Span) {
         match self.folder.lead(text) {
             Some(path) if flat(&path).starts_with("/dev/") => {}

@@ -1,4 +1,4 @@
-//! Words of a script and what is left of them once bash has taken their quotes. Owns quote removal; never expands anything.
+//! Words of a script after quote removal. Never expands anything.
 
 use super::tree::Command;
 use crate::syntax::source::Span;
@@ -8,9 +8,9 @@ use crate::syntax::source::Span;
 pub(super) struct Word {
     pub(super) span: Span,
     pub(super) text: Text,
-    /// What it says before quotes are removed.
+    /// With quotes.
     pub(super) raw: String,
-    /// The commands that are run to expand it.
+    /// The commands that run to expand it.
     pub(super) substitutions: Vec<Command>,
     /// What can end the script while it is expanded.
     pub(super) hazards: Vec<Hazard>,
@@ -32,7 +32,7 @@ pub(super) enum Text {
     Literal(String),
     /// That it stays one word.
     One,
-    /// Nothing: it can become any number of words.
+    /// Nothing: it can expand to any number of words.
     Loose,
 }
 
@@ -52,7 +52,7 @@ enum Quote {
     Double,
 }
 
-/// Removes the quotes of one word, piece by piece: quotes may be opened in one piece and closed in another.
+/// Removes the quotes of one word, piece by piece: a quote may be opened in one piece and closed in another.
 #[derive(Debug)]
 pub(super) struct Unquoter {
     quote: Quote,
@@ -80,7 +80,7 @@ impl Unquoter {
         }
     }
 
-    /// Takes text as it stands in the script.
+    /// Consumes raw script text.
     pub(super) fn push_raw(&mut self, raw: &str) {
         let mut characters = raw.chars().peekable();
         while let Some(character) = characters.next() {
@@ -100,7 +100,7 @@ impl Unquoter {
         }
     }
 
-    /// Takes text that is meant as it is.
+    /// Consumes literal text.
     pub(super) fn push_decoded(&mut self, decoded: &str) {
         self.text.push_str(decoded);
         self.is_started = true;
@@ -114,7 +114,7 @@ impl Unquoter {
         }
     }
 
-    /// Takes something that can become several words even between quotes.
+    /// Consumes something that can expand to several words even between quotes.
     pub(super) fn push_loose(&mut self) {
         self.is_loose = true;
     }
@@ -160,7 +160,7 @@ impl Unquoter {
             '`' | '*' | '?' | '(' => self.is_loose = true,
             '~' if !self.is_started => self.is_loose = true,
             '$' if next.is_some_and(begins_expansion) => self.is_loose = true,
-            // `{a,b}` and `{1..3}` become several words.
+            // `{a,b}` and `{1..3}` expand to several words.
             ',' if self.braces > 0 => self.is_loose = true,
             '.' if self.braces > 0 && next == Some('.') => self.is_loose = true,
             '{' | '}' => {

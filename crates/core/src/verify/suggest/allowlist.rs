@@ -1,6 +1,7 @@
-//! Which commands may be suggested: those that only look. A list of what is allowed, since no list of what is harmful is whole.
+//! The commands that may be suggested: those that only read. An allowlist, because no list of harmful commands is
+//! complete.
 
-/// Programs that only look, whatever they are given.
+/// Programs that only read, whatever their arguments.
 const LOOKERS: &[&str] = &[
     "grep",
     "rg",
@@ -24,7 +25,7 @@ const LOOKERS: &[&str] = &[
     "pylint",
 ];
 
-/// Programs with the words that may follow them.
+/// Programs with the subcommands that may follow them.
 const WITH_VERB: &[(&str, &[&str])] = &[
     ("test", &["-f", "-e", "-d", "-s", "-x"]),
     ("cargo", &["test", "check", "clippy", "build", "nextest", "bench", "doc"]),
@@ -51,17 +52,17 @@ const WITH_VERB: &[(&str, &[&str])] = &[
     ("jq", &["-e"]),
 ];
 
-/// Programs that run what the project has a name for; the name must be one of something that looks.
+/// Programs that run a named project task; the name must be one that only reads.
 const RUNNERS: &[&str] =
     &["make", "just", "task", "npm run", "pnpm run", "yarn run", "bun run", "bash", "sh"];
 const LOOKS: &[&str] =
     &["test", "check", "lint", "build", "verify", "validate", "smoke", "e2e", "unit", "compile"];
-/// Names of something that does more than look, whatever else they say.
+/// Words in task names that imply more than reading.
 const ACTS: &[&str] = &[
     "deploy", "publish", "release", "push", "clean", "install", "migrate", "reset", "fix", "delete", "drop",
     "seed", "watch", "upload",
 ];
-/// Options by which a program that looks writes or waits.
+/// Options that make a reading program write or wait.
 const ACTING_OPTIONS: &[&str] = &[
     "--fix",
     "--write",
@@ -85,9 +86,9 @@ const ACTING_OPTIONS: &[&str] = &[
     "--exit-zero",
 ];
 
-/// Whether a command only looks: every program in it is known to, and nothing in it leads elsewhere.
+/// Whether a command only reads: every program in it is known to, and nothing in it leads elsewhere.
 pub(super) fn is_harmless(command: &str) -> bool {
-    // Substitutions, redirections, jobs and lists run or write more than the words say.
+    // Substitutions, redirections, jobs and lists can run or write more than is visible.
     let is_plain = !command
         .contains([';', '`', '$', '<', '>', '(', ')', '{', '}', '\\', '\n', '\r', '#', '!', '~'])
         && !command.contains("||")

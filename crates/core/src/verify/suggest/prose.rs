@@ -1,10 +1,10 @@
-//! What the words of a step say that a command can check. Prose is never taken for a command: only what stands in backticks is.
+//! Finds checkable statements in the text of a step. Prose is never taken for a command: only text in backticks is.
 
 use std::collections::BTreeSet;
 
 use super::allowlist;
 
-/// Words that say that a file comes to be, in front of its name.
+/// Words before a file name that mean it is created.
 const MAKES: &[&str] = &[
     "create",
     "creates",
@@ -25,11 +25,11 @@ const MAKES: &[&str] = &[
     "save",
     "saves",
 ];
-/// Words that say so behind it.
+/// Words after a file name that mean it is created.
 const EXISTS: &[&str] =
     &["exists", "exist", "is created", "is present", "is written", "is generated", "has been created"];
 
-/// What stands in backticks outside of blocks of code, with the text in front of and behind it.
+/// The text in backticks outside of blocks of code, with the text before and after it.
 fn quoted(text: &str) -> Vec<(&str, &str, &str)> {
     let mut found = Vec::new();
     let mut is_code = false;
@@ -67,14 +67,14 @@ pub(super) fn commands(text: &str) -> Vec<String> {
     named.map(|(_, command, _)| command.to_owned()).collect()
 }
 
-/// The files that a text says are made.
+/// The files that a text says are created.
 pub(super) fn made_files(text: &str) -> BTreeSet<String> {
     let made = quoted(text).into_iter().filter(|(before, path, behind)| {
         let words: Vec<String> = before
             .split_whitespace()
             .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase())
             .collect();
-        // The verb stands right in front of the name, with a few small words between: "create the new file `a.rs`".
+        // The verb is right before the name, with a few small words between: "create the new file `a.rs`".
         let is_made = words.iter().rev().take(4).any(|word| MAKES.contains(&word.as_str()))
             && !words.iter().rev().take(4).any(|word| {
                 ["to", "in", "into", "from", "under", "of", "for", "not"].contains(&word.as_str())
@@ -85,7 +85,7 @@ pub(super) fn made_files(text: &str) -> BTreeSet<String> {
     made.map(|(_, path, _)| path.trim_start_matches("./").to_owned()).collect()
 }
 
-/// Whether a text is the path of a file in the project that needs no quotes in a shell.
+/// Whether a text is the path of a project file that needs no quotes in a shell.
 fn is_file(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     let has_extension = name.rsplit_once('.').is_some_and(|(stem, extension)| {
@@ -94,7 +94,7 @@ fn is_file(path: &str) -> bool {
             && extension.starts_with(|c: char| c.is_ascii_alphabetic())
     });
     let is_plain = path.chars().all(|c| c.is_ascii_alphanumeric() || "._-/".contains(c));
-    // `foo.bar` may be a field of something; a file that lies nowhere is taken for one only by an ending that files have.
+    // `foo.bar` may be a field of something; without a directory, only a known extension makes it a file.
     let is_named = path.contains('/') || ENDINGS.iter().any(|ending| name.ends_with(ending));
     is_plain
         && has_extension

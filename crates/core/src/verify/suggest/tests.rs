@@ -1,4 +1,4 @@
-//! What is suggested, what never is, and why.
+//! Tests of suggestions: what is suggested, what never is, and why.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn suggested(draft: &Draft, project: &Project) -> Vec<String> {
     suggestions(draft, project).into_iter().map(|suggestion| suggestion.command).collect()
 }
 
-// Issue 4, point 2: a command that a step's own words name is suggested; a step that has a contract is left alone.
+// A command that a step names is suggested; a step with a contract is left alone.
 #[test]
 fn a_command_in_backticks_is_suggested() {
     let draft = plan(
@@ -66,7 +66,7 @@ fn the_projects_own_tests_are_suggested_where_a_step_speaks_of_tests() {
     assert_eq!(suggested(&step("It builds without warnings."), &cargo), ["cargo check"]);
 }
 
-// P-30: nothing that could do harm is ever suggested, however a step words it.
+// Nothing that could do harm is ever suggested, however a step words it.
 #[test]
 fn nothing_destructive_is_suggested() {
     for command in [
@@ -108,14 +108,14 @@ fn nothing_destructive_is_suggested() {
         assert_eq!(suggested(&step(&text), &Project::default()), [""; 0], "{command}");
     }
     assert_eq!(suggested(&step("Do not run `cargo test --all` here."), &Project::default()), [""; 0]);
-    // The twin: the same words with a command that only looks.
+    // The counterpart: the same words with a command that only reads.
     assert_eq!(
         suggested(&step("Run `cargo test --all` and see."), &Project::default()),
         ["cargo test --all"]
     );
 }
 
-// Issue 4, point 2: what our own rules would refuse is not suggested.
+// Nothing is suggested that our own rules reject.
 #[test]
 fn what_the_rules_refuse_is_dropped() {
     for command in ["test 1", "test -n x", "grep -q 'x", "cargo test | grep -v", "test -f a |"] {
@@ -145,7 +145,7 @@ fn every_suggestion_passes_the_rules_for_contracts() {
     let found = suggestions(&draft, &project);
     assert_eq!(found.len(), 2);
     assert_eq!(complained_about(&draft, &found), BTreeSet::new());
-    // The twin: a contract that can't fail is complained about.
+    // The counterpart: a contract that can't fail is reported.
     let trivial = Suggestion { step: 0, command: "true".to_owned(), because: String::new() };
     assert_eq!(complained_about(&draft, &[trivial]), BTreeSet::from([0]));
 }

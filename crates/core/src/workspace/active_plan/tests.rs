@@ -72,7 +72,7 @@ fn a_marker_that_leads_to_no_plan_is_loud() {
         (bytes("PLAN-.md"), "does not name a plan"),
         (bytes("foo\nbar\n"), "it has more than one line"),
         (bytes("foo\rbar"), "it has more than one line"),
-        (bytes("PLAN.md"), "`PLAN.md` is the plan without a name"),
+        (bytes("PLAN.md"), "`PLAN.md` is reserved for the plan without a name"),
         (bytes("foo bar"), "has ' '"),
         (bytes("foo*"), "has '*'"),
         (bytes("-x"), "has '-'"),

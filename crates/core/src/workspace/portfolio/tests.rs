@@ -128,7 +128,7 @@ fn plans_run_together_only_if_no_file_could_be_meant_by_both() {
         unbounded,
         [
             "d: it declares no `touches`",
-            "e: invalid `touches` pattern `src/[z-a]`: a range in `[…]` runs backwards"
+            "e: invalid `touches` pattern `src/[z-a]`: reversed range in `[…]`"
         ]
     );
     assert_eq!(safe_together(&entries, &[1, 0]).plans, [1], "the order of the question decides");

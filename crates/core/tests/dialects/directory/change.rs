@@ -92,7 +92,7 @@ fn keys_are_set_in_plan_md() {
     );
     assert!(one(&source, &set("timeout", "1h")).contains("\ntimeout: 1h\n---\n"));
     let refused = changed(&source, &set("status", "done")).expect_err("there is no such key");
-    assert_eq!(refused.to_string(), "plans of the dialect directory can't say `status`");
+    assert_eq!(refused.to_string(), "the directory dialect does not support `status`");
     assert!(changed(&source, &set("tags", "x")).is_err(), "a list is not replaced by a word");
     assert!(changed(&folder("p", &AUTH[1..]), &set("title", "x")).is_err(), "there is no plan.md");
 }
@@ -128,7 +128,7 @@ fn the_order_of_tasks_is_in_the_names_of_their_files() {
         changed(&source, &Change::Move { step: 2, to: 0 }).expect_err("a file would have to be renamed");
     assert_eq!(
         refused.to_string(),
-        "the order of these steps is in the names of their files: rename `tasks/03-wire-handler.md`"
+        "file names set the order of these steps; rename `tasks/03-wire-handler.md`"
     );
     assert!(changed(&folder("p", RELEASE), &Change::Renumber).is_err());
     assert!(changed(&source, &Change::Expand { step: 0, items: vec!["x".to_owned()] }).is_err());

@@ -538,12 +538,12 @@ fn the_pointer_names_a_plan_or_says_why_not() {
     assert_eq!(pointer.files()[0], "plans/plan-20260123-auth-feature.yaml");
     assert_eq!(read, Ok(pointer));
     let faults = [
-        ("", "it has no `planId`"),
-        ("task: x\nplanId:\n", "it has no `planId`"),
-        ("- planId: x\n", "it has no `planId`"),
-        ("planId: ../../etc/passwd\n", "`../../etc/passwd` is no name of a plan"),
+        ("", "`planId` is missing"),
+        ("task: x\nplanId:\n", "`planId` is missing"),
+        ("- planId: x\n", "`planId` is missing"),
+        ("planId: ../../etc/passwd\n", "invalid plan name `../../etc/passwd`"),
         ("task: a\nplanId: \"x\n", "line 3: "),
-        ("planId: x\nplanId: y\n", "line 2: the key `planId` stands twice"),
+        ("planId: x\nplanId: y\n", "line 2: duplicate key `planId`"),
     ];
     for (text, why) in faults {
         let fault = record::pointer(text).expect_err(text).to_string();

@@ -1,5 +1,5 @@
-//! The frontmatter of a task file: keys with one value or several. Where it is no YAML, as a title with a colon makes it, it is
-//! read line by line.
+//! Parses the frontmatter of a task file: keys with one or several values. If it is not valid YAML, as with a colon in
+//! a title, it is parsed line by line.
 
 use crate::dialect::frontmatter;
 use crate::dialect::import::json_task;
@@ -43,7 +43,7 @@ pub(super) fn read(source: &Source, part: Span) -> (Facts, Vec<Spanned<Oddity>>)
     let broken = faults.iter().find_map(|fault| match &fault.kind {
         FaultKind::Syntax(why) => Some((why.clone(), fault.span)),
         FaultKind::TooDeep | FaultKind::TooManyNodes => {
-            Some(("it is too long or too deep".to_owned(), fault.span))
+            Some(("too long or too deeply nested".to_owned(), fault.span))
         }
         FaultKind::DuplicateKey { .. }
         | FaultKind::Anchor
@@ -58,7 +58,7 @@ pub(super) fn read(source: &Source, part: Span) -> (Facts, Vec<Spanned<Oddity>>)
         }
         (None, _) => (line_by_line(text, span.start), Vec::new()),
         (Some((why, at)), _) => {
-            let why = format!("the frontmatter is no YAML and was read line by line: {why}");
+            let why = format!("the frontmatter is not valid YAML and was read line by line: {why}");
             (line_by_line(text, span.start), vec![Spanned::new(Oddity::Unreadable(why), at)])
         }
     }
@@ -104,7 +104,7 @@ fn line_by_line(text: &str, offset: usize) -> Facts {
                 };
                 facts.0.push((key.to_owned(), values));
             }
-            // A long value goes on in the next line.
+            // A long value continues on the next line.
             (None, _, Some((_, values))) if line.starts_with([' ', '\t']) => match values.last_mut() {
                 Some(value) => value.value = format!("{} {bare}", value.value),
                 None => values.extend(unquoted(bare, span)),

@@ -1,4 +1,4 @@
-//! The text of a task file: its criteria, which are boxes to tick below one of two headings, and everything else.
+//! Parses the text of a task file: criteria, which are boxes below one of two headings, and everything else.
 
 use crate::dialect::frontmatter;
 use crate::dialect::import::json_task;
@@ -8,21 +8,21 @@ use crate::syntax::source::{Source, Span, Spanned};
 /// The headings whose items are criteria.
 const CRITERIA: &[&str] = &["acceptance criteria", "definition of done"];
 
-/// What the text says.
+/// The parsed text.
 #[derive(Debug, Default)]
 pub(super) struct Body {
     /// The first heading of the highest rank.
     pub(super) title: Option<Spanned<String>>,
-    /// What must hold in the end.
+    /// The acceptance criteria.
     pub(super) criteria: Vec<Spanned<String>>,
-    /// All other lines, without the marks that the tool finds its sections by.
+    /// All other lines, without the tool's section markers.
     pub(super) text: String,
 }
 
 /// Reads the text of the file at `part`.
 pub(super) fn read(source: &Source, part: Span) -> Body {
     let start = frontmatter::split_part(source, part).body;
-    // The file is read alone: nothing that another one leaves open may reach into it.
+    // The file is parsed alone, so that nothing left open in another file affects it.
     let file = Source::new("task", source.slice(Span::new(start, part.end)));
     let blocks = Blocks::read(&file, 0);
     let mut body = Body::default();
@@ -47,7 +47,7 @@ pub(super) fn read(source: &Source, part: Span) -> Body {
             if level <= 2 {
                 let is_known = CRITERIA.contains(&words.trim_end_matches(':').to_lowercase().as_str());
                 (is_criteria, is_item) = (is_known, false);
-                // The heading above the description is the one that every task has.
+                // The heading above the description, which every task has.
                 heading = (!is_known && !words.eq_ignore_ascii_case("description")).then(|| bare.to_owned());
                 continue;
             }
@@ -95,7 +95,7 @@ fn criterion(line: &str) -> String {
     }
 }
 
-/// Whether a line is one by which the tool finds a section: `<!-- AC:BEGIN -->`.
+/// Whether a line is a section marker of the tool: `<!-- AC:BEGIN -->`.
 fn is_mark(line: &str) -> bool {
     let inner = line.strip_prefix("<!--").and_then(|rest| rest.strip_suffix("-->")).map(str::trim);
     inner.is_some_and(|inner| inner.ends_with(":BEGIN") || inner.ends_with(":END"))

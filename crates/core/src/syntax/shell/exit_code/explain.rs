@@ -1,17 +1,17 @@
-//! Says which part of a script settles its exit code, and how, in the words of a label.
+//! Explains which part of a script decides its exit code, and how, in label texts.
 
 use super::{Judge, Verdict, exit_trap, simple_words, statements};
 use crate::syntax::shell::tree::{Command, Kind, Link};
 use crate::syntax::shell::word::Word;
 use crate::syntax::source::Span;
 
-/// A command is quoted whole up to this many characters.
+/// Longer commands are abbreviated in quotes.
 const QUOTE_CHARACTERS_MAX: usize = 32;
 
-/// The part of the script that settles its code, and how.
+/// The part of the script that decides its code, and how.
 pub(super) fn explain(script: &str, tree: &Command, judge: &Judge<'_>, verdict: &Verdict) -> (Span, String) {
     let Some(statement) = statements(tree).get(verdict.decisive) else {
-        return (tree.span, "there is nothing to run".to_owned());
+        return (tree.span, "nothing to run".to_owned());
     };
     let code = verdict.code().unwrap_or_default();
     let scene = Scene { script, judge, code, is_after_others: verdict.decisive > 0 };
@@ -35,10 +35,10 @@ impl Scene<'_> {
             Kind::Group(body) | Kind::Subshell(body) => self.explain(body),
             Kind::Sequence(commands) => match commands.last() {
                 Some(last) => Scene { is_after_others: commands.len() > 1, ..*self }.explain(last),
-                None => (command.span, "there is nothing to run".to_owned()),
+                None => (command.span, "nothing to run".to_owned()),
             },
             Kind::Background(_) => {
-                (command.span, "nothing waits for what `&` sends to the background".to_owned())
+                (command.span, "nothing waits for the background command after `&`".to_owned())
             }
             Kind::Chain { first, rest } => self.explain_chain(command, first, rest),
             Kind::Simple { words, assignments } if words.is_empty() => {
@@ -57,12 +57,12 @@ impl Scene<'_> {
                 (command.span, "`if` without `else` succeeds when its condition fails".to_owned())
             }
             Kind::While { .. } | Kind::Until { .. } | Kind::For { .. } if self.code == 0 => {
-                (command.span, "the loop succeeds whatever its commands say".to_owned())
+                (command.span, "the loop succeeds whatever its commands return".to_owned())
             }
             Kind::If { .. } | Kind::Case { .. } if self.code == 0 => {
                 (command.span, "none of its branches can fail".to_owned())
             }
-            Kind::Function { .. } => (command.span, "it is defined and never called".to_owned()),
+            Kind::Function { .. } => (command.span, "defined but never called".to_owned()),
             Kind::If { .. }
             | Kind::While { .. }
             | Kind::Until { .. }
@@ -100,10 +100,10 @@ impl Scene<'_> {
     fn simple(&self, command: &Command, words: &[Word]) -> String {
         match words.first().and_then(Word::literal) {
             Some("trap") if exit_trap(command).is_some() => {
-                "the trap sets the exit code whatever came before".to_owned()
+                "the trap sets the exit code, hiding earlier failures".to_owned()
             }
             Some("exit") if self.is_after_others => {
-                format!("`{}` hides what came before", self.quoted(command, "exit"))
+                format!("`{}` hides earlier failures", self.quoted(command, "exit"))
             }
             Some("exit") => format!("`{}` sets the exit code", self.quoted(command, "exit")),
             Some(_) | None if self.is_after_others => {
@@ -127,11 +127,11 @@ impl Scene<'_> {
         let text = self.quoted(command, "…");
         match self.code {
             0 => format!("`{text}` always succeeds"),
-            code => format!("`{text}` always exits with {code}"),
+            code => format!("`{text}` always exits {code}"),
         }
     }
 
-    /// The text of a command, or `otherwise` where it stands inside a word.
+    /// The text of a command, or `otherwise` if it is inside a word.
     fn quoted(&self, command: &Command, otherwise: &str) -> String {
         match self.script.get(command.span.start..command.span.end) {
             Some(text) if command.depth == 0 => quote(text),
@@ -140,7 +140,7 @@ impl Scene<'_> {
     }
 }
 
-/// The text if it is short and on one line, else its beginning.
+/// The text if it is short and on one line, else its start.
 fn quote(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     if line.len() == text.len() && line.chars().count() <= QUOTE_CHARACTERS_MAX {
